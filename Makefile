@@ -1,0 +1,73 @@
+# crdeval: `make help` lists the targets. Everything installs what it needs into .cache/ by itself.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE   := $(CURDIR)/.cache
+BIN     := $(CURDIR)/bin
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# Arguments of the targets below.
+CASE     ?= .
+N        ?= 100000
+SEED     ?= 1
+SUITE    ?= objects
+FUZZTIME ?= 60s
+ADDR     ?= 127.0.0.1
+
+.PHONY: help run build test race lint generate bench conformance quirks fuzz e2e image clean
+
+help: ## List the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+run: build ## Start the service with the sample CRDs, evaluate sample objects, print the verdicts, stay up until Ctrl-C
+	@go run ./deploy/samples/tour --server-binary $(BIN)/crdeval --samples deploy/samples --address $(ADDR)
+
+build: ## Build the static binary bin/crdeval
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/crdeval ./server/cmd/crdeval
+
+test: ## Run all tests: the main module and the conformance module
+	go vet ./...
+	go test ./...
+	cd engine/conformance && go test ./...
+
+race: ## Run the tests under the race detector
+	go test -race -short ./...
+
+lint: $(CACHE)/golangci-lint generate-tools ## Run golangci-lint and buf lint, at pinned versions
+	$(CACHE)/golangci-lint run ./...
+	cd engine/conformance && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+	$(CURDIR)/.tools/generate.sh lint
+
+$(CACHE)/golangci-lint: .tools/lint/go.mod .tools/lint/go.sum
+	@mkdir -p $(CACHE)
+	cd .tools/lint && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: generate-tools
+generate-tools:
+	@$(CURDIR)/.tools/generate.sh tools
+
+generate: generate-tools ## Regenerate all generated code: Go, gateway, OpenAPI, Python stubs
+	@$(CURDIR)/.tools/generate.sh generate
+
+bench: ## Print ours beside upstream's figures, taken in the same run; CASE=regexp
+	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)'
+
+conformance: ## Run N differential cases against upstream; SUITE=… N=… SEED=…
+	@cd engine/conformance && ./run-conformance.sh -suite '$(SUITE)' -n $(N) -seed $(SEED)
+
+quirks: ## Switch off each reproduced quirk in turn: every one must turn the run red
+	@cd engine/conformance && go run -tags quirks ./cmd/conformance -quirks -n 20000
+
+fuzz: ## Run every fuzz target for FUZZTIME each
+	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+e2e: build ## Start the real server; drive it from Go and Python; kill -9 it 100 times
+	@.ci/e2e
+
+image: ## Build the container image (needs a container engine)
+	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t crdeval:$(VERSION) .
+
+clean: ## Remove what the targets above made
+	rm -rf $(BIN) $(CACHE) engine/conformance/out

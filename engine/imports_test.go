@@ -1,0 +1,126 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/crdeval/crdeval/"
+
+// rank orders the layers of the engine: a package may import packages of a lower rank only.
+var rank = map[string]int{
+	"engine/value":                0,
+	"engine/internal/quirk":       0,
+	"engine/violation":            1,
+	"engine/internal/schema":      2,
+	"engine/internal/format":      3,
+	"engine/internal/metadata":    3,
+	"engine/internal/correlation": 3,
+	"engine/internal/rule":        4,
+	"engine/internal/program":     5,
+	"engine/internal/convert":     6,
+	"engine/internal/present":     6,
+	"engine/internal/definition":  7,
+	"engine/internal/admission":   8,
+	"engine/internal/review":      9,
+	"engine":                      10,
+}
+
+// forbidden lists what a tree of packages must never import, directly or through others, and why.
+var forbidden = []struct{ from, to, why string }{
+	{"engine", module + "proto", "the engine is a library: Go users must not pay for gRPC"},
+	{"engine", module + "server", "the engine does no I/O"},
+	{"engine", "google.golang.org/grpc", "the engine is a library: Go users must not pay for gRPC"},
+	{"engine", "go.opentelemetry.io/otel", "telemetry reaches the engine through its Observer"},
+	{"cache", module + "engine", "the cache is generic"},
+	{"cache", module + "proto", "the cache is generic"},
+	{"cache", module + "server", "the cache is generic"},
+	{"clients/go", module + "engine", "a client carries the API, not the engine"},
+	{"clients/go", module + "server", "a client carries the API, not the server"},
+	{"", "k8s.io/apiextensions-apiserver/pkg/apiserver", "upstream's logic is the oracle of engine/conformance, never production code"},
+	{"", "k8s.io/apiextensions-apiserver/pkg/registry", "upstream's logic is the oracle of engine/conformance, never production code"},
+	{"", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation", "upstream's logic is the oracle of engine/conformance, never production code"},
+	{"", "k8s.io/apiserver/pkg/cel/environment", "it drags in component-base and prometheus"},
+	{"engine", "k8s.io/component-base", "too heavy for a library"},
+	{"engine", "github.com/prometheus/client_golang", "telemetry reaches the engine through its Observer"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func TestImportDirections(t *testing.T) {
+	for _, p := range list(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		if path == p.ImportPath {
+			continue
+		}
+		for _, f := range forbidden {
+			if f.from != "" && path != f.from && !strings.HasPrefix(path, f.from+"/") {
+				continue
+			}
+			for _, d := range p.Deps {
+				if d == f.to || strings.HasPrefix(d, strings.TrimSuffix(f.to, "/")+"/") {
+					t.Errorf("%s reaches %s: %s", path, d, f.why)
+				}
+			}
+		}
+		own, ranked := rank[path]
+		if strings.HasPrefix(path, "engine") && !ranked && !strings.HasPrefix(path, "engine/internal/casefile") {
+			t.Errorf("%s has no rank in the order of the engine's layers: give it one", path)
+		}
+		if !ranked {
+			continue
+		}
+		for _, imp := range p.Imports {
+			if r, ok := rank[strings.TrimPrefix(imp, module)]; ok && r >= own {
+				t.Errorf("%s imports %s, which stands above or beside it", path, imp)
+			}
+		}
+	}
+}
+
+// TestNoVagueNames keeps packages from being called after nothing.
+func TestNoVagueNames(t *testing.T) {
+	for _, p := range list(t) {
+		for _, word := range []string{"util", "utils", "common", "helper", "helpers", "misc", "shared"} {
+			if strings.HasPrefix(p.ImportPath, module) && strings.HasSuffix(p.ImportPath, "/"+word) {
+				t.Errorf("%s: a package is named for what it knows", p.ImportPath)
+			}
+		}
+	}
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", module+"...")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatalf("go list: %v", err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	var all []pkg
+	for {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 {
+		t.Fatal("go list found no packages")
+	}
+	return all
+}
