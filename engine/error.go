@@ -1,0 +1,63 @@
+package engine
+
+import "errors"
+
+// Reason says in one word, stable across releases, why something could not be evaluated.
+type Reason string
+
+// The reasons of an Error.
+const (
+	// ReasonInvalidArgument: the call itself makes no sense (no object, both JSON and YAML, an unknown subresource).
+	ReasonInvalidArgument Reason = "INVALID_ARGUMENT"
+	// ReasonManifestUnreadable: the manifest is not readable JSON or YAML.
+	ReasonManifestUnreadable Reason = "MANIFEST_UNREADABLE"
+	// ReasonNotACRD: the manifest is readable, but no CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1.
+	ReasonNotACRD Reason = "NOT_A_CRD"
+	// ReasonObjectRefused: the object cannot be decoded as the API server decodes it, so there is nothing to prune,
+	// default, read or convert. Error.Refusal says what the API server would answer. Validate reports it in its Verdict.
+	ReasonObjectRefused Reason = "OBJECT_REFUSED"
+	// ReasonVersionNotFound: the CRD lists no such version.
+	ReasonVersionNotFound Reason = "VERSION_NOT_FOUND"
+	// ReasonVersionNotServed: the CRD lists the version, but does not serve it.
+	ReasonVersionNotServed Reason = "VERSION_NOT_SERVED"
+	// ReasonLimitExceeded: a document is too large, too deep or expands too far; Error.Limit has the bound.
+	ReasonLimitExceeded Reason = "LIMIT_EXCEEDED"
+	// ReasonItemDeadline: the context's deadline passed, or it was cancelled, before the item was done.
+	ReasonItemDeadline Reason = "ITEM_DEADLINE"
+	// ReasonFeatureNotAvailable: this version of crdeval cannot do it yet; the message says what to do instead.
+	ReasonFeatureNotAvailable Reason = "FEATURE_NOT_AVAILABLE"
+	// ReasonConversionUnavailable: the CRD converts by a webhook that cannot be called or did not answer.
+	ReasonConversionUnavailable Reason = "CONVERSION_UNAVAILABLE"
+	// ReasonInternal: a defect of crdeval itself, reported instead of a panic.
+	ReasonInternal Reason = "INTERNAL"
+)
+
+// Error is something that could not be evaluated. It says nothing about whether an object is valid.
+type Error struct {
+	Reason  Reason
+	Message string
+	// Limit and Actual are set for ReasonLimitExceeded, in the limit's own unit (bytes, levels); Actual is 0 where the
+	// reader stopped before knowing it.
+	Limit, Actual int64
+	// Refusal is set for ReasonObjectRefused.
+	Refusal *Refusal
+	// Position is where in the document it went wrong, nil if that is not known.
+	Position *Position
+	// Err is the cause, nil mostly: a context's error, a syntax error.
+	Err error
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ReasonOf returns the Reason of the first Error in err's chain, and "" if there is none.
+func ReasonOf(err error) Reason {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
+}

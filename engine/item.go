@@ -1,0 +1,55 @@
+package engine
+
+// Item is one object to evaluate, and the request it comes with.
+type Item struct {
+	// Version is the version of the endpoint, v1. Empty: the version in the object's own apiVersion. With a version the
+	// object is judged as the API server judges one posted there: another apiVersion is refused, another kind is a finding.
+	Version string
+	// Object is the object as the client sent it; for Read, as it stands in storage.
+	Object Document
+	// OldObject is the object as it stands in storage; it makes the item an update. Updates are not evaluated by this
+	// version: an item with an old object fails with ReasonFeatureNotAvailable.
+	OldObject Document
+	// Subresource is "" or "status". A write to a subresource is an update, see OldObject.
+	Subresource string
+	// Namespace is the namespace of the request. Empty: the object's own.
+	Namespace string
+	// Name is the name of the request, empty for a plain create: the object's own.
+	Name string
+}
+
+// FieldValidation is the API server's parameter of that name: what becomes of unknown and duplicate fields.
+type FieldValidation uint8
+
+// The values of FieldValidation. The zero value is the API server's default.
+const (
+	FieldValidationWarn   FieldValidation = iota // a warning for each of them
+	FieldValidationIgnore                        // dropped silently
+	FieldValidationStrict                        // the object is refused
+)
+
+// View says how much of an object a result carries.
+type View uint8
+
+// The values of View.
+const (
+	ViewObject  View = iota // the object
+	ViewChanged             // the object, if it differs from the one given
+	ViewVerdict             // no object
+)
+
+// EvaluationOptions shape an evaluation. The zero value is what the API server does by default.
+type EvaluationOptions struct {
+	// FieldValidation applies to Validate.
+	FieldValidation FieldValidation
+	// View applies to the calls that return an object.
+	View View
+	// CompleteMetadata fills in, while the object is judged, what a server would have by then and a manifest from a file
+	// need not have: a namespace for a namespaced object ("default" unless the item names one), a name generated from
+	// generateName. It never hides a finding about something the caller did write.
+	CompleteMetadata bool
+	// AsGiven, for Validate: nothing is pruned, defaulted or prepared; the object is judged as it stands.
+	AsGiven bool
+	// TargetVersion, for Read and Convert: the version to convert to. Empty, for Read: no conversion.
+	TargetVersion string
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// LatestMinor is the Kubernetes minor release that the engine reproduces: 37 is Kubernetes 1.37.
+const LatestMinor = 37
+
+// OldestMinor is the oldest Kubernetes minor release that Options.KubernetesMinor accepts.
+const OldestMinor = 30
+
+// Options shape what a manifest means. The zero value is a stock Kubernetes 1.37 with the default limits, offline.
+type Options struct {
+	// KubernetesMinor says which string and number formats registration knows: 0 stands for LatestMinor, otherwise
+	// OldestMinor to LatestMinor. Behaviour apart from that is always 1.37's.
+	KubernetesMinor int
+	// Converter converts between versions of CRDs with the Webhook strategy. Nil means offline: a conversion that needs
+	// it fails with ReasonConversionUnavailable.
+	Converter Converter
+	// Observer is told of compilations and evaluations; nil means nobody is.
+	Observer Observer
+	// Limits bound the documents; zero fields take the values of the defaults.
+	Limits Limits
+}
+
+// Limits bound the documents that are read; see value.Limits. A zero field takes its default.
+type Limits struct {
+	MaxBytes, MaxDepth, MaxAliasFactor, MaxAliasBytes int
+}
+
+// Converter is the only way out of the engine: it has objects converted by whatever serves a CRD's conversion webhook.
+// It is called from many goroutines at once and honours its context.
+type Converter interface {
+	// Convert returns one object for each of the request's, in the same order, as JSON. The engine checks the answer as
+	// an API server does (same count, names, kinds, desired version). An error becomes ReasonConversionUnavailable.
+	Convert(ctx context.Context, request ConversionRequest) ([][]byte, error)
+}
+
+// ConversionRequest is what a conversion webhook is asked.
+type ConversionRequest struct {
+	// CRD is the name of the CRD, crontabs.stable.example.com.
+	CRD string
+	// Webhook is the CRD's own configuration: where to call, which ConversionReview versions it understands. Read-only.
+	Webhook *apiextensionsv1.WebhookConversion
+	// DesiredAPIVersion is the target, stable.example.com/v1.
+	DesiredAPIVersion string
+	// Objects are JSON texts, each with its own apiVersion.
+	Objects [][]byte
+}
+
+// Observer is told what the engine did. Its methods are called on the evaluating goroutine, from many at once, after the
+// work is done, and must return quickly.
+type Observer interface {
+	// Compiled reports that one version of a CRD was compiled.
+	Compiled(ctx context.Context, event CompileEvent)
+	// Evaluated reports that one item was evaluated.
+	Evaluated(ctx context.Context, event EvaluationEvent)
+}
+
+// CompileEvent describes the compilation of one version.
+type CompileEvent struct {
+	CRD, Revision, Version string
+	Duration               time.Duration
+	// Bytes is what the compiled version retains, interned patterns apart.
+	Bytes int64
+}
+
+// EvaluationEvent describes the evaluation of one item.
+type EvaluationEvent struct {
+	Call         Call
+	CRD, Version string
+	Duration     time.Duration
+	// Bytes is the size of the object as given.
+	Bytes int
+	// Explained is set when the accept walk did not settle the item.
+	Explained bool
+	// Allowed and Violations describe a Verdict; zero for the other calls.
+	Allowed    bool
+	Violations int
+	// Err is the error returned, nil mostly.
+	Err error
+}
+
+// Call names one of the evaluations.
+type Call string
+
+// The evaluations.
+const (
+	CallValidate Call = "Validate"
+	CallPrune    Call = "Prune"
+	CallDefault  Call = "Default"
+	CallRead     Call = "Read"
+	CallConvert  Call = "Convert"
+)
