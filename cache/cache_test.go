@@ -1,0 +1,338 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func weighInt(v int) int64 { return int64(v) }
+
+func constant(v int) func(context.Context) (int, error) {
+	return func(context.Context) (int, error) { return v, nil }
+}
+
+func mustGet(t *testing.T, c *Cache[int], key string, v int) {
+	t.Helper()
+	got, err := c.Get(t.Context(), key, constant(v))
+	if err != nil || got != v {
+		t.Fatalf("Get(%s) = %d, %v; want %d", key, got, err, v)
+	}
+}
+
+func TestEvictionByWeight(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		budget  int64
+		weights []int // key i weighs weights[i]
+		touch   []int // keys used again before the last one is added
+		kept    []int
+		bytes   int64
+		evicted uint64
+	}{
+		{"all fit exactly", 10, []int{3, 3, 4}, nil, []int{0, 1, 2}, 10, 0},
+		{"the oldest goes", 10, []int{3, 3, 5}, nil, []int{1, 2}, 8, 1},
+		{"a used one stays", 10, []int{3, 3, 5}, []int{0}, []int{0, 2}, 8, 1},
+		{"one heavy value evicts several", 10, []int{3, 3, 3, 9}, nil, []int{3}, 9, 3},
+		{"heavier than the budget: not kept, evicts nothing", 10, []int{3, 3, 11}, nil, []int{0, 1}, 6, 0},
+		{"as heavy as the budget", 10, []int{3, 3, 10}, nil, []int{2}, 10, 2},
+		{"no overflow", math.MaxInt64, []int{math.MaxInt - 1, 5}, nil, []int{1}, 5, 1},
+		{"negative weight counts as nothing", 10, []int{10, -7}, nil, []int{0, 1}, 10, 0},
+		{"no budget keeps nothing but the weightless", 0, []int{1, 0}, nil, []int{1}, 0, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := New(Options[int]{MaxBytes: tc.budget, Weigh: weighInt})
+			for i, w := range tc.weights {
+				if i == len(tc.weights)-1 {
+					for _, k := range tc.touch {
+						mustGet(t, c, fmt.Sprint(k), tc.weights[k])
+					}
+				}
+				mustGet(t, c, fmt.Sprint(i), w) // served, kept or not
+			}
+			want := map[int]bool{}
+			for _, k := range tc.kept {
+				want[k] = true
+			}
+			for i := range tc.weights {
+				if got := c.Contains(fmt.Sprint(i)); got != want[i] {
+					t.Errorf("key %d kept: %t, want %t", i, got, want[i])
+				}
+			}
+			s := c.Stats()
+			if s.Bytes != tc.bytes || s.Evictions != tc.evicted || s.Entries != len(tc.kept) {
+				t.Errorf("stats %+v, want %d bytes, %d evictions, %d entries", s, tc.bytes, tc.evicted, len(tc.kept))
+			}
+		})
+	}
+}
+
+func TestReplacingAndRemovingKeepTheBooks(t *testing.T) {
+	c := New(Options[int]{MaxBytes: 10, Weigh: weighInt})
+	c.Add("a", 4)
+	c.Add("a", 6)
+	if s := c.Stats(); s.Bytes != 6 || s.Entries != 1 {
+		t.Errorf("after replacing: %+v", s)
+	}
+	c.Add("a", 11) // too heavy: and the old value must not be served instead
+	if c.Contains("a") {
+		t.Error("the replaced value is still there")
+	}
+	c.Add("b", 2)
+	c.Remove("b")
+	c.Remove("never there")
+	if s := c.Stats(); s.Bytes != 0 || s.Entries != 0 || s.Oversized != 1 {
+		t.Errorf("after removing: %+v", s)
+	}
+}
+
+func TestOneBuildForAllWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+		var builds atomic.Int32
+		build := func(context.Context) (int, error) {
+			builds.Add(1)
+			time.Sleep(time.Second)
+			return 7, nil
+		}
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if v, err := c.Get(t.Context(), "k", build); v != 7 || err != nil {
+					t.Errorf("got %d, %v", v, err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := builds.Load(); n != 1 {
+			t.Errorf("%d builds, want 1", n)
+		}
+		if s := c.Stats(); s.Misses != 50 || s.Builds != 1 {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+// The first caller goes away; the second, who joined its build, must get the value, and so must whoever comes later.
+func TestBuildIsDetachedFromItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+		first, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "trace"))
+		build := func(ctx context.Context) (int, error) {
+			if ctx.Value(key{}) != "trace" {
+				t.Error("the build lost the values of its caller's context")
+			}
+			select {
+			case <-time.After(time.Second):
+				return 7, nil
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Get(first, "k", build); !errors.Is(err, context.Canceled) {
+				t.Errorf("first caller: %v", err)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			if v, err := c.Get(t.Context(), "k", build); v != 7 || err != nil {
+				t.Errorf("second caller: %d, %v", v, err)
+			}
+		})
+		synctest.Wait()
+		start := time.Now()
+		cancel()
+		synctest.Wait()
+		if time.Since(start) != 0 {
+			t.Error("the cancelled caller waited")
+		}
+		wg.Wait()
+		if !c.Contains("k") {
+			t.Error("the value was not kept")
+		}
+	})
+}
+
+func TestFailuresAreNotKept(t *testing.T) {
+	boom := errors.New("boom")
+	for _, tc := range []struct {
+		name  string
+		build func(context.Context) (int, error)
+		check func(error) bool
+	}{
+		{"error", func(context.Context) (int, error) { return 0, boom }, func(err error) bool { return errors.Is(err, boom) }},
+		{"cancellation", func(context.Context) (int, error) { return 0, context.Canceled }, func(err error) bool { return errors.Is(err, context.Canceled) }},
+		{"panic", func(context.Context) (int, error) { panic("ouch") }, func(err error) bool {
+			var p *PanicError
+			return errors.As(err, &p) && p.Value == "ouch" && len(p.Stack) > 0
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+			if _, err := c.Get(t.Context(), "k", tc.build); !tc.check(err) {
+				t.Fatalf("got %v", err)
+			}
+			mustGet(t, c, "k", 5)
+			if s := c.Stats(); s.Builds != 2 || s.Failures != 1 {
+				t.Errorf("stats %+v", s)
+			}
+		})
+	}
+}
+
+func TestCancelledCallerStartsNothing(t *testing.T) {
+	c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Get(ctx, "k", func(context.Context) (int, error) { t.Error("built"); return 0, nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	c.Add("k", 3)
+	if v, err := c.Get(ctx, "k", constant(3)); v != 3 || err != nil {
+		t.Errorf("a value that is there costs no waiting: got %d, %v", v, err)
+	}
+}
+
+func TestMaxBuilds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt, MaxBuilds: 2})
+		var now, peak atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				_, _ = c.Get(t.Context(), fmt.Sprint(i), func(context.Context) (int, error) {
+					peak.Store(max(peak.Load(), now.Add(1)))
+					time.Sleep(time.Second)
+					now.Add(-1)
+					return 1, nil
+				})
+			})
+		}
+		wg.Wait()
+		if p := peak.Load(); p != 2 {
+			t.Errorf("%d builds at once, want 2", p)
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt, MaxBuilds: 1})
+		c.Add("there", 1)
+		var wg sync.WaitGroup
+		for _, k := range []string{"running", "queued"} {
+			wg.Go(func() {
+				_, err := c.Get(t.Context(), k, func(ctx context.Context) (int, error) {
+					<-ctx.Done()
+					return 0, context.Cause(ctx)
+				})
+				if !errors.Is(err, ErrClosed) {
+					t.Errorf("%s: %v", k, err)
+				}
+			})
+			synctest.Wait()
+		}
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		mustGet(t, c, "there", 1)
+		if _, err := c.Get(t.Context(), "new", constant(1)); !errors.Is(err, ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}
+
+func TestCloseHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+		go func() {
+			_, _ = c.Get(context.Background(), "stubborn", func(context.Context) (int, error) { time.Sleep(time.Minute); return 1, nil })
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+	})
+}
+
+type recorder struct{ hits, misses, evicted, started, ended, failed atomic.Int64 }
+
+func (r *recorder) Hit()        { r.hits.Add(1) }
+func (r *recorder) Miss()       { r.misses.Add(1) }
+func (r *recorder) Evict(n int) { r.evicted.Add(int64(n)) }
+func (r *recorder) Build(context.Context) func(error) {
+	r.started.Add(1)
+	return func(err error) {
+		r.ended.Add(1)
+		if err != nil {
+			r.failed.Add(1)
+		}
+	}
+}
+
+// Many goroutines over few keys in a small cache: the books balance, and the observer saw what Stats counted.
+func TestConcurrentUse(t *testing.T) {
+	r := &recorder{}
+	c := New(Options[int]{MaxBytes: 20, Weigh: weighInt, Observer: r})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				k := (g*7 + i) % 13
+				v, err := c.Get(t.Context(), fmt.Sprint(k), func(context.Context) (int, error) {
+					if i%17 == 0 {
+						return 0, errors.New("now and then")
+					}
+					return k, nil
+				})
+				if err == nil && v != k {
+					t.Errorf("key %d has value %d", k, v)
+				}
+				if i%29 == 0 {
+					c.Remove(fmt.Sprint(k))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := c.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := c.Stats()
+	if s.Bytes > 20 || s.Bytes < 0 {
+		t.Errorf("budget broken: %+v", s)
+	}
+	if uint64(r.hits.Load()) != s.Hits || uint64(r.misses.Load()) != s.Misses || uint64(r.evicted.Load()) != s.Evictions ||
+		uint64(r.ended.Load()) != s.Builds || uint64(r.failed.Load()) != s.Failures || r.started.Load() != r.ended.Load() {
+		t.Errorf("observer %+v disagrees with %+v", r, s)
+	}
+	if s.Hits+s.Misses != 8*500 {
+		t.Errorf("%d lookups counted, want %d", s.Hits+s.Misses, 8*500)
+	}
+}
+
+func BenchmarkHit(b *testing.B) {
+	c := New(Options[int]{MaxBytes: 1 << 20, Weigh: weighInt})
+	c.Add("sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = c.Get(b.Context(), "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", constant(1))
+	}
+}
