@@ -1,0 +1,13 @@
+//go:build !quirks
+
+package quirk
+
+import "testing"
+
+func TestAlwaysOn(t *testing.T) {
+	for n := range 200 {
+		if !On(n) {
+			t.Fatalf("On(%d) = false in a normal build", n)
+		}
+	}
+}
