@@ -1,0 +1,261 @@
+import datetime
+
+from crdeval.v1 import document_pb2 as _document_pb2
+from crdeval.v1 import violation_pb2 as _violation_pb2
+from google.api import annotations_pb2 as _annotations_pb2
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.rpc import status_pb2 as _status_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class FieldValidation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FIELD_VALIDATION_UNSPECIFIED: _ClassVar[FieldValidation]
+    FIELD_VALIDATION_IGNORE: _ClassVar[FieldValidation]
+    FIELD_VALIDATION_WARN: _ClassVar[FieldValidation]
+    FIELD_VALIDATION_STRICT: _ClassVar[FieldValidation]
+
+class View(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    VIEW_UNSPECIFIED: _ClassVar[View]
+    VIEW_OBJECT: _ClassVar[View]
+    VIEW_CHANGED: _ClassVar[View]
+    VIEW_VERDICT: _ClassVar[View]
+
+class Trace(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TRACE_UNSPECIFIED: _ClassVar[Trace]
+    TRACE_NONE: _ClassVar[Trace]
+    TRACE_FAILED: _ClassVar[Trace]
+    TRACE_ALL: _ClassVar[Trace]
+
+class PatchType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PATCH_TYPE_UNSPECIFIED: _ClassVar[PatchType]
+    PATCH_TYPE_MERGE: _ClassVar[PatchType]
+    PATCH_TYPE_JSON: _ClassVar[PatchType]
+FIELD_VALIDATION_UNSPECIFIED: FieldValidation
+FIELD_VALIDATION_IGNORE: FieldValidation
+FIELD_VALIDATION_WARN: FieldValidation
+FIELD_VALIDATION_STRICT: FieldValidation
+VIEW_UNSPECIFIED: View
+VIEW_OBJECT: View
+VIEW_CHANGED: View
+VIEW_VERDICT: View
+TRACE_UNSPECIFIED: Trace
+TRACE_NONE: Trace
+TRACE_FAILED: Trace
+TRACE_ALL: Trace
+PATCH_TYPE_UNSPECIFIED: PatchType
+PATCH_TYPE_MERGE: PatchType
+PATCH_TYPE_JSON: PatchType
+
+class Patch(_message.Message):
+    __slots__ = ("type", "patch")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    PATCH_FIELD_NUMBER: _ClassVar[int]
+    type: PatchType
+    patch: _document_pb2.Document
+    def __init__(self, type: _Optional[_Union[PatchType, str]] = ..., patch: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+
+class Item(_message.Message):
+    __slots__ = ("crd", "version", "object", "old_object", "patch", "subresource", "revision", "namespace", "name")
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
+    PATCH_FIELD_NUMBER: _ClassVar[int]
+    SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    crd: str
+    version: str
+    object: _document_pb2.Document
+    old_object: _document_pb2.Document
+    patch: Patch
+    subresource: str
+    revision: str
+    namespace: str
+    name: str
+    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., patch: _Optional[_Union[Patch, _Mapping]] = ..., subresource: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class EvaluationOptions(_message.Message):
+    __slots__ = ("field_validation", "view", "item_timeout", "at_least", "complete_metadata", "trace", "with_status")
+    FIELD_VALIDATION_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
+    ITEM_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    COMPLETE_METADATA_FIELD_NUMBER: _ClassVar[int]
+    TRACE_FIELD_NUMBER: _ClassVar[int]
+    WITH_STATUS_FIELD_NUMBER: _ClassVar[int]
+    field_validation: FieldValidation
+    view: View
+    item_timeout: _duration_pb2.Duration
+    at_least: str
+    complete_metadata: bool
+    trace: Trace
+    with_status: bool
+    def __init__(self, field_validation: _Optional[_Union[FieldValidation, str]] = ..., view: _Optional[_Union[View, str]] = ..., item_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., at_least: _Optional[str] = ..., complete_metadata: _Optional[bool] = ..., trace: _Optional[_Union[Trace, str]] = ..., with_status: _Optional[bool] = ...) -> None: ...
+
+class Verdict(_message.Message):
+    __slots__ = ("allowed", "refusal", "violations", "warnings", "object", "stored_object", "pruned", "defaulted", "forgiven", "revision", "status")
+    ALLOWED_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    STORED_OBJECT_FIELD_NUMBER: _ClassVar[int]
+    PRUNED_FIELD_NUMBER: _ClassVar[int]
+    DEFAULTED_FIELD_NUMBER: _ClassVar[int]
+    FORGIVEN_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    allowed: bool
+    refusal: _violation_pb2.Refusal
+    violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    object: _document_pb2.Document
+    stored_object: _document_pb2.Document
+    pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
+    defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
+    forgiven: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    revision: str
+    status: _document_pb2.Document
+    def __init__(self, allowed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., forgiven: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+
+class Transformed(_message.Message):
+    __slots__ = ("object", "pruned", "defaulted", "warnings", "revision", "changed", "refusal")
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    PRUNED_FIELD_NUMBER: _ClassVar[int]
+    DEFAULTED_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    object: _document_pb2.Document
+    pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
+    defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    revision: str
+    changed: bool
+    refusal: _violation_pb2.Refusal
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ...) -> None: ...
+
+class VerdictResult(_message.Message):
+    __slots__ = ("verdict", "error")
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    verdict: Verdict
+    error: _status_pb2.Status
+    def __init__(self, verdict: _Optional[_Union[Verdict, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class TransformedResult(_message.Message):
+    __slots__ = ("transformed", "error")
+    TRANSFORMED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    transformed: Transformed
+    error: _status_pb2.Status
+    def __init__(self, transformed: _Optional[_Union[Transformed, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class ValidateRequest(_message.Message):
+    __slots__ = ("catalog", "items", "options", "crds", "as_given")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    AS_GIVEN_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    options: EvaluationOptions
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    as_given: bool
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., as_given: _Optional[bool] = ...) -> None: ...
+
+class ValidateResponse(_message.Message):
+    __slots__ = ("results",)
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[VerdictResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
+
+class PruneRequest(_message.Message):
+    __slots__ = ("catalog", "items", "options", "crds")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    options: EvaluationOptions
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+
+class PruneResponse(_message.Message):
+    __slots__ = ("results",)
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+
+class DefaultRequest(_message.Message):
+    __slots__ = ("catalog", "items", "options", "crds")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    options: EvaluationOptions
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+
+class DefaultResponse(_message.Message):
+    __slots__ = ("results",)
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+
+class ReadRequest(_message.Message):
+    __slots__ = ("catalog", "items", "options", "crds", "target_version")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    options: EvaluationOptions
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    target_version: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ...) -> None: ...
+
+class ReadResponse(_message.Message):
+    __slots__ = ("results",)
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+
+class ConvertRequest(_message.Message):
+    __slots__ = ("catalog", "items", "options", "crds", "target_version")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    options: EvaluationOptions
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    target_version: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ...) -> None: ...
+
+class ConvertResponse(_message.Message):
+    __slots__ = ("results",)
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...

@@ -1,0 +1,74 @@
+from google.api import annotations_pb2 as _annotations_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Feature(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FEATURE_UNSPECIFIED: _ClassVar[Feature]
+    FEATURE_RULES: _ClassVar[Feature]
+    FEATURE_UPDATES: _ClassVar[Feature]
+    FEATURE_OVERLAY: _ClassVar[Feature]
+    FEATURE_TRACE: _ClassVar[Feature]
+    FEATURE_STATUS: _ClassVar[Feature]
+    FEATURE_CONVERSION_WEBHOOKS: _ClassVar[Feature]
+FEATURE_UNSPECIFIED: Feature
+FEATURE_RULES: Feature
+FEATURE_UPDATES: Feature
+FEATURE_OVERLAY: Feature
+FEATURE_TRACE: Feature
+FEATURE_STATUS: Feature
+FEATURE_CONVERSION_WEBHOOKS: Feature
+
+class Limits(_message.Message):
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes")
+    MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
+    MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_DOCUMENT_DEPTH_FIELD_NUMBER: _ClassVar[int]
+    MAX_ALIAS_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    MAX_ALIAS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_CRD_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    MAX_PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    MAX_OVERLAY_CRDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_ERROR_DETAILS_FIELD_NUMBER: _ClassVar[int]
+    MAX_ERROR_BYTES_FIELD_NUMBER: _ClassVar[int]
+    max_batch_items: int
+    max_message_bytes: int
+    max_document_bytes: int
+    max_document_depth: int
+    max_alias_factor: int
+    max_alias_bytes: int
+    max_crd_bytes: int
+    default_page_size: int
+    max_page_size: int
+    max_overlay_crds: int
+    max_error_details: int
+    max_error_bytes: int
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ...) -> None: ...
+
+class GetServerInfoRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetServerInfoResponse(_message.Message):
+    __slots__ = ("version", "commit", "kubernetes_version", "kubernetes_minors", "features", "limits")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    COMMIT_FIELD_NUMBER: _ClassVar[int]
+    KUBERNETES_VERSION_FIELD_NUMBER: _ClassVar[int]
+    KUBERNETES_MINORS_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    commit: str
+    kubernetes_version: str
+    kubernetes_minors: _containers.RepeatedScalarFieldContainer[int]
+    features: _containers.RepeatedScalarFieldContainer[Feature]
+    limits: Limits
+    def __init__(self, version: _Optional[str] = ..., commit: _Optional[str] = ..., kubernetes_version: _Optional[str] = ..., kubernetes_minors: _Optional[_Iterable[int]] = ..., features: _Optional[_Iterable[_Union[Feature, str]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...

@@ -1,0 +1,107 @@
+from crdeval.v1 import document_pb2 as _document_pb2
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Step(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STEP_UNSPECIFIED: _ClassVar[Step]
+    STEP_DECODE: _ClassVar[Step]
+    STEP_COERCE_METADATA: _ClassVar[Step]
+    STEP_PRUNE: _ClassVar[Step]
+    STEP_DROP_NULLS: _ClassVar[Step]
+    STEP_COERCE_EMBEDDED: _ClassVar[Step]
+    STEP_DEFAULT: _ClassVar[Step]
+    STEP_PREPARE: _ClassVar[Step]
+    STEP_METADATA: _ClassVar[Step]
+    STEP_SCHEMA: _ClassVar[Step]
+    STEP_SCALE: _ClassVar[Step]
+    STEP_EMBEDDED: _ClassVar[Step]
+    STEP_LISTS: _ClassVar[Step]
+    STEP_RULES: _ClassVar[Step]
+    STEP_CONVERT: _ClassVar[Step]
+    STEP_DEFINITION: _ClassVar[Step]
+STEP_UNSPECIFIED: Step
+STEP_DECODE: Step
+STEP_COERCE_METADATA: Step
+STEP_PRUNE: Step
+STEP_DROP_NULLS: Step
+STEP_COERCE_EMBEDDED: Step
+STEP_DEFAULT: Step
+STEP_PREPARE: Step
+STEP_METADATA: Step
+STEP_SCHEMA: Step
+STEP_SCALE: Step
+STEP_EMBEDDED: Step
+STEP_LISTS: Step
+STEP_RULES: Step
+STEP_CONVERT: Step
+STEP_DEFINITION: Step
+
+class Position(_message.Message):
+    __slots__ = ("line", "column", "offset")
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    line: int
+    column: int
+    offset: int
+    def __init__(self, line: _Optional[int] = ..., column: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+
+class RuleRef(_message.Message):
+    __slots__ = ("rule", "index", "reason")
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    rule: str
+    index: int
+    reason: str
+    def __init__(self, rule: _Optional[str] = ..., index: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class Violation(_message.Message):
+    __slots__ = ("type", "field", "message", "detail", "bad_value", "pointer", "rule", "schema_pointer", "position", "step")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    BAD_VALUE_FIELD_NUMBER: _ClassVar[int]
+    POINTER_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    type: str
+    field: str
+    message: str
+    detail: str
+    bad_value: _document_pb2.Document
+    pointer: str
+    rule: RuleRef
+    schema_pointer: str
+    position: Position
+    step: Step
+    def __init__(self, type: _Optional[str] = ..., field: _Optional[str] = ..., message: _Optional[str] = ..., detail: _Optional[str] = ..., bad_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pointer: _Optional[str] = ..., rule: _Optional[_Union[RuleRef, _Mapping]] = ..., schema_pointer: _Optional[str] = ..., position: _Optional[_Union[Position, _Mapping]] = ..., step: _Optional[_Union[Step, str]] = ...) -> None: ...
+
+class FieldChange(_message.Message):
+    __slots__ = ("path", "pointer", "value")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    POINTER_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    pointer: str
+    value: _document_pb2.Document
+    def __init__(self, path: _Optional[str] = ..., pointer: _Optional[str] = ..., value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+
+class Refusal(_message.Message):
+    __slots__ = ("code", "reason", "message")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    code: int
+    reason: str
+    message: str
+    def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,68 @@
+// Command openapi finishes the OpenAPI document that protoc-gen-openapiv2 wrote: over REST a crdeval.v1.Document is any JSON
+// value, inline, and not the message with two base64 fields that the protos alone suggest.
+//
+//	openapi IN OUT
+//
+// It rewrites that one definition, fails if it is not there, and writes the document with stable formatting.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// definition is the name under which the document defines the message Document.
+const definition = "v1Document"
+
+func main() {
+	if len(os.Args) != 3 {
+		fail(fmt.Errorf("usage: openapi IN OUT"))
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fail(err)
+	}
+}
+
+func run(in, out string) error {
+	src, err := os.ReadFile(in)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(src))
+	dec.UseNumber()
+	var doc map[string]any
+	if err := dec.Decode(&doc); err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	if err := unconstrain(doc); err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return err
+	}
+	return os.WriteFile(out, buf.Bytes(), 0o644)
+}
+
+// unconstrain replaces the definition of Document by the schema that every JSON value meets.
+func unconstrain(doc map[string]any) error {
+	defs, _ := doc["definitions"].(map[string]any)
+	if _, ok := defs[definition]; !ok {
+		return fmt.Errorf("no definition %q to rewrite: has the message Document moved?", definition)
+	}
+	defs[definition] = map[string]any{
+		"title":       "Any JSON value, mostly one Kubernetes object",
+		"description": "The value itself, inline. Numbers keep every digit. In requests null means absent.",
+	}
+	return nil
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "openapi:", err)
+	os.Exit(1)
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# The proto toolbox: installs its pinned tools into .cache/proto and runs one of
+#
+#   run.sh generate   everything that is generated from proto/crdeval: Go, REST glue, OpenAPI, Python stubs
+#   run.sh lint       buf lint and format
+#   run.sh breaking   compares the protos with the checked-in image of what was published last
+#   run.sh image      writes that image anew: once a change of the API is meant and agreed
+#
+# Besides Go it needs npm (buf) and Python (the Python stubs), and of the network their registries alone, once.
+# Generating twice changes nothing.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+tools=$root/proto/tools
+cache=$root/.cache/proto
+image=$root/proto/image.binpb
+python_out=$root/clients/python/src
+openapi=$root/server/gateway/openapi
+
+# stale NAME FILE...: whether NAME must be installed again, since the files that pin it are not those it was installed from.
+stale() {
+	local name=$1
+	shift
+	[[ "$(cat "$@" | sha256sum)" != "$(cat "$cache/$name.sum" 2>/dev/null)" ]]
+}
+
+fresh() {
+	local name=$1
+	shift
+	cat "$@" | sha256sum >"$cache/$name.sum"
+}
+
+install_buf() {
+	mkdir -p "$cache/buf"
+	if stale buf "$tools/package-lock.json" || [[ ! -x $cache/buf/node_modules/.bin/buf ]]; then
+		cp "$tools/package.json" "$tools/package-lock.json" "$cache/buf/"
+		npm ci --prefix "$cache/buf" --ignore-scripts --no-audit --no-fund --loglevel=error
+		fresh buf "$tools/package-lock.json"
+	fi
+	export PATH=$cache/buf/node_modules/.bin:$PATH
+}
+
+install_plugins() {
+	mkdir -p "$cache/bin"
+	(cd "$tools" && GOWORK=off GOBIN=$cache/bin go install tool)
+	export PATH=$cache/bin:$PATH
+}
+
+install_python() {
+	if stale python "$tools/requirements.txt" || [[ ! -x $cache/python/bin/python ]]; then
+		rm -rf "$cache/python"
+		python3 -m venv "$cache/python"
+		"$cache/python/bin/pip" install --quiet --disable-pip-version-check --only-binary=:all: -r "$tools/requirements.txt"
+		fresh python "$tools/requirements.txt"
+	fi
+}
+
+# build_image FILE: our protos with what they import, as one image. buf compares a workspace of two modules only with another
+# workspace, hence images on both sides.
+build_image() {
+	buf build . --path proto/crdeval -o "$1"
+}
+
+generate() {
+	install_buf
+	install_plugins
+	install_python
+	cd "$root"
+	mkdir -p "$openapi" "$python_out"
+	find proto/crdeval -name '*.pb.go' -o -name '*.pb.gw.go' | xargs -r rm -f
+	buf generate
+	(cd "$tools" && GOWORK=off go run ./openapi "$openapi/crdeval.swagger.json" "$openapi/openapi.json")
+	rm "$openapi/crdeval.swagger.json"
+	find "$python_out" -name '*_pb2*.py' -o -name '*_pb2*.pyi' | xargs -r rm -f
+	"$cache/python/bin/python" -m grpc_tools.protoc -I proto -I proto/third_party \
+		--python_out="$python_out" --pyi_out="$python_out" --grpc_python_out="$python_out" \
+		$(cd proto && find crdeval -name '*.proto' | sort)
+}
+
+case "${1:-}" in
+generate) generate ;;
+lint)
+	install_buf
+	cd "$root"
+	buf lint
+	buf format --diff --exit-code --path proto/crdeval
+	;;
+breaking)
+	install_buf
+	cd "$root"
+	build_image "$cache/image.binpb"
+	buf breaking "$cache/image.binpb" --against "$image" --exclude-imports --config '{"version":"v2","breaking":{"use":["WIRE_JSON"]}}'
+	;;
+image)
+	install_buf
+	cd "$root"
+	build_image "$image"
+	;;
+*)
+	sed -n '2,/^set/{s/^# \{0,1\}//;/^set/d;p}' "$0"
+	exit 2
+	;;
+esac
