@@ -1,0 +1,169 @@
+// Package bolt is the embedded Store: one bbolt file, for one process.
+//
+// A commit is one bbolt transaction; it returns after fsync. Every value carries a checksum of its own, since bbolt checks its two
+// meta pages and nothing else.
+package bolt
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// FileName is the name of the file in the data directory.
+const FileName = "registry.db"
+
+// LockTimeout is how long Open waits for another process to let go of the file: enough for a predecessor that is just
+// draining its last call, short enough for a mistake to show at once.
+const LockTimeout = 2 * time.Second
+
+// format is the layout of the file that this package writes. A file of another format is refused, never guessed at.
+const format = "1"
+
+var (
+	metaBucket    = []byte("meta")
+	entriesBucket = []byte("entries")
+	formatKey     = []byte("format")
+	idKey         = []byte("id")
+)
+
+// Store keeps entries in a bbolt file.
+type Store struct {
+	db   *bbolt.DB
+	path string
+	id   string
+}
+
+var _ registry.Store = (*Store)(nil)
+
+// Open opens the store in dir, creating both if need be. The whole file is read and checked. The error says what to do if
+// another process has the file (ErrLocked) or the file is damaged (ErrCorrupt).
+func Open(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the data directory: %w", err)
+	}
+	path := filepath.Join(dir, FileName)
+	_, statErr := os.Stat(path)
+	db, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{db: db, path: path}
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if errors.Is(statErr, os.ErrNotExist) {
+		if err := syncDirectory(dir); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return s, nil
+}
+
+// prepare checks a file that has contents and initializes one that has none.
+func (s *Store) prepare() error {
+	if err := s.verify(); err != nil {
+		return err
+	}
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		meta, err := tx.CreateBucketIfNotExists(metaBucket)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.CreateBucketIfNotExists(entriesBucket); err != nil {
+			return err
+		}
+		if meta.Get(idKey) == nil {
+			if err := meta.Put(formatKey, []byte(format)); err != nil {
+				return err
+			}
+			if err := meta.Put(idKey, []byte(rand.Text())); err != nil {
+				return err
+			}
+		}
+		s.id = string(meta.Get(idKey))
+		return nil
+	})
+}
+
+// ID implements registry.Store.
+func (s *Store) ID() string { return s.id }
+
+// Load implements registry.Store.
+func (s *Store) Load(ctx context.Context) (registry.State, error) {
+	var state registry.State
+	err := s.read(func(tx *bbolt.Tx) error {
+		entries := tx.Bucket(entriesBucket)
+		state = registry.State{Sequence: entries.Sequence()}
+		return entries.ForEach(func(k, v []byte) error {
+			e, err := decode(k, v)
+			if err != nil {
+				return s.corrupt(err)
+			}
+			state.Entries = append(state.Entries, e)
+			return ctx.Err()
+		})
+	})
+	return state, err
+}
+
+// Commit implements registry.Store. It returns after fsync.
+func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	var sequence uint64
+	err := s.db.Update(func(tx *bbolt.Tx) error {
+		entries := tx.Bucket(entriesBucket)
+		for _, e := range t.Expect {
+			if version(entries.Get([]byte(e.Key))) != e.Version {
+				return registry.ErrConflict
+			}
+		}
+		var err error
+		if sequence, err = entries.NextSequence(); err != nil {
+			return err
+		}
+		for _, e := range t.Put {
+			if err := entries.Put([]byte(e.Key), encode(e.Key, e.Value, sequence)); err != nil {
+				return fmt.Errorf("putting %q: %w", e.Key, err)
+			}
+		}
+		for _, key := range t.Delete {
+			if err := entries.Delete([]byte(key)); err != nil {
+				return fmt.Errorf("deleting %q: %w", key, err)
+			}
+		}
+		return nil
+	})
+	switch {
+	case err == nil:
+		return sequence, nil
+	case errors.Is(err, registry.ErrConflict):
+		return 0, registry.ErrConflict
+	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
+		return 0, registry.ErrClosed
+	}
+	return 0, fmt.Errorf("writing %s: %w", s.path, err)
+}
+
+// Close implements registry.Store: it waits for running transactions and lets go of the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+// syncDirectory makes a new file's name durable, as fsync of the file makes its contents.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

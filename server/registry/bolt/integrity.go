@@ -1,0 +1,146 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"slices"
+	"syscall"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+var (
+	// ErrLocked is the error of Open while another process has the file.
+	ErrLocked = errors.New("the registry's file is in use by another process")
+	// ErrCorrupt is the error of a file that is damaged, or is no registry.
+	ErrCorrupt = errors.New("the registry's file is damaged")
+)
+
+// A value in the file: the version (8 bytes, big endian), the checksum of key, version and value (4 bytes), the value.
+const headerSize = 8 + 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(key, version, value []byte) uint32 {
+	sum := crc32.Update(0, castagnoli, key)
+	sum = crc32.Update(sum, castagnoli, version)
+	return crc32.Update(sum, castagnoli, value)
+}
+
+func encode(key string, value []byte, version uint64) []byte {
+	b := make([]byte, headerSize, headerSize+len(value))
+	binary.BigEndian.PutUint64(b, version)
+	binary.BigEndian.PutUint32(b[8:], checksum([]byte(key), b[:8], value))
+	return append(b, value...)
+}
+
+// decode copies: bbolt's bytes are those of the file and end with the transaction.
+func decode(key, stored []byte) (registry.Entry, error) {
+	if len(stored) < headerSize {
+		return registry.Entry{}, fmt.Errorf("entry %q has %d bytes, fewer than its header", key, len(stored))
+	}
+	value := stored[headerSize:]
+	if binary.BigEndian.Uint32(stored[8:]) != checksum(key, stored[:8], value) {
+		return registry.Entry{}, fmt.Errorf("entry %q does not match its checksum", key)
+	}
+	return registry.Entry{Key: string(key), Value: slices.Clone(value), Version: version(stored)}, nil
+}
+
+// version is 0 for an entry that is not there.
+func version(stored []byte) uint64 {
+	if len(stored) < headerSize {
+		return 0
+	}
+	return binary.BigEndian.Uint64(stored)
+}
+
+func (s *Store) corrupt(err error) error { return corrupt(s.path, err) }
+
+func corrupt(path string, err error) error {
+	return fmt.Errorf("%w: %s: %w; restore it from a backup, or move it away to start with an empty registry", ErrCorrupt, path, err)
+}
+
+// openFile opens the file and turns what bbolt says, or panics with, into errors that tell what to do.
+func openFile(path string) (db *bbolt.DB, err error) {
+	err = guard(path, func() error {
+		db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: LockTimeout, FreelistType: bbolt.FreelistMapType})
+		return err
+	})
+	switch {
+	case err == nil:
+		return db, nil
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("%w: %s; one data directory serves one process: stop the other one, or choose another --data-dir", ErrLocked, path)
+	case errors.Is(err, ErrCorrupt):
+		return nil, err
+	case isSystemError(err):
+		return nil, fmt.Errorf("opening the registry's file: %w", err)
+	}
+	return nil, corrupt(path, err) // all that is left is bbolt's opinion of the contents
+}
+
+// isSystemError tells a file that cannot be had (permissions, a full disk, a directory in its place) from one that makes no sense.
+func isSystemError(err error) bool {
+	var path *fs.PathError
+	var number syscall.Errno
+	return errors.As(err, &path) || errors.As(err, &number)
+}
+
+// guard runs f; a panic of bbolt over a damaged page, or a fault on a page that the file does not have any more, becomes ErrCorrupt.
+func guard(path string, f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = corrupt(path, fmt.Errorf("%v", p))
+		}
+	}()
+	return f()
+}
+
+func (s *Store) read(f func(*bbolt.Tx) error) error {
+	err := guard(s.path, func() error { return s.db.View(f) })
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
+		return registry.ErrClosed
+	}
+	return err
+}
+
+// verify reads the whole file once: its size, its format, every entry's checksum.
+func (s *Store) verify() error {
+	return s.read(func(tx *bbolt.Tx) error {
+		info, err := os.Stat(s.path)
+		if err != nil {
+			return err
+		}
+		if info.Size() < tx.Size() {
+			return s.corrupt(fmt.Errorf("it has %d bytes of %d: it was cut off", info.Size(), tx.Size()))
+		}
+		meta, entries := tx.Bucket(metaBucket), tx.Bucket(entriesBucket)
+		if meta == nil && entries == nil {
+			if name, _ := tx.Cursor().First(); name != nil {
+				return s.corrupt(fmt.Errorf("it is a bbolt file of another program: it has a bucket %q", name))
+			}
+			return nil // new
+		}
+		if meta == nil || entries == nil || len(meta.Get(idKey)) == 0 {
+			return s.corrupt(errors.New("it lacks a bucket or its ID"))
+		}
+		if got := string(meta.Get(formatKey)); got != format {
+			return fmt.Errorf("%s has format %q, this version of crdeval reads format %q: run the version that wrote it, or choose another --data-dir", s.path, got, format)
+		}
+		return entries.ForEach(func(k, v []byte) error {
+			if _, err := decode(k, v); err != nil {
+				return s.corrupt(err)
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,56 @@
+package registry
+
+import (
+	"context"
+	"errors"
+)
+
+// Store keeps entries, bytes by key, durably. It knows nothing of catalogs and CRDs: the registry has one encoding for all stores.
+// Implementations are safe for concurrent use, and are held to what storetest checks.
+type Store interface {
+	// ID names the store's contents for good: it is made once, when the store is created, and survives restarts as the contents do.
+	// Tokens carry it. It is not empty.
+	ID() string
+	// Load returns all entries, of one moment, and the sequence of that moment.
+	Load(ctx context.Context) (State, error)
+	// Commit makes all changes of t or none. When it returns nil error they are durable: neither a crash of the process nor of the machine
+	// loses them. The sequence it returns is greater than every one before, and is the Version of the entries put. ErrConflict means
+	// that an expectation did not hold and nothing changed; after any other error the outcome is unknown until the next Load.
+	Commit(ctx context.Context, t Transaction) (sequence uint64, err error)
+	// Close gives up the store. Calls after it fail with ErrClosed.
+	Close() error
+}
+
+// State is the contents of a store at one moment.
+type State struct {
+	Sequence uint64  // of the last commit, 0 for a new store
+	Entries  []Entry // in ascending order of keys
+}
+
+// Entry is one key with its value. Keys are not empty; values may be, and are at most some MiB. A store keeps no reference to bytes it was given
+// that it would write to, nor do callers write to bytes that a store gave them.
+type Entry struct {
+	Key     string
+	Value   []byte
+	Version uint64 // the sequence of the commit that put it; ignored in a Transaction
+}
+
+// Transaction is a set of changes that belong together. A key appears at most once in Put and Delete together.
+type Transaction struct {
+	Expect []Expectation
+	Put    []Entry
+	Delete []string // a key that is not there is no error
+}
+
+// Expectation is a condition of a Transaction: Key's entry has that Version, 0 meaning that there is no such entry.
+type Expectation struct {
+	Key     string
+	Version uint64
+}
+
+var (
+	// ErrConflict is the error of a Commit of which an expectation did not hold.
+	ErrConflict = errors.New("registry: the store has changed meanwhile")
+	// ErrClosed is the error of calls on a closed store.
+	ErrClosed = errors.New("registry: the store is closed")
+)
