@@ -14,7 +14,6 @@ N        ?= 100000
 SEED     ?= 1
 SUITE    ?= objects
 FUZZTIME ?= 60s
-ADDR     ?= 127.0.0.1
 
 .PHONY: help run build test race lint generate bench conformance quirks fuzz e2e image clean
 
@@ -22,7 +21,7 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 run: build ## Start the service with the sample CRDs, evaluate sample objects, print the verdicts, stay up until Ctrl-C
-	@go run ./deploy/samples/tour --server-binary $(BIN)/crdeval --samples deploy/samples --address $(ADDR)
+	@go run ./clients/go/examples/tour --server-binary $(BIN)/crdeval --samples deploy/samples
 
 build: ## Build the static binary bin/crdeval
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/crdeval ./server/cmd/crdeval

@@ -1,0 +1,111 @@
+package crdeval
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// maxMessageBytes lets answers through that a server may send by default: 64 MiB. grpc's own default is 4 MiB.
+const maxMessageBytes = 64 << 20
+
+// Client talks to one crdeval service about one catalog. It is safe for concurrent use.
+type Client struct {
+	conn    *grpc.ClientConn
+	catalog string
+	token   atomic.Pointer[string] // of the newest write made here
+	limits  atomic.Pointer[crdevalv1.Limits]
+}
+
+// Option changes how Dial sets up a Client.
+type Option func(*settings)
+
+type settings struct {
+	catalog string
+	creds   credentials.TransportCredentials
+	dial    []grpc.DialOption
+}
+
+// WithCatalog names the catalog that the client registers in and evaluates against. Default: "default".
+func WithCatalog(name string) Option { return func(s *settings) { s.catalog = name } }
+
+// WithTLS connects by TLS. Default: plain text, which is right for localhost and unix sockets only.
+func WithTLS(c *tls.Config) Option {
+	return func(s *settings) { s.creds = credentials.NewTLS(c) }
+}
+
+// WithDialOptions adds options of grpc's own, after the client's defaults.
+func WithDialOptions(o ...grpc.DialOption) Option {
+	return func(s *settings) { s.dial = append(s.dial, o...) }
+}
+
+// Dial prepares a client for the service at target, "localhost:9090" or "unix:///run/crdeval/crdeval.sock". It does not
+// wait for the connection: a service that is down is found out by the first call.
+func Dial(target string, options ...Option) (*Client, error) {
+	s := settings{catalog: "default", creds: insecure.NewCredentials()}
+	for _, o := range options {
+		o(&s)
+	}
+	dial := append([]grpc.DialOption{
+		grpc.WithTransportCredentials(s.creds),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+	}, s.dial...)
+	conn, err := grpc.NewClient(target, dial...)
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: %w", err)
+	}
+	return &Client{conn: conn, catalog: s.catalog}, nil
+}
+
+// Close ends the connection; calls under way fail.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Registry returns the generated stub of the RegistryService.
+func (c *Client) Registry() crdevalv1.RegistryServiceClient {
+	return crdevalv1.NewRegistryServiceClient(c.conn)
+}
+
+// Evaluation returns the generated stub of the EvaluationService.
+func (c *Client) Evaluation() crdevalv1.EvaluationServiceClient {
+	return crdevalv1.NewEvaluationServiceClient(c.conn)
+}
+
+// Server returns the generated stub of the ServerService.
+func (c *Client) Server() crdevalv1.ServerServiceClient {
+	return crdevalv1.NewServerServiceClient(c.conn)
+}
+
+// serverLimits asks the server for its limits, once.
+func (c *Client) serverLimits(ctx context.Context) (*crdevalv1.Limits, error) {
+	if l := c.limits.Load(); l != nil {
+		return l, nil
+	}
+	info, err := c.Server().GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
+	if err != nil {
+		return nil, err
+	}
+	l := info.GetLimits()
+	c.limits.Store(l)
+	return l, nil
+}
+
+// atLeast is the token that makes a read see this client's own writes, "" before the first.
+func (c *Client) atLeast() string {
+	if t := c.token.Load(); t != nil {
+		return *t
+	}
+	return ""
+}
+
+func (c *Client) wrote(token string) {
+	if token != "" {
+		c.token.Store(&token)
+	}
+}

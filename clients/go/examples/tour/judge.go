@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// The parts of the REST answer that the tour prints.
+type (
+	response struct {
+		Results []result `json:"results"`
+	}
+	result struct {
+		Verdict *verdict `json:"verdict"`
+		Error   *struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	verdict struct {
+		Allowed    bool     `json:"allowed"`
+		Warnings   []string `json:"warnings"`
+		Violations []struct {
+			Field   string `json:"field"`
+			Message string `json:"message"`
+		} `json:"violations"`
+		Defaulted []struct {
+			Path  string          `json:"path"`
+			Value json.RawMessage `json:"value"`
+		} `json:"defaulted"`
+	}
+)
+
+// judge sends all objects of the directory in one batch through the REST gateway and prints the verdicts.
+func judge(ctx context.Context, url, dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("no objects in %s", dir)
+	}
+	body, err := batch(files)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	answer, err := post(ctx, url+"/v1/catalogs/default:validate", body)
+	if err != nil {
+		return err
+	}
+	var r response
+	if err := json.Unmarshal(answer, &r); err != nil {
+		return fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	if len(r.Results) != len(files) {
+		return fmt.Errorf("%d results for %d objects", len(r.Results), len(files))
+	}
+	fmt.Printf("%d objects judged over REST in %.1f ms:\n", len(files), time.Since(began).Seconds()*1000)
+	for i, one := range r.Results {
+		printResult(filepath.Base(files[i]), one)
+	}
+	fmt.Println()
+	return nil
+}
+
+// batch is the body of the request: the objects stand in it as they are, inline.
+func batch(files []string) ([]byte, error) {
+	type item struct {
+		Object json.RawMessage `json:"object"`
+	}
+	var request struct {
+		Items []item `json:"items"`
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		object, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		request.Items = append(request.Items, item{Object: object})
+	}
+	return json.Marshal(request)
+}
+
+func post(ctx context.Context, url string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s: %s", url, resp.Status, answer)
+	}
+	return answer, nil
+}
+
+func printResult(name string, r result) {
+	switch {
+	case r.Error != nil:
+		fmt.Printf("  %-26s NOT EVALUATED  %s\n", name, r.Error.Message)
+		return
+	case r.Verdict == nil:
+		fmt.Printf("  %-26s NO RESULT\n", name)
+		return
+	case r.Verdict.Allowed:
+		fmt.Printf("  %-26s allowed\n", name)
+	default:
+		fmt.Printf("  %-26s refused\n", name)
+	}
+	for _, v := range r.Verdict.Violations {
+		fmt.Printf("    %s: %s\n", v.Field, v.Message)
+	}
+	for _, d := range r.Verdict.Defaulted {
+		fmt.Printf("    defaulted: %s = %s\n", d.Path, d.Value)
+	}
+	for _, w := range r.Verdict.Warnings {
+		fmt.Printf("    warning: %s\n", w)
+	}
+}

@@ -1,0 +1,30 @@
+package main
+
+import "fmt"
+
+// printNext prints commands that work as pasted, in another terminal, from the root of the repository.
+func printNext(srv *server, samples string) {
+	fmt.Printf(`Next, in another terminal:
+
+  # What is registered
+  curl -sS %[1]s/v1/catalogs/default/crds
+
+  # Judge an object of your own
+  curl -sS -X POST %[1]s/v1/catalogs/default:validate -d '{"items": [{"object": {
+    "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default"},
+    "spec": {"cronSpec": "* * * *", "image": "busybox", "replicas": 0}}}]}'
+
+  # See what would be pruned and defaulted
+  curl -sS -X POST %[1]s/v1/catalogs/default:read -d '{"items": [{"object": {
+    "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default"},
+    "spec": {"image": "busybox", "typo": 9007199254740993}}}]}'
+
+  # Would an API server take this CRD?
+  curl -sS -X POST %[1]s/v1/catalogs/default/crds:check -H 'Content-Type: application/yaml' --data-binary @%[3]s/crds/databases.yaml
+
+  # The same service over gRPC (https://github.com/fullstorydev/grpcurl)
+  grpcurl -plaintext %[2]s list
+  grpcurl -plaintext %[2]s crdeval.v1.ServerService/GetServerInfo
+
+`, srv.restURL, srv.grpcAddress, samples)
+}

@@ -1,0 +1,60 @@
+package crdeval
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// RefusedError says that an API server would not take a CRD, and why.
+type RefusedError struct {
+	Report *crdevalv1.Report
+}
+
+// Error lists the findings, a line each.
+func (e *RefusedError) Error() string {
+	lines := make([]string, 0, len(e.Report.GetViolations())+1)
+	lines = append(lines, "crdeval: the CustomResourceDefinition would be refused")
+	for _, v := range e.Report.GetViolations() {
+		lines = append(lines, v.GetField()+": "+v.GetMessage())
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// RegisterCRD registers a CustomResourceDefinition, JSON or YAML. The error is a *RefusedError for a CRD that an API server
+// would refuse, and a gRPC status otherwise. Later calls of this client see the registration, at any replica.
+func (c *Client) RegisterCRD(ctx context.Context, manifest []byte) (*crdevalv1.RegisterCrdResponse, error) {
+	r, err := c.Registry().RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: c.catalog, Manifest: Document(manifest)})
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: register: %w", err)
+	}
+	if !r.GetAccepted() {
+		return r, &RefusedError{Report: r.GetReport()}
+	}
+	c.wrote(r.GetToken())
+	return r, nil
+}
+
+// CheckCRD says what an API server would make of a CustomResourceDefinition, without registering it. A CRD that would be
+// refused is an answer here, not an error.
+func (c *Client) CheckCRD(ctx context.Context, manifest []byte) (*crdevalv1.CheckCrdResponse, error) {
+	r, err := c.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{
+		Catalog: c.catalog, Manifest: Document(manifest), AtLeast: c.atLeast(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: check: %w", err)
+	}
+	return r, nil
+}
+
+// DeleteCRD removes a CRD by its name, crontabs.stable.example.com.
+func (c *Client) DeleteCRD(ctx context.Context, name string) error {
+	r, err := c.Registry().DeleteCrd(ctx, &crdevalv1.DeleteCrdRequest{Catalog: c.catalog, Crd: name})
+	if err != nil {
+		return fmt.Errorf("crdeval: delete %s: %w", name, err)
+	}
+	c.wrote(r.GetToken())
+	return nil
+}
