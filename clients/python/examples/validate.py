@@ -1,0 +1,87 @@
+"""Registers a CRD and validates objects against it, over gRPC.
+
+    python validate.py TARGET CRD OBJECT...
+
+TARGET is localhost:9090 or unix:///path/to/socket; CRD and OBJECT are YAML or JSON files. Exits with 1 if the CRD or an
+object would be refused, with 2 if something could not be evaluated.
+"""
+
+import sys
+from pathlib import Path
+
+import grpc
+
+from crdeval.v1 import (
+    document_pb2,
+    evaluation_pb2,
+    evaluation_pb2_grpc,
+    registry_pb2,
+    registry_pb2_grpc,
+)
+
+CATALOG = "default"
+MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
+
+
+def document(path: str) -> document_pb2.Document:
+    """The file's bytes, as they are: JSON if they begin with a brace, YAML otherwise."""
+    text = Path(path).read_bytes()
+    if text.lstrip().startswith(b"{"):
+        return document_pb2.Document(json=text)
+    return document_pb2.Document(yaml=text)
+
+
+def register(channel: grpc.Channel, path: str) -> str:
+    """Registers the CRD and returns the token that makes later calls see it. Exits if the CRD would be refused."""
+    registry = registry_pb2_grpc.RegistryServiceStub(channel)
+    response = registry.RegisterCrd(
+        registry_pb2.RegisterCrdRequest(catalog=CATALOG, manifest=document(path)), timeout=30
+    )
+    if not response.accepted:
+        for v in response.report.violations:
+            print(f"{path}: {v.field}: {v.message}")
+        sys.exit(1)
+    print(f"{path}: registered {response.crd.name}")
+    return response.token
+
+
+def validate(channel: grpc.Channel, paths: list[str], token: str) -> int:
+    """Validates the objects in one call, prints a line for each and a line for each finding. Returns the exit code."""
+    evaluation = evaluation_pb2_grpc.EvaluationServiceStub(channel)
+    response = evaluation.Validate(
+        evaluation_pb2.ValidateRequest(
+            catalog=CATALOG,
+            items=[evaluation_pb2.Item(object=document(path)) for path in paths],
+            options=evaluation_pb2.EvaluationOptions(at_least=token),
+        ),
+        timeout=30,
+    )
+    code = 0
+    for path, result in zip(paths, response.results, strict=True):
+        if result.WhichOneof("result") == "error":
+            print(f"{path}: could not be evaluated: {result.error.message}")
+            code = 2
+            continue
+        verdict = result.verdict
+        print(f"{path}: {'allowed' if verdict.allowed else 'refused'}")
+        for v in verdict.violations:
+            print(f"  {path}:{v.position.line}:{v.position.column}: {v.field}: {v.message}")
+        for warning in verdict.warnings:
+            print(f"  warning: {warning}")
+        if not verdict.allowed:
+            code = max(code, 1)
+    return code
+
+
+def main() -> int:
+    if len(sys.argv) < 4:
+        print(__doc__, file=sys.stderr)
+        return 2
+    target, crd, *objects = sys.argv[1:]
+    options = [("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)]
+    with grpc.insecure_channel(target, options=options) as channel:
+        return validate(channel, objects, register(channel, crd))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
