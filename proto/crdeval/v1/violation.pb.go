@@ -23,42 +23,34 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The steps of a write and of a registration, in the order in which an API server takes them.
+// The steps of a write and of a registration that find something, in the order in which an API server takes them.
 type Step int32
 
 const (
 	// Not known. Never sent.
 	Step_STEP_UNSPECIFIED Step = 0
-	// Bytes to a tree: syntax, duplicate keys, apiVersion and kind.
+	// Bytes to a tree: syntax, apiVersion, kind and metadata that cannot be decoded.
 	Step_STEP_DECODE Step = 1
-	// The object's own metadata is brought into the form of ObjectMeta; what it does not know is dropped or reported.
-	Step_STEP_COERCE_METADATA Step = 2
-	// Fields that the schema does not name are removed.
-	Step_STEP_PRUNE Step = 3
-	// Nulls of fields that are not nullable and have a default are removed.
-	Step_STEP_DROP_NULLS Step = 4
-	// Metadata of embedded resources is brought into the form of ObjectMeta.
-	Step_STEP_COERCE_EMBEDDED Step = 5
-	// Defaults of the schema are filled in.
-	Step_STEP_DEFAULT Step = 6
-	// The strategy of the write: status reset or kept, generation set.
-	Step_STEP_PREPARE Step = 7
-	// The checks of ObjectMeta: names, labels, annotations, finalizers, owner references.
-	Step_STEP_METADATA Step = 8
+	// The object against the request it came with: version, namespace, name.
+	Step_STEP_REQUEST Step = 2
+	// apiVersion and kind.
+	Step_STEP_TYPE_META Step = 3
+	// ObjectMeta: names, labels, annotations, finalizers, owner references.
+	Step_STEP_METADATA Step = 4
 	// The OpenAPI v3 schema.
-	Step_STEP_SCHEMA Step = 9
-	// The scale subresource's paths.
-	Step_STEP_SCALE Step = 10
+	Step_STEP_SCHEMA Step = 5
+	// The fields behind the scale subresource.
+	Step_STEP_SCALE Step = 6
 	// apiVersion, kind and metadata of embedded resources.
-	Step_STEP_EMBEDDED Step = 11
+	Step_STEP_EMBEDDED Step = 7
 	// Uniqueness within lists of type set and map.
-	Step_STEP_LISTS Step = 12
+	Step_STEP_LIST Step = 8
 	// x-kubernetes-validations: the CEL rules.
-	Step_STEP_RULES Step = 13
+	Step_STEP_RULE Step = 9
 	// Conversion to another version.
-	Step_STEP_CONVERT Step = 14
-	// The checks of a CustomResourceDefinition itself.
-	Step_STEP_DEFINITION Step = 15
+	Step_STEP_CONVERT Step = 10
+	// A CustomResourceDefinition's own rules.
+	Step_STEP_CRD Step = 11
 )
 
 // Enum value maps for Step.
@@ -66,38 +58,30 @@ var (
 	Step_name = map[int32]string{
 		0:  "STEP_UNSPECIFIED",
 		1:  "STEP_DECODE",
-		2:  "STEP_COERCE_METADATA",
-		3:  "STEP_PRUNE",
-		4:  "STEP_DROP_NULLS",
-		5:  "STEP_COERCE_EMBEDDED",
-		6:  "STEP_DEFAULT",
-		7:  "STEP_PREPARE",
-		8:  "STEP_METADATA",
-		9:  "STEP_SCHEMA",
-		10: "STEP_SCALE",
-		11: "STEP_EMBEDDED",
-		12: "STEP_LISTS",
-		13: "STEP_RULES",
-		14: "STEP_CONVERT",
-		15: "STEP_DEFINITION",
+		2:  "STEP_REQUEST",
+		3:  "STEP_TYPE_META",
+		4:  "STEP_METADATA",
+		5:  "STEP_SCHEMA",
+		6:  "STEP_SCALE",
+		7:  "STEP_EMBEDDED",
+		8:  "STEP_LIST",
+		9:  "STEP_RULE",
+		10: "STEP_CONVERT",
+		11: "STEP_CRD",
 	}
 	Step_value = map[string]int32{
-		"STEP_UNSPECIFIED":     0,
-		"STEP_DECODE":          1,
-		"STEP_COERCE_METADATA": 2,
-		"STEP_PRUNE":           3,
-		"STEP_DROP_NULLS":      4,
-		"STEP_COERCE_EMBEDDED": 5,
-		"STEP_DEFAULT":         6,
-		"STEP_PREPARE":         7,
-		"STEP_METADATA":        8,
-		"STEP_SCHEMA":          9,
-		"STEP_SCALE":           10,
-		"STEP_EMBEDDED":        11,
-		"STEP_LISTS":           12,
-		"STEP_RULES":           13,
-		"STEP_CONVERT":         14,
-		"STEP_DEFINITION":      15,
+		"STEP_UNSPECIFIED": 0,
+		"STEP_DECODE":      1,
+		"STEP_REQUEST":     2,
+		"STEP_TYPE_META":   3,
+		"STEP_METADATA":    4,
+		"STEP_SCHEMA":      5,
+		"STEP_SCALE":       6,
+		"STEP_EMBEDDED":    7,
+		"STEP_LIST":        8,
+		"STEP_RULE":        9,
+		"STEP_CONVERT":     10,
+		"STEP_CRD":         11,
 	}
 )
 
@@ -546,29 +530,22 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\aRefusal\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage*\xb8\x02\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage*\xd8\x01\n" +
 	"\x04Step\x12\x14\n" +
 	"\x10STEP_UNSPECIFIED\x10\x00\x12\x0f\n" +
-	"\vSTEP_DECODE\x10\x01\x12\x18\n" +
-	"\x14STEP_COERCE_METADATA\x10\x02\x12\x0e\n" +
+	"\vSTEP_DECODE\x10\x01\x12\x10\n" +
+	"\fSTEP_REQUEST\x10\x02\x12\x12\n" +
+	"\x0eSTEP_TYPE_META\x10\x03\x12\x11\n" +
+	"\rSTEP_METADATA\x10\x04\x12\x0f\n" +
+	"\vSTEP_SCHEMA\x10\x05\x12\x0e\n" +
 	"\n" +
-	"STEP_PRUNE\x10\x03\x12\x13\n" +
-	"\x0fSTEP_DROP_NULLS\x10\x04\x12\x18\n" +
-	"\x14STEP_COERCE_EMBEDDED\x10\x05\x12\x10\n" +
-	"\fSTEP_DEFAULT\x10\x06\x12\x10\n" +
-	"\fSTEP_PREPARE\x10\a\x12\x11\n" +
-	"\rSTEP_METADATA\x10\b\x12\x0f\n" +
-	"\vSTEP_SCHEMA\x10\t\x12\x0e\n" +
-	"\n" +
-	"STEP_SCALE\x10\n" +
-	"\x12\x11\n" +
-	"\rSTEP_EMBEDDED\x10\v\x12\x0e\n" +
-	"\n" +
-	"STEP_LISTS\x10\f\x12\x0e\n" +
-	"\n" +
-	"STEP_RULES\x10\r\x12\x10\n" +
-	"\fSTEP_CONVERT\x10\x0e\x12\x13\n" +
-	"\x0fSTEP_DEFINITION\x10\x0fB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"STEP_SCALE\x10\x06\x12\x11\n" +
+	"\rSTEP_EMBEDDED\x10\a\x12\r\n" +
+	"\tSTEP_LIST\x10\b\x12\r\n" +
+	"\tSTEP_RULE\x10\t\x12\x10\n" +
+	"\fSTEP_CONVERT\x10\n" +
+	"\x12\f\n" +
+	"\bSTEP_CRD\x10\vB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_violation_proto_rawDescOnce sync.Once

@@ -11,36 +11,28 @@ class Step(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     STEP_UNSPECIFIED: _ClassVar[Step]
     STEP_DECODE: _ClassVar[Step]
-    STEP_COERCE_METADATA: _ClassVar[Step]
-    STEP_PRUNE: _ClassVar[Step]
-    STEP_DROP_NULLS: _ClassVar[Step]
-    STEP_COERCE_EMBEDDED: _ClassVar[Step]
-    STEP_DEFAULT: _ClassVar[Step]
-    STEP_PREPARE: _ClassVar[Step]
+    STEP_REQUEST: _ClassVar[Step]
+    STEP_TYPE_META: _ClassVar[Step]
     STEP_METADATA: _ClassVar[Step]
     STEP_SCHEMA: _ClassVar[Step]
     STEP_SCALE: _ClassVar[Step]
     STEP_EMBEDDED: _ClassVar[Step]
-    STEP_LISTS: _ClassVar[Step]
-    STEP_RULES: _ClassVar[Step]
+    STEP_LIST: _ClassVar[Step]
+    STEP_RULE: _ClassVar[Step]
     STEP_CONVERT: _ClassVar[Step]
-    STEP_DEFINITION: _ClassVar[Step]
+    STEP_CRD: _ClassVar[Step]
 STEP_UNSPECIFIED: Step
 STEP_DECODE: Step
-STEP_COERCE_METADATA: Step
-STEP_PRUNE: Step
-STEP_DROP_NULLS: Step
-STEP_COERCE_EMBEDDED: Step
-STEP_DEFAULT: Step
-STEP_PREPARE: Step
+STEP_REQUEST: Step
+STEP_TYPE_META: Step
 STEP_METADATA: Step
 STEP_SCHEMA: Step
 STEP_SCALE: Step
 STEP_EMBEDDED: Step
-STEP_LISTS: Step
-STEP_RULES: Step
+STEP_LIST: Step
+STEP_RULE: Step
 STEP_CONVERT: Step
-STEP_DEFINITION: Step
+STEP_CRD: Step
 
 class Position(_message.Message):
     __slots__ = ("line", "column", "offset")

@@ -1,4 +1,4 @@
-module github.com/crdeval/crdeval/proto/tools
+module github.com/crdeval/crdeval/tools/proto
 
 go 1.26.0
 

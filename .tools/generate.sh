@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # The proto toolbox: installs its pinned tools into .cache/proto and runs one of
 #
-#   run.sh generate   everything that is generated from proto/crdeval: Go, REST glue, OpenAPI, Python stubs
-#   run.sh lint       buf lint and format
-#   run.sh breaking   compares the protos with the checked-in image of what was published last
-#   run.sh image      writes that image anew: once a change of the API is meant and agreed
+#   generate.sh tools      installs the tools and nothing else
+#   generate.sh generate   everything that is generated from proto/crdeval: Go, REST glue, OpenAPI, Python stubs
+#   generate.sh lint       buf lint and format, and breaking
+#   generate.sh breaking   compares the protos with proto/image.binpb, the checked-in image of what is published
+#   generate.sh image      writes that image anew, once an addition to the API is meant to be kept
 #
 # Besides Go it needs npm (buf) and Python (the Python stubs), and of the network their registries alone, once.
 # Generating twice changes nothing.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-tools=$root/proto/tools
+root=$(cd "$(dirname "$0")/.." && pwd)
+tools=$root/.tools/proto
 cache=$root/.cache/proto
 image=$root/proto/image.binpb
 python_out=$root/clients/python/src
@@ -61,6 +62,11 @@ build_image() {
 	buf build . --path proto/crdeval -o "$1"
 }
 
+breaking() {
+	build_image "$cache/image.binpb"
+	buf breaking "$cache/image.binpb" --against "$image" --exclude-imports --config '{"version":"v2","breaking":{"use":["WIRE_JSON"]}}'
+}
+
 generate() {
 	install_buf
 	install_plugins
@@ -78,18 +84,23 @@ generate() {
 }
 
 case "${1:-}" in
+tools)
+	install_buf
+	install_plugins
+	install_python
+	;;
 generate) generate ;;
 lint)
 	install_buf
 	cd "$root"
 	buf lint
 	buf format --diff --exit-code --path proto/crdeval
+	breaking
 	;;
 breaking)
 	install_buf
 	cd "$root"
-	build_image "$cache/image.binpb"
-	buf breaking "$cache/image.binpb" --against "$image" --exclude-imports --config '{"version":"v2","breaking":{"use":["WIRE_JSON"]}}'
+	breaking
 	;;
 image)
 	install_buf
