@@ -1,0 +1,194 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Finding is one field error, in the five parts that fidelity is about.
+type Finding struct {
+	// Type is the cause type as metav1.CauseType spells it, for example FieldValueRequired.
+	Type string `json:"type"`
+	// Field is upstream's path text, "<nil>" included.
+	Field string `json:"field"`
+	// Detail is the text after the value.
+	Detail string `json:"detail"`
+	// BadValue is the offending value as JSON; nil where upstream omits the value.
+	BadValue json.RawMessage `json:"badValue,omitempty"`
+	// Message is field.Error.Error().
+	Message string `json:"message"`
+}
+
+// key is what two findings are compared by. JSON values are compared by their canonical text.
+func (f Finding) key() string {
+	bad := "(omitted)"
+	if f.BadValue != nil {
+		bad = string(canonical(f.BadValue))
+	}
+	return strings.Join([]string{f.Type, f.Field, f.Detail, bad, f.Message}, "\x00")
+}
+
+// FindingOf renders a field error.
+func FindingOf(e *field.Error) Finding {
+	f := Finding{Type: string(e.Type), Field: e.Field, Detail: e.Detail, Message: e.Error()}
+	if _, omitted := e.BadValue.(field.OmitValueType); !omitted {
+		bad, err := json.Marshal(e.BadValue)
+		if err != nil {
+			bad, _ = json.Marshal(fmt.Sprintf("%#v", e.BadValue))
+		}
+		f.BadValue = bad
+	}
+	return f
+}
+
+// FindingsOf renders a list of field errors in its order.
+func FindingsOf(l field.ErrorList) []Finding {
+	out := make([]Finding, 0, len(l))
+	for _, e := range l {
+		out = append(out, FindingOf(e))
+	}
+	return out
+}
+
+// Refusal is the metav1.Status of a request that ended before validation.
+type Refusal struct {
+	Code    int32  `json:"code"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// refusalOf renders the error of a request handler as the API server's error responder does.
+func refusalOf(err error) *Refusal {
+	if s, ok := err.(apierrors.APIStatus); ok {
+		st := s.Status()
+		return &Refusal{Code: st.Code, Reason: string(st.Reason), Message: st.Message}
+	}
+	return &Refusal{Code: 500, Message: err.Error()}
+}
+
+// Answer is everything upstream says about one document.
+type Answer struct {
+	// Refusal is set when the request ended before validation; everything else is then empty, but for Strict.
+	Refusal *Refusal `json:"refusal,omitempty"`
+	// DecodeError is the text of the error that the refusal wraps, without the API server's preamble.
+	DecodeError string `json:"decodeError,omitempty"`
+	// Object is the object as it would be stored in the request's version, had it been accepted.
+	Object json.RawMessage `json:"object,omitempty"`
+	// Strict holds the texts of the strict decoder: duplicate and unknown fields, in upstream's order.
+	Strict []string `json:"strict,omitempty"`
+	// Errors holds the findings; their order means nothing.
+	Errors []Finding `json:"errors,omitempty"`
+	// Warnings holds what the strategies warn of; strict decoding and deprecation apart.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Accepted reports whether upstream would carry out the request.
+func (a Answer) Accepted() bool { return a.Refusal == nil && len(a.Errors) == 0 }
+
+// Compare lists how ours differs from upstream's answer; nothing if it does not. Findings are compared as multisets,
+// objects as JSON values, strict errors and warnings as lists.
+func Compare(upstream, ours Answer) []string {
+	var d []string
+	if diff := compareRefusals(upstream.Refusal, ours.Refusal); diff != "" {
+		d = append(d, diff)
+	}
+	if !sameJSON(upstream.Object, ours.Object) {
+		d = append(d, fmt.Sprintf("object: upstream %s, ours %s", text(upstream.Object), text(ours.Object)))
+	}
+	d = append(d, compareLists("strict error", upstream.Strict, ours.Strict)...)
+	d = append(d, compareLists("warning", upstream.Warnings, ours.Warnings)...)
+	return append(d, compareFindings(upstream.Errors, ours.Errors)...)
+}
+
+func compareRefusals(upstream, ours *Refusal) string {
+	switch {
+	case upstream == nil && ours == nil:
+		return ""
+	case upstream == nil:
+		return fmt.Sprintf("refusal: upstream none, ours %+v", *ours)
+	case ours == nil:
+		return fmt.Sprintf("refusal: upstream %+v, ours none", *upstream)
+	case *upstream != *ours:
+		return fmt.Sprintf("refusal: upstream %+v, ours %+v", *upstream, *ours)
+	}
+	return ""
+}
+
+func compareLists(what string, upstream, ours []string) []string {
+	if len(upstream) == len(ours) {
+		same := true
+		for i := range upstream {
+			same = same && upstream[i] == ours[i]
+		}
+		if same {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("%ss: upstream %q, ours %q", what, upstream, ours)}
+}
+
+func compareFindings(upstream, ours []Finding) []string {
+	count := map[string]int{}
+	sample := map[string]Finding{}
+	for _, f := range upstream {
+		count[f.key()]++
+		sample[f.key()] = f
+	}
+	for _, f := range ours {
+		count[f.key()]--
+		sample[f.key()] = f
+	}
+	keys := make([]string, 0, len(count))
+	for k, n := range count {
+		if n != 0 {
+			keys = append(keys, k)
+		}
+	}
+	sort.Strings(keys)
+	var d []string
+	for _, k := range keys {
+		f, _ := json.Marshal(sample[k])
+		if n := count[k]; n > 0 {
+			d = append(d, fmt.Sprintf("finding of upstream alone (%d): %s", n, f))
+		} else {
+			d = append(d, fmt.Sprintf("finding of ours alone (%d): %s", -n, f))
+		}
+	}
+	return d
+}
+
+// sameJSON compares two documents as values: numbers by the literal that upstream prints, key order aside.
+func sameJSON(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	return bytes.Equal(a, b) || bytes.Equal(canonical(a), canonical(b))
+}
+
+// canonical prints a JSON document with sorted keys and number literals untouched.
+func canonical(doc []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return doc
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return doc
+	}
+	return out
+}
+
+func text(doc []byte) string {
+	if len(doc) == 0 {
+		return "none"
+	}
+	return string(doc)
+}

@@ -1,0 +1,136 @@
+package oracle
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// Field validation directives of a request, as the API server spells them.
+const (
+	Warn   = "Warn"
+	Strict = "Strict"
+	Ignore = "Ignore"
+)
+
+// Request is one write of one object.
+type Request struct {
+	// Version is the endpoint's version.
+	Version string
+	// Body is the object, JSON or YAML.
+	Body []byte
+	YAML bool
+	// FieldValidation is Warn, Strict or Ignore; empty means Warn.
+	FieldValidation string
+}
+
+// creator makes empty unstructured objects, as unstructuredCreator does.
+type creator struct{}
+
+func (creator) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind)
+	return u, nil
+}
+
+// Create answers a create request: decode, coerce, default, prepare, validate. Server-made metadata (uid, times, managed fields, generated
+// names) is left as the request has it, and namespaces are not matched against a URL.
+func (d *Definition) Create(r Request) Answer {
+	v, served := d.versions[r.Version]
+	if !served {
+		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
+	}
+	obj, strict, refusal := d.decode(v, r)
+	if refusal != nil {
+		return *refusal
+	}
+	answer := Answer{Strict: strict}
+	ctx := context.Background()
+	v.strategy.PrepareForCreate(ctx, obj)
+	answer.Errors = FindingsOf(rest.ValidateCreate(ctx, obj, v.strategy))
+	answer.Warnings = v.strategy.WarningsOnCreate(ctx, obj)
+	answer.Object, _ = json.Marshal(obj)
+	return answer
+}
+
+// Decoded answers what a request's object has become when a server's mutating admission would see it.
+func (d *Definition) Decoded(r Request) Answer {
+	obj, strict, refusal := d.decode(d.versions[r.Version], r)
+	if refusal != nil {
+		return *refusal
+	}
+	out, _ := json.Marshal(obj)
+	return Answer{Strict: strict, Object: out}
+}
+
+// decode stands for the first half of createHandler (apiserver/pkg/endpoints/handlers/create.go).
+func (d *Definition) decode(v *version, r Request) (*unstructured.Unstructured, []string, *Answer) {
+	typer := crdserverscheme.NewUnstructuredObjectTyper()
+	strictly := r.FieldValidation != Ignore
+	delegate := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, creator{}, typer,
+		jsonserializer.SerializerOptions{Strict: strictly, Yaml: r.YAML})
+	decoder := versioning.NewCodec(nil, coercingDecoder{delegate: delegate, coercer: coercer{
+		schemas: d.schemas, kind: d.kind, preserveUnknownFields: d.CRD.Spec.PreserveUnknownFields, trackUnknown: strictly,
+	}}, runtime.UnsafeObjectConvertor(scheme), scheme, scheme, defaulter{d.schemas, d.kind}, nil, v.gvk.GroupVersion(), "unstructuredNegotiatedSerializer")
+
+	original := &unstructured.Unstructured{}
+	original.SetGroupVersionKind(v.gvk)
+	obj, gvk, err := decoder.Decode(r.Body, &v.gvk, original)
+	var strict []string
+	if err != nil {
+		strictErr, isStrict := runtime.AsStrictDecodingError(err)
+		if isStrict {
+			for _, e := range strictErr.Errors() {
+				strict = append(strict, e.Error())
+			}
+		}
+		if !isStrict || obj == nil || r.FieldValidation == Strict {
+			// Upstream decodes into the object that it asks for its kind afterwards, so a body that was read decides the text.
+			return nil, nil, &Answer{Refusal: refusalOf(decodeFailure(original, err, gvk, r.Body)), DecodeError: err.Error()}
+		}
+	}
+	if gvk.GroupVersion() != v.gvk.GroupVersion() {
+		err := apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%v)",
+			gvk.GroupVersion().String(), v.gvk.GroupVersion().String()))
+		return nil, nil, &Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+	}
+	return obj.(*unstructured.Unstructured), strict, nil
+}
+
+// decodeFailure stands for transformDecodeError (endpoints/handlers/rest.go).
+func decodeFailure(into *unstructured.Unstructured, base error, gvk *schema.GroupVersionKind, body []byte) error {
+	kinds, _, err := crdserverscheme.NewUnstructuredObjectTyper().ObjectKinds(into)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	kind := kinds[0].Kind
+	if gvk != nil && len(gvk.Kind) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, kind, base))
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", kind, base, summary(body, 30)))
+}
+
+// summary stands for summarizeData: the first bytes of a body, as text if it looks like JSON.
+func summary(data []byte, limit int) string {
+	head, more := data, ""
+	if len(data) > limit {
+		head, more = data[:limit], " ..."
+	}
+	switch {
+	case len(data) == 0:
+		return "<empty>"
+	case data[0] == '{':
+		return string(head) + more
+	}
+	return hex.EncodeToString(head) + more
+}

@@ -1,0 +1,147 @@
+package oracle
+
+import (
+	"fmt"
+	"sort"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// Definition serves the objects of one CustomResourceDefinition, as crdHandler.getOrCreateServingInfoFor prepares it.
+type Definition struct {
+	CRD       *apiextensionsv1.CustomResourceDefinition
+	schemas   map[string]*structuralschema.Structural
+	versions  map[string]*version
+	converter runtime.ObjectConvertor
+	kind      schema.GroupKind
+}
+
+// version is what upstream keeps per served or stored version.
+type version struct {
+	gvk      schema.GroupVersionKind
+	strategy rest.RESTCreateStrategy
+}
+
+// Compile prepares a registered definition for its objects: structural schemas with pruned defaults, validators, strategies, converter.
+func Compile(r *Registered) (*Definition, error) {
+	crd := r.V1
+	d := &Definition{
+		CRD:      crd,
+		schemas:  map[string]*structuralschema.Structural{},
+		versions: map[string]*version{},
+		kind:     schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind},
+	}
+	for _, v := range crd.Spec.Versions {
+		s, err := structural(crd, v.Name)
+		if err != nil {
+			return nil, fmt.Errorf("version %s: %w", v.Name, err)
+		}
+		d.schemas[v.Name] = s
+	}
+	for _, v := range crd.Spec.Versions {
+		if !v.Storage && !v.Served {
+			continue
+		}
+		compiled, err := d.compileVersion(v)
+		if err != nil {
+			return nil, fmt.Errorf("version %s: %w", v.Name, err)
+		}
+		d.versions[v.Name] = compiled
+	}
+	var err error
+	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.NoneConverter {
+		factory := &conversion.CRConverterFactory{}
+		_, d.converter, err = factory.NewConverter(crd)
+	}
+	return d, err
+}
+
+// Versions lists the served versions by name.
+func (d *Definition) Versions() []string {
+	var names []string
+	for _, v := range d.CRD.Spec.Versions {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// structural builds the schema of a version; nil if it has none.
+func structural(crd *apiextensionsv1.CustomResourceDefinition, name string) (*structuralschema.Structural, error) {
+	props, err := schemaProps(crd, name)
+	if props == nil || err != nil {
+		return nil, err
+	}
+	s, err := structuralschema.NewStructural(props)
+	if crd.Spec.PreserveUnknownFields {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s = s.DeepCopy()
+	return s, structuraldefaulting.PruneDefaults(s)
+}
+
+func schemaProps(crd *apiextensionsv1.CustomResourceDefinition, name string) (*apiextensions.JSONSchemaProps, error) {
+	v1, err := apihelpers.GetSchemaForVersion(crd, name)
+	if v1 == nil || err != nil {
+		return nil, err
+	}
+	internal := &apiextensions.CustomResourceValidation{}
+	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v1, internal, nil); err != nil {
+		return nil, err
+	}
+	return internal.OpenAPIV3Schema, nil
+}
+
+func (d *Definition) compileVersion(v apiextensionsv1.CustomResourceDefinitionVersion) (*version, error) {
+	props, err := schemaProps(d.CRD, v.Name)
+	if err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		return nil, err
+	}
+	var status *apiextensions.CustomResourceSubresourceStatus
+	var statusValidator validation.SchemaValidator
+	var scale *apiextensions.CustomResourceSubresourceScale
+	if sub := v.Subresources; sub != nil {
+		if sub.Status != nil {
+			status = &apiextensions.CustomResourceSubresourceStatus{}
+			if props != nil {
+				if statusProps, ok := props.Properties["status"]; ok {
+					if statusValidator, _, err = validation.NewSchemaValidator(&statusProps); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+		if sub.Scale != nil {
+			scale = &apiextensions.CustomResourceSubresourceScale{}
+			if err := apiextensionsv1.Convert_v1_CustomResourceSubresourceScale_To_apiextensions_CustomResourceSubresourceScale(sub.Scale, scale, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	gvk := d.kind.WithVersion(v.Name)
+	return &version{
+		gvk: gvk,
+		strategy: customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), d.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped,
+			gvk, validator, statusValidator, d.schemas[v.Name], status, scale, v.SelectableFields),
+	}, nil
+}
