@@ -1,0 +1,109 @@
+package casefile
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Files are the names of the case files, without endings.
+var Files = []string{"crontab", "subtle"}
+
+// Case is one case: a CRD, what is asked, and the reference's answers.
+type Case struct {
+	// File and Name say where it stands.
+	File, Name string
+	// Op is what is asked: "" for writes of objects, registerCRD, convert, table, fields, scale, openapi.
+	Op string
+	// Register is set if the CRD's own findings are asked before the objects are.
+	Register bool
+	// CRD is the manifest, JSON. Old is what makes registerCRD an update: the spec fields of the CRD as it was.
+	CRD []byte
+	Old []byte
+	// HasRules is set if the CRD has x-kubernetes-validations.
+	HasRules bool
+	// Objects are the objects, JSON; OldObject, if any, makes their writes updates.
+	Objects   [][]byte
+	OldObject []byte
+	Request   Request
+	// Registration is the answer to Register and registerCRD, nil if that is not asked. Answers are aligned with Objects.
+	Registration *Answer
+	Answers      []Answer
+}
+
+// Request holds the parameters of what is asked.
+type Request struct {
+	Subresource string            `json:"subresource"`
+	Strict      bool              `json:"strict"`
+	ToVersion   string            `json:"toVersion"`
+	Converted   []json.RawMessage `json:"converted"`
+}
+
+// shorthand is a case as it is written.
+type shorthand struct {
+	Name       string            `json:"name"`
+	Op         string            `json:"op"`
+	Register   bool              `json:"register"`
+	V          json.RawMessage   `json:"v"`
+	Spec       json.RawMessage   `json:"spec"`
+	Schema     json.RawMessage   `json:"schema"`
+	Ver        map[string]any    `json:"ver"`
+	CRDSpec    map[string]any    `json:"crdSpec"`
+	OldCRDSpec json.RawMessage   `json:"oldCRDSpec"`
+	Object     json.RawMessage   `json:"object"`
+	Objects    []json.RawMessage `json:"objects"`
+	Values     []json.RawMessage `json:"values"`
+	Raw        string            `json:"raw"`
+	Old        json.RawMessage   `json:"old"`
+	OldValue   json.RawMessage   `json:"oldValue"`
+	Request    *Request          `json:"request"`
+	// ExpectErrors is what the Kubernetes documentation says; the golden answers say more.
+	ExpectErrors *bool `json:"expectErrors"`
+}
+
+// Load reads all cases and their answers from the folder.
+func Load(folder string) ([]Case, error) {
+	var all []Case
+	for _, file := range Files {
+		cases, err := load(folder, file)
+		if err != nil {
+			return nil, fmt.Errorf("case file %s: %w", file, err)
+		}
+		all = append(all, cases...)
+	}
+	return all, nil
+}
+
+func load(folder, file string) ([]Case, error) {
+	text, err := os.ReadFile(filepath.Join(folder, file+".yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var written []shorthand
+	if err := yaml.UnmarshalStrict(text, &written); err != nil {
+		return nil, err
+	}
+	answers, err := loadAnswers(filepath.Join(folder, file+".golden.json"))
+	if err != nil {
+		return nil, err
+	}
+	cases := make([]Case, 0, len(written))
+	for _, w := range written {
+		c, err := w.expand()
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", w.Name, err)
+		}
+		c.File = file
+		if answers, err = c.take(answers); err != nil {
+			return nil, fmt.Errorf("%q: %w", w.Name, err)
+		}
+		cases = append(cases, c)
+	}
+	if len(answers) > 0 {
+		return nil, fmt.Errorf("%d answers are left over, the first is %q", len(answers), answers[0].ID)
+	}
+	return cases, nil
+}
