@@ -1,0 +1,124 @@
+package metadata
+
+import (
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Rules say what an object's metadata must satisfy.
+type Rules struct {
+	// Namespaced demands a namespace; without it there must be none. Ignored for embedded resources, which have one or not.
+	Namespaced bool
+	// Embedded is the metadata of an embedded resource: no name is needed, and one need only be a path segment.
+	Embedded bool
+}
+
+// Plain reports, without allocating, that metadata is plainly valid: Validate would find nothing. False means that only
+// Validate knows. The metadata must have been coerced; node 0 stands for none.
+func Plain(d *value.Doc, meta uint32, r Rules) bool {
+	if meta == 0 || d.Nodes[meta].Kind != value.Object {
+		return false
+	}
+	named, spaced := r.Embedded, false
+	for c := d.Nodes[meta].First; c != 0; c = d.Nodes[c].Next {
+		switch d.Key(c) {
+		case "name":
+			named = true
+			if r.Embedded && !isPathSegment(d.Str(c)) || !r.Embedded && !isSubdomain(d.Str(c)) {
+				return false
+			}
+		case "namespace":
+			spaced = true
+			if !isLabel(d.Str(c)) {
+				return false
+			}
+		case "generation":
+			if int64(d.Nodes[c].Val) < 0 {
+				return false
+			}
+		case "uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds":
+		case "labels":
+			if !plainLabels(d, c) {
+				return false
+			}
+		case "annotations":
+			if !plainAnnotations(d, c) {
+				return false
+			}
+		case "finalizers":
+			if !plainFinalizers(d, c) {
+				return false
+			}
+		case "ownerReferences":
+			if !plainOwners(d, c) {
+				return false
+			}
+		default: // generateName, managedFields
+			return false
+		}
+	}
+	return named && (r.Embedded || spaced == r.Namespaced)
+}
+
+func plainLabels(d *value.Doc, labels uint32) bool {
+	for c := d.Nodes[labels].First; c != 0; c = d.Nodes[c].Next {
+		if !isQualifiedName(d.Key(c)) {
+			return false
+		}
+		if v := d.Str(c); v != "" && !isNamePart(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxAnnotations is upstream's TotalAnnotationSizeLimitB: keys and values together, in bytes.
+const maxAnnotations = 256 << 10
+
+func plainAnnotations(d *value.Doc, annotations uint32) bool {
+	total := 0
+	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
+		key := d.Key(c)
+		if !isQualifiedName(key) {
+			return false
+		}
+		total += len(key) + len(d.Str(c))
+	}
+	return total <= maxAnnotations
+}
+
+// plainFinalizers leaves the two of the garbage collector, which exclude each other, to Validate.
+func plainFinalizers(d *value.Doc, finalizers uint32) bool {
+	for c := d.Nodes[finalizers].First; c != 0; c = d.Nodes[c].Next {
+		name := d.Str(c)
+		if !isQualifiedName(name) || name == "orphan" || name == "foregroundDeletion" {
+			return false
+		}
+	}
+	return true
+}
+
+func plainOwners(d *value.Doc, owners uint32) bool {
+	controllers := 0
+	for o := d.Nodes[owners].First; o != 0; o = d.Nodes[o].Next {
+		for c := d.Nodes[o].First; c != 0; c = d.Nodes[c].Next {
+			switch key := d.Key(c); key {
+			case "kind", "name", "uid", "apiVersion":
+				v := d.Str(c)
+				if v == "" || key == "kind" && v == "Event" {
+					return false
+				}
+				if slash := strings.IndexByte(v, '/'); key == "apiVersion" && slash >= 0 &&
+					(slash == len(v)-1 || strings.IndexByte(v[slash+1:], '/') >= 0) {
+					return false
+				}
+			case "controller":
+				if d.Nodes[c].Kind == value.True {
+					controllers++
+				}
+			}
+		}
+	}
+	return controllers <= 1
+}
