@@ -1,0 +1,121 @@
+package value
+
+import (
+	"math"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// Key is the key of an object's member, without a copy; "" for an array's element and for a root.
+func (d *Doc) Key(i uint32) string {
+	n := &d.Nodes[i]
+	if n.KeyLen == 0 {
+		return ""
+	}
+	text := d.Src[n.KeySrc][n.Key : n.Key+n.KeyLen]
+	return unsafe.String(&text[0], len(text))
+}
+
+// Str is the content of a String, without a copy.
+func (d *Doc) Str(i uint32) string {
+	text := d.content(&d.Nodes[i])
+	return unsafe.String(unsafe.SliceData(text), len(text))
+}
+
+func (d *Doc) content(n *Node) []byte {
+	if n.Flags&Escaped != 0 {
+		off, length := uint32(n.Val>>32), uint32(n.Val)
+		return d.Src[Arena][off : off+length]
+	}
+	return d.Src[n.Src][n.Off+1 : n.End-1]
+}
+
+// Runes is the length of a String in code points, what minLength and maxLength count.
+func (d *Doc) Runes(i uint32) int {
+	n := &d.Nodes[i]
+	text := d.content(n)
+	if n.Flags&Wide == 0 {
+		return len(text)
+	}
+	return utf8.RuneCount(text)
+}
+
+// Int is the value of an Int.
+func (d *Doc) Int(i uint32) int64 { return int64(d.Nodes[i].Val) }
+
+// Float is the value of a Float.
+func (d *Doc) Float(i uint32) float64 { return math.Float64frombits(d.Nodes[i].Val) }
+
+// Number is the value of an Int or a Float as a float64.
+func (d *Doc) Number(i uint32) float64 {
+	if d.Nodes[i].Kind == Int {
+		return float64(int64(d.Nodes[i].Val))
+	}
+	return math.Float64frombits(d.Nodes[i].Val)
+}
+
+// Len is the number of members of an Array or Object as it is now.
+func (d *Doc) Len(i uint32) int { return int(d.Nodes[i].Live) }
+
+// Field is the member of an Object with the key, 0 if it has none or is no Object. It searches: the program's slots are faster.
+func (d *Doc) Field(object uint32, name string) uint32 {
+	if d.Nodes[object].Kind != Object {
+		return 0
+	}
+	for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
+		if int(d.Nodes[c].KeyLen) == len(name) && d.Key(c) == name {
+			return c
+		}
+	}
+	return 0
+}
+
+// Index is the k-th element of an Array from 0, 0 if it has none or is no Array.
+func (d *Doc) Index(array uint32, k int) uint32 {
+	if d.Nodes[array].Kind != Array || k < 0 {
+		return 0
+	}
+	c := d.Nodes[array].First
+	for ; c != 0 && k > 0; k-- {
+		c = d.Nodes[c].Next
+	}
+	return c
+}
+
+// Raw is the text of the node in its source. It is what the caller wrote, without edits below it: AppendJSON has those.
+func (d *Doc) Raw(i uint32) []byte {
+	n := &d.Nodes[i]
+	return d.Src[n.Src][n.Off:n.End]
+}
+
+// Any is the value as upstream holds it in an unstructured object: map[string]any, []any, int64, float64, string, bool or nil.
+// It shares no memory with the Doc.
+func (d *Doc) Any(i uint32) any {
+	n := &d.Nodes[i]
+	switch n.Kind {
+	case False:
+		return false
+	case True:
+		return true
+	case Int:
+		return int64(n.Val)
+	case Float:
+		return math.Float64frombits(n.Val)
+	case String:
+		return string(d.content(n))
+	case Array:
+		list := make([]any, 0, n.Live)
+		for c := n.First; c != 0; c = d.Nodes[c].Next {
+			list = append(list, d.Any(c))
+		}
+		return list
+	case Object:
+		object := make(map[string]any, n.Live)
+		for c := n.First; c != 0; c = d.Nodes[c].Next {
+			m := &d.Nodes[c]
+			object[string(d.Src[m.KeySrc][m.Key:m.Key+m.KeyLen])] = d.Any(c)
+		}
+		return object
+	}
+	return nil
+}

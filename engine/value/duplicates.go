@@ -1,0 +1,127 @@
+package value
+
+import (
+	"hash/maphash"
+	"iter"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// fewMembers is up to how many members an object's keys are compared pairwise; above, a hash table is used.
+const fewMembers = 16
+
+var seed = maphash.MakeSeed()
+
+// superseded marks a member, during dropDuplicates alone, that a later one with the same key replaces.
+const superseded Flags = 1 << 7
+
+// dropDuplicates unlinks from an object all members but the last of each key. The parser calls it for objects of which two keys
+// have the same length, first and last byte, or nearly so.
+func (d *Doc) dropDuplicates(object uint32, s Source) {
+	found := false
+	if d.Nodes[object].Live <= fewMembers {
+		for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
+			for e := d.Nodes[c].Next; e != 0; e = d.Nodes[e].Next {
+				if d.Nodes[c].KeyLen == d.Nodes[e].KeyLen && d.Key(c) == d.Key(e) {
+					d.Nodes[c].Flags |= superseded
+					found = true
+					break
+				}
+			}
+		}
+	} else {
+		found = d.markByHash(object)
+	}
+	if !found {
+		return
+	}
+	d.duplicates[s] = true
+	p := &d.Nodes[object]
+	p.Flags |= Lossy
+	prev := uint32(0)
+	for c := p.First; c != 0; c = d.Nodes[c].Next {
+		if d.Nodes[c].Flags&superseded == 0 {
+			prev = c
+			continue
+		}
+		d.Nodes[c].Flags &^= superseded
+		p.Live--
+		if prev == 0 {
+			p.First = d.Nodes[c].Next
+		} else {
+			d.Nodes[prev].Next = d.Nodes[c].Next
+		}
+	}
+}
+
+func (d *Doc) markByHash(object uint32) (found bool) {
+	size := 64
+	for size < 2*int(d.Nodes[object].Live) {
+		size *= 2
+	}
+	if cap(d.table) < size {
+		d.table = make([]uint32, size)
+	}
+	table := d.table[:size]
+	clear(table)
+	for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
+		key := d.Key(c)
+		at := int(maphash.String(seed, key)) & (size - 1)
+		for {
+			other := table[at]
+			if other != 0 && d.Key(other) != key {
+				at = (at + 1) & (size - 1)
+				continue
+			}
+			if other != 0 {
+				d.Nodes[other].Flags |= superseded
+				found = true
+			}
+			table[at] = c
+			break
+		}
+	}
+	return found
+}
+
+// Duplicate is a key that an object has more than once.
+type Duplicate struct {
+	// Path is the field as upstream writes it, such as spec.items[0].name; ambiguous where keys contain dots or brackets.
+	Path string
+	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For YAML, which is checked before it
+	// becomes JSON, it is the YAML library's text, one for the document, and Path is empty.
+	Text string
+}
+
+// HasDuplicates reports whether the text last parsed from the source has a duplicate key. It costs nothing.
+func (d *Doc) HasDuplicates(s Source) bool {
+	return d.duplicates[s] || s == Request && d.yaml != nil && d.yaml.strict != nil
+}
+
+// Duplicates yields the duplicate keys of the text last parsed from the source as the strict decoder of an API server reports
+// them: in document order, each path once, at most 100. The texts come from that decoder itself, which runs again for them; so
+// a document without duplicates costs nothing, and one that has some costs what it costs upstream.
+func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
+	return func(yield func(Duplicate) bool) {
+		if s == Request && d.yaml != nil && d.yaml.strict != nil && !yield(Duplicate{Text: d.yaml.strict.Error()}) {
+			return
+		}
+		if !d.duplicates[s] {
+			return
+		}
+		var v any
+		found, err := kjson.UnmarshalStrict(d.Src[s], &v, kjson.DisallowDuplicateFields)
+		if err != nil {
+			return // read without error before: the caller has changed its bytes
+		}
+		for _, f := range found {
+			duplicate := Duplicate{Text: f.Error()}
+			if field, ok := f.(kjson.FieldError); ok {
+				duplicate.Path = field.FieldPath()
+			}
+			if !yield(duplicate) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package value
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendJSON appends the value as JSON: what upstream would print, with the input's order of keys. Text that needs no change is
+// copied with its white space; only containers that were edited, and what upstream prints otherwise than it was written
+// (1.0, invalid UTF-8, duplicate keys), are written anew.
+func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
+	n := &d.Nodes[i]
+	if n.Flags&(Dirty|Lossy) == 0 {
+		return append(dst, d.Src[n.Src][n.Off:n.End]...)
+	}
+	switch n.Kind {
+	case Object:
+		dst = append(dst, '{')
+		for c := n.First; c != 0; c = d.Nodes[c].Next {
+			if c != n.First {
+				dst = append(dst, ',')
+			}
+			dst = d.appendKey(dst, &d.Nodes[c])
+			dst = append(dst, ':')
+			dst = d.AppendJSON(dst, c)
+		}
+		return append(dst, '}')
+	case Array:
+		dst = append(dst, '[')
+		for c := n.First; c != 0; c = d.Nodes[c].Next {
+			if c != n.First {
+				dst = append(dst, ',')
+			}
+			dst = d.AppendJSON(dst, c)
+		}
+		return append(dst, ']')
+	}
+	return d.appendScalar(dst, n, false)
+}
+
+// appendKey copies a key that was written without escapes and quotes any other.
+func (d *Doc) appendKey(dst []byte, n *Node) []byte {
+	key := d.Src[n.KeySrc][n.Key : n.Key+n.KeyLen]
+	if n.KeySrc == Arena {
+		return appendString(dst, string(key), false)
+	}
+	dst = append(dst, '"')
+	dst = append(dst, key...)
+	return append(dst, '"')
+}
+
+func (d *Doc) appendScalar(dst []byte, n *Node, html bool) []byte {
+	switch n.Kind {
+	case False:
+		return append(dst, "false"...)
+	case True:
+		return append(dst, "true"...)
+	case Int:
+		return strconv.AppendInt(dst, int64(n.Val), 10)
+	case Float:
+		return appendFloat(dst, math.Float64frombits(n.Val))
+	case String:
+		return appendString(dst, string(d.content(n)), html)
+	}
+	return append(dst, "null"...)
+}
+
+// appendFloat prints as encoding/json does: as ECMAScript, with exponents below 1e-6 and from 1e21 on, without padding.
+func appendFloat(dst []byte, f float64) []byte {
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	dst = strconv.AppendFloat(dst, f, format, -1, 64)
+	if n := len(dst); format == 'e' && n >= 4 && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
+		dst[n-2] = dst[n-1] // e-09 is printed e-9
+		dst = dst[:n-1]
+	}
+	return dst
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString quotes as encoding/json does, with html also <, > and &.
+func appendString(dst []byte, s string, html bool) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && (!html || c != '<' && c != '>' && c != '&') {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			dst = append(dst, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				dst = append(dst, '\\', c)
+			case '\b':
+				dst = append(dst, `\b`...)
+			case '\f':
+				dst = append(dst, `\f`...)
+			case '\n':
+				dst = append(dst, `\n`...)
+			case '\r':
+				dst = append(dst, `\r`...)
+			case '\t':
+				dst = append(dst, `\t`...)
+			default:
+				dst = append(dst, `\u00`...)
+				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			dst = append(append(dst, s[start:i]...), `\ufffd`...)
+			start = i + size
+		case r == '\u2028' || r == '\u2029':
+			dst = append(append(dst, s[start:i]...), `\u202`...)
+			dst = append(dst, hexDigits[r&15])
+			start = i + size
+		}
+		i += size
+	}
+	return append(append(dst, s[start:]...), '"')
+}

@@ -1,0 +1,372 @@
+package value
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	gojson "encoding/json"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// ParseJSON reads one JSON value from the caller's bytes into the Doc and returns its root. It is Parse from Request.
+func (d *Doc) ParseJSON(src []byte, l Limits) (root uint32, err error) {
+	return d.Parse(src, Request, l)
+}
+
+// Parse reads one JSON value into the Doc and returns its root. Request, Defaults and Old keep referring to src, one text each;
+// for Arena the text is appended to what is there, so any number of values can be added. The grammar, the split of numbers
+// into int64 and float64, the replacement of invalid UTF-8 and the depth are those of sigs.k8s.io/json's
+// UnmarshalCaseSensitivePreserveInts. Of duplicate keys the last one stays, at its own place; Duplicates names them.
+//
+// The error is a *LimitError or a *SyntaxError, the latter also for a number outside of float64. The Doc is then as before.
+func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
+	l = l.withDefaults()
+	if len(src) > l.MaxBytes {
+		return 0, tooLarge(len(src), l.MaxBytes)
+	}
+	arena := len(d.Src[Arena])
+	if 4*len(src)+arena > maxSource*4 {
+		return 0, tooLarge(arena+len(src), maxSource)
+	}
+	if len(d.Nodes) == 0 {
+		d.Nodes = append(d.Nodes, Node{})
+	}
+	before := len(d.Nodes)
+	begin := 0
+	if s == Arena {
+		begin = arena
+		d.Src[Arena] = append(d.Src[Arena], src...)
+	} else {
+		d.Src[s] = src
+	}
+	d.duplicates[s] = false
+	if s == d.linesOf {
+		d.lines = d.lines[:0]
+	}
+	nodes, failed := d.read(d.Nodes, d.Src[s], begin, s, l.MaxDepth)
+	d.Nodes = nodes
+	root = d.Nodes[0].First
+	d.Nodes[0] = Node{}
+	if failed == 0 {
+		d.roots[s] = root
+		return root, nil
+	}
+	d.Nodes, d.Src[Arena] = d.Nodes[:before], d.Src[Arena][:arena]
+	d.roots[s] = 0
+	if failed == failedDepth && l.MaxDepth < upstreamDepth {
+		return 0, tooDeep(l.MaxDepth)
+	}
+	return 0, syntaxError(src)
+}
+
+// failure says why read stopped; 0 is success.
+type failure uint8
+
+const (
+	failedSyntax failure = 1 + iota
+	failedDepth
+)
+
+// syntaxError asks upstream's decoder for its words about a document that ours has refused.
+func syntaxError(src []byte) error {
+	var v any
+	err := kjson.UnmarshalCaseSensitivePreserveInts(src, &v)
+	if err == nil {
+		// Fuzzing compares what the two accept; this text is for the day on which they differ all the same.
+		err = errors.New("invalid JSON: the document was refused for no known reason; please report it")
+	}
+	e := &SyntaxError{Offset: -1, Text: err.Error(), Cause: err}
+	var wrongType *gojson.UnmarshalTypeError
+	if ok, offset := kjson.SyntaxErrorOffset(err); ok {
+		// Upstream counts the bytes it has read: the offending one is the last of them, unless the text ended too early.
+		e.Offset = int(offset) - 1
+		if e.Text == "unexpected end of JSON input" {
+			e.Offset = len(src)
+		}
+	} else if errors.As(err, &wrongType) {
+		e.Offset = max(int(wrongType.Offset)-len(wrongType.Value)+len("number ")-1, 0)
+	}
+	if e.Offset >= 0 {
+		e.Offset = min(e.Offset, len(src))
+		e.Line, e.Column = lineAndColumn(src, e.Offset)
+	}
+	return e
+}
+
+// read is the parser: one pass, no recursion, no allocation while the arrays are large enough. Nodes[0] plays the container of
+// the root. While a container is open its fields have other meanings: Next is its parent, Val the set of its keys' hashes, End
+// whether a key may be a duplicate.
+func (d *Doc) read(nodes []Node, text []byte, i int, s Source, maxDepth int) ([]Node, failure) {
+	var (
+		n       = len(text)
+		cur     uint32 // the open container
+		last    uint32 // its last member so far
+		depth   int
+		key     uint32
+		keyLen  uint32
+		keySrc  Source
+		lossy   Flags // of the key
+		flags   Flags
+		val     uint64
+		closing int
+		ok      bool
+	)
+value:
+	for i < n && text[i] <= ' ' {
+		if !space(text[i]) {
+			return nodes, failedSyntax
+		}
+		i++
+	}
+	if i >= n {
+		return nodes, failedSyntax
+	}
+	if len(nodes) == cap(nodes) {
+		nodes = append(nodes, Node{})[:len(nodes)]
+	}
+	{
+		me := uint32(len(nodes))
+		nodes = nodes[:me+1]
+		p := &nodes[me]
+		parent := &nodes[cur]
+		if parent.Kind == Array {
+			key = parent.Live
+		}
+		*p = Node{Src: s, KeySrc: keySrc, Key: key, KeyLen: keyLen, Off: uint32(i)}
+		parent.Live++
+		if last == 0 {
+			parent.First = me
+		} else {
+			nodes[last].Next = me
+		}
+		switch c := text[i]; c {
+		case '"':
+			j := plain(text, i+1)
+			if j < n && text[j] == '"' {
+				p.Kind, p.End = String, uint32(j+1)
+				i, last = j+1, me
+				break
+			}
+			if closing, flags, val, ok = d.readString(text, i, j); !ok {
+				return nodes, failedSyntax
+			}
+			p.Kind, p.Flags, p.Val, p.End = String, flags, val, uint32(closing+1)
+			parent.Flags |= flags & Lossy
+			i, last = closing+1, me
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return nodes, failedDepth
+			}
+			p.Kind, p.Next = Object, cur
+			cur, last = me, 0
+			i++
+			if c == '{' {
+				goto firstKey
+			}
+			p.Kind = Array
+			for i < n && text[i] <= ' ' {
+				if !space(text[i]) {
+					return nodes, failedSyntax
+				}
+				i++
+			}
+			keySrc, keyLen = Request, 0
+			if i < n && text[i] == ']' {
+				goto closed
+			}
+			goto value
+		case 't':
+			if n-i < 4 || string(text[i:i+4]) != "true" {
+				return nodes, failedSyntax
+			}
+			i += 4
+			p.Kind, p.End, last = True, uint32(i), me
+		case 'f':
+			if n-i < 5 || string(text[i:i+5]) != "false" {
+				return nodes, failedSyntax
+			}
+			i += 5
+			p.Kind, p.End, last = False, uint32(i), me
+		case 'n':
+			if n-i < 4 || string(text[i:i+4]) != "null" {
+				return nodes, failedSyntax
+			}
+			i += 4
+			p.Kind, p.End, last = Null, uint32(i), me
+		default:
+			if i = readNumber(text, i, p); i < 0 {
+				return nodes, failedSyntax
+			}
+			parent.Flags |= p.Flags & Lossy
+			last = me
+		}
+	}
+
+after:
+	for i < n && text[i] <= ' ' {
+		if !space(text[i]) {
+			return nodes, failedSyntax
+		}
+		i++
+	}
+	if cur == 0 {
+		if i != n {
+			return nodes, failedSyntax
+		}
+		return nodes, 0
+	}
+	if i >= n {
+		return nodes, failedSyntax
+	}
+	if nodes[cur].Kind == Array {
+		switch text[i] {
+		case ',':
+			i++
+			keySrc, keyLen = Request, 0
+			goto value
+		case ']':
+			goto closed
+		}
+		return nodes, failedSyntax
+	}
+	switch text[i] {
+	case ',':
+		i++
+		goto nextKey
+	case '}':
+		goto closed
+	}
+	return nodes, failedSyntax
+
+firstKey:
+	for i < n && text[i] <= ' ' {
+		if !space(text[i]) {
+			return nodes, failedSyntax
+		}
+		i++
+	}
+	if i < n && text[i] == '}' {
+		goto closed
+	}
+
+nextKey:
+	for i < n && text[i] <= ' ' {
+		if !space(text[i]) {
+			return nodes, failedSyntax
+		}
+		i++
+	}
+	if i >= n || text[i] != '"' {
+		return nodes, failedSyntax
+	}
+	{
+		j := plain(text, i+1)
+		name := text
+		key, keySrc, lossy = uint32(i+1), s, 0
+		if j < n && text[j] == '"' {
+			keyLen = uint32(j - i - 1)
+			i = j + 1
+		} else {
+			if closing, flags, val, ok = d.readString(text, i, j); !ok {
+				return nodes, failedSyntax
+			}
+			keyLen, lossy = uint32(closing-i-1), flags&Lossy
+			if flags&Escaped != 0 {
+				name, key, keyLen, keySrc = d.Src[Arena], uint32(val>>32), uint32(val), Arena
+			}
+			i = closing + 1
+		}
+		object := &nodes[cur]
+		object.Flags |= lossy
+		bit := uint64(1)
+		if keyLen > 0 {
+			h := uint32(name[key]) | uint32(name[key+keyLen-1])<<8 | keyLen<<16
+			bit <<= h * 2654435761 >> 26
+		}
+		if object.Val&bit != 0 {
+			object.End = 1
+		}
+		object.Val |= bit
+	}
+	for i < n && text[i] <= ' ' {
+		if !space(text[i]) {
+			return nodes, failedSyntax
+		}
+		i++
+	}
+	if i >= n || text[i] != ':' {
+		return nodes, failedSyntax
+	}
+	i++
+	goto value
+
+closed:
+	{
+		i++
+		p := &nodes[cur]
+		suspicious := p.End != 0
+		p.End, p.Val = uint32(i), 0
+		parent := p.Next
+		p.Next = 0
+		if suspicious && p.Live > 1 {
+			d.Nodes = nodes
+			d.dropDuplicates(cur, s)
+		}
+		nodes[parent].Flags |= p.Flags & Lossy
+		last, cur = cur, parent
+		depth--
+	}
+	goto after
+}
+
+func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plain returns the index of the first byte at or after i that does not stand for itself in a string: a quote, a backslash, a
+// control character or a byte outside of ASCII; len(text) if there is none. Eight bytes at a time.
+func plain(text []byte, i int) int {
+	for len(text)-i >= 8 {
+		x := binary.LittleEndian.Uint64(text[i:])
+		quote, slash := x^(ones*'"'), x^(ones*'\\')
+		m := ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs
+		if m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	for i < len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// String names the kind as JSON schemas do, for messages.
+func (k Kind) String() string {
+	switch k {
+	case Null:
+		return "null"
+	case False, True:
+		return "boolean"
+	case Int:
+		return "integer"
+	case Float:
+		return "number"
+	case String:
+		return "string"
+	case Array:
+		return "array"
+	case Object:
+		return "object"
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}

@@ -1,0 +1,128 @@
+package value
+
+import (
+	"unicode/utf8"
+	"unsafe"
+)
+
+// PeekTypeMeta reads apiVersion and kind of an object without building a tree, to find out what a document is about. Where it
+// says ok and a full parse succeeds, both agree, the last of duplicate keys included. It is not ok on anything odd: no object,
+// one of the two absent or not a plain string, escapes in them or in any key of the object, malformed text as far as it is noticed.
+// The strings refer to src.
+func PeekTypeMeta(src []byte) (apiVersion, kind string, ok bool) {
+	i := skipSpace(src, 0)
+	if i >= len(src) || src[i] != '{' {
+		return "", "", false
+	}
+	i = skipSpace(src, i+1)
+	var haveVersion, haveKind bool
+	for {
+		key, next := plainString(src, i)
+		if next < 0 {
+			return "", "", false
+		}
+		i = skipSpace(src, next)
+		if i >= len(src) || src[i] != ':' {
+			return "", "", false
+		}
+		i = skipSpace(src, i+1)
+		switch key {
+		case "apiVersion":
+			apiVersion, next = plainString(src, i)
+			haveVersion = true
+		case "kind":
+			kind, next = plainString(src, i)
+			haveKind = true
+		default:
+			next = skipValue(src, i)
+		}
+		if next < 0 {
+			return "", "", false
+		}
+		i = skipSpace(src, next)
+		if i >= len(src) {
+			return "", "", false
+		}
+		if src[i] == '}' {
+			return apiVersion, kind, haveVersion && haveKind && skipSpace(src, i+1) == len(src)
+		}
+		if src[i] != ',' {
+			return "", "", false
+		}
+		i = skipSpace(src, i+1)
+	}
+}
+
+func skipSpace(text []byte, i int) int {
+	for i < len(text) && space(text[i]) {
+		i++
+	}
+	return i
+}
+
+// plainString reads a string without escapes and with valid UTF-8; next is -1 if there is none at i.
+func plainString(text []byte, i int) (s string, next int) {
+	if i >= len(text) || text[i] != '"' {
+		return "", -1
+	}
+	j := plain(text, i+1)
+	for j < len(text) && text[j] >= utf8.RuneSelf {
+		r, size := utf8.DecodeRune(text[j:])
+		if r == utf8.RuneError && size == 1 {
+			return "", -1
+		}
+		j = plain(text, j+size)
+	}
+	if j >= len(text) || text[j] != '"' {
+		return "", -1
+	}
+	return unsafe.String(unsafe.SliceData(text[i+1:]), j-i-1), j + 1
+}
+
+// skipValue returns the index behind the value at i, judging no more than strings and the number of brackets.
+func skipValue(text []byte, i int) int {
+	depth := 0
+	for i < len(text) {
+		switch c := text[i]; c {
+		case '"':
+			if i = skipString(text, i+1); i < 0 {
+				return -1
+			}
+			if depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i // behind a literal
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return -1
+}
+
+func skipString(text []byte, i int) int {
+	for {
+		i = plain(text, i)
+		if i >= len(text) {
+			return -1
+		}
+		switch text[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+		i++
+	}
+}
