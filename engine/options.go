@@ -5,6 +5,8 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // LatestMinor is the Kubernetes minor release that the engine reproduces: 37 is Kubernetes 1.37.
@@ -27,10 +29,8 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits bound the documents that are read; see value.Limits. A zero field takes its default.
-type Limits struct {
-	MaxBytes, MaxDepth, MaxAliasFactor, MaxAliasBytes int
-}
+// Limits bound the documents that are read. A zero field takes its default.
+type Limits = value.Limits
 
 // Converter is the only way out of the engine: it has objects converted by whatever serves a CRD's conversion webhook.
 // It is called from many goroutines at once and honours its context.

@@ -1,0 +1,162 @@
+package metadata
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+func TestCoerce(t *testing.T) {
+	tests := []struct {
+		name, in, want string
+		options        Options
+		unknown        []string
+		err            string
+	}{
+		{name: "canonical", in: `{"name":"x","namespace":"d","labels":{"a":"b"}}`, want: `{"name":"x","namespace":"d","labels":{"a":"b"}}`},
+		{name: "empty values vanish", in: `{"name":"x","creationTimestamp":null,"labels":{},"annotations":null,"finalizers":[],"generation":0,"uid":""}`, want: `{"name":"x"}`},
+		{name: "unknown fields", in: `{"name":"x","foo":1,"Labels":{}}`, options: Options{Track: true}, want: `{"name":"x"}`, unknown: []string{"metadata.Labels", "metadata.foo"}},
+		{name: "unknown below", in: `{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"1","z":2}]}`, options: Options{Track: true},
+			want: `{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"1"}]}`, unknown: []string{"metadata.ownerReferences[0].z"}},
+		{name: "times are rewritten", in: `{"creationTimestamp":"2024-02-29T12:00:00.5+02:00","name":"x"}`, want: `{"creationTimestamp":"2024-02-29T10:00:00Z","name":"x"}`},
+		{name: "owner references get their fields", in: `{"ownerReferences":[{"kind":"Pod"}]}`, want: `{"ownerReferences":[{"kind":"Pod","apiVersion":"","name":"","uid":""}]}`},
+		{name: "numbers", in: `{"generation":1.0}`, want: `{"generation":1}`},
+		{name: "null", in: `null`, want: `{}`},
+		{name: "wrong type", in: `{"labels":{"a":1}}`, err: "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"},
+		{name: "no object", in: `[]`, err: "json: cannot unmarshal array into Go value of type v1.ObjectMeta"},
+		{name: "lenient", in: `{"name":"x","labels":{"a":1,"b":"c"},"finalizers":"f"}`, options: Options{Lenient: true, RepairGeneration: true}, want: `{"name":"x","generation":1}`},
+		{name: "repair", in: `{"name":"x"}`, options: Options{Lenient: true, RepairGeneration: true}, want: `{"name":"x","generation":1}`},
+		{name: "managed fields", in: `{"managedFields":[{"manager":"m","operation":"Update","time":"2024-01-02T03:04:05Z","fieldsV1":{"f:a":{}}}]}`,
+			want: `{"managedFields":[{"manager":"m","operation":"Update","time":"2024-01-02T03:04:05Z","fieldsV1":{"f:a":{}}}]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := value.Acquire()
+			defer d.Release()
+			root, err := d.ParseJSON([]byte(`{"a":1,"metadata":`+tt.in+`}`), value.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, unknown, err := Coerce(d, root, tt.options)
+			if tt.err != "" {
+				if err == nil || err.Error() != tt.err {
+					t.Fatalf("error %v, want %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := `{"a":1,"metadata":` + tt.want + `}`
+			if got := string(d.AppendJSON(nil, root)); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			if !reflect.DeepEqual(unknown, tt.unknown) {
+				t.Errorf("unknown %v, want %v", unknown, tt.unknown)
+			}
+		})
+	}
+}
+
+// FuzzCoerce compares the tree's way with apimachinery's: what is settled without it must be what it would have made, and
+// what is plain must be valid.
+func FuzzCoerce(f *testing.F) {
+	for _, s := range []string{
+		`{"name":"x","namespace":"d","labels":{"a":"b","example.com/c":""},"annotations":{"k":"v"},"generation":3}`,
+		`{"creationTimestamp":"2024-12-31T23:59:59Z","deletionTimestamp":null,"deletionGracePeriodSeconds":0,"uid":"u"}`,
+		`{"creationTimestamp":"2023-02-29T23:59:60Z"}`, `{"creationTimestamp":"0000-01-01T00:00:00Z"}`,
+		`{"name":"a.b-c.d","finalizers":["example.com/x","orphan"],"ownerReferences":[{"apiVersion":"apps/v1","kind":"A","name":"b","uid":"c","controller":true}]}`,
+		`{"name":"..","namespace":"","generateName":"a-","selfLink":"/x","resourceVersion":"1"}`,
+		`{"managedFields":[{"manager":"m","operation":"Apply","apiVersion":"v1","time":"2024-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"a":{"b":1.0}},"subresource":"status"}]}`,
+		`{"name":"x","labels":{"a":null},"annotations":{"A/b":"c"}}`, `{"generation":-1}`, `{"name":"Ä","labels":{"a..b":"-"}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, meta []byte) {
+		d := value.Acquire()
+		defer d.Release()
+		root, err := d.ParseJSON([]byte(`{"metadata":`+string(meta)+`}`), value.Limits{})
+		if err != nil || d.Len(root) != 1 {
+			return
+		}
+		before := d.Any(d.Field(root, "metadata"))
+		want, _, err := decode(before, Options{})
+		settled, _ := Settle(d, d.Field(root, "metadata"))
+		if !settled {
+			if _, _, err := Coerce(d, root, Options{Track: true}); err != nil {
+				return
+			}
+		} else if err != nil {
+			t.Fatalf("settled, but apimachinery says: %v", err)
+		}
+		compare(t, d, root, want)
+		for _, r := range []Rules{{}, {Namespaced: true}, {Embedded: true}} {
+			if !Plain(d, d.Field(root, "metadata"), r) {
+				continue
+			}
+			errs := Validate(want, r.Namespaced)
+			if r.Embedded {
+				errs = validateEmbeddedMeta(d, d.Field(root, "metadata"), nil)
+			}
+			if len(errs) > 0 {
+				t.Fatalf("plain under %+v, but: %v", r, errs)
+			}
+		}
+	})
+}
+
+func compare(t *testing.T, d *value.Doc, root uint32, want *metav1.ObjectMeta) {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText, _ := json.Marshal(map[string]any{"metadata": content})
+	gotText, _ := json.Marshal(d.Any(root))
+	if string(gotText) != string(wantText) {
+		t.Fatalf("got  %s\nwant %s", gotText, wantText)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	long := strings.Repeat("a", 64)
+	tests := []struct {
+		in    string
+		rules Rules
+		want  bool
+	}{
+		{`{"name":"x","namespace":"d"}`, Rules{Namespaced: true}, true},
+		{`{"name":"x"}`, Rules{Namespaced: true}, false},
+		{`{"name":"x"}`, Rules{}, true},
+		{`{"name":"x","namespace":"d"}`, Rules{}, false},
+		{`{"namespace":"d"}`, Rules{Namespaced: true}, false},
+		{`{}`, Rules{Embedded: true}, true},
+		{`{"name":"A B","namespace":"d"}`, Rules{Embedded: true}, true},
+		{`{"name":"a/b"}`, Rules{Embedded: true}, false},
+		{`{"name":"` + long + `","labels":{"` + long[1:] + `":"` + long[1:] + `"}}`, Rules{}, true},
+		{`{"name":"x","labels":{"` + long + `":""}}`, Rules{}, false},
+		{`{"name":"x","labels":{"a/b/c":""}}`, Rules{}, false},
+		{`{"name":"x","finalizers":["a.b/c"],"ownerReferences":[{"apiVersion":"v1","kind":"Event","name":"a","uid":"b"}]}`, Rules{}, false},
+		{`{"name":"x","generation":-1}`, Rules{}, false},
+	}
+	for _, tt := range tests {
+		d := value.Acquire()
+		root, err := d.ParseJSON([]byte(tt.in), value.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Plain(d, root, tt.rules); got != tt.want {
+			t.Errorf("Plain(%s, %+v) = %v", tt.in, tt.rules, got)
+		}
+		if n := testing.AllocsPerRun(10, func() { Plain(d, root, tt.rules); Settle(d, root) }); n != 0 {
+			t.Errorf("%s: %v allocations", tt.in, n)
+		}
+		d.Release()
+	}
+}
