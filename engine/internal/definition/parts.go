@@ -1,0 +1,156 @@
+package definition
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+)
+
+// names checks the names of a CRD that are there; which must be there is checked with the spec.
+// (validation.go, ValidateCustomResourceDefinitionNames)
+func names(n *apiextensionsv1.CustomResourceDefinitionNames, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	label := func(path *field.Path, name, text, prefix string) {
+		if bad := utilvalidation.IsDNS1035Label(text); len(bad) > 0 {
+			errs = append(errs, field.Invalid(path, name, prefix+strings.Join(bad, ",")))
+		}
+	}
+	const mixedCase = "may have mixed case, but should otherwise match: "
+	if n.Plural != "" {
+		label(path.Child("plural"), n.Plural, n.Plural, "")
+	}
+	if n.Singular != "" {
+		label(path.Child("singular"), n.Singular, n.Singular, "")
+	}
+	if n.Kind != "" {
+		label(path.Child("kind"), n.Kind, strings.ToLower(n.Kind), mixedCase)
+	}
+	if n.ListKind != "" {
+		label(path.Child("listKind"), n.ListKind, strings.ToLower(n.ListKind), mixedCase)
+	}
+	for i, name := range n.ShortNames {
+		label(path.Child("shortNames").Index(i), name, name, "")
+	}
+	if n.Kind != "" && n.Kind == n.ListKind {
+		errs = append(errs, field.Invalid(path.Child("listKind"), n.ListKind, "kind and listKind may not be the same"))
+	}
+	for i, name := range n.Categories {
+		label(path.Child("categories").Index(i), name, name, "")
+	}
+	return errs
+}
+
+var (
+	columnTypes   = []string{"boolean", "date", "integer", "number", "string"}
+	columnFormats = []string{"byte", "date", "date-time", "double", "float", "int32", "int64", "password"}
+)
+
+// columnList checks printer columns. Findings spell jsonPath as Go does.
+// (validation.go, ValidateCustomResourceColumnDefinition)
+func columnList(list []apiextensionsv1.CustomResourceColumnDefinition, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		c, at := &list[i], path.Index(i)
+		if c.Name == "" {
+			errs = append(errs, field.Required(at.Child("name"), ""))
+		}
+		mustBe := "must be one of " + strings.Join(columnTypes, ",")
+		if c.Type == "" {
+			errs = append(errs, field.Required(at.Child("type"), mustBe))
+		} else if !slices.Contains(columnTypes, c.Type) {
+			errs = append(errs, field.Invalid(at.Child("type"), c.Type, mustBe))
+		}
+		if c.Format != "" && !slices.Contains(columnFormats, c.Format) {
+			errs = append(errs, field.Invalid(at.Child("format"), c.Format, "must be one of "+strings.Join(columnFormats, ",")))
+		}
+		if c.JSONPath == "" {
+			errs = append(errs, field.Required(at.Child(jsonPathSpelling()), ""))
+		} else {
+			errs = append(errs, simplePath(c.JSONPath, at.Child(jsonPathSpelling()))...)
+		}
+	}
+	return errs
+}
+
+func jsonPathSpelling() string {
+	if quirk.On(11) {
+		return "JSONPath"
+	}
+	return "jsonPath"
+}
+
+// simplePath checks all that is checked of such a path: that it starts with a dot.
+func simplePath(s string, path *field.Path) field.ErrorList {
+	if s[0] != '.' {
+		return field.ErrorList{field.Invalid(path, s, "must be a simple json path starting with .")}
+	}
+	return nil
+}
+
+// subresources checks the paths of the scale subresource.
+// (validation.go, ValidateCustomResourceDefinitionSubresources)
+func subresources(s *apiextensionsv1.CustomResourceSubresources, path *field.Path) field.ErrorList {
+	if s == nil || s.Scale == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	required := func(s, name, root string) {
+		at := path.Child("scale." + name)
+		if s == "" {
+			errs = append(errs, field.Required(at, ""))
+		} else if bad := simplePath(s, at); len(bad) > 0 {
+			errs = append(errs, bad...)
+		} else if !strings.HasPrefix(s, "."+root+".") {
+			errs = append(errs, field.Invalid(at, s, "should be a json path under ."+root))
+		}
+	}
+	required(s.Scale.SpecReplicasPath, "specReplicasPath", "spec")
+	required(s.Scale.StatusReplicasPath, "statusReplicasPath", "status")
+	if selector := s.Scale.LabelSelectorPath; selector != nil && *selector != "" {
+		at := path.Child("scale.labelSelectorPath")
+		if bad := simplePath(*selector, at); len(bad) > 0 {
+			errs = append(errs, bad...)
+		} else if !strings.HasPrefix(*selector, ".spec.") && !strings.HasPrefix(*selector, ".status.") {
+			errs = append(errs, field.Invalid(at, selector, "should be a json path under either .spec or .status"))
+		}
+	}
+	return errs
+}
+
+const approvedAnnotation = apiextensionsv1.KubeAPIApprovedAnnotation
+
+// approval checks the annotation that CRDs in Kubernetes' own groups need: where the API was approved, or that it was not.
+// (k8s.io/apiextensions-apiserver/pkg/apihelpers, IsProtectedCommunityGroup, GetAPIApprovalState)
+func approval(meta *metav1.ObjectMeta, group string) field.ErrorList {
+	if !quirk.On(99) {
+		return nil
+	}
+	protected := false
+	for _, domain := range []string{"k8s.io", "kubernetes.io"} {
+		protected = protected || group == domain || strings.HasSuffix(group, "."+domain)
+	}
+	if !protected {
+		return nil
+	}
+	const see = "see https://github.com/kubernetes/enhancements/pull/1111"
+	path, value := field.NewPath("metadata", "annotations").Key(approvedAnnotation), meta.Annotations[approvedAnnotation]
+	if value == "" {
+		return field.ErrorList{field.Required(path, fmt.Sprintf("protected groups must have approval annotation %q, %s", approvedAnnotation, see))}
+	}
+	if strings.HasPrefix(value, "unapproved") {
+		return nil
+	}
+	if u, err := url.ParseRequestURI(value); err == nil && u.Host != "" && u.Scheme != "" {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, value, fmt.Sprintf(
+		"protected groups must have approval annotation %q with either a URL or a reason starting with \"unapproved\", %s", approvedAnnotation, see))}
+}

@@ -1,0 +1,107 @@
+package definition
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// schema checks the schema of a version, or the one that all versions share. status says that the status subresource is on.
+// (validation.go, validateCustomResourceDefinitionValidation)
+func (v *validator) schema(c *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
+	if c == nil || c.OpenAPIV3Schema == nil {
+		return nil
+	}
+	s, at := c.OpenAPIV3Schema, path.Child("openAPIV3Schema")
+	var errs field.ErrorList
+	if status && quirk.On(53) {
+		errs = append(errs, statusRoot(s, path)...)
+	}
+	if s.Nullable {
+		errs = append(errs, field.Forbidden(path.Child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
+	}
+	unsupported := schema.Unsupported(s)
+	if unsupported == nil {
+		if found := schema.Structural(at, s); len(found) > 0 {
+			errs = append(errs, found...)
+		} else if v.opts.Defaults != nil && schema.HasDefaults(s) {
+			errs = append(errs, v.opts.Defaults.CheckDefaults(v.ctx, at, s)...)
+		}
+	}
+	errs = append(errs, schema.Keywords(at, s)...)
+	if unsupported != nil && len(errs) == 0 {
+		// Whatever is unsupported is mostly refused as a keyword, too, in better words.
+		errs = append(errs, field.Invalid(at, "", unsupported.Error()))
+	}
+	return errs
+}
+
+// rootKeywords are the keywords, by the names that Go has for them, that the root of a schema may use next to the status
+// subresource: with any of them the schema of status can be judged apart from the rest.
+var rootKeywords = []string{
+	"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum", "MaxLength", "MinLength",
+	"Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
+	"XPreserveUnknownFields", "XValidations",
+}
+
+// statusRoot checks the root of a schema with the status subresource. The reference goes through the keywords in the order of its
+// Go type and stops at the first that is wrong.
+func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
+	beforeType := s.ID != "" || s.Schema != "" || s.Ref != nil
+	afterType := s.Nullable || s.Default != nil || s.Enum != nil || s.MaxProperties != nil || s.MinProperties != nil ||
+		s.AllOf != nil || s.OneOf != nil || s.AnyOf != nil || s.Not != nil || s.AdditionalProperties != nil ||
+		s.PatternProperties != nil || s.Dependencies != nil || s.AdditionalItems != nil || s.Definitions != nil ||
+		s.XEmbeddedResource || s.XIntOrString || s.XListMapKeys != nil || s.XListType != nil || s.XMapType != nil
+	switch {
+	case !beforeType && s.Type != "" && s.Type != "object":
+		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema.type"), s.Type, `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
+	case beforeType || afterType:
+		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema"), *schema.Print(s), fmt.Sprintf("only %v fields are allowed at the root of the schema if the status subresource is enabled", rootKeywords))}
+	}
+	return nil
+}
+
+// selectable checks selectableFields against the schema that they select from. parent is where both stand.
+// (validation.go, ValidateCustomResourceSelectableFields)
+func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, parent *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if err := schema.Unsupported(s); err != nil {
+		// The reference crashes on the paths below such a schema, which is refused anyway.
+		return append(errs, field.Invalid(parent.Child("schema.openAPIV3Schema"), "", err.Error()))
+	}
+	path := parent.Child("selectableFields")
+	unique := map[string]bool{}
+	for i := range fields {
+		jsonPath, at := fields[i].JSONPath, path.Index(i).Child("jsonPath")
+		if jsonPath == "" {
+			errs = append(errs, field.Required(at, ""))
+			continue
+		}
+		resolved, found, err := schema.Resolve(jsonPath, s, false)
+		if err != nil {
+			errs = append(errs, field.Invalid(at, jsonPath, fmt.Sprintf("is an invalid path: %v", err)))
+			continue
+		}
+		if resolved.Root().String() == "metadata" {
+			errs = append(errs, field.Invalid(at, jsonPath, "must not point to fields in metadata"))
+		}
+		if found == nil || found.Type != "string" && found.Type != "boolean" && found.Type != "integer" {
+			errs = append(errs, field.Invalid(at, jsonPath, "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."))
+		}
+		if unique[resolved.String()] {
+			errs = append(errs, field.Duplicate(at, jsonPath))
+		}
+		unique[resolved.String()] = true
+	}
+	if len(unique) > maxSelectableFields {
+		errs = append(errs, field.TooMany(path, len(unique), maxSelectableFields))
+	}
+	return errs
+}
+
+// maxSelectableFields is how many different fields one version may select.
+const maxSelectableFields = 8

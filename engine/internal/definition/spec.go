@@ -1,0 +1,152 @@
+package definition
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// spec is a CRD's spec in the shape of the API server's internal type, which is the one that is validated: what all versions share
+// stands once, outside of the versions, and findings name that place. It is built of v1's types.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types.go)
+type spec struct {
+	group                    string
+	version                  string // of v1 manifests the name of the first version
+	names                    apiextensionsv1.CustomResourceDefinitionNames
+	scope                    apiextensionsv1.ResourceScope
+	validation               *apiextensionsv1.CustomResourceValidation
+	subresources             *apiextensionsv1.CustomResourceSubresources
+	versions                 []apiextensionsv1.CustomResourceDefinitionVersion
+	additionalPrinterColumns []apiextensionsv1.CustomResourceColumnDefinition
+	selectableFields         []apiextensionsv1.SelectableField
+	conversion               *conversion
+	preserveUnknownFields    bool
+}
+
+// conversion is spec.conversion, flat as it was in v1beta1.
+type conversion struct {
+	strategy                 apiextensionsv1.ConversionStrategyType
+	webhookClientConfig      *apiextensionsv1.WebhookClientConfig
+	conversionReviewVersions []string
+}
+
+// lift moves what all versions of a v1 spec share out of them. The v1 spec is not changed; the result shares parts with it.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go, Convert_v1_CustomResourceDefinitionSpec_…)
+func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
+	out := spec{
+		group: in.Group, names: in.Names, scope: in.Scope, preserveUnknownFields: in.PreserveUnknownFields,
+	}
+	if c := in.Conversion; c != nil {
+		out.conversion = &conversion{strategy: c.Strategy}
+		if c.Webhook != nil {
+			out.conversion.webhookClientConfig = c.Webhook.ClientConfig
+			out.conversion.conversionReviewVersions = c.Webhook.ConversionReviewVersions
+		}
+	}
+	if in.Versions == nil {
+		return out
+	}
+	out.versions = append([]apiextensionsv1.CustomResourceDefinitionVersion{}, in.Versions...)
+	if len(out.versions) == 0 {
+		return out
+	}
+	first := in.Versions[0]
+	out.version = first.Name
+	if shared(in.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceSubresources {
+		return v.Subresources
+	}) {
+		out.subresources = first.Subresources
+		for i := range out.versions {
+			out.versions[i].Subresources = nil
+		}
+	}
+	if shared(in.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceValidation {
+		return v.Schema
+	}) {
+		out.validation = first.Schema
+		for i := range out.versions {
+			out.versions[i].Schema = nil
+		}
+	}
+	if shared(in.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) []apiextensionsv1.CustomResourceColumnDefinition {
+		return v.AdditionalPrinterColumns
+	}) {
+		out.additionalPrinterColumns = first.AdditionalPrinterColumns
+		for i := range out.versions {
+			out.versions[i].AdditionalPrinterColumns = nil
+		}
+	}
+	if shared(in.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) []apiextensionsv1.SelectableField {
+		return v.SelectableFields
+	}) {
+		out.selectableFields = first.SelectableFields
+		for i := range out.versions {
+			out.versions[i].SelectableFields = nil
+		}
+	}
+	return out
+}
+
+// shared reports whether a part means the same in all versions.
+func shared[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, part func(*apiextensionsv1.CustomResourceDefinitionVersion) T) bool {
+	if !quirk.On(12) {
+		return false
+	}
+	for i := 1; i < len(versions); i++ {
+		if !schema.Equal(part(&versions[i]), part(&versions[0])) {
+			return false
+		}
+	}
+	return true
+}
+
+// v1 returns the spec at v1, where versions share nothing.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go, Convert_apiextensions_…Spec_To_v1_…)
+func (s *spec) v1() apiextensionsv1.CustomResourceDefinitionSpec {
+	out := apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: s.group, Names: s.names, Scope: s.scope, PreserveUnknownFields: s.preserveUnknownFields,
+		Versions: append([]apiextensionsv1.CustomResourceDefinitionVersion(nil), s.versions...),
+	}
+	if len(out.Versions) == 0 && s.version != "" {
+		out.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: s.version, Served: true, Storage: true}}
+	}
+	for i := range out.Versions {
+		v := &out.Versions[i]
+		if s.subresources != nil {
+			v.Subresources = s.subresources
+		}
+		if s.validation != nil {
+			v.Schema = s.validation
+		}
+		if s.additionalPrinterColumns != nil {
+			v.AdditionalPrinterColumns = s.additionalPrinterColumns
+		}
+		if s.selectableFields != nil {
+			v.SelectableFields = s.selectableFields
+		}
+	}
+	if c := s.conversion; c != nil {
+		out.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: c.strategy}
+		if c.webhookClientConfig != nil || c.conversionReviewVersions != nil {
+			out.Conversion.Webhook = &apiextensionsv1.WebhookConversion{
+				ClientConfig: c.webhookClientConfig, ConversionReviewVersions: c.conversionReviewVersions,
+			}
+		}
+	}
+	return out
+}
+
+// schemas returns all schemas of the spec, those that versions share once.
+func (s *spec) schemas() []*schema.Props {
+	var all []*schema.Props
+	if s.validation != nil && s.validation.OpenAPIV3Schema != nil {
+		all = append(all, s.validation.OpenAPIV3Schema)
+	}
+	for i := range s.versions {
+		if p := schema.Of(&s.versions[i]); p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}

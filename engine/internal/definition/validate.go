@@ -1,0 +1,177 @@
+package definition
+
+import (
+	"context"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/operation"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// Options shape the judgement of a CRD.
+type Options struct {
+	// KubernetesMinor is the minor of Kubernetes 1.x whose formats are known: an API server knows those of the release before
+	// its own. 0 stands for 36, what a stock 1.37 knows.
+	KubernetesMinor int
+	// Defaults checks the defaults of a schema; nil takes them on trust.
+	Defaults DefaultChecker
+}
+
+// DefaultChecker checks that the defaults of a structural schema are pruned and valid, embedded metadata included. path is
+// where the schema stands; findings name the keyword default below it.
+type DefaultChecker interface {
+	CheckDefaults(ctx context.Context, path *field.Path, s *schema.Props) field.ErrorList
+}
+
+// Result is what an API server says to the creation of a CRD.
+type Result struct {
+	// Errors are the findings: the CRD is accepted if there are none. Their order is that of the checks; where the reference
+	// walks a map, that of its keys.
+	Errors field.ErrorList
+	// Warnings are the texts of the Warning headers that come with the answer, in document order, without those of decoding.
+	// One may stand there twice; the API server sends each text once.
+	Warnings []string
+}
+
+// Validate judges a CRD as an API server does when it is created. The status that a manifest carries does not count, nor does
+// metadata that the server sets itself. Rules (x-kubernetes-validations) are judged by their shape alone.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, Validate;
+// pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition)
+func Validate(ctx context.Context, m *Manifest, o Options) Result {
+	if o.KubernetesMinor == 0 {
+		o.KubernetesMinor = 36
+	}
+	v := &validator{ctx: ctx, opts: o}
+	var errs field.ErrorList
+	errs = append(errs, metadata(ctx, &m.CRD.ObjectMeta, &m.spec)...)
+	errs = append(errs, v.spec(&m.spec, field.NewPath("spec"))...)
+	errs = append(errs, storedVersions(&m.spec, field.NewPath("status", "storedVersions"))...)
+	errs = append(errs, approval(&m.CRD.ObjectMeta, m.spec.group)...)
+	if m.spec.preserveUnknownFields && quirk.On(47) {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"))
+	}
+	return Result{Errors: errs, Warnings: warnings(&m.spec, o.KubernetesMinor)}
+}
+
+// validator carries what the checks of one CRD share.
+type validator struct {
+	ctx  context.Context
+	opts Options
+}
+
+// metadata checks the CRD's own metadata as it stands after the API server has set its part.
+func metadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.ErrorList {
+	m := *meta
+	// A CRD has no namespace: the one of a manifest is dropped (k8s.io/apiserver/pkg/registry/rest/meta.go).
+	m.Namespace, m.Generation, m.ManagedFields, m.SelfLink = "", 1, nil, ""
+	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
+	name := func(name string, prefix bool) []string {
+		texts := validation.NameIsDNSSubdomain(name, prefix)
+		if name != s.names.Plural+"."+s.group && quirk.On(99) {
+			texts = append(texts, `must be spec.names.plural+"."+spec.group`)
+		}
+		return texts
+	}
+	return validation.ValidateObjectMetaDeclaratively(ctx, operation.Create, &m, nil, false, name, field.NewPath("metadata"), true)
+}
+
+// spec checks the spec, in the reference's order.
+// (validation.go, validateCustomResourceDefinitionSpec)
+func (v *validator) spec(s *spec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	add := func(list ...*field.Error) { errs = append(errs, list...) }
+
+	switch texts := utilvalidation.IsDNS1123Subdomain(s.group); {
+	case s.group == "":
+		add(field.Required(path.Child("group"), ""))
+	case len(texts) > 0:
+		add(field.Invalid(path.Child("group"), s.group, strings.Join(texts, ",")))
+	case !strings.Contains(s.group, ".") && quirk.On(99):
+		add(field.Invalid(path.Child("group"), s.group, "should be a domain with at least one dot"))
+	}
+	add(oneOf(path.Child("scope"), string(s.scope), string(apiextensionsv1.ClusterScoped), string(apiextensionsv1.NamespaceScoped))...)
+	if s.validation == nil || s.validation.OpenAPIV3Schema == nil {
+		for i := range s.versions {
+			if schema.Of(&s.versions[i]) == nil {
+				add(field.Required(path.Child("versions").Index(i).Child("schema").Child("openAPIV3Schema"), ""))
+			}
+		}
+	}
+	if s.preserveUnknownFields && s.hasDefaults() {
+		add(field.Invalid(path.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))
+	}
+	for i := range s.versions {
+		add(v.version(s, i, path.Child("versions").Index(i))...)
+	}
+	add(versions(s, path)...)
+
+	for _, name := range []struct{ field, value string }{
+		{"plural", s.names.Plural}, {"singular", s.names.Singular}, {"kind", s.names.Kind}, {"listKind", s.names.ListKind},
+	} {
+		if name.value == "" {
+			add(field.Required(path.Child("names", name.field), ""))
+		}
+	}
+	add(names(&s.names, path.Child("names"))...)
+	add(v.schema(s.validation, s.anyStatus(), path.Child("validation"))...)
+	add(subresources(s.subresources, path.Child("subresources"))...)
+	add(columnList(s.additionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
+	if len(s.selectableFields) > 0 {
+		if s.validation == nil {
+			add(field.Invalid(path.Child("selectableFields"), "", "may only be set when validations.schema is included"))
+		} else {
+			add(selectable(s.selectableFields, s.validation.OpenAPIV3Schema, path)...)
+		}
+	}
+	if s.conversion != nil && s.conversion.strategy != apiextensionsv1.NoneConverter && s.preserveUnknownFields {
+		add(field.Invalid(path.Child("conversion").Child("strategy"), s.conversion.strategy, "must be None if spec.preserveUnknownFields is true"))
+	}
+	add(s.conversion.check(path.Child("conversion"))...)
+	return errs
+}
+
+// oneOf checks a text that must be one of several.
+func oneOf(path *field.Path, text string, accepted ...string) field.ErrorList {
+	if text == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	for _, a := range accepted {
+		if a == text {
+			return nil
+		}
+	}
+	return field.ErrorList{field.NotSupported(path, text, accepted)}
+}
+
+func (s *spec) hasDefaults() bool {
+	for _, p := range s.schemas() {
+		if schema.HasDefaults(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyStatus reports whether any version has the status subresource.
+func (s *spec) anyStatus() bool {
+	if hasStatus(s.subresources) {
+		return true
+	}
+	for i := range s.versions {
+		if hasStatus(s.versions[i].Subresources) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasStatus(s *apiextensionsv1.CustomResourceSubresources) bool {
+	return s != nil && s.Status != nil
+}

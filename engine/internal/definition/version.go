@@ -1,0 +1,240 @@
+package definition
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// version checks one of spec.versions: its name and what it does not share with the others.
+// (validation.go, validateCustomResourceDefinitionVersion)
+func (v *validator) version(s *spec, i int, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	ver := &s.versions[i]
+	if texts := utilvalidation.IsDNS1035Label(ver.Name); len(texts) > 0 {
+		errs = append(errs, field.Invalid(path.Child("name"), ver.Name, strings.Join(texts, ",")))
+	}
+	for _, text := range deprecationWarning(ver.Deprecated, ver.DeprecationWarning) {
+		errs = append(errs, field.Invalid(path.Child("deprecationWarning"), ver.DeprecationWarning, text))
+	}
+	errs = append(errs, v.schema(ver.Schema, hasStatus(s.subresourcesOf(ver.Name)), path.Child("schema"))...)
+	errs = append(errs, subresources(ver.Subresources, path.Child("subresources"))...)
+	errs = append(errs, columnList(ver.AdditionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
+	if len(ver.SelectableFields) > 0 {
+		if schema.Of(ver) == nil {
+			errs = append(errs, field.Invalid(path.Child("selectableFields"), "", "may only be set when `version.schema.openAPIV3Schema` is not included"))
+		} else {
+			errs = append(errs, selectable(ver.SelectableFields, schema.Of(ver), path)...)
+		}
+	}
+	return errs
+}
+
+// subresourcesOf returns the subresources of a version. Of two versions with one name the first counts.
+func (s *spec) subresourcesOf(version string) *apiextensionsv1.CustomResourceSubresources {
+	if !s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Subresources != nil }) {
+		return s.subresources
+	}
+	for i := range s.versions {
+		if s.versions[i].Name == version {
+			return s.versions[i].Subresources
+		}
+	}
+	return nil
+}
+
+func (s *spec) anyVersion(has func(*apiextensionsv1.CustomResourceDefinitionVersion) bool) bool {
+	for i := range s.versions {
+		if has(&s.versions[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// deprecationWarning returns what is wrong with the warning of a version. Its length is counted in bytes, at most 256.
+func deprecationWarning(deprecated bool, warning *string) []string {
+	switch {
+	case warning == nil:
+		return nil
+	case !deprecated:
+		return []string{"can only be set for deprecated versions"}
+	}
+	var texts []string
+	if len(*warning) > 256 {
+		texts = append(texts, "must be <= 256 characters long")
+	}
+	if *warning == "" {
+		texts = append(texts, "must not be an empty string")
+	}
+	for i, r := range *warning {
+		if !unicode.IsPrint(r) {
+			texts = append(texts, fmt.Sprintf("must only contain printable UTF-8 characters; non-printable character found at index %d", i))
+			break
+		}
+	}
+	if !utf8.ValidString(*warning) {
+		texts = append(texts, "must only contain printable UTF-8 characters")
+	}
+	return texts
+}
+
+// versions checks the versions of a CRD as a set. What may not be said twice, for all versions and for one, can only be said
+// twice by a v1beta1 manifest.
+func versions(s *spec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	add := func(e *field.Error) { errs = append(errs, e) }
+
+	hasSchema := s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Schema != nil })
+	hasSubresources := s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Subresources != nil })
+	hasColumns := s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return len(v.AdditionalPrinterColumns) > 0
+	})
+	if s.validation != nil && hasSchema {
+		add(field.Forbidden(path.Child("validation"), "top-level and per-version schemas are mutually exclusive"))
+	}
+	if s.subresources != nil && hasSubresources {
+		add(field.Forbidden(path.Child("subresources"), "top-level and per-version subresources are mutually exclusive"))
+	}
+	if len(s.additionalPrinterColumns) > 0 && hasColumns {
+		add(field.Forbidden(path.Child("additionalPrinterColumns"), "top-level and per-version additionalPrinterColumns are mutually exclusive"))
+	}
+	if hasSchema && shared(s.versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceValidation {
+		return v.Schema
+	}) {
+		add(field.Invalid(path.Child("versions"), printVersions(s.versions), "per-version schemas may not all be set to identical values (top-level validation should be used instead)"))
+	}
+	if hasSubresources && shared(s.versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceSubresources {
+		return v.Subresources
+	}) {
+		add(field.Invalid(path.Child("versions"), printVersions(s.versions), "per-version subresources may not all be set to identical values (top-level subresources should be used instead)"))
+	}
+	if hasColumns && shared(s.versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) []apiextensionsv1.CustomResourceColumnDefinition {
+		return v.AdditionalPrinterColumns
+	}) {
+		add(field.Invalid(path.Child("versions"), printVersions(s.versions), "per-version additionalPrinterColumns may not all be set to identical values (top-level additionalPrinterColumns should be used instead)"))
+	}
+
+	storage, names := 0, map[string]bool{}
+	for i := range s.versions {
+		names[s.versions[i].Name] = true
+		if s.versions[i].Storage {
+			storage++
+		}
+	}
+	if len(names) != len(s.versions) {
+		add(field.Invalid(path.Child("versions"), printVersions(s.versions), "must contain unique version names"))
+	}
+	if storage != 1 {
+		add(field.Invalid(path.Child("versions"), printVersions(s.versions), "must have exactly one version marked as storage version"))
+	}
+	if s.version != "" {
+		if texts := utilvalidation.IsDNS1035Label(s.version); len(texts) > 0 {
+			add(field.Invalid(path.Child("version"), s.version, strings.Join(texts, ",")))
+		}
+		if len(s.versions) >= 1 && s.versions[0].Name != s.version {
+			add(field.Invalid(path.Child("version"), s.version, "must match the first version in spec.versions"))
+		}
+	}
+	return errs
+}
+
+// storedVersions checks the status that a CRD is created with: its first storage version is the one stored version.
+// (validation.go, ValidateCustomResourceDefinitionStoredVersions)
+func storedVersions(s *spec, path *field.Path) field.ErrorList {
+	var stored []string
+	var errs field.ErrorList
+	for i := range s.versions {
+		v := &s.versions[i]
+		switch {
+		case !v.Storage:
+		case stored == nil:
+			stored = []string{v.Name}
+		case v.Name != stored[0]:
+			errs = append(errs, field.Invalid(path, stored, "must have the storage version "+v.Name))
+		}
+	}
+	if stored == nil {
+		return field.ErrorList{field.Invalid(path, stored, "must have at least one stored version")}
+	}
+	return errs
+}
+
+// printedVersion is a version as findings show it; see schema.Printed.
+type printedVersion struct {
+	Name                     string
+	Served                   bool
+	Storage                  bool
+	Deprecated               bool
+	DeprecationWarning       *string
+	Schema                   *printedValidation
+	Subresources             *printedSubresources
+	AdditionalPrinterColumns []printedColumn
+	SelectableFields         []printedSelectable
+}
+
+type printedValidation struct{ OpenAPIV3Schema *schema.Printed }
+
+type printedSubresources struct {
+	Status *struct{}
+	Scale  *printedScale
+}
+
+type printedScale struct {
+	SpecReplicasPath   string
+	StatusReplicasPath string
+	LabelSelectorPath  *string
+}
+
+type printedColumn struct {
+	Name, Type, Format, Description string
+	Priority                        int32
+	JSONPath                        string
+}
+
+type printedSelectable struct{ JSONPath string }
+
+func printVersions(versions []apiextensionsv1.CustomResourceDefinitionVersion) []printedVersion {
+	if versions == nil {
+		return nil
+	}
+	out := make([]printedVersion, len(versions))
+	for i := range versions {
+		v := &versions[i]
+		p := &out[i]
+		*p = printedVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning}
+		if v.Schema != nil {
+			p.Schema = &printedValidation{OpenAPIV3Schema: schema.Print(v.Schema.OpenAPIV3Schema)}
+		}
+		if sub := v.Subresources; sub != nil {
+			p.Subresources = &printedSubresources{}
+			if sub.Status != nil {
+				p.Subresources.Status = &struct{}{}
+			}
+			if sub.Scale != nil {
+				scale := printedScale(*sub.Scale)
+				p.Subresources.Scale = &scale
+			}
+		}
+		if v.AdditionalPrinterColumns != nil {
+			p.AdditionalPrinterColumns = make([]printedColumn, len(v.AdditionalPrinterColumns))
+		}
+		for j, c := range v.AdditionalPrinterColumns {
+			p.AdditionalPrinterColumns[j] = printedColumn(c)
+		}
+		if v.SelectableFields != nil {
+			p.SelectableFields = make([]printedSelectable, len(v.SelectableFields))
+		}
+		for j, f := range v.SelectableFields {
+			p.SelectableFields[j] = printedSelectable(f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// warnings returns what the API server says to a CRD that it takes: a warning for each format that it does not know, then one for
+// each kind of items in sets that are no scalars.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnCreate)
+func warnings(s *spec, minor int) []string {
+	var formats, sets []string
+	for _, p := range s.schemas() {
+		schema.Any(p, func(p *schema.Props) bool {
+			if p.Format != "" && !format.Supported(p.Format, []string{p.Type}, minor) && quirk.On(25) {
+				formats = append(formats, fmt.Sprintf("unrecognized format %q", p.Format))
+			}
+			if text := setWarning(p); text != "" && !slices.Contains(sets, text) {
+				sets = append(sets, text)
+			}
+			return false
+		})
+	}
+	slices.Sort(sets)
+	return append(formats, sets...)
+}
+
+func setWarning(p *schema.Props) string {
+	if p.XListType == nil || *p.XListType != "set" || p.Items == nil || p.Items.Schema == nil || !quirk.On(51) {
+		return ""
+	}
+	switch p.Items.Schema.Type {
+	case "object", "array":
+		return fmt.Sprintf("x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules", p.Items.Schema.Type)
+	}
+	return ""
+}

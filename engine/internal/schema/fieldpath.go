@@ -1,0 +1,139 @@
+package schema
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// errNoSuchField is the answer to a path that leaves the schema.
+var errNoSuchField = errors.New("does not refer to a valid field")
+
+// Resolve follows a path of the form .a['b.c'].d through a schema: properties by name, map values by any key. It returns the path
+// in the notation of field errors and the schema it leads to, which is nil for the values of a map without a schema of their own.
+// With brackets unset the notation ['…'] is refused, as selectable fields want it. The empty path leads to the schema itself.
+//
+// Where the reference would crash, because the path goes on below a map without a schema, Resolve returns an error.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go, ValidFieldPath)
+func Resolve(path string, s *Props, brackets bool) (*field.Path, *Props, error) {
+	var at *field.Path
+	step := func(name string) error {
+		switch {
+		case s == nil:
+			return errNoSuchField
+		case len(s.Properties) > 0:
+			at = at.Child(name)
+			p, ok := s.Properties[name]
+			if !ok {
+				return errNoSuchField
+			}
+			s = &p
+		case s.AdditionalProperties != nil:
+			at = at.Key(name)
+			s = s.AdditionalProperties.Schema
+		default:
+			return errNoSuchField
+		}
+		return nil
+	}
+	// A Scanner gives up, without an error that anyone looks at, on a token beyond 64 KiB; so it does in the reference.
+	tokens := bufio.NewScanner(strings.NewReader(path))
+	tokens.Split(pathToken)
+	for tokens.Scan() {
+		switch token := tokens.Text(); token {
+		case "[":
+			name, err := bracketed(tokens, brackets)
+			if err != nil {
+				return nil, nil, err
+			}
+			if err := step(name); err != nil {
+				return nil, nil, err
+			}
+			if !tokens.Scan() {
+				return nil, nil, errors.New("unexpected end of JSON path")
+			}
+			if end := tokens.Text(); end != "]" {
+				return nil, nil, fmt.Errorf("expected ] but got %s", end)
+			}
+		case ".":
+			if !tokens.Scan() {
+				return nil, nil, errors.New("unexpected end of JSON path")
+			}
+			if err := step(tokens.Text()); err != nil {
+				return nil, nil, err
+			}
+		default:
+			return nil, nil, fmt.Errorf("expected [ or . but got: %s", token)
+		}
+	}
+	return at, s, nil
+}
+
+// bracketed reads the quoted name after an opening bracket.
+func bracketed(tokens *bufio.Scanner, allowed bool) (string, error) {
+	if !allowed {
+		return "", errors.New("array notation is not allowed")
+	}
+	if !tokens.Scan() {
+		return "", errors.New("unexpected end of JSON path")
+	}
+	quoted := tokens.Text()
+	if len(quoted) < 2 || quoted[0] != '\'' || quoted[len(quoted)-1] != '\'' {
+		return "", fmt.Errorf("expected single quoted string but got %s", quoted)
+	}
+	name, err := unquote(quoted[1 : len(quoted)-1])
+	if err != nil {
+		return "", fmt.Errorf("invalid string literal: %w", err)
+	}
+	return name, nil
+}
+
+// pathToken splits off a delimiter, a quoted text or a name.
+func pathToken(data []byte, atEOF bool) (int, []byte, error) {
+	if len(data) == 0 {
+		return 0, nil, nil
+	}
+	if data[0] == '\'' {
+		for i := 1; i < len(data); i++ {
+			if data[i] == '\'' && data[i-1] != '\\' {
+				return i + 1, data[:i+1], nil
+			}
+		}
+	} else {
+		for i, b := range data {
+			if b != '.' && b != '[' && b != ']' {
+				continue
+			}
+			if i == 0 {
+				i = 1
+			}
+			return i, data[:i], nil
+		}
+	}
+	if atEOF {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+var escape = regexp.MustCompile(`\\.`)
+
+var unescaped = map[byte]string{
+	'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '\'': "'", '\\': `\`,
+}
+
+func unquote(s string) (string, error) {
+	var err error
+	out := escape.ReplaceAllStringFunc(s, func(match string) string {
+		text, ok := unescaped[match[1]]
+		if !ok {
+			err = fmt.Errorf("invalid escape char %s", match)
+		}
+		return text
+	})
+	return out, err
+}

@@ -1,0 +1,105 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"regexp/syntax"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+)
+
+// values checks the value validation of a node, on the spine or below a junctor. plainAnyOf and plainAllOf say that anyOf, or
+// the anyOf of the first clause of allOf, is the int-or-string pattern and may speak of types.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, validateValueValidation)
+func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *field.Path) {
+	if !plainAnyOf {
+		for i := range s.AnyOf {
+			c.clause(&s.AnyOf[i], false, path.Child("anyOf").Index(i))
+		}
+	}
+	for i := range s.AllOf {
+		c.clause(&s.AllOf[i], plainAllOf && i == 0, path.Child("allOf").Index(i))
+	}
+	for i := range s.OneOf {
+		c.clause(&s.OneOf[i], false, path.Child("oneOf").Index(i))
+	}
+	c.clause(s.Not, false, path.Child("not"))
+	if s.Pattern != "" {
+		if _, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil {
+			c.add(field.Invalid(path.Child("pattern"), s.Pattern, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
+		}
+	}
+}
+
+// clause checks a schema below a junctor, which may validate values and do nothing else.
+func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
+	if s == nil {
+		return
+	}
+	c.values(s, plainAnyOf, false, path)
+	c.clause(items(s), false, path.Child("items"))
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		c.clause(&p, false, path.Child("properties").Key(name))
+	}
+	forbid := func(set bool, keyword, detail string) {
+		if set {
+			c.add(field.Forbidden(path.Child(keyword), detail))
+		}
+	}
+	forbid(s.Type != "", "type", "must be empty to be structural")
+	forbid(allowsMore(s), "additionalProperties", "must be undefined to be structural")
+	forbid(holdsValue(s.Default), "default", "must be undefined to be structural")
+	forbid(s.Title != "", "title", "must be empty to be structural")
+	forbid(s.Description != "", "description", "must be empty to be structural")
+	forbid(s.Nullable, "nullable", "must be false to be structural")
+	forbid(preservesUnknown(s), "x-kubernetes-preserve-unknown-fields", "must be false to be structural")
+	forbid(s.XEmbeddedResource, "x-kubernetes-embedded-resource", "must be false to be structural")
+	forbid(s.XIntOrString, "x-kubernetes-int-or-string", "must be false to be structural")
+	forbid(len(s.XListMapKeys) > 0, "x-kubernetes-list-map-keys", "must be empty to be structural")
+	forbid(s.XListType != nil, "x-kubernetes-list-type", "must be undefined to be structural")
+	forbid(s.XMapType != nil, "x-kubernetes-map-type", "must be undefined to be structural")
+	forbid(len(s.XValidations) > 0 && quirk.On(57), "x-kubernetes-validations", "must be empty to be structural")
+	if _, found := s.Properties["metadata"]; found {
+		c.add(field.Forbidden(path.Child("properties").Key("metadata"), "must not be specified in a nested context"))
+	}
+}
+
+// complete checks that whatever the junctors of v speak of stands on the spine, where s is the node that v's values belong to.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/complete.go)
+func (c *structuralCheck) complete(v, s *Props, spinePath, path *field.Path) {
+	c.counterpart(v.Not, s, spinePath, path.Child("not"))
+	for i := range v.AllOf {
+		c.counterpart(&v.AllOf[i], s, spinePath, path.Child("allOf").Index(i))
+	}
+	for i := range v.AnyOf {
+		c.counterpart(&v.AnyOf[i], s, spinePath, path.Child("anyOf").Index(i))
+	}
+	for i := range v.OneOf {
+		c.counterpart(&v.OneOf[i], s, spinePath, path.Child("oneOf").Index(i))
+	}
+}
+
+// counterpart checks that the spine has s for the clause v and what is needed below both.
+func (c *structuralCheck) counterpart(v, s *Props, spinePath, path *field.Path) {
+	if v == nil {
+		return
+	}
+	if s == nil {
+		c.add(field.Required(spinePath, "because it is defined in "+path.String()))
+		return
+	}
+	c.complete(v, s, spinePath, path)
+	c.counterpart(items(v), items(s), spinePath.Child("items"), path.Child("items"))
+	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
+		p := v.Properties[name]
+		var there *Props
+		if q, ok := s.Properties[name]; ok {
+			there = &q
+		}
+		c.counterpart(&p, there, spinePath.Child("properties").Key(name), path.Child("properties").Key(name))
+	}
+}

@@ -1,0 +1,138 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+)
+
+// types are the types of OpenAPI v3.
+var types = []string{"array", "boolean", "integer", "number", "object", "string"}
+
+// Keywords returns which keywords of a schema and of everything below it are refused or do not go together, structural or not:
+// properties in the order of their names. A nil schema has no errors.
+//
+// Rules (x-kubernetes-validations) are judged by their shape alone. Compiling them belongs to the end of node, after the node's
+// own checks and its children's and only if those found nothing.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
+func Keywords(path *field.Path, s *Props) field.ErrorList {
+	var c keywordCheck
+	c.node(s, path, place{root: true})
+	return c.errs
+}
+
+// place is what the keywords above a schema mean for it.
+type place struct {
+	root bool
+	// meta is set inside of apiVersion, kind and metadata, of the root or of an embedded resource.
+	meta bool
+	// noDefaults says where the schema stands if defaults are forbidden there, "" if they are not.
+	noDefaults string
+}
+
+type keywordCheck struct{ errs field.ErrorList }
+
+func (c *keywordCheck) add(e *field.Error) { c.errs = append(c.errs, e) }
+
+func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
+	if s == nil {
+		return
+	}
+	below := at
+	below.root = false
+
+	c.refused(s, path, at)
+	c.values(s, path, below)
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		c.node(&p, path.Child("properties").Key(name), property(s, name, at))
+	}
+	c.junctors(s, path, below)
+	for _, name := range slices.Sorted(maps.Keys(s.Definitions)) {
+		p := s.Definitions[name]
+		c.node(&p, path.Child("definitions").Key(name), below)
+	}
+	if s.Items != nil {
+		c.node(s.Items.Schema, path.Child("items"), below)
+		for i := range s.Items.JSONSchemas {
+			c.node(&s.Items.JSONSchemas[i], path.Child("items").Index(i), below)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+		c.node(s.Dependencies[name].Schema, path.Child("dependencies").Key(name), below)
+	}
+	if s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {
+		c.add(field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), false, "must be true or undefined"))
+	}
+	c.errs = append(c.errs, lists(s, path)...)
+	c.errs = append(c.errs, ruleShapes(s, path)...)
+}
+
+// property returns the place of a property of s, which stands at the given place.
+func property(s *Props, name string, at place) place {
+	below := at
+	below.root = false
+	if (at.root || s.XEmbeddedResource) && (name == "metadata" || name == "kind" || name == "apiVersion") {
+		below.meta = true
+		if at.root {
+			below.noDefaults = "in top-level " + name
+		}
+	}
+	return below
+}
+
+// values checks additionalProperties.
+func (c *keywordCheck) values(s *Props, path *field.Path, below place) {
+	a := s.AdditionalProperties
+	if a == nil {
+		return
+	}
+	if len(s.Properties) != 0 && (!a.Allows || a.Schema != nil) {
+		c.add(field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
+	}
+	if below.meta {
+		// Which value would be pruned is not known there without an object.
+		below.noDefaults = "inside additionalProperties applying to object metadata"
+	}
+	c.node(a.Schema, path.Child("additionalProperties"), below)
+}
+
+func (c *keywordCheck) junctors(s *Props, path *field.Path, below place) {
+	c.node(s.Not, path.Child("not"), below)
+	for i := range s.AllOf {
+		c.node(&s.AllOf[i], path.Child("allOf").Index(i), below)
+	}
+	for i := range s.OneOf {
+		c.node(&s.OneOf[i], path.Child("oneOf").Index(i), below)
+	}
+	for i := range s.AnyOf {
+		c.node(&s.AnyOf[i], path.Child("anyOf").Index(i), below)
+	}
+}
+
+// refused checks for keywords that Kubernetes does not take at all, or not there.
+// (validation.go, specStandardValidatorV3.validate)
+func (c *keywordCheck) refused(s *Props, path *field.Path, at place) {
+	forbid := func(set bool, keyword, detail string) {
+		if set {
+			c.add(field.Forbidden(path.Child(keyword), detail))
+		}
+	}
+	if s.Type != "" && !slices.Contains(types, s.Type) {
+		c.add(field.NotSupported(path.Child("type"), s.Type, types))
+	}
+	forbid(s.Default != nil && at.noDefaults != "", "default", "must not be set "+at.noDefaults)
+	forbid(s.ID != "", "id", "id is not supported")
+	forbid(s.AdditionalItems != nil, "additionalItems", "additionalItems is not supported")
+	forbid(len(s.PatternProperties) != 0, "patternProperties", "patternProperties is not supported")
+	forbid(len(s.Definitions) != 0, "definitions", "definitions is not supported")
+	forbid(s.Dependencies != nil, "dependencies", "dependencies is not supported")
+	forbid(s.Ref != nil, "$ref", "$ref is not supported")
+	forbid(s.Type == "null", "type", "type cannot be set to null, use nullable as an alternative")
+	forbid(s.Items != nil && len(s.Items.JSONSchemas) != 0, "items", "items must be a schema object and not an array")
+	forbid(at.meta && s.XEmbeddedResource, "x-kubernetes-embedded-resource", "must not be used inside of resource meta")
+	forbid(s.UniqueItems && quirk.On(24), "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
+}

@@ -1,0 +1,129 @@
+package schema
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+)
+
+// lists checks x-kubernetes-map-type, x-kubernetes-list-type and x-kubernetes-list-map-keys of one node.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
+func lists(s *Props, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	add := func(e *field.Error) { errs = append(errs, e) }
+	if s.XMapType != nil {
+		if s.Type != "object" {
+			add(wrongType(path, s.Type, "must be object if x-kubernetes-map-type is specified"))
+		}
+		if *s.XMapType != "atomic" && *s.XMapType != "granular" {
+			add(field.NotSupported(path.Child("x-kubernetes-map-type"), *s.XMapType, []string{"atomic", "granular"}))
+		}
+	}
+	listType := ""
+	if s.XListType != nil {
+		listType = *s.XListType
+		switch {
+		case s.Type != "array":
+			add(wrongType(path, s.Type, "must be array if x-kubernetes-list-type is specified"))
+		case listType == "set":
+			errs = append(errs, setItems(items(s), path.Child("items"))...)
+		}
+		if listType != "atomic" && listType != "set" && listType != "map" {
+			add(field.NotSupported(path.Child("x-kubernetes-list-type"), listType, []string{"atomic", "set", "map"}))
+		}
+	}
+	if len(s.XListMapKeys) > 0 {
+		if s.XListType == nil {
+			add(field.Required(path.Child("x-kubernetes-list-type"), "must be map if x-kubernetes-list-map-keys is non-empty"))
+		} else if listType != "map" {
+			add(field.Invalid(path.Child("x-kubernetes-list-type"), listType, "must be map if x-kubernetes-list-map-keys is non-empty"))
+		}
+	}
+	if listType == "map" {
+		errs = append(errs, mapList(s, path)...)
+	}
+	if quirk.On(51) && (listType == "set" || listType == "map") && items(s) != nil {
+		errs = append(errs, definite(s, listType, path)...)
+	}
+	return errs
+}
+
+func wrongType(path *field.Path, typ, detail string) *field.Error {
+	if typ == "" {
+		return field.Required(path.Child("type"), detail)
+	}
+	return field.Invalid(path.Child("type"), typ, detail)
+}
+
+// setItems checks that the items of a set are compared as a whole. Both errors carry the list type of the items as their value,
+// the one on map types too.
+func setItems(s *Props, path *field.Path) field.ErrorList {
+	const detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
+	switch {
+	case s == nil:
+	case s.Type == "array" && s.XListType != nil && *s.XListType != "atomic":
+		return field.ErrorList{field.Invalid(path.Child("x-kubernetes-list-type"), s.XListType, detail)}
+	case s.Type == "object" && (s.XMapType == nil || *s.XMapType != "atomic"):
+		return field.ErrorList{field.Invalid(path.Child("x-kubernetes-map-type"), s.XListType, detail)}
+	}
+	return nil
+}
+
+// mapList checks a list with x-kubernetes-list-type: map.
+func mapList(s *Props, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	add := func(e *field.Error) { errs = append(errs, e) }
+	if len(s.XListMapKeys) == 0 {
+		add(field.Required(path.Child("x-kubernetes-list-map-keys"), "must not be empty if x-kubernetes-list-type is map"))
+	}
+	switch {
+	case s.Items == nil:
+		add(field.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
+		return errs
+	case s.Items.Schema == nil:
+		add(field.Invalid(path.Child("items"), printedItems(s.Items), "must only have a single schema if x-kubernetes-list-type is map"))
+		return errs
+	case s.Items.Schema.Type != "object":
+		add(field.Invalid(path.Child("items").Child("type"), s.Items.Schema.Type, "must be object if parent array's x-kubernetes-list-type is map"))
+		return errs
+	}
+	for i, k := range s.XListMapKeys {
+		if p, ok := s.Items.Schema.Properties[k]; !ok {
+			add(field.Invalid(path.Child("x-kubernetes-list-map-keys"), s.XListMapKeys, "entries must all be names of item properties"))
+		} else if p.Type == "array" || p.Type == "object" {
+			add(field.Invalid(path.Child("items").Child("properties").Key(k).Child("type"), s.Items.Schema.Type, "must be a scalar type if parent array's x-kubernetes-list-type is map"))
+		}
+		if slices.Contains(s.XListMapKeys[:i], k) {
+			add(field.Invalid(path.Child("x-kubernetes-list-map-keys"), s.XListMapKeys, "must not contain duplicate entries"))
+		}
+	}
+	return errs
+}
+
+// definite checks that the items of sets and maps, and the keys of maps, are always there.
+// (validation.go, validateMapListKeysMapSet)
+func definite(s *Props, listType string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Items.Schema.Nullable {
+		errs = append(errs, field.Forbidden(path.Child("items").Child("nullable"), "cannot be nullable when x-kubernetes-list-type is "+listType))
+	}
+	if listType != "map" {
+		return errs
+	}
+	for _, k := range s.XListMapKeys {
+		p, ok := s.Items.Schema.Properties[k]
+		if !ok {
+			continue // reported by mapList
+		}
+		at := path.Child("items").Child("properties").Key(k)
+		if p.Default == nil && !slices.Contains(s.Items.Schema.Required, k) {
+			errs = append(errs, field.Required(at.Child("default"), "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"))
+		}
+		if p.Nullable {
+			errs = append(errs, field.Forbidden(at.Child("nullable"), "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"))
+		}
+	}
+	return errs
+}

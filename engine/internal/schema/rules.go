@@ -1,0 +1,74 @@
+package schema
+
+import (
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var ruleReasons = []string{
+	string(apiextensionsv1.FieldValueDuplicate),
+	string(apiextensionsv1.FieldValueForbidden),
+	string(apiextensionsv1.FieldValueInvalid),
+	string(apiextensionsv1.FieldValueRequired),
+}
+
+// ruleShapes checks what can be said of the rules of one node without compiling them: that they are there, that messages are
+// one line, that reason and fieldPath exist.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
+func ruleShapes(s *Props, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range s.XValidations {
+		r, at := &s.XValidations[i], path.Child("x-kubernetes-validations").Index(i)
+		rule, message := strings.TrimSpace(r.Rule), strings.TrimSpace(r.Message)
+		switch {
+		case rule == "":
+			errs = append(errs, field.Required(at.Child("rule"), "rule is not specified"))
+		case r.Message != "" && message == "":
+			errs = append(errs, field.Invalid(at.Child("message"), r.Message, "must be non-empty if specified"))
+		case hasNewlines(message):
+			errs = append(errs, field.Invalid(at.Child("message"), r.Message, "must not contain line breaks"))
+		case hasNewlines(rule) && message == "":
+			errs = append(errs, field.Required(at.Child("message"), "message must be specified if rule contains line breaks"))
+		}
+		if r.MessageExpression != "" && strings.TrimSpace(r.MessageExpression) == "" {
+			errs = append(errs, field.Required(at.Child("messageExpression"), "messageExpression must be non-empty if specified"))
+		}
+		if r.Reason != nil && !contains(ruleReasons, string(*r.Reason)) {
+			errs = append(errs, field.NotSupported(at.Child("reason"), *r.Reason, ruleReasons))
+		}
+		errs = append(errs, ruleFieldPath(s, r.FieldPath, at.Child("fieldPath"))...)
+	}
+	return errs
+}
+
+// ruleFieldPath checks the path that a rule's failure is reported at; a blank one fails twice.
+func ruleFieldPath(s *Props, fieldPath string, path *field.Path) field.ErrorList {
+	if fieldPath == "" {
+		return nil
+	}
+	var errs field.ErrorList
+	if strings.TrimSpace(fieldPath) == "" {
+		errs = append(errs, field.Invalid(path, fieldPath, "must be non-empty if specified"))
+	}
+	if hasNewlines(fieldPath) {
+		errs = append(errs, field.Invalid(path, fieldPath, "must not contain line breaks"))
+	}
+	if _, _, err := Resolve(fieldPath, s, true); err != nil && Unsupported(s) == nil {
+		errs = append(errs, field.Invalid(path, fieldPath, "must be a valid path"))
+	}
+	return errs
+}
+
+// hasNewlines looks for what CEL's grammar takes for the end of a line.
+func hasNewlines(s string) bool { return strings.ContainsAny(s, "\n\r") }
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package schema
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+)
+
+// level is where on the spine of a schema a node stands; it decides wording and the rules of the root.
+type level int
+
+const (
+	root level = iota
+	item
+	member
+)
+
+// Structural returns in what way a schema is not structural, in the order of the texts. The spine of a structural schema
+// (everything reached through properties, items and additionalProperties) has types everywhere, its junctors (allOf, anyOf,
+// oneOf, not) validate values and nothing else, and whatever the junctors of the root speak of stands on the spine too (the
+// reference does not ask that of junctors further down); metadata at the root may only restrict name and generateName.
+//
+// The schema must not be Unsupported.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, ValidateStructural)
+func Structural(path *field.Path, s *Props) field.ErrorList {
+	var c structuralCheck
+	c.spine(s, root, path)
+	c.complete(s, s, path, path)
+	texts := make(map[*field.Error]string, len(c.errs))
+	for _, e := range c.errs {
+		texts[e] = e.Error()
+	}
+	slices.SortStableFunc(c.errs, func(a, b *field.Error) int { return cmp.Compare(texts[a], texts[b]) })
+	return c.errs
+}
+
+type structuralCheck struct{ errs field.ErrorList }
+
+func (c *structuralCheck) add(e *field.Error) { c.errs = append(c.errs, e) }
+
+// spine checks a node of the spine and everything below it.
+func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
+	if s == nil {
+		return
+	}
+	if s.Type == "array" && items(s) == nil {
+		c.add(field.Required(path.Child("items"), "must be specified"))
+	}
+	c.spine(items(s), item, path.Child("items"))
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		c.spine(&p, member, path.Child("properties").Key(name))
+	}
+	if s.AdditionalProperties != nil {
+		if lvl == root {
+			c.add(field.Forbidden(path.Child("additionalProperties"), "must not be used at the root"))
+		}
+		c.spine(s.AdditionalProperties.Schema, member, path.Child("additionalProperties"))
+	}
+	c.extensions(s, path)
+	c.values(s, isIntOrString(s.AnyOf), startsWithIntOrString(s), path)
+	c.types(s, lvl, path)
+	c.typeMeta(s, lvl, path)
+	if s.XEmbeddedResource && !preservesUnknown(s) && len(s.Properties) == 0 {
+		c.add(field.Required(path.Child("properties"), "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"))
+	}
+}
+
+func (c *structuralCheck) extensions(s *Props, path *field.Path) {
+	if s.XIntOrString && preservesUnknown(s) {
+		c.add(field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), true, "must be false if x-kubernetes-int-or-string is true"))
+	}
+	if s.XIntOrString && s.XEmbeddedResource {
+		c.add(field.Invalid(path.Child("x-kubernetes-embedded-resource"), true, "must be false if x-kubernetes-int-or-string is true"))
+	}
+}
+
+func (c *structuralCheck) types(s *Props, lvl level, path *field.Path) {
+	switch {
+	case s.XEmbeddedResource && s.Type == "":
+		c.add(field.Required(path.Child("type"), "must be object if x-kubernetes-embedded-resource is true"))
+	case s.XEmbeddedResource && s.Type != "object":
+		c.add(field.Invalid(path.Child("type"), s.Type, "must be object if x-kubernetes-embedded-resource is true"))
+	case s.Type == "" && !s.XEmbeddedResource && !s.XIntOrString && !preservesUnknown(s):
+		c.add(field.Required(path.Child("type"), map[level]string{
+			root:   "must not be empty at the root",
+			item:   "must not be empty for specified array items",
+			member: "must not be empty for specified object fields",
+		}[lvl]))
+	}
+	if s.XEmbeddedResource && s.AdditionalProperties != nil {
+		c.add(field.Forbidden(path.Child("additionalProperties"), "must not be used if x-kubernetes-embedded-resource is set"))
+	}
+	if lvl == root && s.Type != "" && s.Type != "object" {
+		c.add(field.Invalid(path.Child("type"), s.Type, "must be object at the root"))
+	}
+}
+
+// typeMeta checks what a resource, embedded or at the root, says about kind, apiVersion and metadata.
+func (c *structuralCheck) typeMeta(s *Props, lvl level, path *field.Path) {
+	if lvl == root || s.XEmbeddedResource {
+		for _, name := range []string{"kind", "apiVersion"} {
+			if p, ok := s.Properties[name]; ok && p.Type != "string" {
+				c.add(field.Invalid(path.Child("properties").Key(name).Child("type"), p.Type, "must be string"))
+			}
+		}
+		if p, ok := s.Properties["metadata"]; ok && p.Type != "object" {
+			c.add(field.Invalid(path.Child("properties").Key("metadata").Child("type"), p.Type, "must be object"))
+		}
+	}
+	if p, ok := s.Properties["metadata"]; ok && lvl == root && quirk.On(54) && !restrictsNamesOnly(&p) {
+		c.add(field.Forbidden(path.Child("properties").Key("metadata"), "must not specify anything other than name and generateName, but metadata is implicitly specified"))
+	}
+}
+
+// restrictsNamesOnly reports whether a schema says nothing besides its type, a default (which is refused elsewhere) and the
+// properties name and generateName. The reference compares its structural form deeply: an empty list that was written down
+// counts for required, x-kubernetes-list-map-keys and x-kubernetes-validations and does not for the rest.
+func restrictsNamesOnly(s *Props) bool {
+	for name := range s.Properties {
+		if name != "name" && name != "generateName" {
+			return false
+		}
+	}
+	return items(s) == nil && s.AdditionalProperties == nil && s.ExternalDocs == nil && !saysMore(s)
+}
+
+// saysMore reports whether a schema sets anything besides type, default, items, properties, additionalProperties and
+// externalDocs that its structural form would show.
+func saysMore(s *Props) bool {
+	return s.Description != "" || s.Title != "" || s.Nullable || holdsValue(s.Example) ||
+		saysExtensions(s) || s.XValidations != nil || validates(s)
+}
+
+func saysExtensions(s *Props) bool {
+	return preservesUnknown(s) || s.XEmbeddedResource || s.XIntOrString || s.XListMapKeys != nil || s.XListType != nil || s.XMapType != nil
+}
+
+// validates reports whether a schema restricts values by anything but its type.
+func validates(s *Props) bool {
+	return s.Format != "" || s.Maximum != nil || s.ExclusiveMaximum || s.Minimum != nil || s.ExclusiveMinimum ||
+		s.MaxLength != nil || s.MinLength != nil || s.Pattern != "" || s.MaxItems != nil || s.MinItems != nil || s.UniqueItems ||
+		s.MultipleOf != nil || len(s.Enum) > 0 || s.MaxProperties != nil || s.MinProperties != nil || s.Required != nil ||
+		len(s.AllOf) > 0 || len(s.OneOf) > 0 || len(s.AnyOf) > 0 || s.Not != nil
+}
+
+// isIntOrString recognises the first of the two patterns in which a junctor may speak of types:
+// anyOf: [{type: integer}, {type: string}], in this order and with nothing else.
+func isIntOrString(anyOf []Props) bool {
+	return len(anyOf) == 2 && saysOnlyType(&anyOf[0], "integer") && saysOnlyType(&anyOf[1], "string")
+}
+
+// startsWithIntOrString recognises the second pattern: the first pattern as the first clause of allOf, which may say more.
+func startsWithIntOrString(s *Props) bool {
+	return len(s.AllOf) >= 1 && isIntOrString(s.AllOf[0].AnyOf)
+}
+
+// saysOnlyType reports whether the structural form of a junctor's clause has a type and nothing else. There properties that
+// were written down count even if there are none; additionalProperties: false does not show.
+func saysOnlyType(s *Props, typ string) bool {
+	return s.Type == typ && s.Properties == nil && items(s) == nil && !allowsMore(s) && s.ExternalDocs == nil &&
+		!holdsValue(s.Default) && !saysMore(s)
+}
+
+// allowsMore reports whether additionalProperties is a schema or true.
+func allowsMore(s *Props) bool {
+	return s.AdditionalProperties != nil && (s.AdditionalProperties.Schema != nil || s.AdditionalProperties.Allows)
+}

@@ -1,0 +1,59 @@
+package schema
+
+import (
+	"errors"
+	"maps"
+	"slices"
+)
+
+// Unsupported returns why no structural schema can be derived at all: a keyword of JSON Schema that Kubernetes does not know
+// how to prune by. Nil if one can. Of several reasons the first in document order is given; the reference takes properties in
+// random order.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/convert.go, NewStructural)
+func Unsupported(s *Props) error {
+	if s == nil {
+		return nil
+	}
+	switch {
+	case len(s.ID) > 0:
+		return errors.New("OpenAPIV3Schema 'id' is not supported")
+	case len(s.Schema) > 0:
+		return errors.New("OpenAPIV3Schema 'schema' is not supported")
+	case s.Ref != nil && len(*s.Ref) > 0:
+		return errors.New("OpenAPIV3Schema '$ref' is not supported")
+	case len(s.PatternProperties) > 0:
+		return errors.New("OpenAPIV3Schema 'patternProperties' is not supported")
+	case len(s.Dependencies) > 0:
+		return errors.New("OpenAPIV3Schema 'dependencies' is not supported")
+	case s.AdditionalItems != nil:
+		return errors.New("OpenAPIV3Schema 'additionalItems' is not supported")
+	case len(s.Definitions) > 0:
+		return errors.New("OpenAPIV3Schema 'definitions' is not supported")
+	}
+	if err := Unsupported(s.Not); err != nil {
+		return err
+	}
+	for _, list := range [][]Props{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range list {
+			if err := Unsupported(&list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {
+		return errors.New("internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined")
+	}
+	if s.Items != nil && len(s.Items.JSONSchemas) > 0 {
+		return errors.New("OpenAPIV3Schema 'items' must be a schema, but is an array")
+	}
+	if err := Unsupported(items(s)); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		if err := Unsupported(&p); err != nil {
+			return err
+		}
+	}
+	return Unsupported(valueSchema(s))
+}
