@@ -10,4 +10,7 @@ func TestAlwaysOn(t *testing.T) {
 			t.Fatalf("On(%d) = false in a normal build", n)
 		}
 	}
+	if !All() {
+		t.Error("All() = false in a normal build")
+	}
 }

@@ -15,11 +15,14 @@ func TestSwitch(t *testing.T) {
 			t.Errorf("On(%d) = %v after Off", n, On(n))
 		}
 	}
+	if All() {
+		t.Error("All() after Off")
+	}
 	if !On(13) {
 		t.Error("Off(14) switched 13 off as well")
 	}
 	Reset()
-	if !On(14) {
+	if !On(14) || !All() {
 		t.Error("Reset left 14 off")
 	}
 }
