@@ -1,0 +1,148 @@
+package program
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// junctors is the schemaPropsValidator, its own count included: anyOf, oneOf, allOf, not, in this order, and for old schemas
+// the dependencies.
+func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
+	var important []finding
+	if len(v.AnyOf) > 0 {
+		m, kept := e.anyOf(v.AnyOf, i)
+		matches, important = matches+m, append(kept, important...)
+	}
+	if len(v.OneOf) > 0 {
+		m, kept := e.oneOf(v.OneOf, i)
+		matches, important = matches+m, append(kept, important...)
+	}
+	if len(v.AllOf) > 0 {
+		m, kept := e.allOf(v.AllOf, i)
+		matches, important = matches+m, append(kept, important...)
+	}
+	if v.Not != nil {
+		e.quiet++
+		start := len(e.found)
+		e.enter(step{kind: stepBranch, name: "not", index: -1})
+		e.value(v.Not, i)
+		e.leave()
+		e.quiet--
+		valid := len(e.found) == start
+		e.found = e.found[:start]
+		if valid {
+			e.summary("not", i, "%q must not validate the schema (not)")
+		}
+	}
+	if v.Legacy != nil && len(v.Legacy.Dependencies) > 0 && e.d.Nodes[i].Kind == value.Object {
+		matches += e.dependencies(v.Legacy, i)
+	}
+	e.found = append(e.found, important...)
+	return matches + 1
+}
+
+// branch judges one branch; its findings stay on found.
+func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches int) {
+	e.enter(step{kind: stepBranch, name: keyword, index: k})
+	matches = e.value(n, i)
+	e.leave()
+	return matches
+}
+
+// better reports whether a failed branch with m matches replaces the best one so far: the first of those with most.
+func better(first bool, m, best int) bool {
+	return first || m > best && quirk.On(9)
+}
+
+func (e *explainer) anyOf(branches []*Node, i uint32) (matches int, important []finding) {
+	start := len(e.found)
+	var failures []finding
+	most, failed := 0, false
+	for k, n := range branches {
+		m := e.branch("anyOf", k, n, i)
+		if len(e.found) == start {
+			return m, nil
+		}
+		important = e.important(important, start)
+		if better(!failed, m, most) {
+			most, failed, failures = m, true, append(failures[:0], e.found[start:]...)
+		}
+		e.found = e.found[:start]
+	}
+	e.summary("anyOf", i, "%q must validate at least one schema (anyOf)")
+	e.found = append(e.found, failures...)
+	return most, important
+}
+
+func (e *explainer) oneOf(branches []*Node, i uint32) (matches int, important []finding) {
+	start := len(e.found)
+	var failures []finding
+	most, failed, valid, first := 0, false, 0, 0
+	for k, n := range branches {
+		m := e.branch("oneOf", k, n, i)
+		if len(e.found) == start {
+			if valid++; valid == 1 {
+				first = m
+			}
+			important = nil
+			continue
+		}
+		important = e.important(important, start)
+		if valid == 0 && better(!failed, m, most) {
+			most, failed, failures = m, true, append(failures[:0], e.found[start:]...)
+		}
+		e.found = e.found[:start]
+	}
+	switch valid {
+	case 1:
+		return first, important
+	case 0:
+		e.summary("oneOf", i, "%q must validate one and only one schema (oneOf). Found none valid")
+		e.found = append(e.found, failures...)
+		return most, important
+	default:
+		e.summary("oneOf", i, fmt.Sprintf("%%q must validate one and only one schema (oneOf). Found %d valid alternatives", valid))
+		return 0, important
+	}
+}
+
+func (e *explainer) allOf(branches []*Node, i uint32) (matches int, important []finding) {
+	valid := 0
+	for k, n := range branches {
+		start := len(e.found)
+		matches += e.branch("allOf", k, n, i)
+		if len(e.found) == start {
+			valid++
+		}
+		important = e.important(important, start)
+	}
+	switch {
+	case valid == len(branches):
+	case valid == 0:
+		e.summary("allOf", i, "%q must validate all the schemas (allOf). None validated")
+	default:
+		e.summary("allOf", i, "%q must validate all the schemas (allOf)")
+	}
+	return matches, important
+}
+
+const importantMark = "IMPORTANT!"
+
+// important appends the findings from start on whose text begins with the reference's marker, as it keeps them: without the
+// marker and without a place. Only a property with such a name can make one.
+func (e *explainer) important(kept []finding, start int) []finding {
+	if e.quiet > 0 {
+		return kept
+	}
+	for _, f := range e.found[start:] {
+		if rest, marked := strings.CutPrefix(f.text, importantMark); marked {
+			f.text = rest
+			f.err = e.at.plain(rest)
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,123 @@
+package program
+
+import (
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// tour is where a walk over a value and its schema stands, for those walks that tell places.
+type tour struct {
+	d   *value.Doc
+	at  At
+	way []step
+}
+
+// step is one step of the way from the root of the walk to the node being judged, through the value and the schema alike.
+type step struct {
+	kind  stepKind
+	name  string // member's key; or the junctor
+	index int    // element's index; or the branch's, -1 for none
+	via   string // the schema's name for it where that is not the member's key: a pattern, a keyword instead of items
+}
+
+type stepKind uint8
+
+const (
+	stepProperty   stepKind = iota // a declared property
+	stepAdditional                 // a member that additionalProperties speaks for
+	stepPattern                    // a member that patternProperties speak for; via: the pattern
+	stepDependency                 // the same object, under the name of a dependency
+	stepItem                       // an element; via: the schema's keyword, if not items
+	stepBranch                     // the same value, in a branch of a junctor
+)
+
+func (t *tour) enter(s step) { t.way = append(t.way, s) }
+func (t *tour) leave()       { t.way = t.way[:len(t.way)-1] }
+
+// member is the node that judges the member with this key, nil if there is none, and the step to it.
+func (n *Node) member(key string) (step, *Node) {
+	if slot, declared := n.find(key); declared {
+		return step{kind: stepProperty, name: key}, n.Props[slot]
+	}
+	return step{kind: stepAdditional, name: key}, n.Additional
+}
+
+// field is the place in apimachinery's dialect: map keys in brackets.
+func (t *tour) field() *field.Path {
+	p := t.at.Field
+	for k := range t.way {
+		switch s := &t.way[k]; s.kind {
+		case stepProperty:
+			p = p.Child(s.name)
+		case stepAdditional:
+			p = p.Key(s.name)
+		case stepItem:
+			p = p.Index(s.index)
+		}
+	}
+	return p
+}
+
+// violation wraps an error about node i, where the walk stands.
+func (t *tour) violation(found violation.Step, i uint32, err *field.Error) violation.Violation {
+	err.Field = strings.Clone(err.Field)
+	return violation.Violation{
+		Error:  err,
+		Path:   append(t.at.Path.Clone(), pathOf(t.way)...),
+		Node:   i,
+		Schema: t.at.Schema + pointerOf(t.way),
+		Step:   found,
+	}
+}
+
+// pathOf is the path that the steps lead to, with its own memory.
+func pathOf(way []step) value.Path {
+	var p value.Path
+	for k := range way {
+		switch s := &way[k]; s.kind {
+		case stepProperty:
+			p = append(p, value.Name(strings.Clone(s.name)))
+		case stepAdditional, stepPattern:
+			p = append(p, value.Entry(strings.Clone(s.name)))
+		case stepItem:
+			p = append(p, value.At(s.index))
+		}
+	}
+	return p
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// pointerOf is the RFC 6901 pointer to the schema node that the steps lead to.
+func pointerOf(way []step) string {
+	var b strings.Builder
+	for k := range way {
+		switch s := &way[k]; s.kind {
+		case stepProperty:
+			b.WriteString("/properties/" + pointerEscaper.Replace(s.name))
+		case stepAdditional:
+			b.WriteString("/additionalProperties")
+		case stepPattern:
+			b.WriteString("/patternProperties/" + pointerEscaper.Replace(s.via))
+		case stepDependency:
+			b.WriteString("/dependencies/" + pointerEscaper.Replace(s.name))
+		case stepItem:
+			if s.via == "" {
+				b.WriteString("/items")
+			} else {
+				b.WriteString("/" + s.via)
+			}
+		case stepBranch:
+			b.WriteString("/" + s.name)
+			if s.index >= 0 {
+				b.WriteString("/" + strconv.Itoa(s.index))
+			}
+		}
+	}
+	return b.String()
+}

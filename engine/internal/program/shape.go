@@ -1,0 +1,190 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Change is one field that a step removed or filled in, topmost only.
+type Change struct {
+	// Path leads to the field. It owns its memory.
+	Path value.Path
+	// Text is the reference's spelling of it, as in the warning unknown field "spec.jobs[0].extra".
+	Text string
+	// Node is the value in the Doc, removed values included.
+	Node uint32
+}
+
+// shaper is one run of one step. The Doc's nodes move when defaults are grafted, so no pointer to one outlives a call.
+type shaper struct {
+	d       *value.Doc
+	track   bool
+	path    value.Path // kept only while tracking
+	changes []Change
+	slots   []uint32 // stack of member tables, for defaulting
+}
+
+func (s *shaper) enter(seg value.Segment) {
+	if s.track {
+		s.path = append(s.path, seg)
+	}
+}
+
+func (s *shaper) leave() {
+	if s.track {
+		s.path = s.path[:len(s.path)-1]
+	}
+}
+
+// record notes a change at a segment below the current path.
+func (s *shaper) record(seg value.Segment, node uint32) {
+	if s.track {
+		path := s.path.With(seg).Detach()
+		s.changes = append(s.changes, Change{Path: path, Text: path.Dotted(), Node: node})
+	}
+}
+
+// Prune removes the members that the schema does not know, in the way of pruning.PruneWithOptions
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go) with the root as a resource root, whose apiVersion,
+// kind and metadata stay whole. With track it returns what the reference reports as unknown fields, sorted by Text as there;
+// removed apiVersion, kind and metadata of a root that is no resource are not reported. A schema that is not structural prunes
+// nothing; spec.preserveUnknownFields is the caller's to know.
+func (p *Plan) Prune(d *value.Doc, root uint32, track bool) []Change {
+	if p.HasSchema && !p.Structural {
+		return nil
+	}
+	s := shaper{d: d, track: track}
+	s.prune(p.Root, root)
+	if quirk.On(43) {
+		slices.SortStableFunc(s.changes, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
+	}
+	return s.changes
+}
+
+// prune judges node i by n, nil for an unknown value: then nothing of an object stays.
+func (s *shaper) prune(n *Node, i uint32) (dirty bool) {
+	switch s.d.Nodes[i].Kind {
+	case value.Array:
+		var items *Node
+		if n != nil {
+			if items = n.Items; items == nil && n.Flags&KeepUnknown != 0 {
+				return false
+			}
+		}
+		k := 0
+		for c := s.d.Nodes[i].First; c != 0; c = s.d.Nodes[c].Next {
+			s.enter(value.At(k))
+			dirty = s.prune(items, c) || dirty
+			s.leave()
+			k++
+		}
+	case value.Object:
+		var prev, next uint32
+		for c := s.d.Nodes[i].First; c != 0; c = next {
+			next = s.d.Nodes[c].Next
+			keep, changed := s.pruneMember(n, c)
+			dirty = dirty || changed || !keep
+			if keep {
+				prev = c
+			} else {
+				s.d.Remove(i, prev, c)
+			}
+		}
+	}
+	if dirty {
+		s.d.MarkDirty(i)
+	}
+	return dirty
+}
+
+// pruneMember prunes below one member and says whether the member itself stays.
+func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
+	key := s.d.Key(c)
+	if n == nil {
+		s.record(value.Entry(key), c)
+		return false, false
+	}
+	if n.Flags&(Root|Embedded) != 0 && isMeta(key) {
+		return true, false
+	}
+	if slot, declared := n.find(key); declared {
+		if n.Flags&Preserve != 0 && !quirk.On(42) {
+			return true, false
+		}
+		s.enter(value.Name(key))
+		dirty = s.prune(n.Props[slot], c)
+		s.leave()
+		return true, dirty
+	}
+	switch {
+	case n.Additional != nil || n.Flags&(AdditionalTrue|AdditionalFalse) != 0:
+		if n.Additional == nil && !quirk.On(40) {
+			return true, false
+		}
+		s.enter(value.Entry(key))
+		dirty = s.prune(n.Additional, c)
+		s.leave()
+		return true, dirty
+	case n.Flags&KeepUnknown != 0:
+		return true, false
+	case len(n.Names) == 0 && n.Flags&(Root|Embedded) == 0 && !quirk.On(41):
+		return true, false
+	}
+	if !isMeta(key) || len(s.path) > 0 {
+		s.record(value.Name(key), c)
+	}
+	return false, false
+}
+
+// DropNulls removes null members whose schema is neither nullable nor has a default, as
+// defaulting.PruneNonNullableNullsWithoutDefaults does; nulls in arrays stay. It returns what it removed, in document order, if
+// track is set.
+func (p *Plan) DropNulls(d *value.Doc, root uint32, track bool) []Change {
+	if !p.Structural {
+		return nil
+	}
+	s := shaper{d: d, track: track}
+	s.dropNulls(p.Root, root)
+	return s.changes
+}
+
+func (s *shaper) dropNulls(n *Node, i uint32) (dirty bool) {
+	if n == nil {
+		return false
+	}
+	var prev, next uint32
+	k := 0
+	kind := s.d.Nodes[i].Kind
+	if kind != value.Array && kind != value.Object {
+		return false
+	}
+	for c := s.d.Nodes[i].First; c != 0; c, k = next, k+1 {
+		next = s.d.Nodes[c].Next
+		child, seg := n.Items, value.At(k)
+		if kind == value.Object {
+			key := s.d.Key(c)
+			child, seg = n.Child(key), value.Name(key)
+		}
+		if s.d.Nodes[c].Kind == value.Null {
+			inObject := kind == value.Object || !quirk.On(36)
+			if inObject && child != nil && child.Flags&Nullable == 0 && child.Default == nil {
+				s.record(seg, c)
+				s.d.Remove(i, prev, c)
+				dirty = true
+				continue
+			}
+		} else if child != nil {
+			s.enter(seg)
+			dirty = s.dropNulls(child, c) || dirty
+			s.leave()
+		}
+		prev = c
+	}
+	if dirty {
+		s.d.MarkDirty(i)
+	}
+	return dirty
+}
