@@ -1,6 +1,7 @@
 package program
 
 import (
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -15,6 +16,7 @@ import (
 // validate them; junctor nodes only validate, over the slots that the spine node filled.
 type Node struct {
 	Flags Flags
+	id    uint32  // of the node in its plan
 	kinds kindSet // kinds that accept may take here without a doubt, formats and bounds aside
 	maybe kindSet // kinds that upstream may or may not take: accept doubts them (1.0 as an integer)
 
@@ -44,7 +46,8 @@ type Node struct {
 	// ListKeys are x-kubernetes-list-map-keys in their order; ListMap says whether they apply.
 	ListKeys []ListKey
 
-	index *nameIndex // names to slots, for nodes with many properties
+	index     *nameIndex      // names to slots, for nodes with many properties
+	defaulted []defaultedSlot // the slots whose node has a default
 }
 
 // Flags are the facts about a node that need no more than a bit. The facts "Below" hold if they hold for the node itself
@@ -109,6 +112,9 @@ func (n *Node) Field(name string) (slot int, ok bool) {
 
 // Child is the node that judges the member with this name: the declared property's, else Additional (nil if there is none).
 func (n *Node) Child(name string) *Node {
+	if n == nil {
+		return nil
+	}
 	if i, ok := n.find(name); ok {
 		return n.Props[i]
 	}
@@ -120,20 +126,20 @@ const NoSlot = ^uint16(0)
 
 // Validation holds the value validations of a node. Pointers are nil where the keyword is absent, as in the schema.
 type Validation struct {
-	Minimum, Maximum, MultipleOf         *float64
-	ExclusiveMinimum, ExclusiveMaximum   bool
-	UniqueItems                          bool // v1beta1 schemas that are not structural
-	MinLength, MaxLength                 *int64 // in code points
-	MinItems, MaxItems                   *int64
-	MinProperties, MaxProperties         *int64
-	Pattern                              *Pattern
-	Enum                                 *Enum
-	Format                               string // as written, after the formats that this Kubernetes version does not know were stripped
-	FormatCheck                          func(string) bool // nil where kube-openapi's registry does not know Format
-	Required                             []Required
-	AllOf, AnyOf, OneOf                  []*Node
-	Not                                  *Node
-	Legacy                               *Legacy // nil but for schemas that are not structural
+	Minimum, Maximum, MultipleOf       *float64
+	ExclusiveMinimum, ExclusiveMaximum bool
+	UniqueItems                        bool   // v1beta1 schemas that are not structural
+	MinLength, MaxLength               *int64 // in code points
+	MinItems, MaxItems                 *int64
+	MinProperties, MaxProperties       *int64
+	Pattern                            *Pattern
+	Enum                               *Enum
+	Format                             string    // as written, after the formats that this Kubernetes version does not know were stripped
+	FormatID                           format.ID // format.None where kube-openapi's registry does not know Format
+	Required                           []Required
+	AllOf, AnyOf, OneOf                []*Node
+	Not                                *Node
+	Legacy                             *Legacy // nil but for schemas that are not structural
 
 	number numberCheck // bounds, prepared for accept
 }
@@ -192,6 +198,7 @@ type Dependency struct {
 type Default struct {
 	// Fragment is ready for Doc.Graft, its sources being the program's (value.Defaults).
 	Fragment *value.Fragment
+	raw      []byte // as the schema has it
 	// Nulls: the value holds a null somewhere. Such nulls are never dropped (defaulting comes after PruneNonNullableNulls).
 	Nulls bool
 }

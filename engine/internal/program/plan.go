@@ -14,6 +14,11 @@ type Plan struct {
 	// metadata, and validates nothing.
 	HasSchema bool
 
+	// PreserveUnknown is spec.preserveUnknownFields: neither pruning nor dropping of nulls.
+	PreserveUnknown bool
+	// StatusSubresource: the version has a status subresource, so a create drops status.
+	StatusSubresource bool
+
 	defaults []byte // the text that default Fragments refer to: the Doc's source value.Defaults
 	size     int64
 }

@@ -1,0 +1,228 @@
+package program
+
+import (
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// object shapes and validates the members of i and fills the object's slots.
+func (w *acceptor) object(n *Node, i uint32) bool {
+	d := w.d
+	if w.stopped(d.Nodes[i].Live) {
+		return false
+	}
+	base := len(d.Slots)
+	if len(n.Names) > 0 {
+		d.Slots = grow(d.Slots, len(n.Names))
+		d.Nodes[i].Val = uint64(base)
+	} else if n.Additional == nil && n.Flags&(KeepUnknown|KeepAll) != 0 && n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
+		return true // nothing is declared, nothing is pruned
+	}
+	w.push(i)
+	dirty, guess, last := false, 0, uint32(0)
+	for c := d.Nodes[i].First; c != 0; {
+		m := &d.Nodes[c]
+		next := m.Next
+		key := d.Key(c)
+		child, slot := n.Additional, -1
+		if guess < len(n.Names) && n.Names[guess] == key {
+			child, slot = n.Props[guess], guess
+		} else if s, ok := n.find(key); ok {
+			child, slot = n.Props[s], s
+		}
+		if n.Flags&(Root|Embedded) != 0 && !w.special(n, i, c, child, key) {
+			return false
+		}
+		keep := true
+		switch {
+		case child == nil:
+			keep = w.undeclared(n, i, c, key)
+		case m.Kind == value.Null && child.Flags&Nullable == 0:
+			keep = child.Default != nil || w.keepNulls
+			if child.Default != nil {
+				w.replace(child, i, c)
+			}
+		}
+		if keep && child != nil {
+			if !w.member(n, child, key, c) {
+				return false
+			}
+			keep = !(w.create && n.Flags&Root != 0 && key == "status" && w.p.StatusSubresource)
+		}
+		if slot >= 0 {
+			guess = slot + 1
+			if keep {
+				d.Slots[base+slot] = c
+			}
+		}
+		if keep {
+			dirty = dirty || d.Nodes[c].Flags&value.Dirty != 0
+			last = c
+		} else {
+			d.Remove(i, last, c)
+		}
+		c = next
+	}
+	if len(n.defaulted) > 0 {
+		if !w.defaults(n, i, base, last) {
+			return false
+		}
+	}
+	if dirty {
+		d.Nodes[i].Flags |= value.Dirty
+	}
+	w.pop()
+	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(n, i))
+}
+
+// member walks a declared member. Status on a create is changed and then forgotten.
+func (w *acceptor) member(n, child *Node, key string, c uint32) bool {
+	if n.Flags&Root != 0 && w.create && key == "status" && w.p.StatusSubresource {
+		was := w.shaping
+		w.shaping = true
+		ok := w.node(child, c)
+		w.shaping = was
+		return ok
+	}
+	return w.node(child, c)
+}
+
+// undeclared decides about a member without a schema, and empties it where it stays without one.
+func (w *acceptor) undeclared(n *Node, i, c uint32, key string) (keep bool) {
+	switch {
+	case n.Flags&(Root|Embedded) != 0 && isMeta(key):
+		w.doubt = w.doubt || n.Flags&AdditionalFalse != 0
+		return true
+	case n.Flags&(AdditionalTrue|AdditionalFalse) != 0:
+		w.doubt = w.doubt || n.Flags&AdditionalFalse != 0 && !w.shaping
+		if n.Flags&KeepAll == 0 {
+			w.empty(c)
+		}
+		return true
+	case n.Flags&(KeepUnknown|KeepAll) != 0:
+		return true
+	}
+	if w.edits != nil {
+		w.edits.add(Pruned, i, c)
+	}
+	return false
+}
+
+// defaults appends the missing members that have a default, in schema order, and walks them: that fills their slots and
+// validates them, since what a CRD's defaults do is checked in part at registration and in part here.
+func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
+	d := w.d
+	for _, p := range n.defaulted {
+		if d.Slots[base+int(p.slot)] != 0 {
+			continue
+		}
+		child, name := n.Props[p.slot], n.Names[p.slot]
+		if w.create && n.Flags&Root != 0 && name == "status" && w.p.StatusSubresource {
+			continue
+		}
+		if child.Default.Nulls && !w.keepNulls {
+			return false
+		}
+		g := n.graft(d, p)
+		d.InsertAfter(i, last, g)
+		last = g
+		d.Slots[base+int(p.slot)] = g
+		if w.edits != nil {
+			w.edits.add(Defaulted, i, g)
+		}
+		if d.Nodes[g].First != 0 || !w.shaping {
+			edits := w.edits
+			w.edits = nil // what is inserted is not changed again
+			ok := w.node(child, g)
+			w.edits = edits
+			if !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// special looks at apiVersion, kind and metadata of a root or an embedded resource before they are walked.
+func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
+	if !isMeta(key) {
+		return true
+	}
+	d := w.d
+	if w.keepNulls {
+		return w.coerceDefault(n, i, key)
+	}
+	switch {
+	case child != nil && child == n.Additional, child != nil && child.Flags&DefaultsBelow != 0:
+		return false // no CRD that upstream accepts today
+	case n.Flags&Embedded == 0:
+		return d.Nodes[c].Kind != value.Null
+	case key != "metadata":
+		return d.Nodes[c].Kind == value.String
+	}
+	settled, changed := metadata.Settle(d, c)
+	if changed {
+		d.MarkDirty(c, i)
+	}
+	return settled
+}
+
+// embedded makes sure that an embedded resource says what it is and that its metadata is plainly valid.
+// (AE/apiserver/schema/objectmeta/validation.go)
+func (w *acceptor) embedded(n *Node, i uint32) bool {
+	if w.shaping {
+		return true
+	}
+	d := w.d
+	var apiVersion, kind bool
+	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		switch d.Key(c) {
+		case "apiVersion":
+			apiVersion = plainAPIVersion(d.Str(c))
+		case "kind":
+			kind = plainKind(d.Str(c))
+		case "metadata":
+			if !metadata.Plain(d, c, metadata.Rules{Embedded: true}) {
+				return false
+			}
+		}
+	}
+	return apiVersion && kind
+}
+
+// plainAPIVersion: version, or group/version.
+func plainAPIVersion(s string) bool {
+	slashes := 0
+	for i := range len(s) {
+		if s[i] == '/' {
+			slashes++
+		}
+	}
+	return s != "" && slashes <= 1
+}
+
+// plainKind: a DNS-1035 label but for capitals, at most 63 bytes.
+func plainKind(s string) bool {
+	if s == "" || len(s) > 63 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i] | 0x20
+		letter := c >= 'a' && c <= 'z'
+		digit := s[i] >= '0' && s[i] <= '9'
+		if !letter && (i == 0 || !digit && (s[i] != '-' || i == len(s)-1)) {
+			return false
+		}
+	}
+	return true
+}
+
+// grow appends n zeros.
+func grow(s []uint32, n int) []uint32 {
+	if l := len(s) + n; l <= cap(s) {
+		t := s[len(s):l]
+		clear(t)
+		return s[:l]
+	}
+	return append(s, make([]uint32, n)...)
+}

@@ -1,0 +1,225 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Options shape what a schema means.
+type Options struct {
+	// PreserveUnknown is spec.preserveUnknownFields. Such plans never accept.
+	PreserveUnknown bool
+	// StatusSubresource: the version has spec.versions[].subresources.status.
+	StatusSubresource bool
+	// KubernetesMinor is the minor of the Kubernetes 1.x whose formats are known; 0 means 37.
+	KubernetesMinor int
+	// ForDefaults compiles the schema as upstream sees it when a CRD's defaults are checked at registration
+	// (Structural.ToKubeOpenAPI): formats are not stripped, int-or-string has no type, and junctors know no
+	// additionalProperties. Such plans are for explain.
+	ForDefaults bool
+}
+
+// defaultMinor is the Kubernetes 1.x that is reproduced.
+const defaultMinor = 37
+
+// Compile compiles the schema of one CRD version; nil stands for a version without a schema. The schema is one that
+// registration accepted, or the schema of a stored CRD that is not structural (see Plan.ExplainOnly); it is not retained
+// and not changed. An error means that a raw value (a default, an enum) of the schema is not JSON.
+func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
+	if o.KubernetesMinor == 0 {
+		o.KubernetesMinor = defaultMinor
+	}
+	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
+	c := compiler{o: o, seen: map[string]*Node{}, texts: map[string]string{}}
+	if s == nil {
+		s = &apiextensionsv1.JSONSchemaProps{}
+	}
+	p.Root = c.node(s, Root, nil)
+	if c.err != nil {
+		return nil, c.err
+	}
+	if err := c.finishDefaults(p); err != nil {
+		return nil, err
+	}
+	p.Structural = p.HasSchema && !c.unsupported
+	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || c.unsupported || c.marked(p.Root)
+	p.size = c.size + planSize + int64(cap(p.defaults))
+	return p, nil
+}
+
+// compiler is the state of one Compile.
+type compiler struct {
+	o           Options
+	seen        map[string]*Node  // nodes by everything that makes them equal
+	texts       map[string]string // names and formats, a copy of each
+	key         []byte            // scratch: the key of the node that is being made
+	names       []string          // scratch stacks: names and nodes of the properties on the way down
+	props       []*Node
+	parents     []*Node // nodes with properties that have defaults
+	pending     []*Node // nodes with a default, children before parents
+	err         error
+	unsupported bool // a keyword that structural schemas have not
+	size        int64
+}
+
+// structural position of a node, handed down; the rest of its Flags come from the schema.
+const positionFlags = Root | KeepAll | KeepUnknown | Junctor
+
+func isMeta(name string) bool {
+	return name == "apiVersion" || name == "kind" || name == "metadata"
+}
+
+// node compiles s. position says where it stands; spine is the node whose objects a junctor's schema looks at, nil where
+// that is unknown (and on the spine).
+func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spine *Node) *Node {
+	n := Node{Flags: position | c.flags(s), Type: typeName(s.Type)}
+	if n.Flags&(Preserve|Junctor) == Preserve {
+		n.Flags |= KeepUnknown
+	}
+
+	mark := len(c.names)
+	for k := range s.Properties {
+		c.names = append(c.names, k)
+	}
+	slices.Sort(c.names[mark:])
+	end := len(c.names)
+	for i := mark; i < end; i++ {
+		name := c.names[i]
+		p := s.Properties[name]
+		child := c.node(&p, n.childPosition(name), spine.Child(name))
+		c.props = append(c.props, child)
+		n.Flags |= child.Flags & below
+	}
+	props := len(c.props) - (end - mark)
+
+	if s.Items != nil {
+		c.unsupported = c.unsupported || len(s.Items.JSONSchemas) > 0
+		if s.Items.Schema != nil {
+			n.Items = c.node(s.Items.Schema, n.Flags&(KeepAll|KeepUnknown|Junctor), spine.items())
+			n.Flags |= n.Items.Flags & below
+		}
+	}
+	if a := s.AdditionalProperties; a != nil && !(c.o.ForDefaults && n.Flags&Junctor != 0) {
+		switch {
+		case a.Schema != nil:
+			n.Additional = c.node(a.Schema, n.Flags&(KeepAll|Junctor), spine.additional())
+			n.Flags |= n.Additional.Flags & below
+		case a.Allows:
+			n.Flags |= AdditionalTrue
+		default:
+			n.Flags |= AdditionalFalse
+		}
+	}
+	// Junctors are judged over the slots of the nearest spine node.
+	n.Names, n.Props = c.names[mark:end], c.props[props:]
+	over := spine
+	if n.Flags&Junctor == 0 {
+		over = &n
+	}
+	v := c.validation(s, &n, over)
+	made := c.intern(s, &n, v, over)
+	c.names, c.props = c.names[:mark], c.props[:props]
+	return made
+}
+
+// below are the flags that a node inherits from the nodes below it.
+const below = DefaultsBelow | EmbeddedBelow | ListTypesBelow | ValuesBelow
+
+// childPosition is the position of the declared property name of n. Declared properties are pruned again below
+// x-kubernetes-preserve-unknown-fields; apiVersion, kind and metadata of a root or an embedded resource are not.
+func (n *Node) childPosition(name string) Flags {
+	p := n.Flags & (KeepAll | Junctor)
+	if n.Flags&(Root|Embedded) != 0 && n.Flags&Junctor == 0 && isMeta(name) {
+		p |= KeepAll
+	}
+	return p
+}
+
+func (n *Node) items() *Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+func (n *Node) additional() *Node {
+	if n == nil {
+		return nil
+	}
+	return n.Additional
+}
+
+func (c *compiler) flags(s *apiextensionsv1.JSONSchemaProps) (f Flags) {
+	set := func(on bool, bit Flags) {
+		if on {
+			f |= bit
+		}
+	}
+	set(s.Nullable, Nullable)
+	set(s.XIntOrString, IntOrString)
+	set(s.XIntOrString && !c.o.ForDefaults, intOrStringTyped)
+	set(s.XEmbeddedResource, Embedded|EmbeddedBelow)
+	if s.XPreserveUnknownFields != nil {
+		set(*s.XPreserveUnknownFields, Preserve)
+		c.unsupported = c.unsupported || !*s.XPreserveUnknownFields
+	}
+	if t := s.XListType; t != nil {
+		set(*t == "set", ListSet|ListTypesBelow)
+		set(*t == "map", ListMap|ListTypesBelow)
+		set(*t == "atomic", ListAtomic)
+	}
+	if t := s.XMapType; t != nil {
+		set(*t == "atomic", MapAtomic)
+		set(*t == "granular", MapGranular)
+	}
+	set(hasValue(s.Default), DefaultsBelow)
+	if s.ID != "" || s.Schema != "" || s.Ref != nil && *s.Ref != "" || len(s.PatternProperties) > 0 ||
+		len(s.Dependencies) > 0 || s.AdditionalItems != nil || len(s.Definitions) > 0 || s.UniqueItems {
+		c.unsupported = true
+	}
+	return f
+}
+
+// hasValue tells a default from none: a default of null is as if it were not there.
+func hasValue(j *apiextensionsv1.JSON) bool {
+	return j != nil && len(j.Raw) > 0 && string(j.Raw) != "null"
+}
+
+// typeName gives the known types as constants, so that nodes hold on to no text of the CRD.
+func typeName(t string) string {
+	if l := typeLists[t]; l != nil {
+		return l[0]
+	}
+	return strings.Clone(t)
+}
+
+// marked reports whether a property of the root has a name with which a finding's text could begin with the marker by
+// which kube-openapi moves findings out of oneOf branches (Result.keepRelevantErrors).
+func (c *compiler) marked(root *Node) bool {
+	for _, n := range root.Names {
+		if strings.HasPrefix(n, "IMPORTANT!") {
+			return true
+		}
+	}
+	return false
+}
+
+// text is the plan's own copy of a name.
+func (c *compiler) text(s string) string {
+	if t, ok := c.texts[s]; ok {
+		return t
+	}
+	t := strings.Clone(s)
+	c.texts[t] = t
+	c.size += int64(len(t)+7) &^ 7
+	return t
+}
+
+func (c *compiler) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}

@@ -1,0 +1,56 @@
+package program
+
+// EditKind is what a walk did to a member.
+type EditKind uint8
+
+// The kinds of edits that somebody may ask for. Nulls that are dropped are not among them, as upstream reports them
+// nowhere.
+const (
+	Pruned EditKind = iota
+	Defaulted
+)
+
+// Edit is one member that accept removed as unknown or filled in by default. A pruned member stands for all below it; a
+// default for all that came with it.
+type Edit struct {
+	Kind EditKind
+	Node uint32 // the member, removed or filled in; it still has its key
+
+	from, to uint32 // its ancestors, in Edits.ancestors
+}
+
+// Edits is what one accept walk changed, in document order of the parents. It is reused from walk to walk.
+type Edits struct {
+	List []Edit
+
+	ancestors []uint32
+	stack     []uint32 // the containers from the root down to where the walk is
+}
+
+func (e *Edits) reset() {
+	e.List, e.ancestors, e.stack = e.List[:0], e.ancestors[:0], e.stack[:0]
+}
+
+// add notes an edit of a member of parent, which is the top of the stack or about to be its next entry.
+func (e *Edits) add(k EditKind, parent, node uint32) {
+	from := uint32(len(e.ancestors))
+	e.ancestors = append(e.ancestors, e.stack...)
+	if n := len(e.stack); n == 0 || e.stack[n-1] != parent {
+		e.ancestors = append(e.ancestors, parent)
+	}
+	e.List = append(e.List, Edit{Kind: k, Node: node, from: from, to: uint32(len(e.ancestors))})
+}
+
+// Ancestors are the containers around an edit, from the root down; the root itself comes first. Elements of arrays carry
+// their index and members their key in the Doc's node.
+func (e *Edits) Ancestors(x Edit) []uint32 { return e.ancestors[x.from:x.to] }
+
+// Any reports whether the walk made an edit of the kind.
+func (e *Edits) Any(k EditKind) bool {
+	for i := range e.List {
+		if e.List[i].Kind == k {
+			return true
+		}
+	}
+	return false
+}

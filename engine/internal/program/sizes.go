@@ -1,0 +1,14 @@
+package program
+
+import "unsafe"
+
+// What the parts of a plan weigh, in bytes, for Plan.Size.
+const (
+	planSize       = int64(unsafe.Sizeof(Plan{}))
+	nodeSize       = int64(unsafe.Sizeof(Node{}))
+	indexSize      = int64(unsafe.Sizeof(nameIndex{}))
+	validationSize = int64(unsafe.Sizeof(Validation{}))
+	defaultSize    = int64(unsafe.Sizeof(Default{}))
+	fragmentSize   = 48
+	valueNodeSize  = 40
+)
