@@ -99,6 +99,7 @@ const (
 	EtagMismatch      Reason = "ETAG_MISMATCH"
 	ReplicaBehind     Reason = "REPLICA_BEHIND"
 	TokenForeign      Reason = "TOKEN_FOREIGN"
+	WatchExpired      Reason = "WATCH_EXPIRED"
 	StoreUnavailable  Reason = "STORE_UNAVAILABLE"
 	Overloaded        Reason = "OVERLOADED"
 )
