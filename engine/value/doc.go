@@ -24,10 +24,10 @@ type Doc struct {
 	// Slots is scratch memory of the compiled program, emptied by Reset.
 	Slots []uint32
 
-	roots      [4]uint32 // of the last parse from each source
-	duplicates [4]bool   // whether that parse met a duplicate key
-	yaml       *YAMLSource
-	lines      []uint32 // offsets of the first byte of each line of Src[linesOf]
+	roots      [4]uint32      // of the last parse from each source
+	duplicates [4]bool        // whether that parse met a duplicate key
+	yaml       [4]*YAMLSource // where the tree of a source came from YAML
+	lines      []uint32       // offsets of the first byte of each line of Src[linesOf]
 	linesOf    Source
 	table      []uint32 // hash table of the duplicate check
 }
@@ -67,7 +67,7 @@ func (d *Doc) Reset() {
 	d.Src = [4][]byte{Arena: d.Src[Arena][:0]}
 	d.roots = [4]uint32{}
 	d.duplicates = [4]bool{}
-	d.yaml = nil
+	d.yaml = [4]*YAMLSource{}
 	d.lines = d.lines[:0]
 }
 

@@ -95,18 +95,19 @@ type Duplicate struct {
 
 // HasDuplicates reports whether the text last parsed from the source has a duplicate key. It costs nothing.
 func (d *Doc) HasDuplicates(s Source) bool {
-	return d.duplicates[s] || s == Request && d.yaml != nil && d.yaml.strict != nil
+	return d.duplicates[s] || d.yaml[s] != nil && d.yaml[s].strict != nil
 }
 
 // Duplicates yields the duplicate keys of the text last parsed from the source as the strict decoder of an API server reports
 // them: in document order, each path once, at most 100. The texts come from that decoder itself, which runs again for them; so
-// a document without duplicates costs nothing, and one that has some costs what it costs upstream.
+// a document without duplicates costs nothing, and one that has some costs what it costs upstream. Values parsed into the Arena
+// have none to report: they are ours.
 func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 	return func(yield func(Duplicate) bool) {
-		if s == Request && d.yaml != nil && d.yaml.strict != nil && !yield(Duplicate{Text: d.yaml.strict.Error()}) {
+		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) {
 			return
 		}
-		if !d.duplicates[s] {
+		if !d.duplicates[s] || s == Arena {
 			return
 		}
 		var v any

@@ -42,7 +42,7 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	} else {
 		d.Src[s] = src
 	}
-	d.duplicates[s] = false
+	d.duplicates[s], d.yaml[s] = false, nil
 	if s == d.linesOf {
 		d.lines = d.lines[:0]
 	}

@@ -17,28 +17,28 @@ type Position struct {
 // Arena and of Defaults have none.
 func (d *Doc) Position(i uint32) Position {
 	n := &d.Nodes[i]
-	if n.Src == Request && d.yaml != nil {
-		p, ok := d.PathTo(d.roots[Request], i)
+	if y := d.yaml[n.Src]; y != nil {
+		p, ok := d.PathTo(d.roots[n.Src], i)
 		if !ok {
 			return Position{}
 		}
-		return d.yaml.Position(p)
+		return y.Position(p)
 	}
 	return d.positionOf(n.Src, n.Off)
 }
 
-// KeyPosition is where the key of a member begins; for an element of an array, where its value begins. A key that was written
-// with escapes has the position of its value.
+// KeyPosition is where the key of a member begins; for an element of an array, where its value begins. A key that is empty or was
+// written with escapes has the position of its value.
 func (d *Doc) KeyPosition(i uint32) Position {
 	n := &d.Nodes[i]
-	if n.Src == Request && d.yaml != nil {
-		p, ok := d.PathTo(d.roots[Request], i)
+	if y := d.yaml[n.Src]; y != nil {
+		p, ok := d.PathTo(d.roots[n.Src], i)
 		if !ok {
 			return Position{}
 		}
-		return d.yaml.KeyPosition(p)
+		return y.KeyPosition(p)
 	}
-	if n.Key == 0 || n.KeySrc != n.Src || d.Src[n.KeySrc][n.Key-1] != '"' || n.Key >= n.Off {
+	if n.KeyLen == 0 || n.KeySrc != n.Src {
 		return d.positionOf(n.Src, n.Off)
 	}
 	return d.positionOf(n.KeySrc, n.Key-1)
@@ -47,8 +47,8 @@ func (d *Doc) KeyPosition(i uint32) Position {
 // PositionAt is where the value at the path began in the text of the request, whatever became of it since: pruned fields have
 // a position too. The deepest ancestor's position stands for a value that was not there.
 func (d *Doc) PositionAt(p Path) Position {
-	if d.yaml != nil {
-		return d.yaml.Position(p)
+	if y := d.yaml[Request]; y != nil {
+		return y.Position(p)
 	}
 	if d.roots[Request] == 0 {
 		return Position{}

@@ -1,0 +1,121 @@
+package value
+
+import (
+	"errors"
+	"fmt"
+
+	yamlv2 "go.yaml.in/yaml/v2"
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// extent is how much a part of a YAML document holds: bytes as written and with its aliases expanded, and levels with them expanded.
+type extent struct {
+	written, expanded int64
+	depth             int
+}
+
+// checkAliases refuses a document whose aliases expand to too much, or endlessly, before anything is expanded.
+func (y *YAMLSource) checkAliases(src []byte, l Limits) error {
+	if y.tree() == nil {
+		// The two YAML libraries disagree about the text; the one that decides has bounds on the number of nodes, if not on bytes.
+		return checkExpanded(src, l)
+	}
+	m := measure{anchors: map[*yamlv3.Node]*extent{}}
+	total := m.node(y.root)
+	if m.err != nil {
+		return m.err
+	}
+	return l.checkExtent(total)
+}
+
+func (l Limits) checkExtent(total extent) error {
+	if allowed := max(int64(l.MaxAliasFactor)*total.written, int64(l.MaxAliasBytes)); total.expanded > allowed {
+		return &LimitError{Limit: "alias expansion", Unit: "bytes", Maximum: allowed, Actual: total.expanded,
+			AtLeast: total.expanded >= hugeExtent, Advice: "write the repeated parts out, or use fewer aliases"}
+	}
+	if total.depth > l.MaxDepth {
+		return tooDeep(l.MaxDepth)
+	}
+	return nil
+}
+
+// hugeExtent is where counting stops, far from overflow.
+const hugeExtent = int64(1) << 50
+
+// measure walks a YAML tree in document order. An alias refers to an anchor that began earlier: either its extent is known by
+// then, or the walk is inside it, and it contains itself. So nothing is walked twice.
+type measure struct {
+	anchors map[*yamlv3.Node]*extent // nil: begun, not ended
+	err     error
+}
+
+func (m *measure) node(n *yamlv3.Node) (e extent) {
+	if m.err != nil {
+		return e
+	}
+	if n.Kind == yamlv3.AliasNode {
+		known := m.anchors[n.Alias]
+		if known == nil {
+			text := fmt.Sprintf("yaml: anchor '%s' value contains itself", n.Value) // the text of go.yaml.in/yaml/v2
+			m.err = &SyntaxError{Offset: -1, Line: n.Line, Column: n.Column, Text: text, Cause: errors.New(text)}
+			return e
+		}
+		e = *known
+		e.written = int64(len(n.Value)) + 2
+		return e
+	}
+	if n.Anchor != "" {
+		m.anchors[n] = nil
+	}
+	own := int64(len(n.Value)) + 2
+	e = extent{written: own, expanded: own}
+	for _, child := range n.Content {
+		c := m.node(child)
+		e.written += c.written
+		e.expanded = min(e.expanded+c.expanded, hugeExtent)
+		e.depth = max(e.depth, c.depth)
+	}
+	if n.Kind == yamlv3.MappingNode || n.Kind == yamlv3.SequenceNode {
+		e.depth++
+	}
+	if n.Anchor != "" {
+		known := e
+		m.anchors[n] = &known
+	}
+	return e
+}
+
+// checkExpanded measures a document as the YAML library has expanded it, where strings are still shared.
+func checkExpanded(src []byte, l Limits) error {
+	var v any
+	if _, err := convert(src, func(src []byte) ([]byte, error) { return nil, yamlv2.Unmarshal(src, &v) }); err != nil {
+		return yamlError(err)
+	}
+	total := extent{written: int64(len(src))}
+	if !total.add(v, l.MaxDepth) {
+		return tooDeep(l.MaxDepth)
+	}
+	return l.checkExtent(total)
+}
+
+// add adds a decoded value to the extent; false means that it is nested deeper than allowed.
+func (e *extent) add(v any, levels int) bool {
+	e.expanded += 2
+	switch v := v.(type) {
+	case string:
+		e.expanded += int64(len(v))
+	case []any:
+		for _, item := range v {
+			if levels == 0 || !e.add(item, levels-1) {
+				return false
+			}
+		}
+	case map[any]any:
+		for key, item := range v {
+			if levels == 0 || !e.add(key, levels-1) || !e.add(item, levels-1) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,206 @@
+package value
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	yamlv2 "go.yaml.in/yaml/v2"
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// YAMLSource is the YAML text that a document came from. It tells positions, which it works out at the first question, and
+// duplicate keys. It is used by one goroutine at a time.
+type YAMLSource struct {
+	text   []byte // UTF-8
+	strict error  // what the strict conversion found: duplicate keys
+	parsed bool
+	root   *yamlv3.Node
+	lines  []int // offset of the first character of each line
+}
+
+// StrictError is the error that an API server's strict decoding of the YAML gives, nil if there is none: the YAML library's list
+// of duplicate keys (yaml: unmarshal errors:\n  line 2: key "a" already set in map). It is one strict error, not one for each key.
+func (y *YAMLSource) StrictError() error { return y.strict }
+
+// Position is where the value at the path begins; where the path leads nowhere, its deepest ancestor that exists.
+// Below an alias it is the place in the anchored value.
+func (y *YAMLSource) Position(p Path) Position {
+	_, value := y.find(p)
+	return y.place(value)
+}
+
+// KeyPosition is where the key of the member at the path begins; for an element of a list, where its value begins.
+func (y *YAMLSource) KeyPosition(p Path) Position {
+	key, value := y.find(p)
+	if key == nil {
+		key = value
+	}
+	return y.place(key)
+}
+
+// tree is the first document of the text as nodes, nil if there is none or if it cannot be read.
+func (y *YAMLSource) tree() *yamlv3.Node {
+	if !y.parsed {
+		y.parsed = true
+		var document yamlv3.Node
+		_, err := convert(y.text, func(text []byte) ([]byte, error) { return nil, yamlv3.Unmarshal(text, &document) })
+		if err == nil && len(document.Content) == 1 {
+			y.root = document.Content[0]
+		}
+	}
+	return y.root
+}
+
+func (y *YAMLSource) find(p Path) (key, value *yamlv3.Node) {
+	value = y.tree()
+	for _, s := range p {
+		nextKey, next := child(value, s)
+		if next == nil {
+			break
+		}
+		key, value = nextKey, next
+	}
+	return key, value
+}
+
+func child(n *yamlv3.Node, s Segment) (key, value *yamlv3.Node) {
+	for n != nil && n.Kind == yamlv3.AliasNode {
+		n = n.Alias
+	}
+	switch {
+	case n == nil:
+	case s.IsIndex():
+		if n.Kind == yamlv3.SequenceNode && s.Index() < len(n.Content) {
+			return nil, n.Content[s.Index()]
+		}
+	case n.Kind == yamlv3.MappingNode:
+		// Members and merged mappings override those before them, whatever YAML says: so does go.yaml.in/yaml/v2.
+		for i := len(n.Content) - 2; i >= 0; i -= 2 {
+			if isMerge(n.Content[i]) {
+				if key, value = merged(n.Content[i+1], s); value != nil {
+					return key, value
+				}
+			} else if keyText(n.Content[i]) == s.Key() {
+				return n.Content[i], n.Content[i+1]
+			}
+		}
+	}
+	return nil, nil
+}
+
+func isMerge(key *yamlv3.Node) bool {
+	return key.Kind == yamlv3.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
+}
+
+// merged looks a key up in the value of a merge key: a mapping, or a list of mappings of which the first wins.
+func merged(n *yamlv3.Node, s Segment) (key, value *yamlv3.Node) {
+	if n.Kind != yamlv3.SequenceNode {
+		return child(n, s)
+	}
+	for _, item := range n.Content {
+		if key, value = child(item, s); value != nil {
+			return key, value
+		}
+	}
+	return nil, nil
+}
+
+const quotedStyle = yamlv3.DoubleQuotedStyle | yamlv3.SingleQuotedStyle | yamlv3.LiteralStyle | yamlv3.FoldedStyle
+
+// keyText is the key as sigs.k8s.io/yaml spells it in JSON: on is "true", 0x10 is "16".
+func keyText(n *yamlv3.Node) string {
+	for n.Kind == yamlv3.AliasNode {
+		n = n.Alias
+	}
+	if n.Style&(quotedStyle|yamlv3.TaggedStyle) != 0 || n.Value == "" || !strings.ContainsRune("+-.0123456789yYnNtTfFoO~", rune(n.Value[0])) {
+		return n.Value
+	}
+	var key any
+	if _, err := convert([]byte(n.Value), func(text []byte) ([]byte, error) { return nil, yamlv2.Unmarshal(text, &key) }); err != nil {
+		return n.Value
+	}
+	switch key := key.(type) {
+	case bool:
+		return strconv.FormatBool(key)
+	case int:
+		return strconv.Itoa(key)
+	case int64:
+		return strconv.FormatInt(key, 10)
+	case float64:
+		switch text := strconv.FormatFloat(key, 'g', -1, 32); text {
+		case "+Inf":
+			return ".inf"
+		case "-Inf":
+			return "-.inf"
+		case "NaN":
+			return ".nan"
+		default:
+			return text
+		}
+	}
+	return n.Value
+}
+
+// place adds the offset to the line and column that the library tells.
+func (y *YAMLSource) place(n *yamlv3.Node) Position {
+	if n == nil || n.Line == 0 {
+		return Position{}
+	}
+	if y.lines == nil {
+		y.lines = lineStarts(y.text)
+	}
+	p := Position{Line: n.Line, Column: n.Column, Offset: len(y.text)}
+	if n.Line <= len(y.lines) {
+		p.Offset = y.lines[n.Line-1]
+		for range n.Column - 1 {
+			_, size := utf8.DecodeRune(y.text[p.Offset:])
+			p.Offset += size
+		}
+	}
+	return p
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// lineStarts finds the lines as YAML 1.1 does, where also a lone CR, NEL, LS and PS end one.
+func lineStarts(text []byte) []int {
+	start := 0
+	if bytes.HasPrefix(text, byteOrderMark) {
+		start = len(byteOrderMark)
+	}
+	lines := []int{start}
+	for i := start; i < len(text); {
+		size := lineBreak(text[i:])
+		if size == 0 {
+			i++
+			continue
+		}
+		i += size
+		lines = append(lines, i)
+	}
+	return lines
+}
+
+// lineBreak is the length of the line break that the text begins with, 0 if it begins with none.
+func lineBreak(text []byte) int {
+	switch text[0] {
+	case '\n':
+		return 1
+	case '\r':
+		if len(text) > 1 && text[1] == '\n' {
+			return 2
+		}
+		return 1
+	case 0xc2:
+		if len(text) > 1 && text[1] == 0x85 {
+			return 2
+		}
+	case 0xe2:
+		if len(text) > 2 && text[1] == 0x80 && (text[2] == 0xa8 || text[2] == 0xa9) {
+			return 3
+		}
+	}
+	return 0
+}
