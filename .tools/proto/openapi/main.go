@@ -3,7 +3,8 @@
 //
 //	openapi IN OUT
 //
-// It rewrites that one definition, fails if it is not there, and writes the document with stable formatting.
+// It rewrites that one definition, fails if it is not there, makes 64-bit integers what the gateway writes them as, numbers, and
+// writes the document with stable formatting.
 package main
 
 import (
@@ -39,6 +40,7 @@ func run(in, out string) error {
 	if err := unconstrain(doc); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
+	numbers(doc)
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -60,6 +62,23 @@ func unconstrain(doc map[string]any) error {
 		"description": "The value itself, inline. Numbers keep every digit. In requests null means absent.",
 	}
 	return nil
+}
+
+// numbers turns strings of the formats int64 and uint64 into integers.
+func numbers(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if format := v["format"]; v["type"] == "string" && (format == "int64" || format == "uint64") {
+			v["type"] = "integer"
+		}
+		for _, child := range v {
+			numbers(child)
+		}
+	case []any:
+		for _, child := range v {
+			numbers(child)
+		}
+	}
 }
 
 func fail(err error) {

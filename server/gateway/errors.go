@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// domain is that of every ErrorInfo of the service.
+const domain = "crdeval.dev"
+
+// reasonPrefix is what the names of the enum have and the reasons on the wire have not.
+const reasonPrefix = "ERROR_REASON_"
+
+// failure makes the error of a request that never reaches the gRPC server.
+func failure(code codes.Code, reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {
+	return withReason(status.New(code, message), reason, metadata).Err()
+}
+
+func withReason(st *status.Status, reason crdevalv1.ErrorReason, metadata map[string]string) *status.Status {
+	detailed, err := st.WithDetails(&errdetails.ErrorInfo{
+		Reason: strings.TrimPrefix(reason.String(), reasonPrefix), Domain: domain, Metadata: metadata,
+	})
+	if err != nil {
+		return st
+	}
+	return detailed
+}
+
+// httpStatus is the HTTP status of a status: that of its reason where the code alone would not say enough.
+func httpStatus(st *status.Status) int {
+	switch reasonOf(st) {
+	case crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
+		return http.StatusRequestEntityTooLarge
+	case crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED:
+		return http.StatusMethodNotAllowed
+	case crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED:
+		return http.StatusUnsupportedMediaType
+	}
+	return runtime.HTTPStatusFromCode(st.Code())
+}
+
+func reasonOf(st *status.Status) crdevalv1.ErrorReason {
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == domain {
+			return crdevalv1.ErrorReason(crdevalv1.ErrorReason_value[reasonPrefix+info.GetReason()])
+		}
+	}
+	return crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED
+}
+
+// explained gives a status that has no reason the one its code stands for: statuses of gRPC itself, of a deadline, of a message
+// over the limit, of parameters that grpc-gateway could not read.
+func explained(st *status.Status) *status.Status {
+	if reasonOf(st) != crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+		return st
+	}
+	reason := crdevalv1.ErrorReason_ERROR_REASON_INTERNAL
+	switch st.Code() {
+	case codes.InvalidArgument, codes.OutOfRange:
+		reason = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT
+	case codes.ResourceExhausted:
+		reason = crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED
+	case codes.DeadlineExceeded:
+		reason = crdevalv1.ErrorReason_ERROR_REASON_DEADLINE
+	case codes.Canceled:
+		reason = crdevalv1.ErrorReason_ERROR_REASON_CANCELLED
+	case codes.Unavailable:
+		reason = crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED
+	case codes.Unauthenticated:
+		reason = crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED
+	case codes.PermissionDenied:
+		reason = crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED
+	}
+	return withReason(st, reason, nil)
+}
+
+// writeError answers with a status: its JSON, and the HTTP status that stands for it.
+func writeError(w http.ResponseWriter, st *status.Status) {
+	st = explained(st)
+	text, err := appendForeign(nil, st.Proto())
+	if err != nil {
+		text = strconv.AppendQuote([]byte(`{"code":13,"message":`), st.Message())
+		text = append(text, '}')
+	}
+	h := w.Header()
+	h.Set("Content-Type", mediaJSON)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	if st.Code() == codes.Unauthenticated {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(httpStatus(st))
+	_, _ = w.Write(text)
+}
+
+// handleError is grpc-gateway's way to answer with an error. It keeps only the text of what went wrong with a body; the body has
+// the rest.
+func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+	if b, ok := r.Body.(*body); ok && b.err != nil {
+		writeError(w, b.status())
+		return
+	}
+	var malformed *runtime.HTTPStatusError
+	if errors.As(err, &malformed) && malformed.HTTPStatus == http.StatusBadRequest {
+		err = status.Error(codes.InvalidArgument, malformed.Error())
+	}
+	writeError(w, status.Convert(err))
+}

@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed" // the OpenAPI document
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crdeval/crdeval/engine/value"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+//go:embed openapi/openapi.json
+var openAPI []byte
+
+// DefaultMaxBodyBytes is the largest body where Options give none: 64 MiB.
+const DefaultMaxBodyBytes = 64 << 20
+
+// The headers that are passed on to the gRPC server as metadata of the same name. Authorization is one more, by grpc-gateway.
+const (
+	headerRequestID = "X-Request-Id"
+	headerAtLeast   = "Crdeval-At-Least"
+)
+
+var passedOn = map[string]bool{headerRequestID: true, headerAtLeast: true, "Traceparent": true, "Tracestate": true, "Baggage": true}
+
+// Options shape the gateway. The zero value is the default.
+type Options struct {
+	// MaxBodyBytes bounds a body; a larger one gets LIMIT_EXCEEDED, HTTP 413. Default: DefaultMaxBodyBytes.
+	MaxBodyBytes int64
+	// Limits bound the YAML bodies that are turned into JSON here; MaxBytes is MaxBodyBytes then. Documents are bounded by the server.
+	Limits value.Limits
+	// Metadata adds to what is passed on of a request, such as the identity that its TLS connection proves. Default: nothing.
+	Metadata func(context.Context, *http.Request) metadata.MD
+}
+
+// gateway is the handler: what grpc-gateway does badly or not at all, in front of grpc-gateway.
+type gateway struct {
+	options Options
+	router  router
+	health  healthv1.HealthClient
+	mux     *runtime.ServeMux
+}
+
+// bodyKey is that of the *body in a request's context.
+type bodyKey struct{}
+
+// New returns the REST face of the gRPC server at the other end of conn: the calls of the API, /healthz, /readyz and
+// /openapi.json. It reads bodies whole, so put timeouts on the http.Server.
+func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Handler, error) {
+	if o.MaxBodyBytes <= 0 {
+		o.MaxBodyBytes = DefaultMaxBodyBytes
+	}
+	o.Limits.MaxBytes = int(o.MaxBodyBytes)
+	muxOptions := []runtime.ServeMuxOption{
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, Marshaler{}),
+		runtime.WithErrorHandler(handleError),
+		runtime.WithIncomingHeaderMatcher(func(key string) (string, bool) { return strings.ToLower(key), passedOn[key] }),
+		runtime.WithOutgoingHeaderMatcher(func(key string) (string, bool) { return key, strings.HasPrefix(key, "crdeval-") }),
+		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithForwardResponseOption(restorePositions),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithWriteContentLength(),
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
+		runtime.SetQueryParameterParser(&strictQuery{}),
+	}
+	if o.Metadata != nil {
+		muxOptions = append(muxOptions, runtime.WithMetadata(o.Metadata))
+	}
+	g := &gateway{options: o, router: newRouter(), health: healthv1.NewHealthClient(conn), mux: runtime.NewServeMux(muxOptions...)}
+	if err := crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, crdevalv1.NewRegistryServiceClient(conn)); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	if err := crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, crdevalv1.NewEvaluationServiceClient(conn)); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	if err := crdevalv1.RegisterServerServiceHandlerClient(ctx, g.mux, crdevalv1.NewServerServiceClient(conn)); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	return g, nil
+}
+
+// ServeHTTP answers one request.
+func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(headerRequestID)
+	if id == "" || len(id) > 128 {
+		id = newRequestID()
+		r.Header.Set(headerRequestID, id)
+	}
+	w.Header().Set(headerRequestID, id)
+	if serve := g.own(r.URL.Path); serve != nil {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			refuseMethod(w, r, []string{http.MethodGet, http.MethodHead})
+			return
+		}
+		serve(w, r)
+		return
+	}
+	path, allowed := g.router.find(r.Method, r.URL.Path)
+	switch {
+	case path == nil && len(allowed) > 0:
+		refuseMethod(w, r, allowed)
+	case path == nil:
+		writeError(w, status.Convert(failure(codes.NotFound, crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND,
+			fmt.Sprintf("there is nothing at %s: /openapi.json lists the paths", r.URL.Path), nil)))
+	case path.body == "*" && r.URL.RawQuery != "":
+		writeError(w, status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+			fmt.Sprintf("%s %s takes no query parameters: everything is in the body", r.Method, r.URL.Path), nil)))
+	default:
+		g.call(w, r, path)
+	}
+}
+
+// call reads the body and hands over to grpc-gateway.
+func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
+	if path.body == "" {
+		r.Body = http.NoBody
+		g.mux.ServeHTTP(w, r)
+		return
+	}
+	b, err := readBody(r, g.options.MaxBodyBytes, g.options.Limits)
+	if err != nil {
+		w.Header().Set("Connection", "close") // the rest of the body is not waited for
+		writeError(w, status.Convert(err))
+		return
+	}
+	r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
+	r.Body = b
+	g.mux.ServeHTTP(w, r)
+}
+
+// restorePositions lets findings about a YAML body point into it.
+func restorePositions(ctx context.Context, _ http.ResponseWriter, answer proto.Message) error {
+	if b, ok := ctx.Value(bodyKey{}).(*body); ok && b.source != nil {
+		relocate(answer, b.source)
+	}
+	return nil
+}
+
+func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	writeError(w, status.Convert(failure(codes.Unimplemented, crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED,
+		fmt.Sprintf("%s does not take %s: it takes %s", r.URL.Path, r.Method, strings.Join(allowed, ", ")), nil)))
+}
+
+// own returns the handler of what is no call of the API.
+func (g *gateway) own(path string) http.HandlerFunc {
+	switch path {
+	case "/healthz":
+		return func(w http.ResponseWriter, _ *http.Request) {
+			writeJSON(w, http.StatusOK, []byte(`{"status":"SERVING"}`))
+		}
+	case "/readyz":
+		return g.ready
+	case "/openapi.json":
+		return func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, openAPI) }
+	}
+	return nil
+}
+
+// ready asks the gRPC server whether it serves.
+func (g *gateway) ready(w http.ResponseWriter, r *http.Request) {
+	answer, err := g.health.Check(r.Context(), &healthv1.HealthCheckRequest{})
+	state, code := answer.GetStatus(), http.StatusOK
+	if err != nil {
+		state = healthv1.HealthCheckResponse_NOT_SERVING
+	}
+	if state != healthv1.HealthCheckResponse_SERVING {
+		code = http.StatusServiceUnavailable
+	}
+	writeJSON(w, code, []byte(`{"status":"`+state.String()+`"}`))
+}
+
+func writeJSON(w http.ResponseWriter, code int, text []byte) {
+	w.Header().Set("Content-Type", mediaJSON)
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(code)
+	_, _ = w.Write(text)
+}
+
+func newRequestID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crdeval/crdeval/engine/value"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// Marshaler reads and writes the messages of crdeval.v1 as JSON with documents inline. Other messages go to protojson. It is a
+// runtime.Marshaler of grpc-gateway and has no state.
+type Marshaler struct{}
+
+var _ runtime.Marshaler = Marshaler{}
+
+// ContentType is application/json, whatever is marshalled.
+func (Marshaler) ContentType(any) string { return mediaJSON }
+
+// Marshal returns the JSON of a message. Fields are lowerCamelCase, scalars and lists are written also where they are empty,
+// absent messages are left out, 64-bit integers are numbers, documents are what they are, byte for byte. It fails for a message
+// with a Document that is not JSON, and for what is no message.
+func (Marshaler) Marshal(v any) ([]byte, error) {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("gateway: a %T is no message", v)
+	}
+	return appendAny(make([]byte, 0, 64+proto.Size(m)*5/4), m)
+}
+
+func appendAny(dst []byte, m proto.Message) ([]byte, error) {
+	switch r := m.ProtoReflect(); {
+	case r.Descriptor().FullName() == documentDescriptor.FullName():
+		return appendDocument(dst, r)
+	case r.Descriptor().ParentFile().Package() == ownPackage:
+		return appendMessage(dst, planOf(r.Descriptor()), r)
+	}
+	return appendForeign(dst, m)
+}
+
+// Unmarshal reads data, one JSON value and nothing after it, into v: a message, or a **crdevalv1.Document, which becomes nil
+// for null. Documents share memory with data.
+func (Marshaler) Unmarshal(data []byte, v any) error {
+	switch v := v.(type) {
+	case **crdevalv1.Document:
+		d, err := decodeDocument(data)
+		*v = d
+		return err
+	case *crdevalv1.Document:
+		d, err := decodeDocument(data)
+		if d != nil {
+			v.Content = d.Content
+		}
+		return err
+	case proto.Message:
+		if r := v.ProtoReflect(); r.Descriptor().ParentFile().Package() == ownPackage {
+			return decodeMessage(data, r)
+		}
+		return protojson.Unmarshal(data, v)
+	}
+	return fmt.Errorf("gateway: a %T is no message", v)
+}
+
+// NewDecoder reads one value from r. Where r is a body that the gateway has read already, nothing is copied.
+func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
+	return runtime.DecoderFunc(func(v any) error {
+		b, ok := r.(*body)
+		if !ok {
+			data, err := io.ReadAll(r)
+			if err != nil {
+				return err
+			}
+			return m.Unmarshal(data, v)
+		}
+		b.err = b.decode(m, v)
+		return b.err
+	})
+}
+
+// NewEncoder writes each value to w with a line feed behind it.
+func (m Marshaler) NewEncoder(w io.Writer) runtime.Encoder {
+	return runtime.EncoderFunc(func(v any) error {
+		data, err := m.Marshal(v)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(data, '\n'))
+		return err
+	})
+}
+
+// decode gives the body to v. A YAML body that is a document as a whole stays YAML; any other is turned into JSON first.
+func (b *body) decode(m Marshaler, v any) error {
+	if !b.yaml {
+		return m.Unmarshal(b.data, v)
+	}
+	if len(bytes.TrimSpace(b.data)) == 0 {
+		return errEmptyBody
+	}
+	if v, ok := v.(**crdevalv1.Document); ok {
+		*v = &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: b.data}}
+		return nil
+	}
+	converted, source, err := value.YAMLToJSON(b.data, b.limits)
+	if err != nil {
+		return err
+	}
+	b.source = source
+	return m.Unmarshal(converted, v)
+}

@@ -1,0 +1,118 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/engine/value"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+const (
+	mediaJSON = "application/json"
+	mediaYAML = "application/yaml"
+)
+
+// body is a request body, read whole before anything is called: grpc-gateway sees it as an empty one, the Marshaler takes its
+// bytes.
+type body struct {
+	data   []byte
+	yaml   bool
+	limits value.Limits
+	source *value.YAMLSource // of a YAML body that was turned into JSON
+	err    error             // of decoding: grpc-gateway keeps its text alone
+}
+
+// Read says that nothing is left.
+func (*body) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Close does nothing.
+func (*body) Close() error { return nil }
+
+// readBody reads the body of r, within max bytes. Errors are statuses.
+func readBody(r *http.Request, max int64, limits value.Limits) (*body, error) {
+	yaml, err := isYAML(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
+			fmt.Sprintf("Content-Encoding %q is not supported: send the body as it is", enc), nil)
+	}
+	if r.ContentLength > max {
+		return nil, tooLarge(r.ContentLength, max)
+	}
+	b := &body{yaml: yaml, limits: limits}
+	if r.ContentLength >= 0 {
+		b.data = make([]byte, r.ContentLength)
+		_, err = io.ReadFull(r.Body, b.data)
+	} else {
+		b.data, err = io.ReadAll(io.LimitReader(r.Body, max+1))
+		if int64(len(b.data)) > max {
+			return nil, tooLarge(0, max)
+		}
+	}
+	if err != nil {
+		return nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY,
+			fmt.Sprintf("the body could not be read to its end: %v", err), nil)
+	}
+	return b, nil
+}
+
+func tooLarge(actual, max int64) error {
+	sent := fmt.Sprintf("more than %d bytes", max)
+	if actual > 0 {
+		sent = fmt.Sprintf("%d bytes", actual)
+	}
+	return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+		fmt.Sprintf("the body has %s and the limit max_message_bytes is %d: send fewer items in a call", sent, max),
+		map[string]string{"limit": "max_message_bytes", "maximum": fmt.Sprint(max)})
+}
+
+// isYAML tells what a body is. Without a Content-Type, and with the one that curl -d sends unasked, it is JSON.
+func isYAML(h http.Header) (bool, error) {
+	given := h.Get("Content-Type")
+	if given == "" {
+		return false, nil
+	}
+	media, params, err := mime.ParseMediaType(given)
+	if err == nil {
+		if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+			err = fmt.Errorf("charset %s", charset)
+		}
+	}
+	switch {
+	case err != nil:
+	case media == mediaJSON, strings.HasSuffix(media, "+json"), media == "text/json", media == "application/x-www-form-urlencoded":
+		return false, nil
+	case media == mediaYAML, strings.HasSuffix(media, "+yaml"), media == "application/x-yaml", media == "text/yaml", media == "text/x-yaml":
+		return true, nil
+	}
+	return false, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
+		fmt.Sprintf("Content-Type %q is not supported: send application/json or application/yaml, in UTF-8", given), nil)
+}
+
+// status of the error that decoding b ended with, nil if it did not fail.
+func (b *body) status() *status.Status {
+	switch err := b.err.(type) {
+	case nil:
+		return nil
+	case *value.LimitError:
+		return status.Convert(failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+err.Error(),
+			map[string]string{"limit": err.Limit, "maximum": fmt.Sprint(err.Maximum)}))
+	case *value.SyntaxError:
+		text := "the body: " + err.Error()
+		if err.Line > 0 {
+			text = fmt.Sprintf("the body, line %d, column %d: %s", err.Line, err.Column, err.Error())
+		}
+		return status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, text, nil))
+	default:
+		return status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, err.Error(), nil))
+	}
+}

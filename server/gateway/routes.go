@@ -1,0 +1,104 @@
+package gateway
+
+import (
+	"sort"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// route is one method at one path, as the google.api.http annotation of an RPC says.
+type route struct {
+	method   string
+	segments []string // "" stands for a parameter
+	verb     string   // behind the colon of the last segment
+	body     string   // "" for none, "*" for the message, else a field
+}
+
+// router knows which paths exist and which methods they take. grpc-gateway's own matching takes a verb that no path has as part
+// of a parameter: `catalogs/default:valdate` would be a catalog.
+type router []route
+
+// newRouter reads the routes off the annotations of the API.
+func newRouter() router {
+	var all router
+	for _, sd := range services() {
+		for i := range sd.Methods().Len() {
+			if r, ok := routeOf(sd.Methods().Get(i)); ok {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+func routeOf(md protoreflect.MethodDescriptor) (route, bool) {
+	rule, ok := proto.GetExtension(md.Options(), annotations.E_Http).(*annotations.HttpRule)
+	if !ok || rule == nil {
+		return route{}, false
+	}
+	r := route{body: rule.GetBody()}
+	var template string
+	switch p := rule.GetPattern().(type) {
+	case *annotations.HttpRule_Get:
+		r.method, template = "GET", p.Get
+	case *annotations.HttpRule_Post:
+		r.method, template = "POST", p.Post
+	case *annotations.HttpRule_Put:
+		r.method, template = "PUT", p.Put
+	case *annotations.HttpRule_Patch:
+		r.method, template = "PATCH", p.Patch
+	case *annotations.HttpRule_Delete:
+		r.method, template = "DELETE", p.Delete
+	default:
+		return route{}, false
+	}
+	r.segments, r.verb = split(template)
+	for i, s := range r.segments {
+		if strings.HasPrefix(s, "{") {
+			r.segments[i] = ""
+		}
+	}
+	return r, true
+}
+
+// split cuts a path into segments and the verb of the last one.
+func split(path string) (segments []string, verb string) {
+	segments = strings.Split(strings.TrimPrefix(path, "/"), "/")
+	last := &segments[len(segments)-1]
+	if i := strings.LastIndexByte(*last, ':'); i >= 0 {
+		*last, verb = (*last)[:i], (*last)[i+1:]
+	}
+	return segments, verb
+}
+
+// find returns the route of a request. Without one, allowed lists the methods that the path takes; none: there is no such path.
+func (rt router) find(method, path string) (found *route, allowed []string) {
+	segments, verb := split(path)
+	for i := range rt {
+		r := &rt[i]
+		if r.verb != verb || !r.matches(segments) {
+			continue
+		}
+		if r.method == method {
+			return r, nil
+		}
+		allowed = append(allowed, r.method)
+	}
+	sort.Strings(allowed)
+	return nil, allowed
+}
+
+func (r *route) matches(segments []string) bool {
+	if len(segments) != len(r.segments) {
+		return false
+	}
+	for i, s := range r.segments {
+		if s != segments[i] && (s != "" || segments[i] == "") {
+			return false
+		}
+	}
+	return true
+}
