@@ -21,8 +21,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 	w.push(i)
 	dirty, guess, last := false, 0, uint32(0)
 	for c := d.Nodes[i].First; c != 0; {
-		m := &d.Nodes[c]
-		next := m.Next
+		next, kind := d.Nodes[c].Next, d.Nodes[c].Kind
 		key := d.Key(c)
 		child, slot := n.Additional, -1
 		if guess < len(n.Names) && n.Names[guess] == key {
@@ -37,18 +36,17 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		switch {
 		case child == nil:
 			keep = w.undeclared(n, i, c, key)
-		case m.Kind == value.Null && child.Flags&Nullable == 0:
+		case kind == value.Null && child.Flags&Nullable == 0:
 			keep = child.Default != nil || w.keepNulls
 			if child.Default != nil {
 				w.replace(child, i, c)
 			}
 		}
-		if keep && child != nil {
-			if !w.member(n, child, key, c) {
-				return false
-			}
-			keep = !(w.create && n.Flags&Root != 0 && key == "status" && w.p.StatusSubresource)
+		dropped := keep && w.drops(n, key)
+		if keep && child != nil && !w.member(child, c, dropped) {
+			return false
 		}
+		keep = keep && !dropped
 		if slot >= 0 {
 			guess = slot + 1
 			if keep {
@@ -75,16 +73,18 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(n, i))
 }
 
-// member walks a declared member. Status on a create is changed and then forgotten.
-func (w *acceptor) member(n, child *Node, key string, c uint32) bool {
-	if n.Flags&Root != 0 && w.create && key == "status" && w.p.StatusSubresource {
-		was := w.shaping
-		w.shaping = true
-		ok := w.node(child, c)
-		w.shaping = was
-		return ok
-	}
-	return w.node(child, c)
+// drops: the member is the status of an object that is created, which is changed and then forgotten.
+func (w *acceptor) drops(n *Node, key string) bool {
+	return w.create && n.Flags&Root != 0 && w.p.StatusSubresource && key == "status"
+}
+
+// member walks a declared member; one that is dropped afterwards is not validated.
+func (w *acceptor) member(n *Node, c uint32, dropped bool) bool {
+	was := w.shaping
+	w.shaping = was || dropped
+	ok := w.node(n, c)
+	w.shaping = was
+	return ok
 }
 
 // undeclared decides about a member without a schema, and empties it where it stays without one.
@@ -117,11 +117,11 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 			continue
 		}
 		child, name := n.Props[p.slot], n.Names[p.slot]
-		if w.create && n.Flags&Root != 0 && name == "status" && w.p.StatusSubresource {
+		if w.drops(n, name) {
 			continue
 		}
-		if child.Default.Nulls && !w.keepNulls {
-			return false
+		if child.Default.Nulls && !w.keepNulls || n.Flags&Embedded != 0 && isMeta(name) {
+			return false // nulls of defaults are never dropped, and defaults of metadata never coerced
 		}
 		g := n.graft(d, p)
 		d.InsertAfter(i, last, g)

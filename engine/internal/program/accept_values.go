@@ -45,10 +45,7 @@ func (w *acceptor) values(v *Validation, i uint32) bool {
 	if v.Enum != nil && !w.enum(v.Enum, i) {
 		return false
 	}
-	if v.AllOf == nil && v.AnyOf == nil && v.OneOf == nil && v.Not == nil {
-		return true
-	}
-	return w.junctors(v, i)
+	return v.Junctors == &noJunctors || w.junctors(v.Junctors, i)
 }
 
 // field is a member of the object at i, by slot or else by name.
@@ -98,7 +95,7 @@ func (w *acceptor) enum(e *Enum, i uint32) bool {
 }
 
 // junctors: allOf, anyOf, oneOf and not over the shaped value.
-func (w *acceptor) junctors(v *Validation, i uint32) bool {
+func (w *acceptor) junctors(v *Junctors, i uint32) bool {
 	for _, n := range v.AllOf {
 		if !w.judge(n, i) {
 			return false

@@ -75,7 +75,7 @@ func isMeta(name string) bool {
 // node compiles s. position says where it stands; spine is the node whose objects a junctor's schema looks at, nil where
 // that is unknown (and on the spine).
 func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spine *Node) *Node {
-	n := Node{Flags: position | c.flags(s), Type: typeName(s.Type)}
+	n := Node{Flags: position | c.flags(s), Type: typeName(s.Type), details: &noDetails}
 	if n.Flags&(Preserve|Junctor) == Preserve {
 		n.Flags |= KeepUnknown
 	}

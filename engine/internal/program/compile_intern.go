@@ -28,7 +28,8 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		return m
 	}
 
-	m := &Node{Flags: n.Flags, Type: n.Type, Additional: n.Additional, Items: n.Items, Valid: v, Slots: slots, id: uint32(len(c.seen))}
+	m := &Node{Flags: n.Flags, Type: n.Type, Additional: n.Additional, Items: n.Items, Valid: v, details: &noDetails}
+	extra := details{Slots: slots}
 	c.size += nodeSize + int64(cap(slots))*2
 	if len(n.Names) > 0 {
 		m.Names = make([]string, len(n.Names))
@@ -38,19 +39,19 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		m.Props = slices.Clone(n.Props)
 		c.size += int64(len(n.Names)) * (16 + 8)
 		if !junctor || len(n.Names) > 4*indexFrom {
-			if m.index = newNameIndex(m.Names); m.index != nil {
-				c.size += indexSize + int64(len(m.index.slots))*2
+			if extra.index = newNameIndex(m.Names); extra.index != nil {
+				c.size += indexSize + int64(len(extra.index.slots))*2
 			}
 		}
 		if !junctor {
 			for i, p := range m.Props {
 				if p.Default != nil {
-					m.defaulted = append(m.defaulted, defaultedSlot{slot: uint16(i)})
+					extra.defaulted = append(extra.defaulted, defaultedSlot{slot: uint16(i)})
 				}
 			}
-			m.defaulted = slices.Clip(m.defaulted)
-			c.size += int64(cap(m.defaulted)) * 8
-			if len(m.defaulted) > 0 {
+			extra.defaulted = slices.Clip(extra.defaulted)
+			c.size += int64(cap(extra.defaulted)) * 8
+			if len(extra.defaulted) > 0 {
 				c.parents = append(c.parents, m)
 			}
 		}
@@ -59,11 +60,15 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		}
 	}
 	if len(s.XListMapKeys) > 0 {
-		m.ListKeys = make([]ListKey, len(s.XListMapKeys))
+		extra.ListKeys = make([]ListKey, len(s.XListMapKeys))
 		for i, k := range s.XListMapKeys {
-			m.ListKeys[i] = ListKey{Name: c.text(k), Slot: m.Items.slot(k)}
+			extra.ListKeys[i] = ListKey{Name: c.text(k), Slot: m.Items.slot(k)}
 		}
-		c.size += int64(len(m.ListKeys)) * int64(unsafe.Sizeof(ListKey{}))
+		c.size += int64(len(extra.ListKeys)) * int64(unsafe.Sizeof(ListKey{}))
+	}
+	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil || extra.index != nil {
+		m.details = &extra
+		c.size += detailsSize
 	}
 	c.fill(m, s, over)
 	if hasValue(s.Default) && !junctor {
@@ -163,7 +168,7 @@ func appendNode(b []byte, n *Node) []byte {
 	if n == nil {
 		return append(b, 0)
 	}
-	return binary.AppendUvarint(b, uint64(n.id)+1)
+	return binary.LittleEndian.AppendUint64(append(b, 1), uint64(uintptr(unsafe.Pointer(n)))) // interned: equal means the same
 }
 
 func appendFloat(b []byte, f *float64) []byte {

@@ -25,13 +25,17 @@ func (c *compiler) validation(s *apiextensionsv1.JSONSchemaProps, n *Node, over 
 		ExclusiveMinimum: s.ExclusiveMinimum, ExclusiveMaximum: s.ExclusiveMaximum, UniqueItems: s.UniqueItems,
 		MinLength: s.MinLength, MaxLength: s.MaxLength, MinItems: s.MinItems, MaxItems: s.MaxItems,
 		MinProperties: s.MinProperties, MaxProperties: s.MaxProperties,
-		AllOf: c.junctors(s.AllOf, over), AnyOf: c.junctors(s.AnyOf, over), OneOf: c.junctors(s.OneOf, over),
-	}
-	if s.Not != nil {
-		v.Not = c.node(s.Not, Junctor, over)
+		Junctors: &noJunctors,
 	}
 	if kept {
 		v.Format = s.Format
+	}
+	if !legacy && len(s.AllOf) == 0 && len(s.AnyOf) == 0 && len(s.OneOf) == 0 && s.Not == nil {
+		return v
+	}
+	v.Junctors = &Junctors{AllOf: c.junctors(s.AllOf, over), AnyOf: c.junctors(s.AnyOf, over), OneOf: c.junctors(s.OneOf, over)}
+	if s.Not != nil {
+		v.Not = c.node(s.Not, Junctor, over)
 	}
 	if legacy {
 		v.Legacy = c.legacy(s)
@@ -56,7 +60,10 @@ func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node)
 	if v == nil {
 		return
 	}
-	c.size += validationSize + int64(len(v.AllOf)+len(v.AnyOf)+len(v.OneOf))*8
+	c.size += validationSize
+	if v.Junctors != &noJunctors {
+		c.size += junctorsSize + int64(len(v.AllOf)+len(v.AnyOf)+len(v.OneOf))*8
+	}
 	for _, p := range [...]unsafe.Pointer{
 		unsafe.Pointer(v.Minimum), unsafe.Pointer(v.Maximum), unsafe.Pointer(v.MultipleOf), unsafe.Pointer(v.MinLength), unsafe.Pointer(v.MaxLength),
 		unsafe.Pointer(v.MinItems), unsafe.Pointer(v.MaxItems), unsafe.Pointer(v.MinProperties), unsafe.Pointer(v.MaxProperties),

@@ -95,7 +95,7 @@ func (e *explainer) value(n *Node, i uint32) (matches int) {
 	return matches + 1
 }
 
-var noValidation Validation
+var noValidation = Validation{Junctors: &noJunctors}
 
 // elements is the slice validator without its own count.
 func (e *explainer) elements(n *Node, v *Validation, i uint32) (matches int) {

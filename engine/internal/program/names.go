@@ -7,7 +7,7 @@ type nameIndex struct {
 	slots []uint16 // slot+1, 0 empty
 }
 
-const indexFrom = 5
+const indexFrom = 9
 
 func nameHash(s string) uint32 {
 	n := uint32(len(s))

@@ -16,7 +16,6 @@ import (
 // validate them; junctor nodes only validate, over the slots that the spine node filled.
 type Node struct {
 	Flags Flags
-	id    uint32  // of the node in its plan
 	kinds kindSet // kinds that accept may take here without a doubt, formats and bounds aside
 	maybe kindSet // kinds that upstream may or may not take: accept doubts them (1.0 as an integer)
 
@@ -28,10 +27,6 @@ type Node struct {
 	// index is the slot: Doc.Slots[base+i] is the member's node, 0 when absent. Names of spine nodes are distinct.
 	Names []string
 	Props []*Node
-	// Slots maps Props to the spine's slots (junctor nodes alone, else nil): Props[i] judges slot Slots[i]; NoSlot: the
-	// spine does not declare that property, the member must be looked up by name.
-	Slots []uint16
-
 	// Additional is additionalProperties' schema; nil for true, false and absent, which AdditionalTrue and
 	// AdditionalFalse tell apart.
 	Additional *Node
@@ -43,12 +38,22 @@ type Node struct {
 	// Default is the ready default, nil for none (a default of null is none).
 	Default *Default
 
+	*details // what few nodes have; never nil
+}
+
+// details are the parts of a node that most nodes have not. They share noDetails.
+type details struct {
+	// Slots maps Props to the spine's slots (junctor nodes alone, else nil): Props[i] judges slot Slots[i]; NoSlot: the
+	// spine does not declare that property, the member must be looked up by name.
+	Slots []uint16
 	// ListKeys are x-kubernetes-list-map-keys in their order; ListMap says whether they apply.
 	ListKeys []ListKey
 
-	index     *nameIndex      // names to slots, for nodes with many properties
 	defaulted []defaultedSlot // the slots whose node has a default
+	index     *nameIndex      // names to slots, for nodes with many properties
 }
+
+var noDetails details
 
 // Flags are the facts about a node that need no more than a bit. The facts "Below" hold if they hold for the node itself
 // or for any node reachable from it on the spine.
@@ -137,12 +142,20 @@ type Validation struct {
 	Format                             string    // as written, after the formats that this Kubernetes version does not know were stripped
 	FormatID                           format.ID // format.None where kube-openapi's registry does not know Format
 	Required                           []Required
-	AllOf, AnyOf, OneOf                []*Node
-	Not                                *Node
-	Legacy                             *Legacy // nil but for schemas that are not structural
 
-	number numberCheck // bounds, prepared for accept
+	*Junctors // never nil
+
+	number numberCheck
 }
+
+// Junctors are the parts of validations that most nodes have not. They share noJunctors.
+type Junctors struct {
+	AllOf, AnyOf, OneOf []*Node
+	Not                 *Node
+	Legacy              *Legacy // nil but for schemas that are not structural
+}
+
+var noJunctors Junctors
 
 // Required is one entry of the required list, in the list's order; duplicates are kept.
 type Required struct {

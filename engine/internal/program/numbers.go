@@ -13,8 +13,6 @@ type numberCheck struct {
 	broken  bool // a bound does not fit the declared type: every number is refused
 	int32   bool // type integer, format int32: integers must fit
 	float32 bool // type number, format float: floats must fit
-	// The bounds as integers are compared with: truncated, and beyond int64 what Go's conversion makes of them.
-	min, max, multipleOf int64
 }
 
 func newNumberCheck(typ string, intOrString bool, v *Validation) (c numberCheck) {
@@ -43,31 +41,31 @@ func newNumberCheck(typ string, intOrString bool, v *Validation) (c numberCheck)
 		return err == nil
 	}
 	c.broken = !fits(v.Minimum) || !fits(v.Maximum) || !fits(v.MultipleOf)
-	convert := func(bound *float64, to *int64) {
-		if bound != nil {
-			*to = int64(*bound)
-			c.any = true
-		}
-	}
-	convert(v.Minimum, &c.min)
-	convert(v.Maximum, &c.max)
-	convert(v.MultipleOf, &c.multipleOf)
-	c.any = c.any || c.int32 || c.float32
+	c.any = v.Minimum != nil || v.Maximum != nil || v.MultipleOf != nil || c.int32 || c.float32
 	return c
 }
 
-// integer judges an Int.
+// integer judges an Int. The bounds are as upstream compares integers with them: truncated, and beyond int64 what Go's
+// conversion makes of them.
 func (v *Validation) integer(i int64) bool {
 	c := &v.number
-	switch {
-	case c.broken, c.int32 && int64(int32(i)) != i:
+	if c.broken || c.int32 && int64(int32(i)) != i {
 		return false
-	case v.Minimum != nil && (i < c.min || v.ExclusiveMinimum && i == c.min):
-		return false
-	case v.Maximum != nil && (i > c.max || v.ExclusiveMaximum && i == c.max):
-		return false
-	case v.MultipleOf != nil && (c.multipleOf <= 0 || i%c.multipleOf != 0):
-		return false
+	}
+	if v.Minimum != nil {
+		if least := int64(*v.Minimum); i < least || v.ExclusiveMinimum && i == least {
+			return false
+		}
+	}
+	if v.Maximum != nil {
+		if most := int64(*v.Maximum); i > most || v.ExclusiveMaximum && i == most {
+			return false
+		}
+	}
+	if v.MultipleOf != nil {
+		if factor := int64(*v.MultipleOf); factor <= 0 || i%factor != 0 {
+			return false
+		}
 	}
 	return true
 }

@@ -83,7 +83,7 @@ func (p *Pattern) Match(s string, stop *Stop) (matched, ok bool) {
 // stoppingReader gives the runes of s as regexp reads a string, and io.EOF once stop says so.
 type stoppingReader struct {
 	s       string
-	i       int
+	i, next int // where it reads, and where it asks stop again
 	stop    *Stop
 	stopped bool
 }
@@ -92,9 +92,11 @@ func (r *stoppingReader) ReadRune() (rune, int, error) {
 	if r.i >= len(r.s) || r.stopped {
 		return 0, 0, io.EOF
 	}
-	if r.i&0xfff == 0 && r.stop.Stopped() {
-		r.stopped = true
-		return 0, 0, io.EOF
+	if r.i >= r.next {
+		r.next = r.i + 1<<12
+		if r.stopped = r.stop.Stopped(); r.stopped {
+			return 0, 0, io.EOF
+		}
 	}
 	c, n := utf8.DecodeRuneInString(r.s[r.i:])
 	r.i += n

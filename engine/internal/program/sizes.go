@@ -6,6 +6,8 @@ import "unsafe"
 const (
 	planSize       = int64(unsafe.Sizeof(Plan{}))
 	nodeSize       = int64(unsafe.Sizeof(Node{}))
+	detailsSize    = int64(unsafe.Sizeof(details{}))
+	junctorsSize   = int64(unsafe.Sizeof(Junctors{}))
 	indexSize      = int64(unsafe.Sizeof(nameIndex{}))
 	validationSize = int64(unsafe.Sizeof(Validation{}))
 	defaultSize    = int64(unsafe.Sizeof(Default{}))
