@@ -25,23 +25,22 @@ func (s *Fragments) Text() []byte { return s.text }
 
 // Add parses a value and makes it, under the key, a fragment of the set. The error is that of Parse.
 func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
+	d := Acquire()
+	defer d.Release()
+	limits := Limits{MaxBytes: maxSource}
+	if _, err := d.Parse(json, Request, limits); err != nil {
+		return nil, err
+	}
 	base := len(s.text)
 	text := append(appendString(append(s.text, '{'), key, false), ':')
 	text = append(append(text, json...), '}')
 	if len(text) > maxSource {
 		return nil, tooLarge(len(text), maxSource)
 	}
-	d := Acquire()
-	defer d.Release()
-	root, err := d.Parse(text[base:], Defaults, Limits{MaxBytes: maxSource})
+	d.Reset()
+	root, err := d.Parse(text[base:], Defaults, limits)
 	if err != nil {
-		if _, err := d.Parse(json, Request, Limits{MaxBytes: maxSource}); err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("default under %q: %w", key, err)
-	}
-	if d.Nodes[root].Live != 1 {
-		return nil, &SyntaxError{Offset: -1, Text: fmt.Sprintf("the default under %q is not one JSON value", key)}
+		return nil, fmt.Errorf("value under %q: %w", key, err) // one level too deep: it stood at the limit by itself
 	}
 	s.text = text
 	member := d.Nodes[root].First

@@ -21,14 +21,14 @@ func (d *Doc) ParseJSON(src []byte, l Limits) (root uint32, err error) {
 // into int64 and float64, the replacement of invalid UTF-8 and the depth are those of sigs.k8s.io/json's
 // UnmarshalCaseSensitivePreserveInts. Of duplicate keys the last one stays, at its own place; Duplicates names them.
 //
-// The error is a *LimitError or a *SyntaxError, the latter also for a number outside of float64. The Doc is then as before.
+// The error is a *LimitError or a *SyntaxError, the latter also for a number outside of float64. No node is left behind then.
 func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	l = l.withDefaults()
 	if len(src) > l.MaxBytes {
 		return 0, tooLarge(len(src), l.MaxBytes)
 	}
 	arena := len(d.Src[Arena])
-	if 4*len(src)+arena > maxSource*4 {
+	if len(src)+arena/4 > maxSource {
 		return 0, tooLarge(arena+len(src), maxSource)
 	}
 	if len(d.Nodes) == 0 {
@@ -135,7 +135,12 @@ value:
 		if parent.Kind == Array {
 			key = parent.Live
 		}
-		*p = Node{Src: s, KeySrc: keySrc, Key: key, KeyLen: keyLen, Off: uint32(i)}
+		// Field by field: a composite literal would be built elsewhere and then copied.
+		p.Kind, p.Flags, p.Src, p.KeySrc = Null, 0, s, keySrc
+		p.KeyLen, p.Key = keyLen, key
+		p.Next, p.First = 0, 0
+		p.Off, p.End = uint32(i), 0
+		p.Live, p.Val = 0, 0
 		parent.Live++
 		if last == 0 {
 			parent.First = me
@@ -329,14 +334,18 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plain returns the index of the first byte at or after i that does not stand for itself in a string: a quote, a backslash, a
-// control character or a byte outside of ASCII; len(text) if there is none. Eight bytes at a time.
+// special sets the highest bit of each byte of x that does not stand for itself in a string: a quote, a backslash, a control
+// character or a byte outside of ASCII. Bits above the lowest one that is set may be wrong.
+func special(x uint64) uint64 {
+	quote, slash := x^(ones*'"'), x^(ones*'\\')
+	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs
+}
+
+// plain returns the index of the first byte at or after i that does not stand for itself in a string, len(text) if
+// there is none. It looks at eight bytes at a time.
 func plain(text []byte, i int) int {
 	for len(text)-i >= 8 {
-		x := binary.LittleEndian.Uint64(text[i:])
-		quote, slash := x^(ones*'"'), x^(ones*'\\')
-		m := ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs
-		if m != 0 {
+		if m := special(binary.LittleEndian.Uint64(text[i:])); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 		i += 8

@@ -1,0 +1,97 @@
+package value
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func TestPathRenderings(t *testing.T) {
+	for _, c := range []struct {
+		path                       Path
+		pointer, dotted, bracketed string
+		field                      *field.Path
+	}{
+		{nil, "", "", "<nil>", nil},
+		{Path{Name("spec")}, "/spec", "spec", "spec", field.NewPath("spec")},
+		{Path{Name("v"), Entry("a.b/c"), At(0), Name("r")}, "/v/a.b~1c/0/r", "v.a.b/c[0].r", "v[a.b/c][0].r", field.NewPath("v").Key("a.b/c").Index(0).Child("r")},
+		{Path{Name("~/")}, "/~0~1", "~/", "~/", field.NewPath("~/")},
+		{Path{Name("a"), Name("")}, "/a/", "a.", "a[]", field.NewPath("a").Child("")},
+		{Path{Name(""), Name("a")}, "//a", ".a", "[].a", field.NewPath("").Child("a")},
+		{Path{At(3), Name("a")}, "/3/a", "[3].a", "[3].a", (*field.Path)(nil).Index(3).Child("a")},
+		{Path{Entry("k")}, "/k", "k", "[k]", (*field.Path)(nil).Key("k")},
+	} {
+		if got := c.path.Pointer(); got != c.pointer {
+			t.Errorf("pointer %q, want %q", got, c.pointer)
+		}
+		if got := c.path.Dotted(); got != c.dotted {
+			t.Errorf("dotted %q, want %q", got, c.dotted)
+		}
+		if got := c.path.Bracketed(); got != c.bracketed || got != c.field.String() {
+			t.Errorf("bracketed %q, want %q, field.Path %q", got, c.bracketed, c.field.String())
+		}
+	}
+}
+
+func TestPathsDoNotShare(t *testing.T) {
+	base := make(Path, 0, 8)
+	a, b := base.With(Name("a")), base.With(Name("b"))
+	if a.Dotted() != "a" || b.Dotted() != "b" {
+		t.Errorf("%s, %s", a, b)
+	}
+	if !a.Equal(Path{Entry("a")}) || a.Equal(b) || a.Equal(nil) || (Path{At(0)}).Equal(Path{Name("")}) {
+		t.Error("equality of paths is wrong")
+	}
+	if got := a.Detach(); !got.Equal(a) {
+		t.Errorf("detached: %s", got)
+	}
+}
+
+func TestLocateAndPosition(t *testing.T) {
+	text := "{\n  \"a\": [1, \"é\", {\"b\": null}],\n  \"é\": {\"\": \"x\"}, \"\\u0064\": 1}\n"
+	d := Acquire()
+	defer d.Release()
+	root := mustParse(t, d, []byte(text))
+	for _, c := range []struct {
+		path      Path
+		want, key Position
+	}{
+		{nil, Position{1, 1, 0}, Position{1, 1, 0}},
+		{Path{Name("a")}, Position{2, 8, 9}, Position{2, 3, 4}},
+		{Path{Name("a"), At(1)}, Position{2, 12, 13}, Position{2, 12, 13}},
+		{Path{Name("a"), At(2)}, Position{2, 17, 19}, Position{2, 17, 19}},
+		{Path{Name("a"), At(2), Name("b")}, Position{2, 23, 25}, Position{2, 18, 20}},
+		{Path{Name("é")}, Position{3, 8, 41}, Position{3, 3, 35}},
+		{Path{Name("é"), Name("")}, Position{3, 13, 46}, Position{3, 13, 46}},
+		{Path{Name("d")}, Position{3, 29, 62}, Position{3, 29, 62}},
+	} {
+		i := d.Lookup(root, c.path)
+		if got := d.Position(i); got != c.want {
+			t.Errorf("%s is at %+v, want %+v", c.path, got, c.want)
+		}
+		if got := d.KeyPosition(i); got != c.key {
+			t.Errorf("the key of %s is at %+v, want %+v", c.path, got, c.key)
+		}
+		if got := d.PositionAt(c.path); got != c.want {
+			t.Errorf("%s is by path at %+v", c.path, got)
+		}
+		if p, ok := d.PathTo(root, i); !ok || !p.Equal(c.path) {
+			t.Errorf("node of %s has path %s", c.path, p)
+		}
+	}
+	for _, p := range []Path{{Name("b")}, {At(0)}, {Name("a"), Name("0")}, {Name("a"), At(3)}, {Name("a"), At(0), Name("x")}} {
+		if d.Lookup(root, p) != 0 {
+			t.Errorf("%s is there", p)
+		}
+	}
+	if got := d.PositionAt(Path{Name("a"), At(7)}); got.Line != 2 || got.Column != 8 {
+		t.Errorf("what is not there is at %+v", got)
+	}
+	if _, ok := d.PathTo(root, 0); ok {
+		t.Error("no node has a path")
+	}
+	i, err := d.Parse([]byte("1"), Arena, Limits{})
+	if err != nil || d.Position(i) != (Position{}) {
+		t.Errorf("a node of the Arena is at %+v", d.Position(i))
+	}
+}
