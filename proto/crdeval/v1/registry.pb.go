@@ -567,8 +567,8 @@ type VersionReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version itself.
 	Version *CrdVersion `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// What its compiled program retains, in bytes. 0 if it was not compiled.
-	CompiledBytes int64 `protobuf:"varint,2,opt,name=compiled_bytes,json=compiledBytes,proto3" json:"compiled_bytes,omitempty"`
+	// The oldest Kubernetes minor version, from 30, that knows all string and number formats the version uses.
+	LowestMinor   int32 `protobuf:"varint,2,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -610,9 +610,9 @@ func (x *VersionReport) GetVersion() *CrdVersion {
 	return nil
 }
 
-func (x *VersionReport) GetCompiledBytes() int64 {
+func (x *VersionReport) GetLowestMinor() int32 {
 	if x != nil {
-		return x.CompiledBytes
+		return x.LowestMinor
 	}
 	return 0
 }
@@ -624,8 +624,13 @@ type Report struct {
 	Violations []*Violation `protobuf:"bytes,1,rep,name=violations,proto3" json:"violations,omitempty"`
 	// What Kubernetes, or crdeval, warns of: unknown fields, schemas that do not do what they seem to, rules that are not evaluated.
 	Warnings []string `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// Its versions, in the manifest's order. Empty if the manifest could not be read that far.
-	Versions      []*VersionReport `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
+	// Its versions, in Kubernetes' order of priority. Empty if the manifest could not be read that far.
+	Versions []*VersionReport `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
+	// What the API server would answer. Absent if the CRD is accepted. It stands without violations where the manifest cannot be
+	// decoded: a number where a string belongs.
+	Refusal *Refusal `protobuf:"bytes,4,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// The oldest Kubernetes minor version, from 30, that knows all string and number formats the CRD uses.
+	LowestMinor   int32 `protobuf:"varint,5,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -679,6 +684,20 @@ func (x *Report) GetVersions() []*VersionReport {
 		return x.Versions
 	}
 	return nil
+}
+
+func (x *Report) GetRefusal() *Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *Report) GetLowestMinor() int32 {
+	if x != nil {
+		return x.LowestMinor
+	}
+	return 0
 }
 
 // Request of RegisterCrd.
@@ -1858,16 +1877,18 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"conditions\x18\x14 \x03(\v2\x18.crdeval.v1.CrdConditionR\n" +
 	"conditions\x120\n" +
-	"\bmanifest\x18\x15 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\"h\n" +
+	"\bmanifest\x18\x15 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\"d\n" +
 	"\rVersionReport\x120\n" +
-	"\aversion\x18\x01 \x01(\v2\x16.crdeval.v1.CrdVersionR\aversion\x12%\n" +
-	"\x0ecompiled_bytes\x18\x02 \x01(\x03R\rcompiledBytes\"\x92\x01\n" +
+	"\aversion\x18\x01 \x01(\v2\x16.crdeval.v1.CrdVersionR\aversion\x12!\n" +
+	"\flowest_minor\x18\x02 \x01(\x05R\vlowestMinor\"\xe4\x01\n" +
 	"\x06Report\x125\n" +
 	"\n" +
 	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
 	"violations\x12\x1a\n" +
 	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x125\n" +
-	"\bversions\x18\x03 \x03(\v2\x19.crdeval.v1.VersionReportR\bversions\"\x95\x01\n" +
+	"\bversions\x18\x03 \x03(\v2\x19.crdeval.v1.VersionReportR\bversions\x12-\n" +
+	"\arefusal\x18\x04 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12!\n" +
+	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\"\x95\x01\n" +
 	"\x12RegisterCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
@@ -1998,6 +2019,7 @@ var file_crdeval_v1_registry_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
 	(*Document)(nil),              // 26: crdeval.v1.Document
 	(*Violation)(nil),             // 27: crdeval.v1.Violation
+	(*Refusal)(nil),               // 28: crdeval.v1.Refusal
 }
 var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	25, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
@@ -2009,42 +2031,43 @@ var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	3,  // 6: crdeval.v1.VersionReport.version:type_name -> crdeval.v1.CrdVersion
 	27, // 7: crdeval.v1.Report.violations:type_name -> crdeval.v1.Violation
 	5,  // 8: crdeval.v1.Report.versions:type_name -> crdeval.v1.VersionReport
-	26, // 9: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
-	6,  // 10: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.Report
-	4,  // 11: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
-	26, // 12: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	6,  // 13: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.Report
-	4,  // 14: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 15: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
-	4,  // 16: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 17: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	4,  // 18: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
-	1,  // 19: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	1,  // 20: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	1,  // 21: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	7,  // 22: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	9,  // 23: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	11, // 24: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	13, // 25: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	15, // 26: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	17, // 27: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	19, // 28: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	21, // 29: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	23, // 30: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	8,  // 31: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	10, // 32: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	12, // 33: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	14, // 34: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	16, // 35: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	18, // 36: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	20, // 37: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	22, // 38: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	24, // 39: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	31, // [31:40] is the sub-list for method output_type
-	22, // [22:31] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	28, // 9: crdeval.v1.Report.refusal:type_name -> crdeval.v1.Refusal
+	26, // 10: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
+	6,  // 11: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.Report
+	4,  // 12: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
+	26, // 13: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
+	6,  // 14: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.Report
+	4,  // 15: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 16: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
+	4,  // 17: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 18: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	4,  // 19: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
+	1,  // 20: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	1,  // 21: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	1,  // 22: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	7,  // 23: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	9,  // 24: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	11, // 25: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	13, // 26: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	15, // 27: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	17, // 28: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	19, // 29: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	21, // 30: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	23, // 31: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	8,  // 32: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	10, // 33: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	12, // 34: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	14, // 35: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	16, // 36: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	18, // 37: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	20, // 38: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	22, // 39: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	24, // 40: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	32, // [32:41] is the sub-list for method output_type
+	23, // [23:32] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }

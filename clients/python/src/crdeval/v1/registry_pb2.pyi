@@ -113,22 +113,26 @@ class Crd(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., categories: _Optional[_Iterable[str]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., stored_versions: _Optional[_Iterable[str]] = ..., established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class VersionReport(_message.Message):
-    __slots__ = ("version", "compiled_bytes")
+    __slots__ = ("version", "lowest_minor")
     VERSION_FIELD_NUMBER: _ClassVar[int]
-    COMPILED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
     version: CrdVersion
-    compiled_bytes: int
-    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., compiled_bytes: _Optional[int] = ...) -> None: ...
+    lowest_minor: int
+    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ...) -> None: ...
 
 class Report(_message.Message):
-    __slots__ = ("violations", "warnings", "versions")
+    __slots__ = ("violations", "warnings", "versions", "refusal", "lowest_minor")
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     warnings: _containers.RepeatedScalarFieldContainer[str]
     versions: _containers.RepeatedCompositeFieldContainer[VersionReport]
-    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ...) -> None: ...
+    refusal: _violation_pb2.Refusal
+    lowest_minor: int
+    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., lowest_minor: _Optional[int] = ...) -> None: ...
 
 class RegisterCrdRequest(_message.Message):
     __slots__ = ("catalog", "manifest", "etag", "create_only")

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+const mebibyte = 1 << 20
+
+// Limits are what a call may ask for. ServerService.GetServerInfo publishes them, and every error about one names it as it is
+// spelled there. A zero field takes its default.
+type Limits struct {
+	// MaxBatchItems bounds the items of an evaluation call. Default: 1,000.
+	MaxBatchItems int
+	// MaxMessageBytes bounds a message either way; the transport enforces it for requests. Default: 64 MiB.
+	MaxMessageBytes int
+	// Documents bound each document; manifests have the same bound of size.
+	Documents engine.Limits
+	// DefaultPageSize is that of lists where the request gives none. Default: 100.
+	DefaultPageSize int
+	// MaxPageSize bounds the page of a list. Default: 1,000.
+	MaxPageSize int
+}
+
+// The limits of documents where Limits leave them open, as engine/value has them.
+const (
+	defaultDocumentBytes = 3 * mebibyte
+	defaultDocumentDepth = 10_000
+	defaultAliasFactor   = 10
+	defaultAliasBytes    = 3 * mebibyte
+)
+
+// The limits that nobody sets.
+const (
+	maxOverlayCrds  = 16
+	maxErrorDetails = 16
+	maxErrorBytes   = 4 << 10
+)
+
+// withDefaults fills in what is zero.
+func (l Limits) withDefaults() Limits {
+	for _, d := range []struct {
+		field *int
+		value int
+	}{
+		{&l.MaxBatchItems, 1000},
+		{&l.MaxMessageBytes, 64 * mebibyte},
+		{&l.DefaultPageSize, 100},
+		{&l.MaxPageSize, 1000},
+		{&l.Documents.MaxBytes, defaultDocumentBytes},
+		{&l.Documents.MaxDepth, defaultDocumentDepth},
+		{&l.Documents.MaxAliasFactor, defaultAliasFactor},
+		{&l.Documents.MaxAliasBytes, defaultAliasBytes},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	return l
+}
+
+// message spells the limits for GetServerInfo.
+func (l Limits) message() *crdevalv1.Limits {
+	return &crdevalv1.Limits{
+		MaxBatchItems:    int32(l.MaxBatchItems),
+		MaxMessageBytes:  int64(l.MaxMessageBytes),
+		MaxDocumentBytes: int64(l.Documents.MaxBytes),
+		MaxDocumentDepth: int32(l.Documents.MaxDepth),
+		MaxAliasFactor:   int32(l.Documents.MaxAliasFactor),
+		MaxAliasBytes:    int64(l.Documents.MaxAliasBytes),
+		MaxCrdBytes:      int64(l.Documents.MaxBytes),
+		DefaultPageSize:  int32(l.DefaultPageSize),
+		MaxPageSize:      int32(l.MaxPageSize),
+		MaxOverlayCrds:   maxOverlayCrds,
+		MaxErrorDetails:  maxErrorDetails,
+		MaxErrorBytes:    maxErrorBytes,
+	}
+}
+
+// exceeded is the error of a request beyond a limit: what was sent, in its unit, and what helps.
+func exceeded(limit string, maximum, actual int, unit, advice string) error {
+	return &problem{
+		reason:   crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+		message:  fmt.Sprintf("%d %s exceed the limit %s, which is %d: %s", actual, unit, limit, maximum, advice),
+		metadata: map[string]string{"limit": limit, "maximum": fmt.Sprint(maximum), "actual": fmt.Sprint(actual)},
+	}
+}
+
+// pageSize is the size of a page for what a request asks.
+func (l Limits) pageSize(asked int32) (int, error) {
+	switch {
+	case asked < 0:
+		return 0, invalid("page_size", "page_size is %d: give 1 to %d, or none for %d", asked, l.MaxPageSize, l.DefaultPageSize)
+	case asked == 0:
+		return l.DefaultPageSize, nil
+	case int(asked) > l.MaxPageSize:
+		return 0, exceeded("max_page_size", l.MaxPageSize, int(asked), "entries of a page", "ask for smaller pages")
+	}
+	return int(asked), nil
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// crd spells a CRD; nil for none.
+func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
+	if c == nil {
+		return nil
+	}
+	m := &crdevalv1.Crd{
+		Catalog: c.Catalog, Name: c.Name, Revision: c.Revision, Etag: c.Etag, Generation: c.Generation,
+		CreateTime: timestamp(c.Created), UpdateTime: timestamp(c.Updated),
+		Group: c.Group, Kind: c.Kind, ListKind: c.ListKind, Plural: c.Plural, Singular: c.Singular,
+		ShortNames: c.ShortNames, Categories: c.Categories, Scope: c.Scope,
+		Versions: make([]*crdevalv1.CrdVersion, len(c.Versions)), StorageVersion: c.StorageVersion, StoredVersions: c.StoredVersions,
+		Established: c.Established, Conditions: make([]*crdevalv1.CrdCondition, len(c.Conditions)),
+	}
+	for i, v := range c.Versions {
+		m.Versions[i] = version(v)
+	}
+	for i, condition := range c.Conditions {
+		m.Conditions[i] = &crdevalv1.CrdCondition{
+			Type: condition.Type, Status: condition.Status, Reason: condition.Reason, Message: condition.Message,
+		}
+	}
+	if withManifest {
+		m.Manifest = json(c.Manifest)
+	}
+	return m
+}
+
+func version(v engine.VersionInfo) *crdevalv1.CrdVersion {
+	m := &crdevalv1.CrdVersion{
+		Name: v.Name, Served: v.Served, Storage: v.Storage, Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning, HasRules: v.HasRules,
+	}
+	if v.HasStatus {
+		m.Subresources = append(m.Subresources, "status")
+	}
+	if v.HasScale {
+		m.Subresources = append(m.Subresources, "scale")
+	}
+	return m
+}
+
+func report(r *engine.Report) *crdevalv1.Report {
+	m := &crdevalv1.Report{
+		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Refusal: refusal(r.Refusal), LowestMinor: int32(r.LowestMinor),
+		Versions: make([]*crdevalv1.VersionReport, len(r.Versions)),
+	}
+	for i, v := range r.Versions {
+		m.Versions[i] = &crdevalv1.VersionReport{Version: version(v), LowestMinor: int32(v.LowestMinor)}
+	}
+	return m
+}
+
+func refusal(r *engine.Refusal) *crdevalv1.Refusal {
+	if r == nil {
+		return nil
+	}
+	return &crdevalv1.Refusal{Code: r.Code, Reason: r.Reason, Message: valid(r.Message)}
+}
+
+func violations(list []engine.Violation) []*crdevalv1.Violation {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]*crdevalv1.Violation, len(list))
+	for i := range list {
+		v := &list[i]
+		all[i] = &crdevalv1.Violation{
+			Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: json(v.BadValue), Pointer: valid(v.Pointer),
+			SchemaPointer: valid(v.SchemaPointer), Step: steps[v.Step],
+		}
+		if p := v.Position; p != nil {
+			all[i].Position = &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int64(p.Offset)}
+		}
+	}
+	return all
+}
+
+var steps = map[engine.Step]crdevalv1.Step{
+	engine.StepDecode:   crdevalv1.Step_STEP_DECODE,
+	engine.StepRequest:  crdevalv1.Step_STEP_REQUEST,
+	engine.StepTypeMeta: crdevalv1.Step_STEP_TYPE_META,
+	engine.StepMetadata: crdevalv1.Step_STEP_METADATA,
+	engine.StepSchema:   crdevalv1.Step_STEP_SCHEMA,
+	engine.StepScale:    crdevalv1.Step_STEP_SCALE,
+	engine.StepEmbedded: crdevalv1.Step_STEP_EMBEDDED,
+	engine.StepList:     crdevalv1.Step_STEP_LIST,
+	engine.StepCRD:      crdevalv1.Step_STEP_CRD,
+}
+
+func changes(list []engine.FieldChange) []*crdevalv1.FieldChange {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]*crdevalv1.FieldChange, len(list))
+	for i := range list {
+		all[i] = &crdevalv1.FieldChange{Path: valid(list[i].Path), Pointer: valid(list[i].Pointer), Value: json(list[i].Value)}
+	}
+	return all
+}

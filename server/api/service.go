@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// Options are what the handlers are made of.
+type Options struct {
+	// Registry has the CRDs. Required.
+	Registry Registry
+	// Limits are checked and published. Documents must be those that the registry compiles with.
+	Limits Limits
+	// Version and Commit are what GetServerInfo says of the server. Default: "devel" and nothing.
+	Version, Commit string
+	// Log gets the errors that are faults. Default: slog.Default().
+	Log *slog.Logger
+}
+
+// Register makes the services of the API answer at r, a gRPC server.
+func Register(r grpc.ServiceRegistrar, o Options) {
+	o.Limits = o.Limits.withDefaults()
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Version == "" {
+		o.Version = "devel"
+	}
+	f := faults{log: o.Log}
+	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f})
+	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f})
+	crdevalv1.RegisterServerServiceServer(r, &serverService{info: info(o)})
+}
+
+// metadataAtLeast is the metadata key, and over REST the header, of a token for calls that take one.
+const metadataAtLeast = "crdeval-at-least"
+
+// atLeast is the token that a call gives, in its message or beside it. The message goes first.
+func atLeast(ctx context.Context, inMessage string) string {
+	if inMessage != "" {
+		return inMessage
+	}
+	if given := metadata.ValueFromIncomingContext(ctx, metadataAtLeast); len(given) > 0 {
+		return given[0]
+	}
+	return ""
+}
+
+// given turns a Document of a request into the engine's; absent stays absent.
+func given(d *crdevalv1.Document) engine.Document {
+	switch c := d.GetContent().(type) {
+	case *crdevalv1.Document_Json:
+		if c.Json == nil {
+			return engine.JSON([]byte{})
+		}
+		return engine.JSON(c.Json)
+	case *crdevalv1.Document_Yaml:
+		if c.Yaml == nil {
+			return engine.YAML([]byte{})
+		}
+		return engine.YAML(c.Yaml)
+	}
+	return engine.Document{}
+}
+
+// json is a Document of an answer; nil bytes are an absent one.
+func json(text []byte) *crdevalv1.Document {
+	if text == nil {
+		return nil
+	}
+	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: text}}
+}
+
+// serverService tells what the server is.
+type serverService struct {
+	crdevalv1.UnsafeServerServiceServer
+	info *crdevalv1.GetServerInfoResponse
+}
+
+// GetServerInfo answers version, features and limits.
+func (s *serverService) GetServerInfo(context.Context, *crdevalv1.GetServerInfoRequest) (*crdevalv1.GetServerInfoResponse, error) {
+	return s.info, nil
+}
+
+// kubernetesVersion is the version whose behaviour is reproduced.
+const kubernetesVersion = "1.37"
+
+func info(o Options) *crdevalv1.GetServerInfoResponse {
+	m := &crdevalv1.GetServerInfoResponse{Version: o.Version, Commit: o.Commit, KubernetesVersion: kubernetesVersion, Limits: o.Limits.message()}
+	for minor := int32(engine.OldestMinor); minor <= engine.LatestMinor; minor++ {
+		m.KubernetesMinors = append(m.KubernetesMinors, minor)
+	}
+	return m
+}

@@ -1,0 +1,201 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// domain is that of every ErrorInfo of the service.
+const domain = "crdeval.dev"
+
+// reasonPrefix is what the names of the enum have and the reasons on the wire have not.
+const reasonPrefix = "ERROR_REASON_"
+
+// codeOf has the gRPC code of each reason, as error_reason.proto documents it.
+var codeOf = map[crdevalv1.ErrorReason]codes.Code{
+	crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:          codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY:            codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_MANIFEST_UNREADABLE:       codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_FEATURE_NOT_AVAILABLE:     codes.Unimplemented,
+	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND:         codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_EXISTS:            codes.AlreadyExists,
+	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_EMPTY:         codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_PROTECTED:         codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_FOUND:             codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_EXISTS:                codes.AlreadyExists,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_ESTABLISHED:       codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_VERSION_NOT_FOUND:         codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_VERSION_NOT_SERVED:        codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_REVISION_NOT_FOUND:        codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_ETAG_MISMATCH:             codes.Aborted,
+	crdevalv1.ErrorReason_ERROR_REASON_REPLICA_BEHIND:            codes.Unavailable,
+	crdevalv1.ErrorReason_ERROR_REASON_TOKEN_FOREIGN:             codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:             codes.OutOfRange,
+	crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:            codes.ResourceExhausted,
+	crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE:             codes.DeadlineExceeded,
+	crdevalv1.ErrorReason_ERROR_REASON_DEADLINE:                  codes.DeadlineExceeded,
+	crdevalv1.ErrorReason_ERROR_REASON_CANCELLED:                 codes.Canceled,
+	crdevalv1.ErrorReason_ERROR_REASON_STORE_UNAVAILABLE:         codes.Unavailable,
+	crdevalv1.ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE:    codes.Unavailable,
+	crdevalv1.ErrorReason_ERROR_REASON_CONVERSION_HOST_FORBIDDEN: codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED:                codes.Unavailable,
+	crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:           codes.Unauthenticated,
+	crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:         codes.PermissionDenied,
+	crdevalv1.ErrorReason_ERROR_REASON_INTERNAL:                  codes.Internal,
+	crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND:            codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED:        codes.Unimplemented,
+	crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED:  codes.InvalidArgument,
+}
+
+// problem is an error that already knows what it will be on the wire.
+type problem struct {
+	reason   crdevalv1.ErrorReason
+	message  string
+	metadata map[string]string
+}
+
+// Error returns the message.
+func (p *problem) Error() string { return p.message }
+
+// invalid is the problem of a field with a value that it cannot have.
+func invalid(field, format string, args ...any) error {
+	return &problem{
+		reason: crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, message: fmt.Sprintf(format, args...), metadata: map[string]string{"field": field},
+	}
+}
+
+// unavailable is the problem of a request that needs a feature which this server does not have.
+func unavailable(feature crdevalv1.Feature, what string) error {
+	name := strings.TrimPrefix(feature.String(), "FEATURE_")
+	return &problem{
+		reason:   crdevalv1.ErrorReason_ERROR_REASON_FEATURE_NOT_AVAILABLE,
+		message:  fmt.Sprintf("%s needs the feature %s, which this server does not have: GetServerInfo lists what it has", what, name),
+		metadata: map[string]string{"feature": name},
+	}
+}
+
+// classify finds what an error is. Errors that nobody foresaw are faults: their text goes to the log and not to the caller.
+func classify(err error) *problem {
+	var known *problem
+	var fromRegistry *registry.Error
+	var fromEngine *engine.Error
+	var panicked *cache.PanicError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &fromRegistry):
+		return &problem{reasonNamed(string(fromRegistry.Reason)), fromRegistry.Message, fromRegistry.Metadata}
+	case errors.As(err, &fromEngine):
+		return &problem{reasonNamed(string(fromEngine.Reason)), fromEngine.Message, engineMetadata(fromEngine)}
+	case errors.As(err, &panicked):
+		return nil
+	case errors.Is(err, context.Canceled):
+		return &problem{crdevalv1.ErrorReason_ERROR_REASON_CANCELLED, "the call was cancelled", nil}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &problem{crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, "the call's deadline came before an answer", nil}
+	case errors.Is(err, cache.ErrClosed):
+		return &problem{crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, "the server is shutting down: call another replica, or again", nil}
+	}
+	return nil
+}
+
+// reasonNamed finds the reason that engine or registry names.
+func reasonNamed(name string) crdevalv1.ErrorReason {
+	if name == string(engine.ReasonNotACRD) {
+		return crdevalv1.ErrorReason_ERROR_REASON_MANIFEST_UNREADABLE
+	}
+	if number, ok := crdevalv1.ErrorReason_value[reasonPrefix+name]; ok {
+		return crdevalv1.ErrorReason(number)
+	}
+	return crdevalv1.ErrorReason_ERROR_REASON_INTERNAL
+}
+
+func engineMetadata(e *engine.Error) map[string]string {
+	m := map[string]string{}
+	if e.Limit != 0 {
+		m["maximum"] = strconv.FormatInt(e.Limit, 10)
+	}
+	if e.Actual != 0 {
+		m["actual"] = strconv.FormatInt(e.Actual, 10)
+	}
+	if e.Position != nil {
+		m["line"], m["column"] = strconv.Itoa(e.Position.Line), strconv.Itoa(e.Position.Column)
+	}
+	return m
+}
+
+// faults turns errors into statuses and logs those that are nobody's but ours.
+type faults struct{ log *slog.Logger }
+
+// status returns what the caller is told of err, in full: code, bounded text, ErrorInfo.
+func (f faults) status(ctx context.Context, err error) *statusv1.Status {
+	p := classify(err)
+	if p == nil {
+		f.log.ErrorContext(ctx, "internal error", slog.Any("error", err))
+		p = &problem{crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, "internal error: the server's log has more", nil}
+	}
+	code, ok := codeOf[p.reason]
+	if !ok {
+		code = codes.Internal
+	}
+	st := &statusv1.Status{Code: int32(code), Message: bounded(p.message, maxErrorBytes)}
+	info := &errdetails.ErrorInfo{Reason: strings.TrimPrefix(p.reason.String(), reasonPrefix), Domain: domain}
+	if len(p.metadata) > 0 {
+		info.Metadata = maps.Clone(p.metadata)
+		for k, v := range info.Metadata {
+			info.Metadata[k] = bounded(v, maxErrorBytes/8)
+		}
+	}
+	if detail, err := anypb.New(info); err == nil {
+		st.Details = []*anypb.Any{detail}
+	}
+	return st
+}
+
+// call is status as the error of a whole call.
+func (f faults) call(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return status.FromProto(f.status(ctx, err)).Err()
+}
+
+// bounded cuts text to max bytes and says how much was left out. It also makes it UTF-8, which messages demand.
+func bounded(text string, max int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) <= max {
+		return text
+	}
+	const room = 40 // for the note
+	cut := max - room
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d bytes left out)", text[:cut], len(text)-cut)
+}
+
+// refused returns what the API server would answer to an object that it cannot decode, nil for every other error.
+func refused(err error) *engine.Refusal {
+	var e *engine.Error
+	if errors.As(err, &e) && e.Reason == engine.ReasonObjectRefused {
+		return e.Refusal
+	}
+	return nil
+}
