@@ -1,0 +1,56 @@
+package transport
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// accessLog logs every call when it is over: at debug level if it went well or the caller was wrong, as a warning if the server could
+// not serve, as an error if the server was wrong. It never logs payloads.
+type accessLog struct{ log *slog.Logger }
+
+func levelOf(code codes.Code) slog.Level {
+	switch code {
+	case codes.Internal, codes.Unknown, codes.DataLoss:
+		return slog.LevelError
+	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded:
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
+}
+
+func (a accessLog) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	start := time.Now()
+	resp, err := handler(ctx, req)
+	a.record(ctx, info.FullMethod, start, err)
+	return resp, err
+}
+
+func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	start := time.Now()
+	err := handler(srv, ss)
+	a.record(ss.Context(), info.FullMethod, start, err)
+	return err
+}
+
+func (a accessLog) record(ctx context.Context, method string, start time.Time, err error) {
+	code := status.Code(err)
+	level := levelOf(code)
+	if !a.log.Enabled(ctx, level) {
+		return
+	}
+	attributes := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("duration", time.Since(start))}
+	if p, ok := peer.FromContext(ctx); ok {
+		attributes = append(attributes, slog.String("peer", p.Addr.String()))
+	}
+	if err != nil {
+		attributes = append(attributes, slog.String("error", err.Error()))
+	}
+	a.log.LogAttrs(ctx, level, "call", attributes...)
+}

@@ -1,0 +1,62 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+)
+
+// admission bounds the work in flight: a call beyond the bound is refused at once, with a code that clients retry, rather than queued until
+// everybody's deadline has passed.
+type admission struct {
+	slots    chan struct{} // nil: no bound on the number
+	pressure func() bool   // nil: memory is not looked at
+}
+
+func newAdmission(maxInFlight int, pressure func() bool) admission {
+	a := admission{pressure: pressure}
+	if maxInFlight > 0 {
+		a.slots = make(chan struct{}, maxInFlight)
+	}
+	return a
+}
+
+func (a admission) enter(method string) (leave func(), err error) {
+	if isProbe(method) {
+		return func() {}, nil
+	}
+	if a.pressure != nil && a.pressure() {
+		return nil, refusal(codes.Unavailable, "OVERLOADED", "the server is short of memory: try again later, with smaller batches, or give it more memory", nil)
+	}
+	if a.slots == nil {
+		return func() {}, nil
+	}
+	select {
+	case a.slots <- struct{}{}:
+		return func() { <-a.slots }, nil
+	default:
+		return nil, refusal(codes.Unavailable, "OVERLOADED",
+			fmt.Sprintf("the server has %d calls in flight, as many as it takes: try again later, or raise --max-in-flight", cap(a.slots)),
+			map[string]string{"limit": "max_in_flight", "maximum": fmt.Sprint(cap(a.slots))})
+	}
+}
+
+func (a admission) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	leave, err := a.enter(info.FullMethod)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return handler(ctx, req)
+}
+
+func (a admission) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	leave, err := a.enter(info.FullMethod)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return handler(srv, ss)
+}

@@ -1,0 +1,83 @@
+package transport
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/selector"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/stats"
+)
+
+// DefaultMaxMessageBytes bounds one message, either way: 64 MiB. gRPC's own default is 4 MiB for what is received.
+const DefaultMaxMessageBytes = 64 << 20
+
+// streamWindow is the flow-control window of a stream and a connection: large enough for a batch of some hundred objects to arrive without
+// a pause for acknowledgement.
+const streamWindow = 4 << 20
+
+// ServerOptions configure NewServer. The zero value is an open server without TLS.
+type ServerOptions struct {
+	TLS             *TLS          // nil: none
+	Tokens          *Tokens       // nil: callers need no identity
+	MaxMessageBytes int           // 0: DefaultMaxMessageBytes
+	MaxInFlight     int           // calls at once, streams included; 0: no bound
+	UnderPressure   func() bool   // says that memory is short; nil: nobody looks
+	Stats           stats.Handler // telemetry; nil: none
+	Log             *slog.Logger  // nil: slog.Default()
+}
+
+// NewServer returns a gRPC server without services.
+func NewServer(o ServerOptions) *grpc.Server {
+	if o.MaxMessageBytes == 0 {
+		o.MaxMessageBytes = DefaultMaxMessageBytes
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	access, admitted, panics := accessLog{o.Log}, newAdmission(o.MaxInFlight, o.UnderPressure), onPanic(o.Log)
+	unary := []grpc.UnaryServerInterceptor{access.unary, recovery.UnaryServerInterceptor(panics)}
+	stream := []grpc.StreamServerInterceptor{access.stream, recovery.StreamServerInterceptor(panics)}
+	if o.Tokens != nil {
+		guarded := selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool { return !isProbe(c.FullMethod()) })
+		unary = append(unary, selector.UnaryServerInterceptor(auth.UnaryServerInterceptor(o.Tokens.authenticate), guarded))
+		stream = append(stream, selector.StreamServerInterceptor(auth.StreamServerInterceptor(o.Tokens.authenticate), guarded))
+	}
+	options := []grpc.ServerOption{
+		grpc.Creds(Credentials(o.TLS)),
+		grpc.MaxRecvMsgSize(o.MaxMessageBytes),
+		grpc.MaxSendMsgSize(o.MaxMessageBytes),
+		grpc.InitialWindowSize(streamWindow),
+		grpc.InitialConnWindowSize(streamWindow),
+		grpc.ChainUnaryInterceptor(append(unary, admitted.unary)...),
+		grpc.ChainStreamInterceptor(append(stream, admitted.stream)...),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	}
+	if o.Stats != nil {
+		options = append(options, grpc.StatsHandler(o.Stats))
+	}
+	return grpc.NewServer(options...)
+}
+
+// Drain stops a server: no new calls, those in flight end; when ctx ends first, they are cut off. It says whether all ended by themselves.
+func Drain(ctx context.Context, s *grpc.Server) (graceful bool) {
+	done := make(chan struct{})
+	go func() {
+		s.GracefulStop()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		s.Stop() // makes GracefulStop return
+		<-done
+		return false
+	}
+}

@@ -1,0 +1,58 @@
+package transport
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
+	"google.golang.org/grpc/codes"
+)
+
+// Tokens are the bearer tokens that callers may present. The file has one a line; empty lines and those that begin with # do not
+// count. It may be replaced while the server runs.
+type Tokens struct {
+	current *rotating[map[[sha256.Size]byte]bool]
+}
+
+// NewTokens reads the file. One without a token is an error: it would lock everybody out.
+func NewTokens(path string) (*Tokens, error) {
+	current, err := newRotating([]string{path}, func(contents [][]byte) (map[[sha256.Size]byte]bool, error) {
+		digests := map[[sha256.Size]byte]bool{}
+		for line := range strings.Lines(string(contents[0])) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				digests[sha256.Sum256([]byte(line))] = true
+			}
+		}
+		if len(digests) == 0 {
+			return nil, fmt.Errorf("%s has no token", path)
+		}
+		return digests, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bearer tokens: %w", err)
+	}
+	return &Tokens{current: current}, nil
+}
+
+// Run reads the file again every PollInterval until ctx ends.
+func (t *Tokens) Run(ctx context.Context, log *slog.Logger) {
+	t.current.poll(ctx, PollInterval, "the bearer tokens", log)
+}
+
+// known compares digests: how long it takes says nothing about how much of a token was right.
+func (t *Tokens) known(token string) bool { return t.current.get()[sha256.Sum256([]byte(token))] }
+
+var errUnauthenticated = errors.New("this server wants a bearer token that it knows: send the header authorization: Bearer TOKEN")
+
+// authenticate is an auth.AuthFunc.
+func (t *Tokens) authenticate(ctx context.Context) (context.Context, error) {
+	token, err := auth.AuthFromMD(ctx, "bearer")
+	if err != nil || !t.known(token) {
+		return nil, refusal(codes.Unauthenticated, "UNAUTHENTICATED", errUnauthenticated.Error(), nil)
+	}
+	return ctx, nil
+}
