@@ -47,6 +47,7 @@ type acceptor struct {
 	doubt     bool // something upstream alone knows: the answer is no
 	create    bool // status of the root is dropped
 	shaping   bool // change, do not validate
+	dropping  bool // in a status that is dropped afterwards
 	keepNulls bool // nulls without a default stay: the walk over a default
 }
 
@@ -153,9 +154,15 @@ func (w *acceptor) empty(i uint32) (dirty bool) {
 // replace puts the default of n in the place of the null at c, a member or element of parent.
 func (w *acceptor) replace(n *Node, parent, c uint32) {
 	d := w.d
+	w.doubt = w.doubt || n.Default.Nulls && !w.keepNulls
 	d.Replace(c, d.Graft(n.Default.Fragment))
 	d.Nodes[parent].Flags |= value.Dirty
-	if w.edits != nil {
+	w.filled(parent, c)
+}
+
+// filled notes a default, unless it is dropped again.
+func (w *acceptor) filled(parent, c uint32) {
+	if w.edits != nil && !w.dropping {
 		w.edits.add(Defaulted, parent, c)
 	}
 }

@@ -37,8 +37,9 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		case child == nil:
 			keep = w.undeclared(n, i, c, key)
 		case kind == value.Null && child.Flags&Nullable == 0:
-			keep = child.Default != nil || w.keepNulls
-			if child.Default != nil {
+			keep = w.keepNulls
+			if child.Default != nil && !w.drops(n, key) {
+				keep = true
 				w.replace(child, i, c)
 			}
 		}
@@ -80,10 +81,12 @@ func (w *acceptor) drops(n *Node, key string) bool {
 
 // member walks a declared member; one that is dropped afterwards is not validated.
 func (w *acceptor) member(n *Node, c uint32, dropped bool) bool {
-	was := w.shaping
-	w.shaping = was || dropped
+	if !dropped {
+		return w.node(n, c)
+	}
+	w.shaping, w.dropping = true, true
 	ok := w.node(n, c)
-	w.shaping = was
+	w.shaping, w.dropping = false, false
 	return ok
 }
 
@@ -127,9 +130,7 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 		d.InsertAfter(i, last, g)
 		last = g
 		d.Slots[base+int(p.slot)] = g
-		if w.edits != nil {
-			w.edits.add(Defaulted, i, g)
-		}
+		w.filled(i, g)
 		if d.Nodes[g].First != 0 || !w.shaping {
 			edits := w.edits
 			w.edits = nil // what is inserted is not changed again
@@ -150,7 +151,8 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 	}
 	d := w.d
 	if w.keepNulls {
-		return w.coerceDefault(n, i, key)
+		w.coerceDefault(n, i, key)
+		return true
 	}
 	switch {
 	case child != nil && child == n.Additional, child != nil && child.Flags&DefaultsBelow != 0:

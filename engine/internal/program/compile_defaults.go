@@ -94,13 +94,12 @@ func hasNull(d *value.Doc, i uint32) bool {
 	return false
 }
 
-// coerceDefault treats the metadata of an embedded resource inside a default: PruneDefaults coerces it leniently.
-func (w *acceptor) coerceDefault(n *Node, i uint32, key string) bool {
-	if n.Flags&Embedded == 0 || key != "metadata" {
-		return true
+// coerceDefault treats the metadata of an embedded resource inside a default: PruneDefaults coerces it leniently, and
+// leaves alone what cannot be read at all.
+func (w *acceptor) coerceDefault(n *Node, i uint32, key string) {
+	if n.Flags&Embedded != 0 && key == "metadata" {
+		_, _, _ = metadata.Coerce(w.d, i, metadata.Options{Lenient: true})
 	}
-	_, _, err := metadata.Coerce(w.d, i, metadata.Options{Lenient: true})
-	return err == nil
 }
 
 // defaultedSlot is a property with a default.

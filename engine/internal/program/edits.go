@@ -1,5 +1,12 @@
 package program
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
 // EditKind is what a walk did to a member.
 type EditKind uint8
 
@@ -53,4 +60,64 @@ func (e *Edits) Any(k EditKind) bool {
 		}
 	}
 	return false
+}
+
+// Changes tells what an accept walk of the plan changed, as Prune and Default tell it with track: pruned fields by their
+// text, defaults in document order. d is the Doc of that walk, as the walk left it.
+func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
+	segments := 0
+	for _, x := range e.List {
+		segments += int(x.to - x.from)
+	}
+	all := make(value.Path, 0, segments)
+	var text []byte
+	for _, x := range e.List {
+		from := len(all)
+		all = p.appendPath(all, d, e, x)
+		path := all[from:len(all):len(all)]
+		text = path.AppendDotted(text[:0])
+		c := Change{Path: path, Text: string(text), Node: x.Node}
+		if x.Kind == Pruned {
+			pruned = append(pruned, c)
+		} else {
+			defaulted = append(defaulted, c)
+		}
+	}
+	slices.SortStableFunc(pruned, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
+	return pruned, defaulted
+}
+
+// appendPath goes down the containers of an edit, and down the schema beside them: only the schema knows which keys are
+// keys of maps, and the plan's names outlive the Doc.
+func (p *Plan) appendPath(path value.Path, d *value.Doc, e *Edits, x Edit) value.Path {
+	n := p.Root
+	way := e.Ancestors(x)
+	for k, container := range way {
+		child := x.Node
+		if k+1 < len(way) {
+			child = way[k+1]
+		}
+		if d.Nodes[container].Kind == value.Array {
+			path = append(path, value.At(int(d.Nodes[child].Key)))
+			n = n.items()
+			continue
+		}
+		key := d.Key(child)
+		if n == nil {
+			path = append(path, value.Entry(strings.Clone(key)))
+			continue
+		}
+		if slot, declared := n.find(key); declared {
+			path = append(path, value.Name(n.Names[slot]))
+			n = n.Props[slot]
+			continue
+		}
+		if n.Additional != nil || n.Flags&(AdditionalTrue|AdditionalFalse) != 0 {
+			path = append(path, value.Entry(strings.Clone(key)))
+		} else {
+			path = append(path, value.Name(strings.Clone(key)))
+		}
+		n = n.Additional
+	}
+	return path
 }
