@@ -27,8 +27,8 @@ type Doc struct {
 	roots      [4]uint32      // of the last parse from each source
 	duplicates [4]bool        // whether that parse met a duplicate key
 	yaml       [4]*YAMLSource // where the tree of a source came from YAML
-	lines      []uint32       // offsets of the first byte of each line of Src[linesOf]
-	linesOf    Source
+	index      [4]textIndex
+	original   *Doc     // the request as it was sent, for positions
 	table      []uint32 // hash table of the duplicate check
 }
 
@@ -51,7 +51,7 @@ func Acquire() *Doc {
 func (d *Doc) Release() {
 	d.Reset()
 	if cap(d.Nodes) > maxPooledNodes || cap(d.Slots) > 4*maxPooledNodes || cap(d.table) > 4*maxPooledNodes ||
-		cap(d.lines) > 4*maxPooledNodes || cap(d.Src[Arena]) > maxPooledBytes {
+		cap(d.Src[Arena]) > maxPooledBytes {
 		return
 	}
 	pool.Put(d)
@@ -65,10 +65,21 @@ func (d *Doc) Reset() {
 	d.Nodes = append(d.Nodes[:0], Node{})
 	d.Slots = d.Slots[:0]
 	d.Src = [4][]byte{Arena: d.Src[Arena][:0]}
-	d.roots = [4]uint32{}
-	d.duplicates = [4]bool{}
-	d.yaml = [4]*YAMLSource{}
-	d.lines = d.lines[:0]
+	for s := range d.index {
+		d.forget(Source(s))
+	}
+}
+
+// forget drops what is known about the text of a source: another one comes.
+func (d *Doc) forget(s Source) {
+	d.roots[s], d.duplicates[s], d.yaml[s] = 0, false, nil
+	if x := &d.index[s]; x.built {
+		*x = textIndex{}
+	}
+	if s == Request && d.original != nil {
+		d.original.Release()
+		d.original = nil
+	}
 }
 
 // Root is the root of the tree last parsed from the source, 0 if there is none.

@@ -42,10 +42,7 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	} else {
 		d.Src[s] = src
 	}
-	d.duplicates[s], d.yaml[s] = false, nil
-	if s == d.linesOf {
-		d.lines = d.lines[:0]
-	}
+	d.forget(s)
 	nodes, failed := d.read(d.Nodes, d.Src[s], begin, s, l.MaxDepth)
 	d.Nodes = nodes
 	root = d.Nodes[0].First
@@ -55,7 +52,6 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 		return root, nil
 	}
 	d.Nodes, d.Src[Arena] = d.Nodes[:before], d.Src[Arena][:arena]
-	d.roots[s] = 0
 	if failed == failedDepth && l.MaxDepth < upstreamDepth {
 		return 0, tooDeep(l.MaxDepth)
 	}

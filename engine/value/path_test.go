@@ -1,6 +1,7 @@
 package value
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -75,6 +76,9 @@ func TestLocateAndPosition(t *testing.T) {
 		if got := d.PositionAt(c.path); got != c.want {
 			t.Errorf("%s is by path at %+v", c.path, got)
 		}
+		if got := d.PositionOf(i, nil); got != c.want {
+			t.Errorf("%s is by node at %+v", c.path, got)
+		}
 		if p, ok := d.PathTo(root, i); !ok || !p.Equal(c.path) {
 			t.Errorf("node of %s has path %s", c.path, p)
 		}
@@ -93,5 +97,20 @@ func TestLocateAndPosition(t *testing.T) {
 	i, err := d.Parse([]byte("1"), Arena, Limits{})
 	if err != nil || d.Position(i) != (Position{}) {
 		t.Errorf("a node of the Arena is at %+v", d.Position(i))
+	}
+}
+
+// TestManyPositions would take minutes if each position were counted from the beginning of its line.
+func TestManyPositions(t *testing.T) {
+	text := []byte("[" + strings.Repeat("\"é\",", 200_000) + "1]")
+	d := Acquire()
+	defer d.Release()
+	root := mustParse(t, d, text)
+	k := 0
+	for i := d.Nodes[root].First; d.Nodes[i].Kind == String; i = d.Nodes[i].Next {
+		if got, want := d.Position(i), (Position{1, 2 + 4*k, 1 + 5*k}); got != want {
+			t.Fatalf("element %d is at %+v, want %+v", k, got, want)
+		}
+		k++
 	}
 }

@@ -3,7 +3,6 @@ package value
 import (
 	"bytes"
 	"sort"
-	"unicode/utf8"
 )
 
 // Position is a place in the caller's text. The zero Position means that there is none: a default, for example.
@@ -13,8 +12,29 @@ type Position struct {
 	Offset int // in bytes, from 0
 }
 
-// Position is where the value of a node begins in the text that the caller sent, for a YAML document in the YAML. Nodes of the
-// Arena and of Defaults have none.
+// textIndex finds lines and columns of a JSON text. It is built at the first question.
+type textIndex struct {
+	built  bool
+	lines  []uint32 // offset of the first byte of each line
+	blocks []uint32 // code points before each block of the text: lines can be as long as documents
+}
+
+const blockSize = 1024
+
+// PositionOf is where a value stood in the text that the caller sent, for a YAML document in the YAML. p is the value's path in
+// the request, i its node, 0 if there is none; what was removed since has a position too, defaults have none. This is what
+// findings use: it is cheap however many there are.
+func (d *Doc) PositionOf(i uint32, p Path) Position {
+	if i == 0 {
+		return d.PositionAt(p)
+	}
+	if y := d.yaml[d.Nodes[i].Src]; y != nil {
+		return y.Position(p)
+	}
+	return d.positionOf(d.Nodes[i].Src, d.Nodes[i].Off)
+}
+
+// Position is PositionOf for a node whose path is not at hand. For YAML it searches the tree, and finds no node that was removed.
 func (d *Doc) Position(i uint32) Position {
 	n := &d.Nodes[i]
 	if y := d.yaml[n.Src]; y != nil {
@@ -44,8 +64,8 @@ func (d *Doc) KeyPosition(i uint32) Position {
 	return d.positionOf(n.KeySrc, n.Key-1)
 }
 
-// PositionAt is where the value at the path began in the text of the request, whatever became of it since: pruned fields have
-// a position too. The deepest ancestor's position stands for a value that was not there.
+// PositionAt is where the value at the path began in the text of the request, whatever became of it since. The deepest
+// ancestor's position stands for a value that was not there.
 func (d *Doc) PositionAt(p Path) Position {
 	if y := d.yaml[Request]; y != nil {
 		return y.Position(p)
@@ -53,48 +73,78 @@ func (d *Doc) PositionAt(p Path) Position {
 	if d.roots[Request] == 0 {
 		return Position{}
 	}
-	// The tree may have been edited since; the text has not.
-	original := Acquire()
-	defer original.Release()
-	node, err := original.Parse(d.Src[Request], Request, Limits{MaxBytes: maxSource})
-	if err != nil {
-		return Position{}
+	if d.original == nil {
+		// The tree may have been edited since; the text has not.
+		d.original = Acquire()
+		if _, err := d.original.Parse(d.Src[Request], Request, Limits{MaxBytes: maxSource}); err != nil {
+			return Position{} // the caller has changed the text
+		}
 	}
+	node := d.original.Root(Request)
 	for i := range p {
-		next := original.Lookup(node, p[i:i+1])
+		next := d.original.Lookup(node, p[i:i+1])
 		if next == 0 {
 			break
 		}
 		node = next
 	}
-	return d.positionOf(Request, original.Nodes[node].Off)
+	return d.positionOf(Request, d.original.Nodes[node].Off)
 }
 
 func (d *Doc) positionOf(s Source, offset uint32) Position {
 	if s != Request && s != Old {
 		return Position{}
 	}
-	text := d.Src[s]
-	if d.linesOf != s || len(d.lines) == 0 {
-		d.linesOf = s
-		d.lines = append(d.lines[:0], 0)
+	text, x := d.Src[s], &d.index[s]
+	if !x.built {
+		x.build(text)
+	}
+	line := sort.Search(len(x.lines), func(k int) bool { return x.lines[k] > offset })
+	before := x.codePoints(text, offset) - x.codePoints(text, x.lines[line-1])
+	return Position{Line: line, Column: 1 + before, Offset: int(offset)}
+}
+
+func (x *textIndex) build(text []byte) {
+	x.built = true
+	x.lines, x.blocks = append(x.lines[:0], 0), x.blocks[:0]
+	total := 0
+	for at := 0; at < len(text); at += blockSize {
+		x.blocks = append(x.blocks, uint32(total))
+		block := text[at:min(at+blockSize, len(text))]
+		total += codePoints(block)
 		for i := 0; ; {
-			next := bytes.IndexByte(text[i:], '\n')
+			next := bytes.IndexByte(block[i:], '\n')
 			if next < 0 {
 				break
 			}
 			i += next + 1
-			d.lines = append(d.lines, uint32(i))
+			x.lines = append(x.lines, uint32(at+i))
 		}
 	}
-	line := sort.Search(len(d.lines), func(k int) bool { return d.lines[k] > offset })
-	start := d.lines[line-1]
-	return Position{Line: line, Column: 1 + utf8.RuneCount(text[start:offset]), Offset: int(offset)}
 }
 
-// lineAndColumn is the place of a byte, without an index of lines.
+// codePoints is the number of code points before the offset.
+func (x *textIndex) codePoints(text []byte, offset uint32) int {
+	if int(offset) >= len(text) {
+		return int(x.blocks[len(x.blocks)-1]) + codePoints(text[(len(x.blocks)-1)*blockSize:])
+	}
+	block := offset / blockSize
+	return int(x.blocks[block]) + codePoints(text[block*blockSize:offset])
+}
+
+// codePoints counts the bytes that begin a code point, so that parts of a text can be counted by themselves.
+func codePoints(text []byte) (count int) {
+	for _, c := range text {
+		if c&0xc0 != 0x80 {
+			count++
+		}
+	}
+	return count
+}
+
+// lineAndColumn is the place of one byte, without an index.
 func lineAndColumn(text []byte, offset int) (line, column int) {
 	before := text[:offset]
 	line = 1 + bytes.Count(before, []byte{'\n'})
-	return line, 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return line, 1 + codePoints(before[bytes.LastIndexByte(before, '\n')+1:])
 }

@@ -18,6 +18,8 @@ type YAMLSource struct {
 	parsed bool
 	root   *yamlv3.Node
 	lines  []int // offset of the first character of each line
+
+	members map[*yamlv3.Node]members // of the mappings that were searched
 }
 
 // StrictError is the error that an API server's strict decoding of the YAML gives, nil if there is none: the YAML library's list
@@ -56,7 +58,7 @@ func (y *YAMLSource) tree() *yamlv3.Node {
 func (y *YAMLSource) find(p Path) (key, value *yamlv3.Node) {
 	value = y.tree()
 	for _, s := range p {
-		nextKey, next := child(value, s)
+		nextKey, next := y.child(value, s, nil)
 		if next == nil {
 			break
 		}
@@ -65,42 +67,76 @@ func (y *YAMLSource) find(p Path) (key, value *yamlv3.Node) {
 	return key, value
 }
 
-func child(n *yamlv3.Node, s Segment) (key, value *yamlv3.Node) {
+// members says where in a mapping each key stands last, and where its merge keys stand.
+type members struct {
+	at     map[string]int
+	merges []int
+}
+
+// child takes one step down. seen are the mappings searched in vain on the way through merge keys: aliases can lead to one of
+// them in millions of ways.
+func (y *YAMLSource) child(n *yamlv3.Node, s Segment, seen map[*yamlv3.Node]bool) (key, value *yamlv3.Node) {
 	for n != nil && n.Kind == yamlv3.AliasNode {
 		n = n.Alias
 	}
 	switch {
-	case n == nil:
+	case n == nil || seen[n]:
 	case s.IsIndex():
 		if n.Kind == yamlv3.SequenceNode && s.Index() < len(n.Content) {
 			return nil, n.Content[s.Index()]
 		}
 	case n.Kind == yamlv3.MappingNode:
+		m := y.membersOf(n)
+		at, found := m.at[s.Key()]
+		if !found {
+			at = -1
+		}
+		if len(m.merges) > 0 && seen == nil {
+			seen = map[*yamlv3.Node]bool{}
+		}
+		if seen != nil {
+			seen[n] = true
+		}
 		// Members and merged mappings override those before them, whatever YAML says: so does go.yaml.in/yaml/v2.
-		for i := len(n.Content) - 2; i >= 0; i -= 2 {
-			if isMerge(n.Content[i]) {
-				if key, value = merged(n.Content[i+1], s); value != nil {
-					return key, value
-				}
-			} else if keyText(n.Content[i]) == s.Key() {
-				return n.Content[i], n.Content[i+1]
+		for k := len(m.merges) - 1; k >= 0 && m.merges[k] > at; k-- {
+			if key, value = y.merged(n.Content[m.merges[k]+1], s, seen); value != nil {
+				return key, value
 			}
+		}
+		if found {
+			return n.Content[at], n.Content[at+1]
 		}
 	}
 	return nil, nil
 }
 
-func isMerge(key *yamlv3.Node) bool {
-	return key.Kind == yamlv3.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
+func (y *YAMLSource) membersOf(n *yamlv3.Node) members {
+	m, known := y.members[n]
+	if known {
+		return m
+	}
+	m.at = make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i]; key.Kind == yamlv3.ScalarNode && key.Value == "<<" && key.Tag == "!!merge" {
+			m.merges = append(m.merges, i)
+		} else {
+			m.at[keyText(key)] = i
+		}
+	}
+	if y.members == nil {
+		y.members = map[*yamlv3.Node]members{}
+	}
+	y.members[n] = m
+	return m
 }
 
 // merged looks a key up in the value of a merge key: a mapping, or a list of mappings of which the first wins.
-func merged(n *yamlv3.Node, s Segment) (key, value *yamlv3.Node) {
+func (y *YAMLSource) merged(n *yamlv3.Node, s Segment, seen map[*yamlv3.Node]bool) (key, value *yamlv3.Node) {
 	if n.Kind != yamlv3.SequenceNode {
-		return child(n, s)
+		return y.child(n, s, seen)
 	}
 	for _, item := range n.Content {
-		if key, value = child(item, s); value != nil {
+		if key, value = y.child(item, s, seen); value != nil {
 			return key, value
 		}
 	}

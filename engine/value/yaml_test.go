@@ -219,6 +219,9 @@ func TestYAMLPositions(t *testing.T) {
 			t.Errorf("%v: by path at %+v", c.path, at)
 		}
 	}
+	if got := d.PositionOf(0, Path{Name("spec"), Name("derived"), Name("absent")}); got.Line != 10 {
+		t.Errorf("what no merged mapping has is at %+v", got)
+	}
 	if got := d.PositionAt(Path{Name("spec"), Name("last"), Name("absent")}); got.Line != 12 {
 		t.Errorf("an absent value is at %+v", got)
 	}
