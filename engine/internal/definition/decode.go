@@ -80,23 +80,26 @@ func Decode(doc []byte) (*Manifest, error) {
 			return nil, wrongShape("v1", err)
 		}
 	}
-	m := FromV1(crd)
+	m := fromV1(crd)
 	m.Strict = strict
 	return m, nil
 }
 
-// FromV1 takes a CRD that a Go program holds already. It fills in the API server's defaults, in crd itself.
-func FromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
+// fromV1 sends a CRD through the API server's internal form and back, as every CRD goes: versions that say the same in different
+// words end up with the words of the first, and an empty webhook disappears.
+func fromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
 	setDefaults(crd)
-	return &Manifest{CRD: crd, spec: lift(&crd.Spec)}
+	m := &Manifest{CRD: crd, spec: lift(&crd.Spec)}
+	crd.Spec = m.spec.v1()
+	return m
 }
 
 // typeOf checks that a document is a CRD and returns its apiVersion. Like the API server's, the look ahead does not mind the case
 // of keys.
 func typeOf(doc []byte) (string, error) {
 	var t struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
+		APIVersion string `json:"apiVersion,omitempty"`
+		Kind       string `json:"kind,omitempty"`
 	}
 	if err := stdjson.Unmarshal(doc, &t); err != nil {
 		return "", &DecodeError{Reason: Unreadable, cause: err, text: fmt.Sprintf("couldn't get version/kind; json parse error: %v", err)}

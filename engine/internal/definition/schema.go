@@ -10,9 +10,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// schema checks the schema of a version, or the one that all versions share. status says that the status subresource is on.
+// checkSchema checks the schema of a version, or the one that all versions share. status says that the status subresource is on.
 // (validation.go, validateCustomResourceDefinitionValidation)
-func (v *validator) schema(c *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
+func checkSchema(c *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
 	if c == nil || c.OpenAPIV3Schema == nil {
 		return nil
 	}
@@ -28,8 +28,8 @@ func (v *validator) schema(c *apiextensionsv1.CustomResourceValidation, status b
 	if unsupported == nil {
 		if found := schema.Structural(at, s); len(found) > 0 {
 			errs = append(errs, found...)
-		} else if v.opts.Defaults != nil && schema.HasDefaults(s) {
-			errs = append(errs, v.opts.Defaults.CheckDefaults(v.ctx, at, s)...)
+		} else if quirk.On(46) && schema.HasDefaults(s) {
+			errs = append(errs, checkDefaults(s, at)...)
 		}
 	}
 	errs = append(errs, schema.Keywords(at, s)...)

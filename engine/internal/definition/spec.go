@@ -101,12 +101,14 @@ func shared[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, p
 	return true
 }
 
-// v1 returns the spec at v1, where versions share nothing.
+// v1 returns the spec at v1, where each version has all of its own; what versions share is one value in memory.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go, Convert_apiextensions_…Spec_To_v1_…)
 func (s *spec) v1() apiextensionsv1.CustomResourceDefinitionSpec {
 	out := apiextensionsv1.CustomResourceDefinitionSpec{
 		Group: s.group, Names: s.names, Scope: s.scope, PreserveUnknownFields: s.preserveUnknownFields,
-		Versions: append([]apiextensionsv1.CustomResourceDefinitionVersion(nil), s.versions...),
+	}
+	if s.versions != nil {
+		out.Versions = append([]apiextensionsv1.CustomResourceDefinitionVersion{}, s.versions...)
 	}
 	if len(out.Versions) == 0 && s.version != "" {
 		out.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: s.version, Served: true, Storage: true}}

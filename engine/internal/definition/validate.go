@@ -20,14 +20,6 @@ type Options struct {
 	// KubernetesMinor is the minor of Kubernetes 1.x whose formats are known: an API server knows those of the release before
 	// its own. 0 stands for 36, what a stock 1.37 knows.
 	KubernetesMinor int
-	// Defaults checks the defaults of a schema; nil takes them on trust.
-	Defaults DefaultChecker
-}
-
-// DefaultChecker checks that the defaults of a structural schema are pruned and valid, embedded metadata included. path is
-// where the schema stands; findings name the keyword default below it.
-type DefaultChecker interface {
-	CheckDefaults(ctx context.Context, path *field.Path, s *schema.Props) field.ErrorList
 }
 
 // Result is what an API server says to the creation of a CRD.
@@ -48,10 +40,9 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = 36
 	}
-	v := &validator{ctx: ctx, opts: o}
 	var errs field.ErrorList
-	errs = append(errs, metadata(ctx, &m.CRD.ObjectMeta, &m.spec)...)
-	errs = append(errs, v.spec(&m.spec, field.NewPath("spec"))...)
+	errs = append(errs, checkMetadata(ctx, &m.CRD.ObjectMeta, &m.spec)...)
+	errs = append(errs, m.spec.check(field.NewPath("spec"))...)
 	errs = append(errs, storedVersions(&m.spec, field.NewPath("status", "storedVersions"))...)
 	errs = append(errs, approval(&m.CRD.ObjectMeta, m.spec.group)...)
 	if m.spec.preserveUnknownFields && quirk.On(47) {
@@ -60,14 +51,8 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	return Result{Errors: errs, Warnings: warnings(&m.spec, o.KubernetesMinor)}
 }
 
-// validator carries what the checks of one CRD share.
-type validator struct {
-	ctx  context.Context
-	opts Options
-}
-
-// metadata checks the CRD's own metadata as it stands after the API server has set its part.
-func metadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.ErrorList {
+// checkMetadata checks the CRD's own metadata as it stands after the API server has set its part.
+func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.ErrorList {
 	m := *meta
 	// A CRD has no namespace: the one of a manifest is dropped (k8s.io/apiserver/pkg/registry/rest/meta.go).
 	m.Namespace, m.Generation, m.ManagedFields, m.SelfLink = "", 1, nil, ""
@@ -82,9 +67,9 @@ func metadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.Error
 	return validation.ValidateObjectMetaDeclaratively(ctx, operation.Create, &m, nil, false, name, field.NewPath("metadata"), true)
 }
 
-// spec checks the spec, in the reference's order.
+// check checks the spec, in the reference's order.
 // (validation.go, validateCustomResourceDefinitionSpec)
-func (v *validator) spec(s *spec, path *field.Path) field.ErrorList {
+func (s *spec) check(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	add := func(list ...*field.Error) { errs = append(errs, list...) }
 
@@ -108,7 +93,7 @@ func (v *validator) spec(s *spec, path *field.Path) field.ErrorList {
 		add(field.Invalid(path.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))
 	}
 	for i := range s.versions {
-		add(v.version(s, i, path.Child("versions").Index(i))...)
+		add(s.checkVersion(i, path.Child("versions").Index(i))...)
 	}
 	add(versions(s, path)...)
 
@@ -120,7 +105,7 @@ func (v *validator) spec(s *spec, path *field.Path) field.ErrorList {
 		}
 	}
 	add(names(&s.names, path.Child("names"))...)
-	add(v.schema(s.validation, s.anyStatus(), path.Child("validation"))...)
+	add(checkSchema(s.validation, s.anyStatus(), path.Child("validation"))...)
 	add(subresources(s.subresources, path.Child("subresources"))...)
 	add(columnList(s.additionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
 	if len(s.selectableFields) > 0 {

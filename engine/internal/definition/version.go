@@ -13,25 +13,25 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// version checks one of spec.versions: its name and what it does not share with the others.
+// checkVersion checks one of spec.versions: its name and what it does not share with the others.
 // (validation.go, validateCustomResourceDefinitionVersion)
-func (v *validator) version(s *spec, i int, path *field.Path) field.ErrorList {
+func (s *spec) checkVersion(i int, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	ver := &s.versions[i]
-	if texts := utilvalidation.IsDNS1035Label(ver.Name); len(texts) > 0 {
-		errs = append(errs, field.Invalid(path.Child("name"), ver.Name, strings.Join(texts, ",")))
+	v := &s.versions[i]
+	if texts := utilvalidation.IsDNS1035Label(v.Name); len(texts) > 0 {
+		errs = append(errs, field.Invalid(path.Child("name"), v.Name, strings.Join(texts, ",")))
 	}
-	for _, text := range deprecationWarning(ver.Deprecated, ver.DeprecationWarning) {
-		errs = append(errs, field.Invalid(path.Child("deprecationWarning"), ver.DeprecationWarning, text))
+	for _, text := range deprecationWarning(v.Deprecated, v.DeprecationWarning) {
+		errs = append(errs, field.Invalid(path.Child("deprecationWarning"), v.DeprecationWarning, text))
 	}
-	errs = append(errs, v.schema(ver.Schema, hasStatus(s.subresourcesOf(ver.Name)), path.Child("schema"))...)
-	errs = append(errs, subresources(ver.Subresources, path.Child("subresources"))...)
-	errs = append(errs, columnList(ver.AdditionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
-	if len(ver.SelectableFields) > 0 {
-		if schema.Of(ver) == nil {
+	errs = append(errs, checkSchema(v.Schema, hasStatus(s.subresourcesOf(v.Name)), path.Child("schema"))...)
+	errs = append(errs, subresources(v.Subresources, path.Child("subresources"))...)
+	errs = append(errs, columnList(v.AdditionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
+	if len(v.SelectableFields) > 0 {
+		if schema.Of(v) == nil {
 			errs = append(errs, field.Invalid(path.Child("selectableFields"), "", "may only be set when `version.schema.openAPIV3Schema` is not included"))
 		} else {
-			errs = append(errs, selectable(ver.SelectableFields, schema.Of(ver), path)...)
+			errs = append(errs, selectable(v.SelectableFields, schema.Of(v), path)...)
 		}
 	}
 	return errs
@@ -146,23 +146,29 @@ func versions(s *spec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// storedVersions checks the status that a CRD is created with: its first storage version is the one stored version.
+// storedVersions checks the status that a CRD is created with: its first storage version is the one stored version. The reference
+// crosses that off at the first version of its name and finds it missing for any other that claims to be stored.
 // (validation.go, ValidateCustomResourceDefinitionStoredVersions)
 func storedVersions(s *spec, path *field.Path) field.ErrorList {
 	var stored []string
-	var errs field.ErrorList
 	for i := range s.versions {
-		v := &s.versions[i]
-		switch {
-		case !v.Storage:
-		case stored == nil:
-			stored = []string{v.Name}
-		case v.Name != stored[0]:
-			errs = append(errs, field.Invalid(path, stored, "must have the storage version "+v.Name))
+		if s.versions[i].Storage {
+			stored = []string{s.versions[i].Name}
+			break
 		}
 	}
 	if stored == nil {
 		return field.ErrorList{field.Invalid(path, stored, "must have at least one stored version")}
+	}
+	var errs field.ErrorList
+	seen := false
+	for i := range s.versions {
+		v := &s.versions[i]
+		here := v.Name == stored[0] && !seen
+		if v.Storage && !here {
+			errs = append(errs, field.Invalid(path, stored, "must have the storage version "+v.Name))
+		}
+		seen = seen || here
 	}
 	return errs
 }

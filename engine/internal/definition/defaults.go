@@ -1,0 +1,191 @@
+package definition
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// checkDefaults checks that the defaults of a structural schema have no unknown fields and are valid, embedded metadata included.
+// Defaults inside of metadata are judged within an object made for the purpose. Defaults of map values are not looked at. Rules
+// that apply to a default belong here too, after everything else about it.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
+func checkDefaults(s *schema.Props, path *field.Path) field.ErrorList {
+	resource := *s
+	resource.XEmbeddedResource = true // as which the root is treated
+	plan, err := program.Compile(&resource, program.Options{ForDefaults: true})
+	if err != nil {
+		return field.ErrorList{field.Invalid(path, "", err.Error())}
+	}
+	c := defaultCheck{d: value.Acquire()}
+	defer c.d.Release()
+	c.node(&resource, plan.Root, path, surroundings{})
+	return c.errs
+}
+
+type defaultCheck struct {
+	d    *value.Doc
+	errs field.ErrorList
+}
+
+// surroundings is the resource, at the root or embedded, that a schema is part of.
+type surroundings struct {
+	resource *program.Node
+	// way leads from the resource to the schema: names of members, items for elements.
+	way []string
+	// meta is set inside of apiVersion, kind and metadata of the resource.
+	meta bool
+}
+
+// items in a way stands for an element of a list; no member of an object on the way has this name, since it is not UTF-8.
+const items = "\xff"
+
+func (s surroundings) enter(name string) surroundings {
+	s.way = append(s.way[:len(s.way):len(s.way)], name)
+	return s
+}
+
+// node checks the default of s, for which n was compiled, and of everything below it.
+func (c *defaultCheck) node(s *schema.Props, n *program.Node, path *field.Path, in surroundings) {
+	if s.XEmbeddedResource {
+		in = surroundings{resource: n}
+	}
+	if j := s.Default; j != nil && len(j.Raw) > 0 && string(j.Raw) != "null" {
+		if in.meta {
+			c.insideMeta(s, n, path.Child("default"), in)
+		} else {
+			c.outside(s, n, path.Child("default"))
+		}
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		c.node(s.Items.Schema, n.Items, path.Child("items"), in.enter(items))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		below := in.enter(name)
+		below.meta = in.meta || s.XEmbeddedResource && (name == "metadata" || name == "apiVersion" || name == "kind")
+		c.node(&p, n.Child(name), path.Child("properties").Key(name), below)
+	}
+}
+
+// outside checks a default that is not part of metadata.
+func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Path) {
+	n, err := alone(s, n)
+	if err != nil {
+		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
+		return
+	}
+	plan := program.Plan{Root: n, Structural: true, HasSchema: true}
+	root, ok := c.parse(s.Default.Raw, path)
+	if !ok {
+		return
+	}
+	plan.Prune(c.d, root, false)
+	if c.d.Nodes[root].Flags&value.Dirty != 0 {
+		if root, ok = c.parse(s.Default.Raw, path); !ok {
+			return
+		}
+		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), "must not have unknown fields"))
+	}
+	if _, bad := plan.CoerceEmbedded(c.d, root, metadata.Options{Path: path}); bad != nil {
+		c.errs = append(c.errs, bad.Error)
+	} else if bad := plan.ExplainEmbedded(c.d, root, program.At{Field: path}); len(bad) > 0 {
+		c.errs = append(c.errs, violation.Errors(bad)...)
+	} else {
+		c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path}))...)
+	}
+}
+
+// insideMeta checks a default of apiVersion, kind or a part of metadata.
+func (c *defaultCheck) insideMeta(s *schema.Props, n *program.Node, path *field.Path, in surroundings) {
+	object, ok := c.parse(surround(s.Default.Raw, in.way), path)
+	if !ok {
+		return
+	}
+	var invalid error
+	resource := program.Plan{Root: in.resource, Structural: true, HasSchema: true}
+	if _, bad := resource.CoerceEmbedded(c.d, object, metadata.Options{}); bad != nil {
+		invalid = bad.Error
+	} else {
+		invalid = violation.Errors(resource.ExplainEmbedded(c.d, object, program.At{})).ToAggregate()
+	}
+	root, ok := c.parse(s.Default.Raw, path)
+	if !ok {
+		return
+	}
+	if invalid != nil {
+		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), fmt.Sprintf("must result in valid metadata: %v", invalid)))
+		return
+	}
+	plan := program.Plan{Root: n, Structural: true, HasSchema: true}
+	c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path}))...)
+}
+
+// parse reads a default into the Doc, which loses what it held.
+func (c *defaultCheck) parse(raw []byte, path *field.Path) (uint32, bool) {
+	c.d.Reset()
+	root, err := c.d.ParseJSON(raw, value.Limits{MaxBytes: len(raw)})
+	if err != nil {
+		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
+		return 0, false
+	}
+	return root, true
+}
+
+// surround returns a resource whose part at the end of way is the given JSON. Like the reference's it has a kind and an apiVersion.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/surroundingobject.go)
+func surround(raw []byte, way []string) []byte {
+	var open, end strings.Builder
+	closing := make([]string, 0, len(way))
+	for i, name := range way {
+		switch {
+		case name == items:
+			open.WriteByte('[')
+			closing = append(closing, "]")
+		default:
+			key, _ := json.Marshal(name) // a string has no error
+			open.WriteByte('{')
+			open.Write(key)
+			open.WriteByte(':')
+			rest := "}"
+			if i == 0 && name != "kind" {
+				rest = `,"kind":"Validation"` + rest
+			}
+			if i == 0 && name != "apiVersion" {
+				rest = `,"apiVersion":"validation/v1"` + rest
+			}
+			closing = append(closing, rest)
+		}
+	}
+	for _, text := range slices.Backward(closing) {
+		end.WriteString(text)
+	}
+	return slices.Concat([]byte(open.String()), raw, []byte(end.String()))
+}
+
+// alone returns the node of a schema as it is when nothing surrounds it. What a node keeps while pruning can depend on the nodes
+// above it, and a default is pruned by its own schema alone.
+func alone(s *schema.Props, n *program.Node) (*program.Node, error) {
+	if n.Flags&program.KeepAll == 0 && (n.Flags&program.KeepUnknown == 0 || n.Has(program.Preserve)) {
+		return n, nil
+	}
+	plan, err := program.Compile(&schema.Props{
+		Type:       "object",
+		Properties: map[string]apiextensionsv1.JSONSchemaProps{"default": *s},
+	}, program.Options{ForDefaults: true})
+	if err != nil {
+		return nil, err
+	}
+	return plan.Root.Child("default"), nil
+}
