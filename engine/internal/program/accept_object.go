@@ -29,11 +29,16 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		} else if s, ok := n.find(key); ok {
 			child, slot = n.Props[s], s
 		}
-		if n.Flags&(Root|Embedded) != 0 && !w.special(n, i, c, child, key) {
-			return false
-		}
 		keep := true
+		if n.Flags&(Root|Embedded) != 0 && isMeta(key) {
+			if w.keepNulls {
+				keep = w.coerceDefault(n, i, c, key)
+			} else if !w.special(n, i, c, child, key) {
+				return false
+			}
+		}
 		switch {
+		case !keep:
 		case child == nil:
 			keep = w.undeclared(n, i, c, key)
 		case kind == value.Null && child.Flags&Nullable == 0:
@@ -146,14 +151,7 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 
 // special looks at apiVersion, kind and metadata of a root or an embedded resource before they are walked.
 func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
-	if !isMeta(key) {
-		return true
-	}
 	d := w.d
-	if w.keepNulls {
-		w.coerceDefault(n, i, key)
-		return true
-	}
 	switch {
 	case child != nil && child == n.Additional, child != nil && child.Flags&DefaultsBelow != 0:
 		return false // no CRD that upstream accepts today

@@ -94,12 +94,17 @@ func hasNull(d *value.Doc, i uint32) bool {
 	return false
 }
 
-// coerceDefault treats the metadata of an embedded resource inside a default: PruneDefaults coerces it leniently, and
-// leaves alone what cannot be read at all.
-func (w *acceptor) coerceDefault(n *Node, i uint32, key string) {
-	if n.Flags&Embedded != 0 && key == "metadata" {
-		_, _, _ = metadata.Coerce(w.d, i, metadata.Options{Lenient: true})
+// coerceDefault treats apiVersion, kind and metadata of an embedded resource inside a default: PruneDefaults coerces
+// leniently. What is no string is dropped; metadata that cannot be read at all is left alone.
+func (w *acceptor) coerceDefault(n *Node, i, c uint32, key string) (keep bool) {
+	if n.Flags&Embedded == 0 {
+		return true
 	}
+	if key != "metadata" {
+		return w.d.Nodes[c].Kind == value.String
+	}
+	_, _, _ = metadata.Coerce(w.d, i, metadata.Options{Lenient: true})
+	return true
 }
 
 // defaultedSlot is a property with a default.
