@@ -143,7 +143,9 @@ func (s *evaluationService) transform(ctx context.Context, r evaluation, target 
 		at.result.Result = &at.outcome
 		return nil
 	}
-	fail := func(i int, st *statusv1.Status) { slots[i].result.Result = &crdevalv1.TransformedResult_Error{Error: st} }
+	fail := func(i int, st *statusv1.Status) {
+		slots[i].result.Result = &crdevalv1.TransformedResult_Error{Error: st}
+	}
 	if err := b.run(ctx, evaluate, fail); err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (r *route) matches(segments []string) bool {
 		return false
 	}
 	for i, s := range r.segments {
-		if s != segments[i] && (s != "" || segments[i] == "") {
+		if segments[i] == "" || s != "" && s != segments[i] {
 			return false
 		}
 	}

@@ -1,0 +1,162 @@
+package gateway
+
+import (
+	"strings"
+	"testing"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+func TestDocumentsAreVerbatim(t *testing.T) {
+	const object = `{"apiVersion": "stable.example.com/v1", "n": 9007199254740993, "f": 1.0, "e": 1E+2, "s": "\u00e9\/"}`
+	var r crdevalv1.ValidateRequest
+	if err := (Marshaler{}).Unmarshal([]byte(` { "items" : [ {"object" : `+object+` , "crd":"c"}, {"object": null}, {}, {"object":[]} ] } `), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(r.GetItems()[0].GetObject().GetJson()); got != object {
+		t.Errorf("the document became %s", got)
+	}
+	for i, want := range []bool{true, false, false, true} {
+		if got := r.GetItems()[i].GetObject() != nil; got != want {
+			t.Errorf("item %d: document present %v, want %v", i, got, want)
+		}
+	}
+	answer := &crdevalv1.Violation{BadValue: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte("null")}}}
+	text, err := Marshaler{}.Marshal(answer)
+	if err != nil || !strings.Contains(string(text), `"badValue":null`) {
+		t.Errorf("a null in an answer is %s (%v)", text, err)
+	}
+	if text, err = (Marshaler{}).Marshal(&crdevalv1.Violation{}); err != nil || strings.Contains(string(text), "badValue") {
+		t.Errorf("an absent document in an answer is %s (%v)", text, err)
+	}
+}
+
+func TestAnswerSpelling(t *testing.T) {
+	text, err := Marshaler{}.Marshal(&crdevalv1.ValidateResponse{Results: []*crdevalv1.VerdictResult{{
+		Result: &crdevalv1.VerdictResult_Verdict{Verdict: &crdevalv1.Verdict{
+			Violations: []*crdevalv1.Violation{{Type: "FieldValueInvalid", Field: "spec.<x>", Position: &crdevalv1.Position{Line: 1, Column: 2, Offset: 1 << 60}}},
+		}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"results":[{"verdict":{"allowed":false,"violations":[{"type":"FieldValueInvalid","field":"spec.<x>","message":"","detail":"","pointer":"",` +
+		`"schemaPointer":"","position":{"line":1,"column":2,"offset":1152921504606846976},"step":"STEP_UNSPECIFIED"}],"warnings":[],"pruned":[],"defaulted":[],"forgiven":[],"revision":""}}]}`
+	if string(text) != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
+func TestManifestBody(t *testing.T) {
+	for _, c := range []struct{ body, want, err string }{
+		{" {\"kind\": \"x\"}\n", `{"kind": "x"}`, ""},
+		{"null", "", ""},
+		{"", "", "empty"},
+		{"{} {}", "", "something after the value"},
+		{"{}x", "", "something after the value"},
+		{`{"a":`, "", "ends inside"},
+		{`{"a":"b`, "", "ends inside of a string"},
+	} {
+		var d *crdevalv1.Document
+		err := Marshaler{}.Unmarshal([]byte(c.body), &d)
+		if got := string(d.GetJson()); got != c.want {
+			t.Errorf("%q: document %q, want %q", c.body, got, c.want)
+		}
+		if (err == nil) != (c.err == "") || (err != nil && !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%q: error %v, want %q", c.body, err, c.err)
+		}
+	}
+}
+
+func TestBodyErrors(t *testing.T) {
+	for _, c := range []struct{ body, want string }{
+		{``, `the body is empty`},
+		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, catalog, crds, items, options)`},
+		{"{\n  \"itemz\": []}", `line 2, column 3: unknown field "itemz": ValidateRequest has`},
+		{`{"items":[{},{"objekt":{}}]}`, `column 15: items[1]: unknown field "objekt": Item has`},
+		{`{"items":[{"object":{},"object":{}}]}`, `items[0]: the field "object" is given twice`},
+		{`{"items":[{"crd":5}]}`, `items[0].crd: a string is expected`},
+		{`{"items":[null]}`, `items[0]: an object is expected`},
+		{`{"items":{}}`, `items: an array is expected`},
+		{`{"items":[{}`, `items[0]: a comma or a closing bracket is expected`},
+		{`{"crds":[null]}`, `crds[0]: null is no element`},
+		{`{"options":{"view":"OBJECT"}}`, `options.view: one of VIEW_UNSPECIFIED, VIEW_OBJECT, VIEW_CHANGED, VIEW_VERDICT is expected`},
+		{`{"options":{"itemTimeout":"soon"}}`, `options.itemTimeout: no value of google.protobuf.Duration`},
+		{`{"asGiven":"true"}`, `asGiven: true or false is expected`},
+		{`{"asGiven":nul}`, `asGiven: "nul" is no JSON value`},
+		{`{"catalog":"a` + "\xff" + `"}`, `catalog: the string is not UTF-8`},
+		{`{"catalog":"a` + "\n" + `"}`, `catalog: `},
+		{`{"items":[]} true`, `something after the value`},
+		{`{"items":[]`, `a comma or a closing brace is expected`},
+		{`{"items" []}`, `a colon is expected after "items"`},
+		{`{"items":[{"object":}]}`, `items[0].object: a value is expected`},
+		{`{"items":[{"object":{"a":[}`, `items[0].object: the text ends inside of a value`},
+	} {
+		var r crdevalv1.ValidateRequest
+		err := Marshaler{}.Unmarshal([]byte(c.body), &r)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\ngot  %v\nwant %s", c.body, err, c.want)
+		}
+	}
+	// protojson's two spellings of names and of numbers are both read.
+	var r crdevalv1.ListCrdsRequest
+	if err := (Marshaler{}).Unmarshal([]byte(`{"page_size":"7","pageToken":null}`), &r); err != nil || r.GetPageSize() != 7 {
+		t.Errorf("got %v, %v", &r, err)
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	rt := newRouter()
+	for _, c := range []struct{ method, path, allowed string }{
+		{"POST", "/v1/catalogs/default/crds", "ok"},
+		{"POST", "/v1/catalogs/default/crds:check", "ok"},
+		{"GET", "/v1/catalogs/default/crds/crontabs.stable.example.com", "ok"},
+		{"POST", "/v1/catalogs/default:validate", "ok"},
+		{"GET", "/v1/serverInfo", "ok"},
+		{"GET", "/v1/catalogs/default:validate", "POST"},
+		{"PUT", "/v1/catalogs/default", "DELETE GET"},
+		{"PATCH", "/v1/catalogs", "GET POST"},
+		{"POST", "/v1/catalogs/default:valdate", ""},
+		{"POST", "/v1/catalogs/:validate", ""},
+		{"GET", "/v1/catalogs/", ""},
+		{"GET", "/v2/catalogs", ""},
+		{"GET", "/", ""},
+	} {
+		found, allowed := rt.find(c.method, c.path)
+		got := strings.Join(allowed, " ")
+		if found != nil {
+			got = "ok"
+		}
+		if got != c.allowed {
+			t.Errorf("%s %s: %q, want %q", c.method, c.path, got, c.allowed)
+		}
+	}
+}
+
+func BenchmarkDecodeBatch(b *testing.B) {
+	item := `{"object":{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"my-new-cron-object","namespace":"default"},"spec":{"cronSpec":"* * * * */5","image":"my-awesome-cron-image","replicas":3}}}`
+	body := []byte(`{"items":[` + strings.Repeat(item+",", 99) + item + `]}`)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		var r crdevalv1.ValidateRequest
+		if err := (Marshaler{}).Unmarshal(body, &r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEncodeBatch(b *testing.B) {
+	answer := &crdevalv1.ValidateResponse{}
+	for range 100 {
+		answer.Results = append(answer.Results, &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{
+			Verdict: &crdevalv1.Verdict{Allowed: true, Revision: "sha256:0123456789012345678901234567890123456789012345678901234567890123"},
+		}})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := (Marshaler{}).Marshal(answer); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
