@@ -1,6 +1,7 @@
 package value
 
 import (
+	"errors"
 	"hash/maphash"
 	"iter"
 
@@ -117,7 +118,8 @@ func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 		}
 		for _, f := range found {
 			duplicate := Duplicate{Text: f.Error()}
-			if field, ok := f.(kjson.FieldError); ok {
+			var field kjson.FieldError
+			if errors.As(f, &field) {
 				duplicate.Path = field.FieldPath()
 			}
 			if !yield(duplicate) {

@@ -70,7 +70,7 @@ func (e *LimitError) Error() string {
 
 func tooLarge(actual, maximum int) error {
 	return &LimitError{Limit: "document size", Unit: "bytes", Maximum: int64(maximum), Actual: int64(actual),
-		Advice: "send a smaller document; an API server takes no larger one either"}
+		Advice: "send a smaller document or raise the size limit"}
 }
 
 func tooDeep(maximum int) error {

@@ -2,6 +2,7 @@ package value
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -77,8 +78,8 @@ func compare(t testing.TB, text []byte) {
 		t.Fatalf("%.200q: error %v, upstream %v", text, err, wantErr)
 	}
 	if err != nil {
-		syntax, ok := err.(*SyntaxError)
-		if !ok || syntax.Text != wantErr.Error() {
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) || syntax.Text != wantErr.Error() {
 			t.Fatalf("%.200q: error %#v, upstream %v", text, err, wantErr)
 		}
 		if root != 0 || len(d.Nodes) != 1 || len(d.Src[Arena]) != 0 {
@@ -93,6 +94,9 @@ func compare(t testing.TB, text []byte) {
 	var texts, wantTexts []string
 	for duplicate := range d.Duplicates(Request) {
 		texts = append(texts, duplicate.Text)
+		if quoted := fmt.Sprintf("duplicate field %q", duplicate.Path); quoted != duplicate.Text {
+			t.Fatalf("%.200q: path %q, text %q", text, duplicate.Path, duplicate.Text)
+		}
 	}
 	for _, s := range strict {
 		wantTexts = append(wantTexts, s.Error())
