@@ -69,6 +69,9 @@ func Obj(pairs ...any) *Node {
 func From(v any) *Node {
 	switch v := v.(type) {
 	case *Node:
+		if v == nil {
+			return Null()
+		}
 		return v
 	case nil:
 		return Null()
@@ -326,4 +329,20 @@ func (n *Node) RemoveChild(i int) {
 	} else {
 		n.Members = append(n.Members[:i:i], n.Members[i+1:]...)
 	}
+}
+
+// GetMembers lists the members; none for nil and for what is no object.
+func (n *Node) GetMembers() []Member {
+	if n == nil {
+		return nil
+	}
+	return n.Members
+}
+
+// GetItems lists the items; none for nil and for what is no array.
+func (n *Node) GetItems() []*Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
 }

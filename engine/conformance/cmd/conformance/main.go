@@ -1,0 +1,148 @@
+// Command conformance puts generated definitions and objects before upstream and before the engine and says where they differ.
+//
+//	go run ./cmd/conformance -n 100000 -seed 1 [-suite objects]
+//
+// It builds itself once more with coverage of upstream's packages, runs that, and prints which of upstream's statements the run reached. The exit status is 1
+// if a case disagreed, if upstream was at odds with itself too often, or if a package's bar of coverage was missed (which runs of fewer than 100,000 cases only tell).
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/cover"
+	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/run"
+)
+
+// barFrom is the number of cases from which a missed bar of coverage fails the run.
+const barFrom = 100_000
+
+func main() {
+	if err := conformance(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type flags struct {
+	run.Options
+	coverage, upstreamOnly bool
+}
+
+func parse() flags {
+	var f flags
+	flag.IntVar(&f.N, "n", 10_000, "cases a suite: registrations and objects")
+	flag.Uint64Var(&f.Seed, "seed", 1, "seed of all generators")
+	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects or crds")
+	flag.StringVar(&f.Generator, "generator", "", "the one generator of a suite to run")
+	flag.IntVar(&f.Limit, "limit", 20, "distinct disagreements after which a suite ends")
+	flag.StringVar(&f.Out, "out", "out", "folder for reproducers and for the list of statements that were not reached")
+	flag.IntVar(&f.Workers, "workers", 0, "goroutines; 0: one a core")
+	flag.BoolVar(&f.Quick, "quick", false, "do not shrink disagreements")
+	flag.BoolVar(&f.coverage, "coverage", true, "measure which of upstream's statements are reached")
+	flag.BoolVar(&f.upstreamOnly, "upstream-only", false, "exercise upstream alone: what do the generators reach")
+	flag.Parse()
+	f.Log = os.Stdout
+	return f
+}
+
+func conformance() error {
+	f := parse()
+	if f.coverage && os.Getenv("GOCOVERDIR") == "" {
+		return covered(f)
+	}
+	c, err := corpus.Load(func(m string) { fmt.Fprintln(os.Stderr, "corpus: fetching", m) })
+	if err != nil {
+		return err
+	}
+	real, err := generate.NewReal(c)
+	if err != nil {
+		return err
+	}
+	if !f.upstreamOnly {
+		f.Ours = subject()
+	}
+	results := run.Run(real, f.Options)
+	if len(results) == 0 {
+		return fmt.Errorf("no suite %q with a generator %q", f.Suite, f.Generator)
+	}
+	failed := false
+	for _, r := range results {
+		fmt.Println(r)
+		fmt.Println(r.Detail())
+		failed = failed || r.Failed()
+	}
+	if failed {
+		return fmt.Errorf("conformance failed")
+	}
+	return nil
+}
+
+// covered builds this command with coverage of upstream, runs it with the same arguments and sums up.
+func covered(f flags) error {
+	dir, err := os.MkdirTemp("", "crdeval-conformance-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "conformance")
+	build := exec.Command("go", "build", "-cover", "-covermode=set", "-coverpkg="+cover.Flag(), "-o", binary, "github.com/crdeval/crdeval/engine/conformance/cmd/conformance")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build with coverage: %w", err)
+	}
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o755); err != nil {
+		return err
+	}
+	cmd := exec.Command(binary, os.Args[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "GOCOVERDIR="+data)
+	runErr := cmd.Run()
+	met, err := summarize(f, data)
+	switch {
+	case runErr != nil:
+		return runErr
+	case err != nil:
+		return err
+	case !met && f.N >= barFrom && f.Suite == "":
+		return fmt.Errorf("the run did not reach enough of upstream: see %s", filepath.Join(f.Out, "uncovered.txt"))
+	}
+	return nil
+}
+
+func summarize(f flags, data string) (bool, error) {
+	list, err := os.Open("unreachable.txt")
+	if err != nil {
+		return false, err
+	}
+	defer list.Close()
+	exclusions, err := cover.Exclusions(list)
+	if err != nil {
+		return false, err
+	}
+	blocks, err := cover.Load(data)
+	if err != nil {
+		return false, err
+	}
+	lines := cover.Summarize(blocks, exclusions)
+	if err := os.MkdirAll(f.Out, 0o755); err != nil {
+		return false, err
+	}
+	out, err := os.Create(filepath.Join(f.Out, "uncovered.txt"))
+	if err != nil {
+		return false, err
+	}
+	defer out.Close()
+	for _, l := range lines {
+		for _, b := range l.Missed {
+			fmt.Fprintf(out, "%s %d-%d (%d statements)\n", b.File, b.From, b.To, b.Statements)
+		}
+	}
+	return cover.Print(os.Stdout, lines), nil
+}

@@ -1,0 +1,6 @@
+package main
+
+import "github.com/crdeval/crdeval/engine/conformance/run"
+
+// subject is the implementation under test.
+func subject() run.Subject { return nil }

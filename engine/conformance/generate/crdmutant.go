@@ -1,0 +1,242 @@
+package generate
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Mutants is the number of single mutations of the corpus' definitions: every node, every way to change it.
+func (c *Real) Mutants() int { return c.sites[len(c.sites)-1] * mutations }
+
+// mutations is the number of ways to change a node of a definition.
+const mutations = 12
+
+// Mutant makes the group of the i-th single mutation. The definition is cut around the mutated node, since upstream's time goes with the
+// size of a definition and its checks do not look far; a few objects are generated in case the mutant is accepted.
+func (c *Real) Mutant(r Rand, i int) Group {
+	i %= c.Mutants()
+	site, way := i/mutations, i%mutations
+	which := sort.Search(len(c.small), func(k int) bool { return c.sites[k+1] > site })
+	crd := c.small[which].Clone()
+	number := site - c.sites[which] + 1
+	var node, parent *tree.Node
+	index, n := 0, 0
+	crd.Walk(func(at, p *tree.Node, k int) {
+		if n == number {
+			node, parent, index = at, p, k
+		}
+		n++
+	})
+	cut(r, crd, node)
+	for k := range parent.Len() { // cutting moves children
+		if parent.Child(k) == node {
+			index = k
+		}
+	}
+	mutateDefinition(r, parent, index, way)
+	g := Group{Name: "mutant of " + c.corpus.CRDs[which].Name, CRD: crd.JSON()}
+	g.Objects = objectsFor(r, crd, 2)
+	return g
+}
+
+// objectsFor generates objects for a served version of a definition, if it looks like one.
+func objectsFor(r Rand, crd *tree.Node, n int) []Object {
+	versions := crd.At("spec", "versions")
+	if versions == nil || len(versions.Items) == 0 {
+		return nil
+	}
+	v := Pick(r, versions.Items)
+	name, _ := v.Get("name").Text()
+	schema := v.At("schema", "openAPIV3Schema")
+	groupName, _ := crd.At("spec", "group").Text()
+	kindName, _ := crd.At("spec", "names", "kind").Text()
+	if schema == nil || schema.Kind != tree.Object || !v.Get("served").IsTrue() {
+		return nil
+	}
+	var out []Object
+	for k := range n {
+		o := tree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", tree.Obj("name", "x", "namespace", "default"))
+		for _, m := range Value(r, schema, 6).Members {
+			if o.Get(m.Key) == nil {
+				o.Members = append(o.Members, m)
+			}
+		}
+		Break(r, schema, o, k%3)
+		out = append(out, Object{Version: name, Body: o.JSON()})
+	}
+	return out
+}
+
+// cut removes most of a definition that is neither on the way to a node nor close below it.
+func cut(r Rand, root, keep *tree.Node) {
+	onWay := map[*tree.Node]bool{}
+	var find func(n *tree.Node) bool
+	find = func(n *tree.Node) bool {
+		hit := n == keep
+		for k := range n.Len() {
+			hit = find(n.Child(k)) || hit
+		}
+		if hit {
+			onWay[n] = true
+		}
+		return hit
+	}
+	find(root)
+	var prune func(n *tree.Node, budget int, properties bool, held map[string]bool)
+	prune = func(n *tree.Node, budget int, properties bool, held map[string]bool) {
+		if properties {
+			kept := n.Members[:0]
+			for _, m := range n.Members {
+				if onWay[m.Value] || held[m.Key] || budget > 0 && r.Chance(25) {
+					kept = append(kept, m)
+				}
+			}
+			n.Members = kept
+		}
+		for _, m := range n.Members {
+			b := budget - 1
+			if onWay[m.Value] {
+				b = budget
+			}
+			prune(m.Value, b, m.Key == "properties" && m.Value.Kind == tree.Object, keysOf(n))
+		}
+		for _, e := range n.Items {
+			prune(e, budget-1, false, nil)
+		}
+	}
+	if versions := root.At("spec", "versions"); versions != nil {
+		for _, v := range versions.Items {
+			prune(v.Get("schema"), 5, false, nil)
+		}
+	}
+}
+
+// keysOf lists the properties that a schema's own keywords refer to.
+func keysOf(s *tree.Node) map[string]bool {
+	held := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
+	var collect func(v *tree.Node)
+	collect = func(v *tree.Node) {
+		if v == nil {
+			return
+		}
+		for _, m := range v.Get("properties").GetMembers() {
+			held[m.Key] = true
+		}
+		for _, j := range []string{"allOf", "anyOf", "oneOf"} {
+			if b := v.Get(j); b != nil {
+				for _, e := range b.Items {
+					collect(e)
+				}
+			}
+		}
+		collect(v.Get("not"))
+	}
+	for _, j := range []string{"allOf", "anyOf", "oneOf"} {
+		if b := s.Get(j); b != nil {
+			for _, e := range b.Items {
+				collect(e)
+			}
+		}
+	}
+	collect(s.Get("not"))
+	if req := s.Get("required"); req != nil {
+		for _, e := range req.Items {
+			if name, ok := e.Text(); ok {
+				held[name] = true
+			}
+		}
+	}
+	return held
+}
+
+// extras are keywords with values to be put beside others in a schema.
+var extras = []tree.Member{
+	{Key: "type", Value: tree.Str("null")}, {Key: "type", Value: tree.Str("integer")}, {Key: "type", Value: tree.Str("bogus")}, {Key: "type", Value: tree.Str("")},
+	{Key: "nullable", Value: tree.Bool(true)}, {Key: "default", Value: tree.Str("x")}, {Key: "default", Value: tree.Null()}, {Key: "default", Value: tree.Obj("unknown", 1)}, {Key: "default", Value: tree.Arr()},
+	{Key: "enum", Value: tree.Arr()}, {Key: "enum", Value: tree.Arr(tree.Int(1), tree.Str("a"))}, {Key: "format", Value: tree.Str("no-such")}, {Key: "format", Value: tree.Str("date-time")}, {Key: "pattern", Value: tree.Str("(?=a)")},
+	{Key: "pattern", Value: tree.Str("^a$")}, {Key: "uniqueItems", Value: tree.Bool(true)}, {Key: "$ref", Value: tree.Str("#/x")}, {Key: "id", Value: tree.Str("x")}, {Key: "$schema", Value: tree.Str("http://json-schema.org/schema#")},
+	{Key: "definitions", Value: tree.Obj("x", tree.Obj("type", "string"))}, {Key: "dependencies", Value: tree.Obj("x", tree.Arr(tree.Str("y")))}, {Key: "dependencies", Value: tree.Obj("x", tree.Obj("type", "string"))},
+	{Key: "patternProperties", Value: tree.Obj("^x", tree.Obj("type", "string"))}, {Key: "additionalItems", Value: tree.Bool(true)}, {Key: "additionalItems", Value: tree.Obj("type", "string")},
+	{Key: "additionalProperties", Value: tree.Bool(true)}, {Key: "additionalProperties", Value: tree.Bool(false)}, {Key: "additionalProperties", Value: tree.Obj("type", "string")}, {Key: "additionalProperties", Value: tree.Obj()},
+	{Key: "properties", Value: tree.Obj("p", tree.Obj("type", "string"))}, {Key: "properties", Value: tree.Obj("p", tree.Obj())}, {Key: "properties", Value: tree.Obj("metadata", tree.Obj("type", "object", "properties", tree.Obj("name", tree.Obj("type", "string", "default", "x"))))},
+	{Key: "properties", Value: tree.Obj("metadata", tree.Obj("type", "string"), "kind", tree.Obj("type", "integer"), "apiVersion", tree.Obj("type", "string", "default", "v1"))},
+	{Key: "items", Value: tree.Obj("type", "string")}, {Key: "items", Value: tree.Arr(tree.Obj("type", "string"))}, {Key: "items", Value: tree.Obj()}, {Key: "items", Value: tree.Obj("type", "string", "nullable", true)},
+	{Key: "required", Value: tree.Arr(tree.Str("p"), tree.Str("p"))}, {Key: "required", Value: tree.Arr()},
+	{Key: "allOf", Value: tree.Arr(tree.Obj("type", "string"))}, {Key: "anyOf", Value: tree.Arr(tree.Obj("properties", tree.Obj("undeclared", tree.Obj("minLength", 1))))}, {Key: "oneOf", Value: tree.Arr(tree.Obj("required", tree.Arr(tree.Str("p"))))},
+	{Key: "not", Value: tree.Obj("description", "x", "title", "t", "default", 1, "nullable", true)}, {Key: "anyOf", Value: tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string"))},
+	{Key: "not", Value: tree.Obj("x-kubernetes-preserve-unknown-fields", true, "x-kubernetes-embedded-resource", true, "x-kubernetes-int-or-string", true, "x-kubernetes-list-type", "set", "x-kubernetes-map-type", "atomic", "x-kubernetes-list-map-keys", tree.Arr(tree.Str("a")))},
+	{Key: "allOf", Value: tree.Arr(tree.Obj("additionalProperties", tree.Obj("minLength", 1), "items", tree.Obj("minLength", 1)))}, {Key: "allOf", Value: tree.Arr(tree.Obj("anyOf", tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string"))), tree.Obj("type", "string"))},
+	{Key: "not", Value: tree.Obj("pattern", "(", "items", tree.Obj("pattern", "("), "properties", tree.Obj("p", tree.Obj("pattern", "[")))},
+	{Key: "x-kubernetes-preserve-unknown-fields", Value: tree.Bool(true)}, {Key: "x-kubernetes-preserve-unknown-fields", Value: tree.Bool(false)}, {Key: "x-kubernetes-embedded-resource", Value: tree.Bool(true)},
+	{Key: "x-kubernetes-int-or-string", Value: tree.Bool(true)}, {Key: "x-kubernetes-list-type", Value: tree.Str("set")}, {Key: "x-kubernetes-list-type", Value: tree.Str("map")}, {Key: "x-kubernetes-list-type", Value: tree.Str("bogus")},
+	{Key: "x-kubernetes-list-map-keys", Value: tree.Arr(tree.Str("name"))}, {Key: "x-kubernetes-list-map-keys", Value: tree.Arr(tree.Str("name"), tree.Str("name"))}, {Key: "x-kubernetes-list-map-keys", Value: tree.Arr()}, {Key: "x-kubernetes-map-type", Value: tree.Str("atomic")}, {Key: "x-kubernetes-map-type", Value: tree.Str("bogus")},
+	{Key: "minLength", Value: tree.Int(-1)}, {Key: "maxItems", Value: tree.Raw("1.5")}, {Key: "minimum", Value: tree.Str("1")}, {Key: "multipleOf", Value: tree.Int(0)}, {Key: "multipleOf", Value: tree.Int(-1)}, {Key: "exclusiveMinimum", Value: tree.Int(1)}, {Key: "minimum", Value: tree.Raw("1e400")},
+	{Key: "unknownKeyword", Value: tree.Int(1)}, {Key: "example", Value: tree.Obj("a", nil)}, {Key: "externalDocs", Value: tree.Obj("url", "x")}, {Key: "title", Value: tree.Str("t")}, {Key: "description", Value: tree.Str("d")},
+	{Key: "x-kubernetes-unknown", Value: tree.Bool(true)}, {Key: "maximum", Value: tree.Raw("0.1")}, {Key: "Type", Value: tree.Str("string")},
+}
+
+// mutateDefinition changes a node of a definition in one of the known ways.
+func mutateDefinition(r Rand, parent *tree.Node, index, way int) {
+	old := parent.Child(index)
+	switch way {
+	case 0:
+		parent.RemoveChild(index)
+	case 1:
+		parent.SetChild(index, tree.Null())
+	case 2:
+		parent.SetChild(index, Pick(r, []*tree.Node{tree.Str(""), tree.Str("x"), tree.Int(0), tree.Int(1), tree.Bool(true), tree.Bool(false), tree.Raw("1.5")}))
+	case 3:
+		parent.SetChild(index, Pick(r, []*tree.Node{tree.Arr(), tree.Obj(), tree.Arr(old.Clone()), tree.Obj("a", old.Clone())}))
+	case 4:
+		if parent.Kind == tree.Object {
+			parent.Members = append(parent.Members, tree.Member{Key: parent.Members[index].Key, Value: old.Clone()})
+		} else {
+			parent.Items = append(parent.Items, old.Clone())
+		}
+	case 5:
+		if text, ok := old.Text(); ok {
+			parent.SetChild(index, tree.Str(mutateText(r, text)))
+		} else {
+			parent.SetChild(index, near(r, old))
+		}
+	case 6:
+		if text, ok := old.Text(); ok {
+			parent.SetChild(index, tree.Str(Pick(r, []string{"string", "integer", "number", "boolean", "object", "array", "null", "any", strings.ToUpper(text), strings.Repeat("a", 70), "a b", "é"})))
+		} else {
+			parent.SetChild(index, Any(r, 2))
+		}
+	case 7, 8:
+		if parent.Kind == tree.Object {
+			e := Pick(r, extras)
+			parent.Set(e.Key, e.Value.Clone())
+		} else {
+			parent.Items = append(parent.Items, Any(r, 1))
+		}
+	case 9, 10:
+		target := old
+		if old.Kind != tree.Object {
+			target = parent
+		}
+		if target.Kind == tree.Object {
+			e := Pick(r, extras)
+			target.Set(e.Key, e.Value.Clone())
+			if r.Chance(30) {
+				e = Pick(r, extras)
+				target.Set(e.Key, e.Value.Clone())
+			}
+		}
+	case 11:
+		if parent.Kind == tree.Object {
+			m := &parent.Members[index]
+			if r.Chance(50) {
+				m.Key = Pick(r, extras).Key
+			} else {
+				m.Key = mutateText(r, m.Key)
+			}
+		} else {
+			parent.SetChild(index, Pick(r, extras).Value.Clone())
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package generate
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// place is a value, the schema that judges it, and where the value hangs.
+type place struct {
+	schema, value, parent *tree.Node
+	index                 int
+}
+
+// places pairs an object's values with their schemas; values without a schema are left out.
+func places(schema, value, parent *tree.Node, index int, out []place) []place {
+	if schema == nil || schema.Kind != tree.Object {
+		return out
+	}
+	out = append(out, place{schema, value, parent, index})
+	switch value.Kind {
+	case tree.Array:
+		for i, e := range value.Items {
+			out = places(schema.Get("items"), e, value, i, out)
+		}
+	case tree.Object:
+		props, extra := schema.Get("properties"), schema.Get("additionalProperties")
+		for i, m := range value.Members {
+			s := extra
+			if p := props.Get(m.Key); p != nil {
+				s = p
+			}
+			out = places(s, m.Value, value, i, out)
+		}
+	}
+	return out
+}
+
+// Break puts n defects into an object, each at a random value and made for the schema there: a wrong type, a null, a missing or unknown member, a bound
+// crossed by one, a duplicate.
+func Break(r Rand, schema, object *tree.Node, n int) {
+	for range n {
+		at := places(schema, object, nil, 0, nil)
+		// the root has few ways to be wrong, and its apiVersion, kind and metadata have a generator of their own
+		p := Pick(r, at)
+		if len(at) > 1 && p.parent == nil && r.Chance(80) {
+			p = at[1+r.IntN(len(at)-1)]
+		}
+		breakAt(r, p)
+	}
+}
+
+func breakAt(r Rand, p place) {
+	v := p.value
+	replace := func(n *tree.Node) {
+		if p.parent != nil {
+			p.parent.SetChild(p.index, n)
+		}
+	}
+	switch r.IntN(10) {
+	case 0:
+		replace(tree.Null())
+		return
+	case 1:
+		replace(Any(r, 2))
+		return
+	case 2:
+		replace(edgeFor(r, p.schema))
+		return
+	}
+	switch v.Kind {
+	case tree.Object:
+		breakObject(r, p.schema, v)
+	case tree.Array:
+		breakArray(r, p.schema, v)
+	default:
+		replace(violate(r, p.schema, v))
+	}
+}
+
+func breakObject(r Rand, s, v *tree.Node) {
+	switch r.IntN(5) {
+	case 0, 1:
+		if len(v.Members) > 0 {
+			i := r.IntN(len(v.Members))
+			if k := v.Members[i].Key; k != "kind" && k != "apiVersion" || r.Chance(10) {
+				v.RemoveChild(i)
+			}
+		}
+	case 2:
+		v.Set(Pick(r, Keys), Any(r, 2))
+	case 3:
+		if req := s.Get("required"); req != nil && len(req.Items) > 0 {
+			name, _ := Pick(r, req.Items).Text()
+			v.Delete(name)
+			return
+		}
+		v.Set("unknownField", Any(r, 1))
+	case 4:
+		if len(v.Members) > 0 { // a duplicate member
+			m := Pick(r, v.Members)
+			value := m.Value.Clone()
+			if r.Chance(50) {
+				value = Any(r, 1)
+			}
+			v.Members = append(v.Members, tree.Member{Key: m.Key, Value: value})
+		}
+	}
+}
+
+func breakArray(r Rand, s, v *tree.Node) {
+	switch {
+	case len(v.Items) > 0 && r.Chance(60):
+		dup := Pick(r, v.Items).Clone()
+		if dup.Kind == tree.Object && len(dup.Members) > 0 && r.Chance(50) {
+			dup.RemoveChild(r.IntN(len(dup.Members)))
+		}
+		at := r.IntN(len(v.Items) + 1)
+		v.Items = append(v.Items[:at:at], append([]*tree.Node{dup}, v.Items[at:]...)...)
+	case len(v.Items) > 0 && r.Chance(50):
+		v.RemoveChild(r.IntN(len(v.Items)))
+	case s.Get("items") != nil:
+		for range r.Between(1, 4) {
+			v.Items = append(v.Items, Value(r, s.Get("items"), 2))
+		}
+	default:
+		v.Items = append(v.Items, Any(r, 1))
+	}
+}
+
+// violate makes a scalar that breaks one keyword of the schema, if it has one to break.
+func violate(r Rand, s, old *tree.Node) *tree.Node {
+	var out []*tree.Node
+	for _, m := range s.Members {
+		n, isNum := num(m.Value)
+		switch {
+		case m.Key == "minimum" && isNum, m.Key == "maximum" && isNum:
+			for _, d := range []float64{-1, -0.5, 0, 0.5, 1} {
+				out = append(out, tree.Raw(strconv.FormatFloat(n+d, 'g', -1, 64)))
+			}
+			out = append(out, m.Value.Clone())
+		case m.Key == "multipleOf" && isNum:
+			out = append(out, tree.Raw(strconv.FormatFloat(n*1.5, 'g', -1, 64)), tree.Raw(strconv.FormatFloat(n*3, 'f', -1, 64)), tree.Raw(strconv.FormatFloat(n*3, 'e', -1, 64)))
+		case m.Key == "maxLength" && isNum && n < 1e5:
+			out = append(out, tree.Str(strings.Repeat("é", int(max(n, 0)))), tree.Str(strings.Repeat("é", int(max(n, 0))+1)))
+		case m.Key == "minLength" && isNum && n < 1e5:
+			out = append(out, tree.Str(strings.Repeat("é", int(max(n-1, 0)))))
+		case m.Key == "pattern":
+			for _, p := range Patterns {
+				if text, _ := m.Value.Text(); text == p.Re {
+					out = append(out, tree.Str(Pick(r, p.Bad)), tree.Str(Pick(r, p.Good)))
+				}
+			}
+			out = append(out, tree.Str("\x01"), tree.Str(""))
+		case m.Key == "enum":
+			for _, e := range m.Value.Items {
+				out = append(out, near(r, e))
+			}
+		case m.Key == "format":
+			name, _ := m.Value.Text()
+			out = append(out, formatted(r, name), formatted(r, name))
+		}
+	}
+	if len(out) == 0 || r.Chance(15) {
+		return near(r, old)
+	}
+	return Pick(r, out)
+}
+
+// near makes a value close to another: the other type with the same text, one more, one rune longer.
+func near(r Rand, v *tree.Node) *tree.Node {
+	if text, ok := v.Text(); ok {
+		switch r.IntN(5) {
+		case 0:
+			return tree.Str(text + "x")
+		case 1:
+			return tree.Str(strings.ToUpper(text))
+		case 2:
+			if _, err := strconv.ParseFloat(text, 64); err == nil {
+				return tree.Raw(strings.TrimPrefix(text, "+"))
+			}
+			return tree.Int(int64(len(text)))
+		case 3:
+			if text != "" {
+				return tree.Int(int64([]rune(text)[0]))
+			}
+		}
+		return tree.Raw(Pick(r, Strings))
+	}
+	if n, ok := num(v); ok {
+		switch r.IntN(5) {
+		case 0:
+			return tree.Str(v.Raw)
+		case 1:
+			return tree.Raw(strconv.FormatFloat(n+0.5, 'g', -1, 64))
+		case 2:
+			return tree.Raw(strconv.FormatFloat(n+1, 'f', -1, 64))
+		case 3:
+			return tree.Raw(strconv.FormatFloat(n, 'e', -1, 64))
+		}
+		return tree.Raw(Pick(r, Numbers))
+	}
+	switch v.Raw {
+	case "true":
+		return Pick(r, []*tree.Node{tree.Bool(false), tree.Str("true"), tree.Int(1)})
+	case "false":
+		return Pick(r, []*tree.Node{tree.Bool(true), tree.Str(""), tree.Int(0), tree.Null()})
+	}
+	return Any(r, 1)
+}
+
+// formatted picks a string of a format's table, mutated now and then.
+func formatted(r Rand, name string) *tree.Node {
+	table := Formats[name]
+	if table == nil {
+		table = Formats[strings.ToLower(strings.ReplaceAll(name, "-", ""))]
+	}
+	switch {
+	case table == nil && (name == "int32" || name == "int64" || name == "float" || name == "double"):
+		return tree.Raw(Pick(r, Numbers))
+	case table == nil:
+		return tree.Raw(Pick(r, Strings))
+	}
+	text := Pick(r, table)
+	if r.Chance(25) {
+		text = mutateText(r, text)
+	}
+	return tree.Str(text)
+}
+
+// mutateText changes a text in one place.
+func mutateText(r Rand, text string) string {
+	runes := []rune(text)
+	at := 0
+	if len(runes) > 0 {
+		at = r.IntN(len(runes))
+	}
+	insert := Pick(r, []rune("0159aAzZ-._/:+ \n,;@#%[]{}()\x00éT"))
+	switch r.IntN(4) {
+	case 0:
+		return string(runes[:at]) + string(insert) + string(runes[at:])
+	case 1:
+		if len(runes) > 0 {
+			return string(runes[:at]) + string(runes[at+1:])
+		}
+	case 2:
+		if len(runes) > 0 {
+			runes[at] = insert
+			return string(runes)
+		}
+	case 3:
+		return text + text
+	}
+	return text + string(insert)
+}
+
+// edgeFor picks a value of the edge tables that suits the schema's type.
+func edgeFor(r Rand, s *tree.Node) *tree.Node {
+	t, _ := s.Get("type").Text()
+	if s.Get("x-kubernetes-int-or-string").IsTrue() {
+		t = Pick(r, []string{"integer", "string"})
+	}
+	switch t {
+	case "integer", "number":
+		if r.Chance(2) {
+			return tree.Raw(Pick(r, rareNumbers))
+		}
+		return tree.Raw(Pick(r, Numbers))
+	case "string":
+		if r.Chance(2) {
+			return tree.Raw(Pick(r, rareStrings))
+		}
+		if f, ok := s.Get("format").Text(); ok && r.Chance(70) {
+			return formatted(r, f)
+		}
+		return tree.Raw(Pick(r, Strings))
+	case "array":
+		return tree.Arr()
+	case "object":
+		return tree.Obj()
+	}
+	return Any(r, 3)
+}

@@ -1,0 +1,89 @@
+package generate
+
+import "github.com/crdeval/crdeval/engine/conformance/tree"
+
+// junctors adds allOf, anyOf, oneOf and not to a schema, with value validations of fields that the schema declares.
+func junctors(r Rand, s *tree.Node, depth int) {
+	if s.Get("x-kubernetes-int-or-string") != nil && s.Get("anyOf") != nil {
+		return
+	}
+	for range r.Between(1, 2) {
+		j := Pick(r, []string{"allOf", "anyOf", "oneOf", "not"})
+		if s.Get(j) != nil {
+			continue
+		}
+		if j == "not" {
+			s.Set("not", valueValidation(r, s, depth))
+			continue
+		}
+		branches := tree.Arr()
+		for range r.Between(1, 3) {
+			branches.Items = append(branches.Items, valueValidation(r, s, depth))
+		}
+		if r.Chance(10) {
+			branches.Items = append(branches.Items, branches.Items[0].Clone()) // equal branches: ties and repeated messages
+		}
+		s.Set(j, branches)
+	}
+}
+
+// valueValidation makes a nested value validation over what the schema s declares.
+func valueValidation(r Rand, s *tree.Node, depth int) *tree.Node {
+	v := tree.Obj()
+	t, _ := s.Get("type").Text()
+	switch t {
+	case "object":
+		objectValidation(r, v, s, depth)
+	case "array":
+		bound(r, v, "minItems", "maxItems", 3)
+		if items := s.Get("items"); items != nil && depth > 0 && r.Chance(60) {
+			v.Set("items", valueValidation(r, items, depth-1))
+		}
+	case "integer", "number":
+		copyMembers(v, numericSchema(r, t))
+	case "boolean":
+		if r.Chance(50) {
+			v.Set("enum", tree.Arr(tree.Bool(r.Chance(50))))
+		}
+	default:
+		copyMembers(v, stringSchema(r, true))
+		if r.Chance(30) {
+			copyMembers(v, numericSchema(r, "integer"))
+		}
+	}
+	if depth > 0 && r.Chance(20) {
+		junctors(r, v, depth-1)
+	}
+	return v
+}
+
+func objectValidation(r Rand, v, s *tree.Node, depth int) {
+	props := s.Get("properties")
+	if props == nil {
+		bound(r, v, "minProperties", "maxProperties", 3)
+		return
+	}
+	nested, required := tree.Obj(), tree.Arr()
+	for _, p := range props.Members {
+		if r.Chance(40) {
+			required.Items = append(required.Items, tree.Str(p.Key))
+		}
+		if depth > 0 && r.Chance(50) {
+			nested.Set(p.Key, valueValidation(r, p.Value, depth-1))
+		}
+	}
+	if len(required.Items) > 0 {
+		v.Set("required", required)
+	}
+	if len(nested.Members) > 0 {
+		v.Set("properties", nested)
+	}
+}
+
+func copyMembers(to, from *tree.Node) {
+	for _, m := range from.Members {
+		if m.Key != "type" {
+			to.Set(m.Key, m.Value)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package generate
+
+import "github.com/crdeval/crdeval/engine/conformance/tree"
+
+// Mutate changes a document in one random place without knowing a schema: delete, duplicate, retype, null, rename, reorder, nest.
+func Mutate(r Rand, doc *tree.Node) {
+	type spot struct {
+		parent *tree.Node
+		index  int
+	}
+	var spots []spot
+	doc.Walk(func(_, parent *tree.Node, index int) {
+		if parent != nil {
+			spots = append(spots, spot{parent, index})
+		}
+	})
+	if len(spots) == 0 {
+		return
+	}
+	s := Pick(r, spots)
+	old := s.parent.Child(s.index)
+	switch r.IntN(12) {
+	case 0, 1:
+		s.parent.RemoveChild(s.index)
+	case 2:
+		s.parent.SetChild(s.index, tree.Null())
+	case 3, 4:
+		s.parent.SetChild(s.index, Any(r, 2))
+	case 5:
+		s.parent.SetChild(s.index, near(r, old))
+	case 6:
+		if s.parent.Kind == tree.Array {
+			s.parent.Items = append(s.parent.Items, old.Clone())
+		} else {
+			s.parent.Members = append(s.parent.Members, tree.Member{Key: s.parent.Members[s.index].Key, Value: old.Clone()})
+		}
+	case 7:
+		if s.parent.Kind == tree.Object {
+			s.parent.Members[s.index].Key = Pick(r, Keys)
+		} else {
+			s.parent.SetChild(s.index, tree.Arr(old))
+		}
+	case 8:
+		if s.parent.Kind == tree.Object {
+			s.parent.Members = append(s.parent.Members, tree.Member{Key: Pick(r, Keys), Value: Any(r, 2)})
+		} else {
+			s.parent.Items = append(s.parent.Items, Any(r, 1))
+		}
+	case 9:
+		if old.Kind == tree.Array {
+			s.parent.SetChild(s.index, tree.Obj("a", old))
+		} else {
+			s.parent.SetChild(s.index, tree.Arr(old))
+		}
+	case 10:
+		other := Pick(r, spots)
+		s.parent.SetChild(s.index, other.parent.Child(other.index).Clone())
+	case 11:
+		if n := s.parent.Len(); n > 1 {
+			j := r.IntN(n)
+			if s.parent.Kind == tree.Array {
+				s.parent.Items[s.index], s.parent.Items[j] = s.parent.Items[j], s.parent.Items[s.index]
+			} else {
+				s.parent.Members[s.index], s.parent.Members[j] = s.parent.Members[j], s.parent.Members[s.index]
+			}
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package generate
+
+import (
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// keyword is one thing that a schema can say, the base types it can be said of, and how to say it.
+type keyword struct {
+	name   string
+	bases  []string
+	triple bool // takes part in triples, too
+	say    func(r Rand, s *tree.Node)
+}
+
+const (
+	anyBase  = "*"
+	intOrStr = "int-or-string"
+	untyped  = "untyped"
+)
+
+// bases are the kinds of schema that keywords are put on.
+var bases = []string{"string", "integer", "number", "boolean", "object", "map", "array", intOrStr, untyped, "embedded"}
+
+func base(r Rand, name string) *tree.Node {
+	switch name {
+	case "object":
+		return tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj("type", "string"), "b", tree.Obj("type", "integer", "default", 1), "n", tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("type", "string")))))
+	case "map":
+		return tree.Obj("type", "object", "additionalProperties", tree.Obj("type", "integer"))
+	case "array":
+		return tree.Obj("type", "array", "items", tree.Obj("type", Pick(r, []string{"string", "integer"})))
+	case intOrStr:
+		return tree.Obj("x-kubernetes-int-or-string", true)
+	case untyped:
+		return tree.Obj("x-kubernetes-preserve-unknown-fields", true)
+	case "embedded":
+		return tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "x-kubernetes-preserve-unknown-fields", true)
+	}
+	return tree.Obj("type", name)
+}
+
+func set(key string, values ...any) func(Rand, *tree.Node) {
+	return func(r Rand, s *tree.Node) { s.Set(key, tree.From(Pick(r, values)).Clone()) }
+}
+
+func lit(s string) *tree.Node { return tree.Raw(s) }
+
+var (
+	numeric    = []string{"integer", "number", intOrStr}
+	stringlike = []string{"string", intOrStr}
+	objectlike = []string{"object", "map", "embedded"}
+)
+
+var keywords = []keyword{
+	{"nullable", []string{anyBase}, true, set("nullable", true)},
+	{"default", []string{anyBase}, true, func(r Rand, s *tree.Node) {
+		if d := Value(r, s, 2); d.Raw != "null" {
+			s.Set("default", d)
+		}
+	}},
+	{"default null", []string{anyBase}, false, set("default", nil)},
+	{"default empty", []string{"object", "map", "array"}, false, func(_ Rand, s *tree.Node) {
+		if t, _ := s.Get("type").Text(); t == "array" {
+			s.Set("default", tree.Arr())
+		} else {
+			s.Set("default", tree.Obj())
+		}
+	}},
+	{"enum", []string{anyBase}, true, func(r Rand, s *tree.Node) { s.Set("enum", tree.Arr(Value(r, s, 2), Value(r, s, 2))) }},
+	{"enum mixed", []string{"string", "integer", "number", intOrStr, untyped}, false, func(_ Rand, s *tree.Node) {
+		s.Set("enum", tree.Arr(tree.Str("A"), tree.Int(65), lit("1.5"), tree.Null(), tree.Bool(true), lit("1e3"), tree.Obj("a", 1), tree.Arr(tree.Int(1))))
+	}},
+	{"format", []string{"string", "integer", "number", intOrStr, "object", "array", "boolean"}, true, func(r Rand, s *tree.Node) { s.Set("format", Pick(r, FormatNames)) }},
+	{"int format", numeric, false, set("format", "int32", "int64", "float", "double")},
+	{"pattern", stringlike, false, func(r Rand, s *tree.Node) { s.Set("pattern", Pick(r, Patterns).Re) }},
+	{"minLength", stringlike, false, set("minLength", 0, 1, 2, 3)},
+	{"maxLength", stringlike, false, set("maxLength", 0, 1, 2, 3)},
+	{"minimum", numeric, false, set("minimum", lit("0"), lit("1"), lit("1.5"), lit("-1"), lit("1e6"), lit("9007199254740993"))},
+	{"maximum", numeric, false, set("maximum", lit("0"), lit("1"), lit("1.5"), lit("3"), lit("1e21"), lit("9223372036854775807"))},
+	{"exclusiveMinimum", numeric, false, func(_ Rand, s *tree.Node) { s.Set("minimum", 1).Set("exclusiveMinimum", true) }},
+	{"exclusiveMaximum", numeric, false, func(_ Rand, s *tree.Node) { s.Set("maximum", 3).Set("exclusiveMaximum", true) }},
+	{"exclusive alone", numeric, false, set("exclusiveMaximum", true)},
+	{"multipleOf", numeric, false, set("multipleOf", lit("2"), lit("0.5"), lit("0.1"), lit("3"), lit("1e3"))},
+	{"minItems", []string{"array"}, false, set("minItems", 1, 2)},
+	{"maxItems", []string{"array"}, false, set("maxItems", 0, 1, 2)},
+	{"minProperties", objectlike, false, set("minProperties", 1, 2, 3)},
+	{"maxProperties", objectlike, false, set("maxProperties", 0, 1, 2)},
+	{"required", objectlike, false, set("required", tree.Arr(tree.Str("a")), tree.Arr(tree.Str("a"), tree.Str("b"), tree.Str("zz")))},
+	{"wrong keyword", []string{anyBase}, false, func(r Rand, s *tree.Node) { // a constraint of another type: it must be inert
+		s.Set(Pick(r, []string{"maxItems", "maxLength", "maximum", "maxProperties", "minItems", "minLength", "minimum", "minProperties", "multipleOf"}), 1)
+	}},
+	{"preserve", []string{"object", "array", "string", "integer"}, true, set("x-kubernetes-preserve-unknown-fields", true)},
+	{"embedded", []string{"object"}, true, set("x-kubernetes-embedded-resource", true)},
+	{"int-or-string", []string{intOrStr, "string", "integer"}, true, set("x-kubernetes-int-or-string", true)},
+	{"list atomic", []string{"array"}, false, set("x-kubernetes-list-type", "atomic")},
+	{"list set", []string{"array"}, true, func(r Rand, s *tree.Node) {
+		s.Set("x-kubernetes-list-type", "set")
+		if r.Chance(60) {
+			s.Set("items", Pick(r, []*tree.Node{tree.Obj("type", "number"), tree.Obj("type", "object", "x-kubernetes-map-type", "atomic", "properties", tree.Obj("a", tree.Obj("type", "number"))),
+				tree.Obj("type", "array", "x-kubernetes-list-type", "atomic", "items", tree.Obj("type", "number")), tree.Obj("x-kubernetes-int-or-string", true), tree.Obj("type", "boolean")}).Clone())
+		}
+	}},
+	{"list map", []string{"array"}, true, func(r Rand, s *tree.Node) { mapList(r, s, 1) }},
+	{"map type", objectlike, false, set("x-kubernetes-map-type", "granular", "atomic")},
+	{"additional true", []string{"map"}, false, set("additionalProperties", true)},
+	{"additional false", []string{"map"}, false, set("additionalProperties", false)},
+	{"additional objects", []string{"map"}, false, set("additionalProperties", tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj("type", "string", "default", "x"))), tree.Obj("type", "string", "nullable", true), tree.Obj("type", "integer", "default", 5))},
+	{"items objects", []string{"array"}, false, set("items", tree.Obj("type", "object", "required", tree.Arr(tree.Str("a")), "properties", tree.Obj("a", tree.Obj("type", "string"))), tree.Obj("type", "string", "nullable", true),
+		tree.Obj("type", "integer", "default", 5), tree.Obj("x-kubernetes-preserve-unknown-fields", true))},
+	{"allOf", []string{anyBase}, true, junctor("allOf")},
+	{"anyOf", []string{anyBase}, true, junctor("anyOf")},
+	{"oneOf", []string{anyBase}, true, junctor("oneOf")},
+	{"not", []string{anyBase}, true, func(r Rand, s *tree.Node) { s.Set("not", valueValidation(r, s, 2)) }},
+	{"int-or-string pattern", []string{intOrStr}, false, set("anyOf", tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string")))},
+	{"int-or-string allOf pattern", []string{intOrStr}, false, set("allOf", tree.Arr(tree.Obj("anyOf", tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string"))), tree.Obj("maxLength", 2)))},
+	{"description", []string{anyBase}, false, set("description", "what it is")},
+}
+
+func junctor(name string) func(Rand, *tree.Node) {
+	return func(r Rand, s *tree.Node) {
+		branches := tree.Arr()
+		for range r.Between(1, 3) {
+			branches.Items = append(branches.Items, valueValidation(r, s, 2))
+		}
+		s.Set(name, branches)
+	}
+}
+
+// positions are the places where a schema under test is put; each wraps the schema into a root, and a value of it into root members.
+var positions = []struct {
+	name string
+	root func(s *tree.Node) *tree.Node
+	wrap func(v *tree.Node) *tree.Node
+}{
+	{"property", func(s *tree.Node) *tree.Node { return rootOf("v", s) }, func(v *tree.Node) *tree.Node { return tree.Obj("v", v) }},
+	{"nested", func(s *tree.Node) *tree.Node {
+		return rootOf("spec", tree.Obj("type", "object", "properties", tree.Obj("v", s), "required", tree.Arr(tree.Str("v"))))
+	}, func(v *tree.Node) *tree.Node { return tree.Obj("spec", tree.Obj("v", v)) }},
+	{"item", func(s *tree.Node) *tree.Node { return rootOf("v", tree.Obj("type", "array", "items", s)) }, func(v *tree.Node) *tree.Node { return tree.Obj("v", tree.Arr(v, v.Clone())) }},
+	{"map value", func(s *tree.Node) *tree.Node {
+		return rootOf("v", tree.Obj("type", "object", "additionalProperties", s))
+	},
+		func(v *tree.Node) *tree.Node { return tree.Obj("v", tree.Obj("k", v, "a.b/c", v.Clone())) }},
+	{"preserve", func(s *tree.Node) *tree.Node {
+		return rootOf("v", tree.Obj("type", "object", "x-kubernetes-preserve-unknown-fields", true, "properties", tree.Obj("known", s)))
+	}, func(v *tree.Node) *tree.Node { return tree.Obj("v", tree.Obj("known", v, "other", v.Clone())) }},
+	{"status", func(s *tree.Node) *tree.Node { return rootOf("status", s) }, func(v *tree.Node) *tree.Node { return tree.Obj("status", v) }},
+	{"item of item", func(s *tree.Node) *tree.Node {
+		return rootOf("v", tree.Obj("type", "array", "x-kubernetes-preserve-unknown-fields", true, "items", tree.Obj("type", "array", "items", s)))
+	}, func(v *tree.Node) *tree.Node { return tree.Obj("v", tree.Arr(tree.Arr(v))) }},
+	{"embedded", func(s *tree.Node) *tree.Node {
+		return rootOf("v", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", tree.Obj("spec", s)))
+	}, func(v *tree.Node) *tree.Node {
+		return tree.Obj("v", tree.Obj("apiVersion", "v1", "kind", "Pod", "metadata", tree.Obj("name", "x"), "spec", v))
+	}},
+	{"beside", func(s *tree.Node) *tree.Node {
+		return rootOf("v", s).Set("anyOf", tree.Arr(tree.Obj("required", tree.Arr(tree.Str("v"))), tree.Obj("required", tree.Arr(tree.Str("w"))))).Set("not", tree.Obj("required", tree.Arr(tree.Str("zz"))))
+	}, func(v *tree.Node) *tree.Node { return tree.Obj("v", v) }},
+}
+
+func rootOf(name string, s *tree.Node) *tree.Node {
+	return tree.Obj("type", "object", "properties", tree.Obj(name, s))
+}
+
+// combination is a point of the pairwise space.
+type combination struct {
+	words    []int // indexes of keywords
+	base     string
+	position int
+}
+
+var combinations = combine()
+
+// combine lists all pairs of keywords that share a base type, and the triples of the keywords that are known to interact, each at every position.
+func combine() []combination {
+	var all []combination
+	add := func(words ...int) {
+		for _, b := range bases {
+			if !slices.ContainsFunc(words, func(w int) bool {
+				return !slices.Contains(keywords[w].bases, b) && keywords[w].bases[0] != anyBase
+			}) {
+				for p := range positions {
+					all = append(all, combination{words, b, p})
+				}
+			}
+		}
+	}
+	for i := range keywords {
+		add(i)
+		for j := i + 1; j < len(keywords); j++ {
+			add(i, j)
+			if !keywords[i].triple || !keywords[j].triple {
+				continue
+			}
+			for k := j + 1; k < len(keywords); k++ {
+				if keywords[k].triple {
+					add(i, j, k)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Combinations is the number of points of the pairwise space.
+func Combinations() int { return len(combinations) }
+
+// Pairwise makes the group of a point of the space, and twelve objects: valid ones, one for each way to break it, null, absent, wrong types, unknown fields.
+func Pairwise(r Rand, point int) Group {
+	c := combinations[point%len(combinations)]
+	s := base(r, c.base)
+	name := c.base
+	for _, w := range c.words {
+		keywords[w].say(r, s)
+		name += " + " + keywords[w].name
+	}
+	p := positions[c.position]
+	root := p.root(s)
+	crd := Manifest(root)
+	if p.name == "status" && r.Chance(50) {
+		crd.At("spec", "versions").Items[0].Set("subresources", tree.Obj("status", tree.Obj()))
+	}
+	g := Group{Name: "pairwise " + name + " at " + p.name, CRD: crd.JSON()}
+	for i := range 12 {
+		v := Value(r, s, 3)
+		switch i {
+		case 0, 1:
+		case 2:
+			v = tree.Null()
+		case 3:
+			g.Objects = append(g.Objects, request(r, Envelope()))
+			continue
+		case 4:
+			v = edgeFor(r, s)
+		case 5:
+			v = Any(r, 2)
+		case 6:
+			if v.Kind == tree.Object {
+				v.Set("unknown", tree.Obj("a", nil))
+			} else {
+				v = tree.Raw(Pick(r, Numbers))
+			}
+		case 7:
+			v = tree.Raw(Pick(r, Strings))
+		default:
+			holder := tree.Obj("v", v)
+			Break(r, tree.Obj("properties", tree.Obj("v", s)), holder, 1+i%2)
+			if v = holder.Get("v"); v == nil {
+				v = tree.Obj()
+			}
+		}
+		g.Objects = append(g.Objects, request(r, Envelope(p.wrap(v).Members...)))
+	}
+	return g
+}

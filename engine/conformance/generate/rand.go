@@ -1,0 +1,45 @@
+// Package generate makes cases: definitions and objects that are likely to tell two implementations apart.
+//
+// Everything is a pure function of a seed: the same seed and number make the same case on every machine, so that a
+// disagreement is named by two numbers. Generators of definitions aim at what upstream accepts, since a refused definition has no objects;
+// generators of objects start from a valid one and break it in few places, since an object that is wrong everywhere tests little.
+package generate
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+)
+
+// Rand is a source of choices.
+type Rand struct{ *rand.Rand }
+
+// New makes the source of a generator's n-th case.
+func New(generator string, seed, n uint64) Rand {
+	h := fnv.New64a()
+	h.Write([]byte(generator))
+	return Rand{rand.New(rand.NewPCG(seed^h.Sum64(), n))}
+}
+
+// Chance is true in percent of the cases.
+func (r Rand) Chance(percent int) bool { return r.IntN(100) < percent }
+
+// Between is an integer from lo to hi, both included.
+func (r Rand) Between(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
+
+// Pick chooses an element.
+func Pick[T any](r Rand, from []T) T { return from[r.IntN(len(from))] }
+
+// weighted chooses an index by weight.
+func (r Rand) weighted(weights ...int) int {
+	sum := 0
+	for _, w := range weights {
+		sum += w
+	}
+	n := r.IntN(sum)
+	for i, w := range weights {
+		if n -= w; n < 0 {
+			return i
+		}
+	}
+	return len(weights) - 1
+}

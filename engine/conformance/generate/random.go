@@ -1,0 +1,92 @@
+package generate
+
+import (
+	"bytes"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Random makes a group of a random schema and objects with no, one, two or more defects.
+func Random(r Rand) Group {
+	schema := Schema(r)
+	crd := Manifest(schema)
+	ver := crd.At("spec", "versions").Items[0]
+	if r.Chance(25) {
+		sub := tree.Obj("status", tree.Obj())
+		if r.Chance(40) {
+			scale := tree.Obj("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas")
+			if r.Chance(60) {
+				scale.Set("labelSelectorPath", Pick(r, []string{".status.selector", ".spec.selector"}))
+			}
+			sub.Set("scale", scale)
+		}
+		ver.Set("subresources", sub)
+		for _, forbidden := range []string{"x-kubernetes-map-type", "title"} {
+			schema.Delete(forbidden)
+		}
+	}
+	if r.Chance(10) {
+		crd.Get("spec").Set("scope", "Cluster")
+	}
+	g := Group{Name: "random", CRD: crd.JSON()}
+	for i := range 12 {
+		o := Envelope()
+		for _, m := range Value(r, schema, 5).Members {
+			if o.Get(m.Key) == nil {
+				o.Members = append(o.Members, m)
+			}
+		}
+		if sub := ver.Get("subresources"); sub.Get("scale") != nil && r.Chance(60) {
+			for _, part := range []string{"spec", "status"} {
+				p := o.Get(part)
+				if p == nil || p.Kind != tree.Object {
+					p = tree.Obj()
+					o.Set(part, p)
+				}
+				if r.Chance(60) {
+					p.Set("replicas", Pick(r, []*tree.Node{tree.Int(3), tree.Int(-1), tree.Raw("2147483648"), tree.Raw("1.0"), tree.Str("1"), tree.Null(), tree.Raw("1.5")}))
+				}
+				if r.Chance(30) {
+					p.Set("selector", Pick(r, []*tree.Node{tree.Str("a=b"), tree.Int(1), tree.Null(), tree.Obj()}))
+				}
+			}
+		}
+		switch defects := i % 4; defects {
+		case 3:
+			for range r.Between(1, 4) {
+				Mutate(r, o)
+			}
+		default:
+			Break(r, schema, o, defects)
+		}
+		q := request(r, o)
+		if r.Chance(2) {
+			q.Body = corrupt(r, q.Body)
+		}
+		g.Objects = append(g.Objects, q)
+	}
+	return g
+}
+
+// corrupt damages a body's bytes.
+func corrupt(r Rand, body []byte) []byte {
+	if len(body) == 0 {
+		return body
+	}
+	at := r.IntN(len(body))
+	switch r.IntN(6) {
+	case 0:
+		return body[:at]
+	case 1:
+		return append(body, Pick(r, []string{" ", "\n", "x", "{}", "\x00", "//c", ","})...)
+	case 2:
+		return append([]byte(Pick(r, []string{" ", "\ufeff", "\n\t", "[", "\x00", "---\n"})), body...)
+	case 3:
+		return bytes.Replace(body, []byte(":"), []byte(Pick(r, []string{" : ", ":\n", "::", ""})), 1+r.IntN(3))
+	case 4:
+		out := bytes.Clone(body)
+		out[at] = byte(r.IntN(256))
+		return out
+	}
+	return append(bytes.Clone(body[:at]), append([]byte(Pick(r, []string{" ", ",", "}", "]", "\"", "\\", "\x80", "null"})), body[at:]...)...)
+}

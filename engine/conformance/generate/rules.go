@@ -1,0 +1,69 @@
+package generate
+
+import "github.com/crdeval/crdeval/engine/conformance/tree"
+
+// WithoutRules removes x-kubernetes-validations from every schema of a manifest, in place: rules are set aside on both sides. Defaults, enums and fields that happen
+// to have the name stay.
+func WithoutRules(crd *tree.Node) {
+	spec := crd.Get("spec")
+	strip(spec.At("validation", "openAPIV3Schema"))
+	for _, v := range spec.Get("versions").GetItems() {
+		strip(v.At("schema", "openAPIV3Schema"))
+	}
+}
+
+func strip(s *tree.Node) {
+	eachSchema(s, func(n *tree.Node) { n.Delete("x-kubernetes-validations") })
+}
+
+// eachSchema visits a schema and all below it, junctors included.
+func eachSchema(s *tree.Node, visit func(*tree.Node)) {
+	if s == nil || s.Kind != tree.Object {
+		return
+	}
+	visit(s)
+	for _, m := range s.Members {
+		switch m.Key {
+		case "properties", "patternProperties", "definitions", "dependencies":
+			for _, p := range m.Value.Members {
+				eachSchema(p.Value, visit)
+			}
+		case "items", "additionalProperties", "additionalItems", "not":
+			eachSchema(m.Value, visit)
+			for _, e := range m.Value.Items {
+				eachSchema(e, visit)
+			}
+		case "allOf", "anyOf", "oneOf":
+			for _, e := range m.Value.Items {
+				eachSchema(e, visit)
+			}
+		}
+	}
+}
+
+// withoutTexts removes descriptions: they are most of a manifest's bytes and none of its meaning.
+func withoutTexts(crd *tree.Node) {
+	for _, v := range crd.At("spec", "versions").GetItems() {
+		eachSchema(v.At("schema", "openAPIV3Schema"), func(n *tree.Node) {
+			if d := n.Get("description"); d != nil && d.Kind == tree.Scalar {
+				n.Delete("description")
+			}
+		})
+	}
+	crd.Get("metadata").Delete("annotations")
+	if a := approval(crd); a != nil {
+		crd.Get("metadata").Set("annotations", a)
+	}
+	crd.Delete("status")
+}
+
+// approval keeps the annotation without which definitions of protected groups are refused.
+func approval(crd *tree.Node) *tree.Node {
+	name, _ := crd.At("spec", "group").Text()
+	for _, suffix := range []string{".k8s.io", ".kubernetes.io"} {
+		if len(name) > len(suffix) && name[len(name)-len(suffix):] == suffix {
+			return tree.Obj("api-approved.kubernetes.io", "https://github.com/kubernetes/kubernetes/pull/1")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package generate
+
+import (
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Real makes groups from the corpus.
+type Real struct {
+	corpus *corpus.Corpus
+	crds   []*tree.Node // without rules
+	docs   [][]byte
+	small  []*tree.Node // without descriptions either: what CRD mutants are made of
+	sites  []int        // mutation sites before each definition
+}
+
+// NewReal prepares a corpus: rules are removed, descriptions are removed from what will be mutated.
+func NewReal(c *corpus.Corpus) (*Real, error) {
+	real := &Real{corpus: c}
+	total := 0
+	for _, crd := range c.CRDs {
+		n, err := tree.Parse(crd.Doc)
+		if err != nil {
+			return nil, fmt.Errorf("%s of %s: %w", crd.Path, crd.Module, err)
+		}
+		WithoutRules(n)
+		real.crds = append(real.crds, n)
+		real.docs = append(real.docs, n.JSON())
+		s := n.Clone()
+		withoutTexts(s)
+		real.small = append(real.small, s)
+		real.sites = append(real.sites, total)
+		total += s.Size() - 1
+	}
+	real.sites = append(real.sites, total)
+	return real, nil
+}
+
+// Samples is the number of sample objects.
+func (c *Real) Samples() int { return len(c.corpus.Samples) }
+
+// Definitions is the number of definitions.
+func (c *Real) Definitions() int { return len(c.docs) }
+
+// Definition makes the group of one definition as it is.
+func (c *Real) Definition(i int) Group {
+	i %= len(c.docs)
+	return Group{Name: "definition " + c.corpus.CRDs[i].Name + " of " + c.corpus.CRDs[i].Module, CRD: c.docs[i]}
+}
+
+// Sample makes the group of one sample: the object itself, single mutations of it and a few double ones.
+func (c *Real) Sample(r Rand, i int) Group {
+	s := c.corpus.Samples[i%len(c.corpus.Samples)]
+	g := Group{Name: "sample " + s.Path + " of " + s.Module, CRD: c.docs[Pick(r, s.CRDs)]}
+	g.Objects = append(g.Objects, Object{Version: s.Version, Body: s.Doc})
+	doc, err := tree.Parse(s.Doc)
+	if err != nil {
+		return g
+	}
+	for n := range 7 {
+		o := doc.Clone()
+		for range 1 + n/5 {
+			Mutate(r, o)
+		}
+		q := request(r, o)
+		q.Version = s.Version
+		g.Objects = append(g.Objects, q)
+	}
+	return g
+}
+
+// Generated makes a group of objects generated from a real schema, with no, one and two defects.
+func (c *Real) Generated(r Rand, i int) Group {
+	i %= len(c.docs)
+	g := Group{Name: "generated " + c.corpus.CRDs[i].Name, CRD: c.docs[i]}
+	crd := c.crds[i]
+	versions := crd.At("spec", "versions").GetItems()
+	if len(versions) == 0 {
+		return g
+	}
+	v := Pick(r, versions)
+	name, _ := v.Get("name").Text()
+	schema := v.At("schema", "openAPIV3Schema")
+	if schema == nil || !v.Get("served").IsTrue() {
+		return g
+	}
+	groupName, _ := crd.At("spec", "group").Text()
+	kindName, _ := crd.At("spec", "names", "kind").Text()
+	for n := range 8 {
+		o := tree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", tree.Obj("name", "x", "namespace", "default"))
+		for _, m := range Value(r, schema, r.Between(3, 7)).Members {
+			if o.Get(m.Key) == nil {
+				o.Members = append(o.Members, m)
+			}
+		}
+		Break(r, schema, o, n%3)
+		q := request(r, o)
+		q.Version = name
+		g.Objects = append(g.Objects, q)
+	}
+	return g
+}
+
+// SchemaSuite makes the group of one case of the JSON Schema suite: the schema, made structural where types are missing, judges the data.
+func (c *Real) SchemaSuite(i int) Group {
+	k := c.corpus.Schemas[i%len(c.corpus.Schemas)]
+	g := Group{Name: "jsonschema " + k.Name}
+	schema, err := tree.Parse(k.Schema)
+	if err != nil {
+		return g
+	}
+	eachSchema(schema, func(n *tree.Node) {
+		if n.Get("type") == nil && n.Get("x-kubernetes-int-or-string") == nil {
+			n.Set("x-kubernetes-preserve-unknown-fields", true)
+		}
+	})
+	for _, j := range []string{"allOf", "anyOf", "oneOf"} {
+		if b := schema.Get(j); b != nil {
+			for _, e := range b.Items {
+				eachSchema(e, func(n *tree.Node) { n.Delete("x-kubernetes-preserve-unknown-fields") })
+			}
+		}
+	}
+	eachSchema(schema.Get("not"), func(n *tree.Node) { n.Delete("x-kubernetes-preserve-unknown-fields") })
+	g.CRD = Manifest(rootOf("v", schema)).JSON()
+	g.Objects = []Object{{Version: version1, Body: Envelope(tree.Member{Key: "v", Value: tree.Raw(string(k.Data))}).JSON()}}
+	return g
+}
+
+// SchemaCases is the number of cases of the JSON Schema suite.
+func (c *Real) SchemaCases() int { return len(c.corpus.Schemas) }

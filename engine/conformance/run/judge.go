@@ -1,0 +1,163 @@
+package run
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+)
+
+// Disagreement is a case on which ours differs from upstream.
+type Disagreement struct {
+	Suite, Name string
+	Seed        uint64
+	// CRD is the manifest; Request is nil when the registration is what differs.
+	CRD     []byte
+	Request *oracle.Request
+	// Upstream and Ours are the answers, Differences what differs.
+	Upstream, Ours oracle.Answer
+	Differences    []string
+}
+
+// outcome of one case.
+type outcome int
+
+const (
+	same outcome = iota
+	unordered
+	different
+)
+
+// reruns is how often upstream is asked again when it may answer differently each time.
+const reruns = 8
+
+// judge compares two subjects.
+type judge struct {
+	upstream, ours Subject // ours is nil when only upstream is to be exercised
+	mu             sync.Mutex
+	cache          map[[32]byte]*pair
+}
+
+// pair is a definition on both sides.
+type pair struct {
+	once           sync.Once
+	upstream, ours Definition
+	answers        [2]oracle.Answer
+}
+
+func newJudge(ours Subject) *judge {
+	return &judge{upstream: Upstream{}, ours: ours, cache: map[[32]byte]*pair{}}
+}
+
+// register registers a manifest on both sides. Definitions that come again and again are kept.
+func (j *judge) register(crd []byte, keep bool) *pair {
+	if !keep {
+		p := &pair{}
+		j.fill(p, crd)
+		return p
+	}
+	key := sha256.Sum256(crd)
+	j.mu.Lock()
+	p := j.cache[key]
+	if p == nil {
+		p = &pair{}
+		j.cache[key] = p
+	}
+	j.mu.Unlock()
+	p.once.Do(func() { j.fill(p, crd) })
+	return p
+}
+
+func (j *judge) fill(p *pair, crd []byte) {
+	p.upstream, p.answers[0] = guardRegister(j.upstream, crd)
+	if j.ours != nil {
+		p.ours, p.answers[1] = guardRegister(j.ours, crd)
+	}
+}
+
+// guardRegister turns a panic into an answer.
+func guardRegister(s Subject, crd []byte) (d Definition, a oracle.Answer) {
+	defer func() {
+		if e := recover(); e != nil {
+			d, a = nil, panicked(e)
+		}
+	}()
+	return s.Register(crd)
+}
+
+func guardCreate(d Definition, r oracle.Request) (a oracle.Answer) {
+	defer func() {
+		if e := recover(); e != nil {
+			a = panicked(e)
+		}
+	}()
+	return d.Create(r)
+}
+
+func panicked(e any) oracle.Answer {
+	return oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Reason: "Panic", Message: fmt.Sprint(e)}, DecodeError: string(debug.Stack())}
+}
+
+// registration judges the registration of a group.
+func (j *judge) registration(g generate.Group, keep bool) (*pair, outcome, *Disagreement) {
+	p := j.register(g.CRD, keep)
+	if j.ours == nil {
+		return p, same, nil
+	}
+	up, our := p.answers[0], p.answers[1]
+	diffs := oracle.Compare(up, our)
+	if len(diffs) == 0 {
+		return p, same, nil
+	}
+	if j.member(up, our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD); return a }) {
+		return p, unordered, nil
+	}
+	return p, different, &Disagreement{Name: g.Name, CRD: g.CRD, Upstream: up, Ours: our, Differences: diffs}
+}
+
+// object judges one object of a group.
+func (j *judge) object(g generate.Group, p *pair, o generate.Object) (outcome, *Disagreement) {
+	r := oracle.Request{Version: o.Version, Body: o.Body, YAML: o.YAML, FieldValidation: o.FieldValidation}
+	up := guardCreate(p.upstream, r)
+	if j.ours == nil {
+		return same, nil
+	}
+	our := guardCreate(p.ours, r)
+	diffs := oracle.Compare(up, our)
+	if len(diffs) == 0 {
+		if c, ok := p.ours.(Checked); ok {
+			diffs = guardCheck(c, r)
+		}
+		if len(diffs) == 0 {
+			return same, nil
+		}
+	} else if j.member(up, our, func() oracle.Answer { return guardCreate(p.upstream, r) }) {
+		return unordered, nil
+	}
+	return different, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
+}
+
+func guardCheck(c Checked, r oracle.Request) (diffs []string) {
+	defer func() {
+		if e := recover(); e != nil {
+			diffs = []string{fmt.Sprintf("self-check panicked: %v\n%s", e, debug.Stack())}
+		}
+	}()
+	return c.Check(r)
+}
+
+// member asks upstream again. Where upstream differs from itself, ours must be one of its answers: it is asked more often then, since an answer may be rare.
+func (j *judge) member(first, ours oracle.Answer, again func() oracle.Answer) bool {
+	differs := false
+	for i := 0; i < reruns || differs && i < 16*reruns; i++ {
+		a := again()
+		if len(oracle.Compare(a, ours)) == 0 {
+			return true
+		}
+		differs = differs || len(oracle.Compare(first, a)) > 0
+	}
+	return false
+}

@@ -1,0 +1,191 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/shrink"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Golden is a reproducer as it is written to a file: a case and upstream's answer. Files of this form in testdata/golden are run by a test.
+type Golden struct {
+	// Name says where the case comes from.
+	Name string `json:"name"`
+	// CRD is the manifest. Text holds it instead if it is not JSON.
+	CRD     json.RawMessage `json:"crd,omitempty"`
+	CRDText string          `json:"crdText,omitempty"`
+	// Version, Body, YAML and FieldValidation are the request; no body means that the registration is the case. Body is text: it may be no JSON.
+	Version         string `json:"version,omitempty"`
+	Body            string `json:"body,omitempty"`
+	YAML            bool   `json:"yaml,omitempty"`
+	FieldValidation string `json:"fieldValidation,omitempty"`
+	// Answer is upstream's.
+	Answer oracle.Answer `json:"answer"`
+	// Differences is what ours differed in when the file was written.
+	Differences []string `json:"differences,omitempty"`
+}
+
+// reporter shrinks disagreements, tells them apart and writes them down.
+type reporter struct {
+	suite string
+	o     Options
+	j     *judge
+	mu    sync.Mutex
+	seen  map[string]int
+	files []string
+}
+
+func newReporter(suite string, o Options, j *judge) *reporter {
+	return &reporter{suite: suite, o: o, j: j, seen: map[string]int{}}
+}
+
+var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+|\{.*\}`)
+
+// signature is what two disagreements have in common when they have one cause: the differences without their values.
+func signature(d *Disagreement) string {
+	if len(d.Differences) == 0 {
+		return ""
+	}
+	first := d.Differences[0]
+	if f := strings.Index(first, `{"type"`); f >= 0 { // a finding: its detail tells more than its path
+		var finding oracle.Finding
+		_ = json.Unmarshal([]byte(first[f:]), &finding)
+		return first[:f] + finding.Type + literal.ReplaceAllString(finding.Detail, "_")
+	}
+	return literal.ReplaceAllString(first, "_")
+}
+
+// report takes a disagreement; true means that there are enough of them.
+func (p *reporter) report(d *Disagreement) bool {
+	limit := p.o.Limit
+	if limit == 0 {
+		limit = 20
+	}
+	p.mu.Lock()
+	sig := signature(d)
+	p.seen[sig]++
+	first, distinct := p.seen[sig] == 1, len(p.seen)
+	p.mu.Unlock()
+	if !first {
+		return false
+	}
+	if !p.o.Quick {
+		d = p.shrink(d)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	file, err := p.write(d, len(p.files)+1)
+	if err != nil {
+		file = err.Error()
+	}
+	p.files = append(p.files, file)
+	p.print(d, file)
+	return distinct >= limit
+}
+
+// print shows a disagreement to a person.
+func (p *reporter) print(d *Disagreement, file string) {
+	fmt.Fprintf(p.o.Log, "\nDISAGREEMENT %s, seed %d, %s\n  reproducer: %s\n", d.Suite, d.Seed, d.Name, file)
+	fmt.Fprintf(p.o.Log, "  crd: %s\n", clip(schemaOf(d.CRD), 1500))
+	if d.Request != nil {
+		fmt.Fprintf(p.o.Log, "  object (%s%s): %s\n", d.Request.FieldValidation, map[bool]string{true: " YAML"}[d.Request.YAML], clip(string(d.Request.Body), 1500))
+	}
+	for _, diff := range d.Differences {
+		fmt.Fprintf(p.o.Log, "  - %s\n", clip(diff, 1500))
+	}
+}
+
+// schemaOf shortens a generated manifest to what matters in it.
+func schemaOf(crd []byte) string {
+	n, err := tree.Parse(crd)
+	if err != nil {
+		return string(crd)
+	}
+	return n.String()
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + fmt.Sprintf("… (%d bytes)", len(s))
+	}
+	return s
+}
+
+func (p *reporter) write(d *Disagreement, n int) (string, error) {
+	if p.o.Out == "" {
+		return "", nil
+	}
+	if err := os.MkdirAll(p.o.Out, 0o755); err != nil {
+		return "", err
+	}
+	g := Golden{Name: fmt.Sprintf("%s, seed %d: %s", d.Suite, d.Seed, d.Name), Answer: d.Upstream, Differences: d.Differences}
+	if json.Valid(d.CRD) {
+		g.CRD = d.CRD
+	} else {
+		g.CRDText = string(d.CRD)
+	}
+	if d.Request != nil {
+		g.Version, g.Body, g.YAML, g.FieldValidation = d.Request.Version, string(d.Request.Body), d.Request.YAML, d.Request.FieldValidation
+	}
+	doc, err := json.MarshalIndent(g, "", " ")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(p.o.Out, fmt.Sprintf("%s-seed%d-%03d.json", d.Suite, d.Seed, n))
+	return file, os.WriteFile(file, append(doc, '\n'), 0o644)
+}
+
+// shrink makes the smallest definition and object that it can find that still disagree, in the same way.
+func (p *reporter) shrink(d *Disagreement) *Disagreement {
+	best := d
+	sig := signature(d)
+	crd, err := tree.Parse(d.CRD)
+	if err != nil {
+		return d
+	}
+	var body *tree.Node
+	if d.Request != nil {
+		if body, err = tree.Parse(d.Request.Body); err != nil || string(body.JSON()) != string(d.Request.Body) && d.Request.YAML {
+			body = nil
+		}
+	}
+	try := func(crd, body *tree.Node) bool {
+		c := &Disagreement{Suite: d.Suite, Name: d.Name, Seed: d.Seed, CRD: crd.JSON()}
+		pr := &pair{}
+		p.j.fill(pr, c.CRD)
+		c.Upstream, c.Ours = pr.answers[0], pr.answers[1]
+		if d.Request == nil {
+			c.Differences = oracle.Compare(c.Upstream, c.Ours)
+		} else {
+			if pr.upstream == nil || pr.ours == nil {
+				return false
+			}
+			r := *d.Request
+			if body != nil {
+				r.Body = body.JSON()
+			}
+			c.Request = &r
+			c.Upstream, c.Ours = guardCreate(pr.upstream, r), guardCreate(pr.ours, r)
+			c.Differences = oracle.Compare(c.Upstream, c.Ours)
+			if len(c.Differences) == 0 {
+				if checked, ok := pr.ours.(Checked); ok {
+					c.Differences = guardCheck(checked, r)
+				}
+			}
+		}
+		if len(c.Differences) == 0 || signature(c) != sig {
+			return false
+		}
+		best = c
+		return true
+	}
+	shrink.Pair(crd, body, try, 3000)
+	return best
+}

@@ -1,0 +1,38 @@
+package run
+
+import "github.com/crdeval/crdeval/engine/conformance/oracle"
+
+// Subject is an implementation that answers for definitions: upstream, or ours.
+type Subject interface {
+	// Register judges a manifest; the definition is nil unless it can serve objects.
+	Register(manifest []byte) (Definition, oracle.Answer)
+}
+
+// Definition answers for the objects of an accepted definition.
+type Definition interface {
+	Create(oracle.Request) oracle.Answer
+}
+
+// Checked is a definition of ours that knows more than one way to an answer and tells where they differ.
+type Checked interface {
+	Definition
+	// Check lists the differences between the ways: fast path on and off, memory fresh and used.
+	Check(oracle.Request) []string
+}
+
+// Upstream is the oracle as a subject.
+type Upstream struct{}
+
+// Register implements Subject.
+func (Upstream) Register(manifest []byte) (Definition, oracle.Answer) {
+	registered, answer := oracle.Register(manifest, false)
+	if registered == nil || !answer.Accepted() {
+		return nil, answer
+	}
+	d, err := oracle.Compile(registered)
+	if err != nil {
+		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not served: " + err.Error()}
+		return nil, answer
+	}
+	return d, answer
+}

@@ -1,0 +1,75 @@
+// Package run puts generated cases before upstream and before the engine, and says where they differ.
+package run
+
+import (
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine/conformance/generate"
+)
+
+// Suite is a named mixture of generators.
+type Suite struct {
+	Name string
+	// parts are generators with their weights.
+	parts []part
+	total int
+}
+
+type part struct {
+	name   string
+	weight int
+	make   func(r generate.Rand, n int) generate.Group
+}
+
+// Suites lists the suites in the order in which they are run.
+func Suites(real *generate.Real) []Suite {
+	seq := func(f func(generate.Rand) generate.Group) func(generate.Rand, int) generate.Group {
+		return func(r generate.Rand, _ int) generate.Group { return f(r) }
+	}
+	suites := []Suite{
+		{Name: "objects", parts: []part{
+			{"samples", 16, real.Sample},
+			{"real", 8, real.Generated},
+			{"pairwise", 36, generate.Pairwise},
+			{"random", 24, seq(generate.Random)},
+			{"edges", 10, seq(generate.Edges)},
+			{"formats", 6, seq(generate.FormatGroup)},
+			{"metadata", 8, seq(generate.Metadata)},
+			{"jsonschema", 2, func(_ generate.Rand, n int) generate.Group { return real.SchemaSuite(n) }},
+		}},
+		{Name: "crds", parts: []part{
+			{"definitions", 1, func(_ generate.Rand, n int) generate.Group { return real.Definition(n) }},
+			{"mutants", 50, func(r generate.Rand, n int) generate.Group { return real.Mutant(r, r.IntN(real.Mutants())) }},
+			{"forms", 25, seq(generate.Form)},
+			{"broken", 15, seq(generate.Broken)},
+		}},
+	}
+	for i := range suites {
+		for _, p := range suites[i].parts {
+			suites[i].total += p.weight
+		}
+	}
+	return suites
+}
+
+// Group makes the n-th group of the suite. The n-th group of a generator walks its space in an order of the seed's own, so that short runs are not
+// always about the same beginning.
+func (s Suite) Group(seed, n uint64) generate.Group {
+	at := int(n % uint64(s.total))
+	round := int(n / uint64(s.total))
+	for _, p := range s.parts {
+		if at < p.weight {
+			k := round*p.weight + at
+			g := p.make(generate.New(s.Name+"/"+p.name, seed, uint64(k)), spread(seed, k))
+			g.Name = fmt.Sprintf("%s (%s %d)", g.Name, p.name, k)
+			return g
+		}
+		at -= p.weight
+	}
+	panic("run: weights do not add up")
+}
+
+// spread maps 0, 1, 2, … to numbers that visit every residue of a modulus below 2^30 before long, starting elsewhere for each seed.
+func spread(seed uint64, k int) int {
+	return int((seed*2654435761 + uint64(k)*1000003) & (1<<40 - 1))
+}

@@ -1,0 +1,89 @@
+// Package shrink makes failing cases small: it removes parts of a definition and of an object for as long as they still fail.
+package shrink
+
+import "github.com/crdeval/crdeval/engine/conformance/tree"
+
+// Pair shrinks two documents together; body may be nil. fails must report whether the documents, as they are now, still fail in the same way; it is
+// called at most budget times. Both documents are changed in place.
+func Pair(crd, body *tree.Node, fails func(crd, body *tree.Node) bool, budget int) {
+	s := &shrinker{crd: crd, body: body, fails: fails, budget: budget}
+	for changed := true; changed && s.budget > 0; {
+		changed = false
+		if body != nil {
+			changed = s.document(body) || changed
+		}
+		changed = s.document(crd) || changed
+	}
+}
+
+type shrinker struct {
+	crd, body *tree.Node
+	fails     func(crd, body *tree.Node) bool
+	budget    int
+}
+
+func (s *shrinker) still() bool {
+	if s.budget <= 0 {
+		return false
+	}
+	s.budget--
+	return s.fails(s.crd, s.body)
+}
+
+// document removes children of a container, big blocks first, then shrinks what is left.
+func (s *shrinker) document(n *tree.Node) bool {
+	changed := false
+	for block := n.Len(); block > 0; block /= 2 {
+		for at := n.Len() - block; at >= 0; at -= block {
+			members, items := n.Members, n.Items
+			if n.Kind == tree.Array {
+				n.Items = append(append([]*tree.Node{}, items[:at]...), items[at+block:]...)
+			} else {
+				n.Members = append(append([]tree.Member{}, members[:at]...), members[at+block:]...)
+			}
+			if s.still() {
+				changed = true
+			} else {
+				n.Members, n.Items = members, items
+			}
+			if s.budget <= 0 {
+				return changed
+			}
+		}
+	}
+	for k := range n.Len() {
+		child := n.Child(k)
+		if child.Kind != tree.Scalar {
+			if s.hoist(n, k) {
+				changed = true
+			}
+			changed = s.document(n.Child(k)) || changed
+			continue
+		}
+		if text, ok := child.Text(); ok && len(text) > 8 {
+			n.SetChild(k, tree.Str("a"))
+			if s.still() {
+				changed = true
+			} else {
+				n.SetChild(k, child)
+			}
+		}
+	}
+	return changed
+}
+
+// hoist replaces a container by one of its own children.
+func (s *shrinker) hoist(n *tree.Node, k int) bool {
+	old := n.Child(k)
+	for c := range old.Len() {
+		if old.Child(c).Kind == tree.Scalar && n.Kind == tree.Object {
+			continue
+		}
+		n.SetChild(k, old.Child(c))
+		if s.still() {
+			return true
+		}
+		n.SetChild(k, old)
+	}
+	return false
+}
