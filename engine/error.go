@@ -13,6 +13,8 @@ const (
 	ReasonManifestUnreadable Reason = "MANIFEST_UNREADABLE"
 	// ReasonNotACRD: the manifest is readable, but no CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1.
 	ReasonNotACRD Reason = "NOT_A_CRD"
+	// ReasonObjectUnreadable: an object is not readable JSON or YAML, and the call is one that needs to look into it first.
+	ReasonObjectUnreadable Reason = "OBJECT_UNREADABLE"
 	// ReasonObjectRefused: the object cannot be decoded as the API server decodes it, so there is nothing to prune,
 	// default, read or convert. Error.Refusal says what the API server would answer. Validate reports it in its Verdict.
 	ReasonObjectRefused Reason = "OBJECT_REFUSED"

@@ -17,8 +17,8 @@ const OldestMinor = 30
 
 // Options shape what a manifest means. The zero value is a stock Kubernetes 1.37 with the default limits, offline.
 type Options struct {
-	// KubernetesMinor says which string and number formats registration knows: 0 stands for LatestMinor, otherwise
-	// OldestMinor to LatestMinor. Behaviour apart from that is always 1.37's.
+	// KubernetesMinor says which string and number formats are known, from OldestMinor to LatestMinor. 0 is what a stock
+	// 1.37 does: it takes the formats of 1.36 for known when a CRD is registered. Behaviour apart from that is always 1.37's.
 	KubernetesMinor int
 	// Converter converts between versions of CRDs with the Webhook strategy. Nil means offline: a conversion that needs
 	// it fails with ReasonConversionUnavailable.

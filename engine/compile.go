@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/review"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// Check says what an API server would make of a manifest on create, without compiling anything. The error is an *Error for
+// a manifest that cannot be judged: over a limit, unreadable, not a CRD.
+func Check(ctx context.Context, manifest Document, o Options) (*Report, error) {
+	report, _, err := check(ctx, manifest, o)
+	return report, err
+}
+
+// Compile checks a manifest as Check does and compiles it. The Definition is nil if, and only if, the report says that the
+// CRD is not accepted.
+func Compile(ctx context.Context, manifest Document, o Options) (*Definition, *Report, error) {
+	report, crd, err := check(ctx, manifest, o)
+	if err != nil || !report.Accepted {
+		return nil, report, err
+	}
+	d, err := compile(ctx, crd, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, report, nil
+}
+
+// CompileStored compiles what Definition.Manifest returned once: an accepted CRD, which is not checked again.
+func CompileStored(ctx context.Context, canonical []byte, o Options) (*Definition, error) {
+	if err := o.check(ctx); err != nil {
+		return nil, err
+	}
+	m, err := definition.Decode(canonical)
+	if err != nil {
+		return nil, &Error{Reason: ReasonManifestUnreadable, Message: "stored CRD: " + err.Error(), Err: err}
+	}
+	return compile(ctx, m.CRD, o)
+}
+
+// CompileDefinition is Compile for a CRD that a Go program holds already; crd is not changed.
+func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (*Definition, *Report, error) {
+	copied := crd.DeepCopy()
+	copied.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	text, err := schema.Canonical(copied)
+	if err != nil {
+		return nil, nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
+	}
+	return Compile(ctx, JSON(text), o)
+}
+
+func (o Options) check(ctx context.Context) error {
+	if o.KubernetesMinor != 0 && (o.KubernetesMinor < OldestMinor || o.KubernetesMinor > LatestMinor) {
+		return &Error{Reason: ReasonInvalidArgument, Message: fmt.Sprintf(
+			"Kubernetes minor %d is not supported: use 0 for the latest, or %d to %d", o.KubernetesMinor, OldestMinor, LatestMinor)}
+	}
+	if err := ctx.Err(); err != nil {
+		return &Error{Reason: ReasonItemDeadline, Message: "the call ended before the CRD was checked: " + err.Error(), Err: err}
+	}
+	return nil
+}
+
+// compile makes a Definition of an accepted CRD.
+func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (*Definition, error) {
+	canonical, err := schema.Canonical(crd)
+	if err != nil {
+		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
+	}
+	var parts []string
+	if o.KubernetesMinor != 0 {
+		parts = append(parts, "kubernetes minor "+strconv.Itoa(o.KubernetesMinor))
+	}
+	d := &Definition{
+		plural: crd.Spec.Names.Plural, scope: crd.Spec.Scope, observer: o.Observer, limits: o.Limits,
+		inner: admission.Describe(crd), revision: schema.Revision(canonical, parts...), manifest: canonical,
+	}
+	if c := o.Converter; c != nil {
+		d.convert = func(ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string, objects [][]byte) ([][]byte, error) {
+			return c.Convert(ctx, ConversionRequest{CRD: crd, Webhook: webhook, DesiredAPIVersion: desired, Objects: objects})
+		}
+	}
+	for _, v := range review.Versions(crd) {
+		d.versions = append(d.versions, versionInfo(len(d.versions), v))
+		if v.HasRules {
+			inner := d.inner.Versions[v.Index]
+			inner.Warnings = append(inner.Warnings, review.RulesNotice(crd.Name))
+		}
+	}
+	if v := schema.Storage(crd); v != nil {
+		d.storage = v.Name
+	}
+	d.size = int64(len(canonical)) + definitionSize
+	for i := range crd.Spec.Versions {
+		if err := d.compileVersion(ctx, crd, i, o); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// What a Definition and each of its versions retain beside manifest and plans, in bytes, roughly.
+const (
+	definitionSize = 1 << 10
+	versionSize    = 1 << 9
+)
+
+// compileVersion compiles one version; equal schemas of a CRD share one plan.
+func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options) error {
+	start := time.Now()
+	version, inner := &crd.Spec.Versions[i], d.inner.Versions[i]
+	s := schema.Of(version)
+	for j := range i {
+		other := d.inner.Versions[j]
+		if other.HasStatus == inner.HasStatus && reflect.DeepEqual(schema.Of(&crd.Spec.Versions[j]), s) {
+			inner.Plan = other.Plan
+			break
+		}
+	}
+	bytes := int64(versionSize)
+	if inner.Plan == nil {
+		plan, err := program.Compile(s, program.Options{
+			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,
+		})
+		if err != nil {
+			return &Error{Reason: ReasonManifestUnreadable, Message: fmt.Sprintf("CRD %s, version %s: %v", crd.Name, version.Name, err), Err: err}
+		}
+		inner.Plan = plan
+		bytes += plan.Size()
+	}
+	d.size += bytes
+	if d.observer != nil {
+		d.observer.Compiled(ctx, CompileEvent{CRD: crd.Name, Revision: d.revision, Version: version.Name, Duration: time.Since(start), Bytes: bytes})
+	}
+	return nil
+}

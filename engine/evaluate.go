@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+)
+
+// Validate answers whether the API server would accept the object on create. What the API server would answer is a Verdict,
+// unreadable JSON included; the error is an *Error for what could not be evaluated.
+func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOptions) (*Verdict, error) {
+	start := d.clock()
+	r, err := d.request(&item, &o)
+	if err != nil {
+		return nil, err
+	}
+	r.AsGiven, r.CompleteMetadata = o.AsGiven, o.CompleteMetadata
+	r.Namespace, r.Name = item.Namespace, item.Name
+	out, err := d.inner.Create(ctx, &r)
+	if err != nil {
+		err = faultError(err)
+		d.observe(ctx, CallValidate, &item, &out, start, err)
+		return nil, err
+	}
+	v := &Verdict{Allowed: out.Refusal == nil, Refusal: refusalOf(out.Refusal), Warnings: out.Warnings, Revision: d.revision}
+	if len(out.Violations) > 0 {
+		v.Violations = make([]Violation, len(out.Violations))
+		for i := range out.Violations {
+			v.Violations[i] = violationOf(&out.Violations[i].Violation, out.Violations[i].Position)
+		}
+	}
+	d.observe(ctx, CallValidate, &item, &out, start, nil)
+	return v, nil
+}
+
+// Prune returns the object with its metadata coerced and everything removed that the schema does not know. Nothing else
+// changes: nulls stay, nothing is defaulted.
+func (d *Definition) Prune(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
+	return d.transform(ctx, CallPrune, &item, &o, d.inner.Prune)
+}
+
+// Default returns the object with nulls of non-nullable fields dropped and defaults filled in. Nothing is pruned, metadata
+// stays as it is.
+func (d *Definition) Default(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
+	return d.transform(ctx, CallDefault, &item, &o, d.inner.Default)
+}
+
+// Read returns what the API server makes of bytes from its storage: malformed metadata dropped rather than refused,
+// generation repaired, pruned, nulls dropped, defaulted at the object's own version; then converted to the target version,
+// or left at its own, and coerced to that version's schema, without defaulting again.
+func (d *Definition) Read(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
+	return d.transform(ctx, CallRead, &item, &o, func(ctx context.Context, r *admission.Request) (admission.Outcome, error) {
+		return d.inner.Read(ctx, r, d.convert)
+	})
+}
+
+// Convert returns the object converted to the target version and coerced to that version's schema.
+func (d *Definition) Convert(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
+	if o.TargetVersion == "" {
+		return nil, &Error{Reason: ReasonInvalidArgument, Message: "there is no target version: say which of the CRD's versions to convert to"}
+	}
+	return d.transform(ctx, CallConvert, &item, &o, func(ctx context.Context, r *admission.Request) (admission.Outcome, error) {
+		return d.inner.Convert(ctx, r, d.convert)
+	})
+}
+
+type pipeline func(context.Context, *admission.Request) (admission.Outcome, error)
+
+func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *EvaluationOptions, do pipeline) (*Transformed, error) {
+	start := d.clock()
+	r, err := d.request(item, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Target, r.WantObject, r.WantChanges = o.TargetVersion, o.View != ViewVerdict, true
+	out, err := do(ctx, &r)
+	if err != nil {
+		err = faultError(err)
+		d.observe(ctx, call, item, &out, start, err)
+		return nil, err
+	}
+	t := &Transformed{
+		Object: out.Object, Changed: out.Changed, Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted),
+		Warnings: out.Warnings, Revision: d.revision,
+	}
+	if o.View == ViewChanged && !t.Changed {
+		t.Object = nil
+	}
+	d.observe(ctx, call, item, &out, start, nil)
+	return t, nil
+}
+
+// request checks an item as far as every call does.
+func (d *Definition) request(item *Item, o *EvaluationOptions) (admission.Request, error) {
+	r := admission.Request{Version: item.Version, Limits: d.limits, Handler: true, FieldValidation: admission.FieldValidation(o.FieldValidation)}
+	invalid := func(reason Reason, text string) (admission.Request, error) {
+		return r, &Error{Reason: reason, Message: text}
+	}
+	switch {
+	case !item.OldObject.Absent():
+		return invalid(ReasonFeatureNotAvailable, "updates are not available in this version of crdeval: leave out the old object, and the object is judged as a create")
+	case item.Subresource == "status" || item.Subresource == "scale":
+		return invalid(ReasonFeatureNotAvailable, "writes to the subresource "+item.Subresource+" are updates, which are not available in this version of crdeval")
+	case item.Subresource != "":
+		return invalid(ReasonInvalidArgument, "custom resources have no subresource "+item.Subresource+": it is empty, status or scale")
+	case item.Object.Absent():
+		return invalid(ReasonInvalidArgument, "there is no object")
+	case item.Object.JSON != nil && item.Object.YAML != nil:
+		return r, bothSet("object")
+	case o.FieldValidation > FieldValidationStrict:
+		return invalid(ReasonInvalidArgument, "unknown field validation: it is Warn, Ignore or Strict")
+	case o.View > ViewVerdict:
+		return invalid(ReasonInvalidArgument, "unknown view: it is Object, Changed or Verdict")
+	case item.Object.YAML != nil:
+		r.Body, r.YAML = item.Object.YAML, true
+	default:
+		r.Body = item.Object.JSON
+	}
+	return r, nil
+}
+
+// faultError gives a Fault its public form.
+func faultError(err error) error {
+	var f *admission.Fault
+	if !errors.As(err, &f) {
+		return &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
+	}
+	e := &Error{Reason: Reason(f.Code), Message: f.Text, Refusal: refusalOf(f.Refusal), Err: f.Cause}
+	if f.Limit != nil {
+		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
+	}
+	if f.Position != (Position{}) {
+		e.Position = &f.Position
+	}
+	return e
+}
+
+func refusalOf(r *admission.Refusal) *Refusal {
+	if r == nil {
+		return nil
+	}
+	return &Refusal{Code: r.Code, Reason: r.Reason, Message: r.Message}
+}
+
+func changes(list []admission.Change) []FieldChange {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]FieldChange, len(list))
+	for i, c := range list {
+		out[i] = FieldChange{Path: c.Text, Pointer: c.Path.Pointer(), Value: c.Value}
+	}
+	return out
+}
+
+func (d *Definition) clock() (start time.Time) {
+	if d.observer != nil {
+		start = time.Now()
+	}
+	return start
+}
+
+func (d *Definition) observe(ctx context.Context, call Call, item *Item, out *admission.Outcome, start time.Time, err error) {
+	if d.observer == nil {
+		return
+	}
+	version := item.Version
+	if out.Version != nil {
+		version = out.Version.Name
+	}
+	d.observer.Evaluated(ctx, EvaluationEvent{
+		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: len(item.Object.JSON) + len(item.Object.YAML),
+		Explained: out.Explained, Allowed: call == CallValidate && err == nil && out.Refusal == nil, Violations: len(out.Violations), Err: err,
+	})
+}

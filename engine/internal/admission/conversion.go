@@ -1,0 +1,72 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/convert"
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// convert brings the object to a version and coerces it to that version's schema, as schemaCoercingConverter does: strictly
+// about metadata, and without defaults.
+func (p *pass) convert(target string, by convert.Converter) error {
+	to := p.def.Find(target)
+	switch {
+	case to == nil:
+		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("request to convert CR to an invalid group/version: %s/%s", p.def.Group, target)}
+	case p.of.Group != p.def.Group || p.def.Find(p.of.Version) == nil:
+		return &Fault{Code: VersionNotFound, Text: "request to convert CR from an invalid group/version: " + p.of.GroupVersion().String()}
+	}
+	if to.Name != p.of.Version {
+		if err := p.rewrite(to, by); err != nil {
+			return err
+		}
+	}
+	p.of.Version = to.Name
+	if p.own = nil; p.matches {
+		p.own = to
+	}
+	changes := p.r.WantChanges
+	p.r.WantChanges = changes && p.r.Target != ""
+	_, refused := p.shape(metadata.Options{})
+	p.r.WantChanges = changes
+	if refused != nil {
+		return p.refusedConversion(refused.Error())
+	}
+	return nil
+}
+
+// rewrite changes the object: its apiVersion alone, or all of it by the CRD's webhook.
+func (p *pass) rewrite(to *Version, by convert.Converter) error {
+	c := p.def.Conversion
+	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter {
+		convert.None(p.d, p.root, to.APIVersion)
+		return nil
+	}
+	reply, err := convert.Webhook(p.ctx, by, convert.Request{
+		CRD: p.def.Name, Kind: p.of.Kind, Webhook: c.Webhook, From: p.of.GroupVersion(), To: to.APIVersion, Object: p.d.AppendJSON(nil, p.root),
+	})
+	var unavailable *convert.Unavailable
+	switch {
+	case errors.As(err, &unavailable):
+		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
+	case err != nil:
+		return p.refusedConversion(err.Error())
+	}
+	root, err := p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1)})
+	if err != nil {
+		return p.refusedConversion(err.Error())
+	}
+	p.d.Replace(p.root, root)
+	p.d.MarkDirty(p.root)
+	return nil
+}
+
+// refusedConversion is a conversion that the API server would answer with an error.
+func (p *pass) refusedConversion(text string) error {
+	return p.refused(&Refusal{Code: 500, Reason: "InternalError", Message: text, Cause: text})
+}

@@ -1,0 +1,100 @@
+package admission
+
+import (
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// Definition is a CRD as the pipelines need it. It is immutable; any number of goroutines share it.
+type Definition struct {
+	// Name is the CRD's: crontabs.stable.example.com.
+	Name            string
+	Group, Kind     string
+	Namespaced      bool
+	PreserveUnknown bool
+	// Conversion is spec.conversion; nil is None.
+	Conversion *apiextensionsv1.CustomResourceConversion
+	// Versions are in the order of spec.versions.
+	Versions []*Version
+}
+
+// Version is one version of a CRD.
+type Version struct {
+	Name string
+	// APIVersion is group/version.
+	APIVersion string
+	Served     bool
+	// Plan is what the schema compiles to.
+	Plan *program.Plan
+	// HasStatus: there is a status subresource, so a create drops status.
+	HasStatus bool
+	// Scale holds the paths of the scale subresource, nil if there is none.
+	Scale *Scale
+	// Warnings go with every answer: the deprecation, and that rules were not evaluated.
+	Warnings []string
+}
+
+// Scale is the scale subresource with its paths taken apart.
+type Scale struct {
+	SpecReplicas, StatusReplicas ScalePath
+	// LabelSelector has no Names if the CRD has none.
+	LabelSelector ScalePath
+}
+
+// ScalePath is a path like .spec.replicas.
+type ScalePath struct {
+	Text  string
+	Names []string
+}
+
+func scalePath(text string) ScalePath {
+	return ScalePath{Text: text, Names: strings.Split(strings.TrimPrefix(text, "."), ".")}
+}
+
+// NewScale takes the paths of a scale subresource apart; nil gives nil.
+func NewScale(s *apiextensionsv1.CustomResourceSubresourceScale) *Scale {
+	if s == nil {
+		return nil
+	}
+	scale := &Scale{SpecReplicas: scalePath(s.SpecReplicasPath), StatusReplicas: scalePath(s.StatusReplicasPath)}
+	if s.LabelSelectorPath != nil {
+		scale.LabelSelector = scalePath(*s.LabelSelectorPath)
+	}
+	return scale
+}
+
+// Find returns the version of the name, nil if there is none.
+func (d *Definition) Find(version string) *Version {
+	for _, v := range d.Versions {
+		if v.Name == version {
+			return v
+		}
+	}
+	return nil
+}
+
+// Describe fills in what a Definition and its Versions take from the CRD itself; the plans are the caller's to add.
+func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
+	d := &Definition{
+		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind,
+		Namespaced:      crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		PreserveUnknown: crd.Spec.PreserveUnknownFields,
+		Conversion:      crd.Spec.Conversion,
+	}
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		version := &Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Served: v.Served, HasStatus: schema.HasStatus(v)}
+		if v.Subresources != nil {
+			version.Scale = NewScale(v.Subresources.Scale)
+		}
+		if text := schema.Deprecation(crd, v); text != "" {
+			version.Warnings = append(version.Warnings, text)
+		}
+		d.Versions = append(d.Versions, version)
+	}
+	return d
+}

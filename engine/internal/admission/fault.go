@@ -1,0 +1,85 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Code says why a request could not be evaluated.
+type Code string
+
+// The codes of a Fault.
+const (
+	InvalidArgument       Code = "INVALID_ARGUMENT"
+	VersionNotFound       Code = "VERSION_NOT_FOUND"
+	VersionNotServed      Code = "VERSION_NOT_SERVED"
+	LimitExceeded         Code = "LIMIT_EXCEEDED"
+	Deadline              Code = "ITEM_DEADLINE"
+	ObjectRefused         Code = "OBJECT_REFUSED"
+	ConversionUnavailable Code = "CONVERSION_UNAVAILABLE"
+	Internal              Code = "INTERNAL"
+)
+
+// Fault is why a request could not be evaluated. It says nothing about the object.
+type Fault struct {
+	Code Code
+	Text string
+	// Limit is set for LimitExceeded.
+	Limit *value.LimitError
+	// Refusal is set for ObjectRefused.
+	Refusal *Refusal
+	// Position is where in the body it went wrong; the zero Position if that is not known.
+	Position value.Position
+	Cause    error
+}
+
+// Error returns the text.
+func (f *Fault) Error() string { return f.Text }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Cause }
+
+func limited(err *value.LimitError) *Fault {
+	return &Fault{Code: LimitExceeded, Text: "object: " + err.Error(), Limit: err, Cause: err}
+}
+
+func internal(err error) *Fault {
+	return &Fault{Code: Internal, Text: "internal error: " + err.Error(), Cause: err}
+}
+
+// expired is the Fault of a context that has ended, nil if it has not.
+func expired(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	text := "the call was cancelled before the object was evaluated"
+	if errors.Is(err, context.DeadlineExceeded) {
+		text = "the deadline passed before the object was evaluated: allow more time, or send a smaller object"
+	}
+	return &Fault{Code: Deadline, Text: text, Cause: err}
+}
+
+func (d *Definition) noVersion(what, version string) *Fault {
+	names := make([]string, len(d.Versions))
+	for i, v := range d.Versions {
+		names[i] = v.Name
+	}
+	return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%s %q is not a version of %s: it has %s", what, version, d.Name, strings.Join(names, ", "))}
+}
+
+// endpoint returns a version that is served; what says where its name comes from.
+func (d *Definition) endpoint(what, name string) (*Version, error) {
+	v := d.Find(name)
+	switch {
+	case v == nil:
+		return nil, d.noVersion(what, name)
+	case !v.Served:
+		return nil, &Fault{Code: VersionNotServed, Text: fmt.Sprintf("version %q of %s is not served: ask for one that is", v.Name, d.Name)}
+	}
+	return v, nil
+}

@@ -1,0 +1,75 @@
+package admission
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// locate finds the node that upstream's spelling of a path means, and the path itself. The spelling is ambiguous where keys
+// hold dots or brackets; the tree decides.
+func locate(d *value.Doc, node uint32, text string, at value.Path) (value.Path, uint32) {
+	if text == "" {
+		return at, node
+	}
+	switch d.Nodes[node].Kind {
+	case value.Object:
+		text = strings.TrimPrefix(text, ".")
+		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
+			rest, ok := strings.CutPrefix(text, d.Key(c))
+			if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+				continue
+			}
+			if path, found := locate(d, c, rest, at.With(value.Name(d.Key(c)))); found != 0 {
+				return path, found
+			}
+		}
+	case value.Array:
+		inner, rest, ok := strings.Cut(strings.TrimPrefix(text, "["), "]")
+		if i, err := strconv.Atoi(inner); ok && err == nil && text[0] == '[' {
+			if c := d.Index(node, i); c != 0 {
+				return locate(d, c, rest, at.With(value.At(i)))
+			}
+		}
+	}
+	return nil, 0
+}
+
+// metadataPath takes apart a field of an ObjectMeta finding: metadata.ownerReferences[0].uid. Names there hold no dots.
+func metadataPath(text string) (path value.Path) {
+	for text != "" {
+		switch text[0] {
+		case '.':
+			text = text[1:]
+		case '[':
+			inner, rest, _ := strings.Cut(text[1:], "]")
+			if i, err := strconv.Atoi(inner); err == nil {
+				path = append(path, value.At(i))
+			} else {
+				path = append(path, value.Entry(inner))
+			}
+			text = rest
+		default:
+			end := strings.IndexAny(text, ".[")
+			if end < 0 {
+				end = len(text)
+			}
+			path = append(path, value.Name(text[:end]))
+			text = text[end:]
+		}
+	}
+	return path
+}
+
+// deepest is the node that a path leads to, or its deepest ancestor that is there.
+func deepest(d *value.Doc, root uint32, p value.Path) uint32 {
+	for i := range p {
+		next := d.Lookup(root, p[i:i+1])
+		if next == 0 {
+			break
+		}
+		root = next
+	}
+	return root
+}

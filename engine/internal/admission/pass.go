@@ -1,0 +1,307 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// pass is one evaluation: the request, the document as it stands, what is known about it so far.
+type pass struct {
+	ctx  context.Context
+	def  *Definition
+	r    *Request
+	out  *Outcome
+	stop *program.Stop
+
+	d    *value.Doc
+	root uint32
+	json []byte            // the body as JSON
+	yaml *value.YAMLSource // where it stood in YAML
+
+	of      schema.GroupVersionKind // what the object says it is
+	unread  *Refusal                // why apiVersion and kind could not be read, or what is wrong with them
+	matches bool                    // of the CRD's group and kind: only then is it shaped by a schema
+	own     *Version                // the version that it says it is of, nil if the CRD has none such
+}
+
+// run evaluates one request. A panic below leaves the Doc to the garbage collector: it must not go back into the pool.
+func (d *Definition) run(ctx context.Context, r *Request, out *Outcome, do func(*pass) error) error {
+	if err := expired(ctx); err != nil {
+		return err
+	}
+	p := pass{ctx: ctx, def: d, r: r, out: out, d: value.Acquire()}
+	if done := ctx.Done(); done != nil {
+		p.stop = program.StopOn(done)
+	}
+	err := do(&p)
+	p.d.Release()
+	if late := expired(ctx); late != nil {
+		return late
+	}
+	return err
+}
+
+// read parses the body for the first time and looks at apiVersion and kind. A body that upstream could not read leaves a
+// refusal in p.unread; the error is a Fault.
+func (p *pass) read() error {
+	if err := p.parse(); err != nil {
+		var limit *value.LimitError
+		if errors.As(err, &limit) {
+			return limited(limit)
+		}
+		return p.unreadable(err)
+	}
+	if !p.typeMeta() {
+		return p.oddTypeMeta()
+	}
+	return nil
+}
+
+// parse parses the body, again if it must be.
+func (p *pass) parse() (err error) {
+	if p.json == nil {
+		p.json = p.r.Body
+		if p.r.YAML {
+			if p.json, p.yaml, err = value.YAMLToJSON(p.r.Body, p.r.Limits); err != nil {
+				p.json = nil
+				return err
+			}
+		}
+	} else {
+		p.d.Reset()
+	}
+	if p.yaml != nil {
+		p.root, err = p.d.ParseFromYAML(p.json, p.yaml, value.Request, p.r.Limits)
+	} else {
+		p.root, err = p.d.ParseJSON(p.json, p.r.Limits)
+	}
+	return err
+}
+
+// unreadable asks upstream's serializer for its words about a body that was refused.
+func (p *pass) unreadable(err error) error {
+	of, cause := decodeUpstream(p.r, p.endpointKind())
+	if cause == nil { // upstream reads it, we do not: a second document in a YAML stream
+		of, cause = nil, err
+	}
+	p.unread = undecodable(p.def.Kind, of, cause, p.r.Body)
+	return nil
+}
+
+func (p *pass) endpointKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: p.def.Group, Version: p.r.Version, Kind: p.def.Kind}
+}
+
+// typeMeta reads apiVersion and kind off the tree. False: something about them is odd.
+func (p *pass) typeMeta() bool {
+	d := p.d
+	if d.Nodes[p.root].Kind != value.Object {
+		return false
+	}
+	apiVersion, kind := "", ""
+	for c := d.Nodes[p.root].First; c != 0; c = d.Nodes[c].Next {
+		switch key := d.Key(c); key {
+		case "apiVersion":
+			if d.Nodes[c].Kind != value.String {
+				return false
+			}
+			apiVersion = d.Str(c)
+		case "kind":
+			if d.Nodes[c].Kind != value.String {
+				return false
+			}
+			kind = d.Str(c)
+		default:
+			if foldsToTypeMeta(key) {
+				return false
+			}
+		}
+	}
+	if kind == "" || apiVersion == "" || strings.Count(apiVersion, "/") > 1 {
+		return false
+	}
+	p.identify(apiVersion, kind)
+	return true
+}
+
+// identify takes the object for what it says it is.
+func (p *pass) identify(apiVersion, kind string) {
+	group, version, found := strings.Cut(apiVersion, "/")
+	if !found {
+		group, version = "", apiVersion
+	}
+	// The names of the definition outlive the Doc, so that nothing need be copied in the ordinary case.
+	if p.matches = group == p.def.Group && kind == p.def.Kind; p.matches {
+		if p.own = p.def.Find(version); p.own != nil {
+			p.of = schema.GroupVersionKind{Group: p.def.Group, Version: p.own.Name, Kind: p.def.Kind}
+			return
+		}
+	}
+	p.of = schema.GroupVersionKind{Group: strings.Clone(group), Version: strings.Clone(version), Kind: strings.Clone(kind)}
+}
+
+// foldsToTypeMeta reports keys that encoding/json, which upstream uses to look for apiVersion and kind, takes for them.
+func foldsToTypeMeta(key string) bool {
+	switch len(key) {
+	case len("kind"), len("kind") + 2: // K may be written as the Kelvin sign, three bytes long
+		return strings.EqualFold(key, "kind")
+	case len("apiVersion"), len("apiVersion") + 1: // s may be written as the long s, two bytes long
+		return strings.EqualFold(key, "apiVersion")
+	}
+	return false
+}
+
+// oddTypeMeta lets upstream judge an object whose apiVersion or kind is absent, empty, malformed or no string, or that has a
+// key which differs from them by case.
+func (p *pass) oddTypeMeta() error {
+	of, err := decodeUpstream(p.r, p.endpointKind())
+	if err != nil {
+		p.unread = undecodable(p.def.Kind, of, err, p.r.Body)
+		return nil
+	}
+	if p.d.Nodes[p.root].Kind != value.Object {
+		return internal(errors.New("a document that is no object was read as one"))
+	}
+	// What upstream's coercion says about them comes next: a null is no string to it.
+	for _, key := range [...]string{"kind", "apiVersion"} {
+		if _, _, err := nestedString(p.d, p.root, key); err != nil {
+			p.unread = undecodable(p.def.Kind, of, err, p.r.Body)
+			return nil
+		}
+	}
+	apiVersion, kind := "", ""
+	if c := p.d.Field(p.root, "apiVersion"); c != 0 {
+		apiVersion = p.d.Str(c)
+	}
+	if c := p.d.Field(p.root, "kind"); c != 0 {
+		kind = p.d.Str(c)
+	}
+	p.identify(apiVersion, kind)
+	return nil
+}
+
+// shape does to the tree what upstream's coercing decoder does: metadata, then, if the object is of the CRD's group and kind,
+// unknown members, nulls, embedded metadata. unknown holds the unknown fields in upstream's order.
+//
+// Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
+func (p *pass) shape(o metadata.Options) (unknown []string, refused error) {
+	repair := o.Lenient && p.matches
+	_, unknown, err := metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
+	if err != nil {
+		return nil, err
+	}
+	if p.r.WantChanges {
+		p.unknownMetadata(unknown)
+	}
+	if !p.matches {
+		return unknown, nil
+	}
+	plan := nothing()
+	if p.own != nil {
+		plan = p.own.Plan
+	}
+	if !p.def.PreserveUnknown {
+		pruned := plan.Prune(p.d, p.root, o.Track || p.r.WantChanges)
+		for _, c := range pruned {
+			if o.Track {
+				unknown = append(unknown, c.Text)
+			}
+			if p.r.WantChanges {
+				p.out.Pruned = append(p.out.Pruned, p.change(c))
+			}
+		}
+		plan.DropNulls(p.d, p.root, false)
+	}
+	embedded, found := plan.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
+	if found != nil {
+		return nil, found.Error
+	}
+	if p.r.WantChanges {
+		p.unknownMetadata(embedded)
+	}
+	return append(unknown, embedded...), nil
+}
+
+// nothing is the plan of a version that the CRD does not have: upstream finds no schema for it and prunes everything.
+var nothing = sync.OnceValue(func() *program.Plan {
+	p, err := program.Compile(nil, program.Options{})
+	if err != nil {
+		panic(err) // there is nothing in it that could be wrong
+	}
+	return p
+})
+
+// fill fills in the defaults of the object's own version.
+func (p *pass) fill() {
+	if !p.matches || p.own == nil {
+		return
+	}
+	for _, c := range p.own.Plan.Default(p.d, p.root, p.r.WantChanges) {
+		p.out.Defaulted = append(p.out.Defaulted, p.change(c))
+	}
+}
+
+func (p *pass) change(c program.Change) Change {
+	return Change{Path: c.Path, Text: c.Text, Value: p.d.AppendJSON(nil, c.Node)}
+}
+
+// unknownMetadata takes note of fields that went when metadata was read. Only their names are left: the values come from the
+// text, which is read once more.
+func (p *pass) unknownMetadata(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	original := value.Acquire()
+	defer original.Release()
+	root, err := original.Parse(p.json, value.Request, value.Limits{MaxBytes: len(p.json)})
+	if err != nil {
+		return // it was read before
+	}
+	for _, text := range paths {
+		c := Change{Text: text}
+		if path, node := locate(original, root, text, nil); node != 0 {
+			c.Path, c.Value = path.Detach(), original.AppendJSON(nil, node)
+		}
+		p.out.Pruned = append(p.out.Pruned, c)
+	}
+}
+
+// finish takes findings out of the Doc.
+func (p *pass) finish(found []violation.Violation) {
+	p.out.Violations = make([]Finding, len(found))
+	for i := range found {
+		p.out.Violations[i] = Finding{Violation: found[i], Position: found[i].Position(p.d)}
+		p.out.Violations[i].Node = 0
+	}
+}
+
+// object prints the object, and says whether it is another one than the body.
+func (p *pass) object() {
+	flags := p.d.Nodes[p.root].Flags
+	p.out.Changed = flags&value.Lossy != 0 || flags&value.Dirty != 0 && !p.asSent()
+	if !p.r.WantObject {
+		return
+	}
+	if flags&(value.Dirty|value.Lossy) == 0 && p.r.Buffer == nil {
+		p.out.Object = p.d.Raw(p.root)
+		return
+	}
+	p.out.Object = p.d.AppendJSON(p.r.Buffer, p.root)
+}
+
+// asSent compares the tree with the body: an edit may have changed nothing.
+func (p *pass) asSent() bool {
+	original := value.Acquire()
+	defer original.Release()
+	root, err := original.Parse(p.json, value.Request, value.Limits{MaxBytes: len(p.json)})
+	return err == nil && value.Equal(p.d, p.root, original, root)
+}

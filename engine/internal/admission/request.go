@@ -1,0 +1,88 @@
+package admission
+
+import (
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// FieldValidation is the API server's parameter: what becomes of unknown and duplicate fields.
+type FieldValidation uint8
+
+// The values of FieldValidation.
+const (
+	Warn FieldValidation = iota
+	Ignore
+	Strict
+)
+
+// Request is one object and what is asked about it.
+type Request struct {
+	// Version is the endpoint's; empty: the object's own.
+	Version string
+	// Body is the object. YAML says that it is YAML.
+	Body   []byte
+	YAML   bool
+	Limits value.Limits
+	// FieldValidation applies to creates.
+	FieldValidation FieldValidation
+	// Namespace and Name are the request's; empty means that the request says nothing about them.
+	Namespace, Name string
+	// Target is the version to convert to.
+	Target string
+
+	// AsGiven judges the object as it stands: nothing is coerced, pruned, defaulted or prepared.
+	AsGiven bool
+	// CompleteMetadata fills in a namespace and a generated name while the object is judged.
+	CompleteMetadata bool
+	// Handler adds what the request handler does around decoding: namespaces are matched, owner references deduplicated.
+	// Without it a create is decode, PrepareForCreate and ValidateCreate alone.
+	Handler bool
+	// SkipMetadata sets the validation of ObjectMeta aside (not its coercion): what benchmarks call structural.
+	SkipMetadata bool
+	// Exact takes the exact way at once.
+	Exact bool
+	// WantObject asks for Outcome.Object, WantChanges for Outcome.Pruned and Outcome.Defaulted.
+	WantObject, WantChanges bool
+	// Buffer is appended to for Outcome.Object; nil allocates.
+	Buffer []byte
+}
+
+// Outcome is the answer.
+type Outcome struct {
+	// Refusal is set if the request ended before validation, or by its findings.
+	Refusal *Refusal
+	// Violations are the findings.
+	Violations []Finding
+	// Strict are the texts of the strict decoder: duplicate fields, then unknown ones.
+	Strict []string
+	// Warnings are those of the version, of Strict, of the handler and of the strategy, in that order, each text once.
+	Warnings []string
+	// Object is the object as JSON: in the request's version for a create, before any stamp that only a server can give.
+	Object []byte
+	// Changed: Object means something else than the body.
+	Changed bool
+	// Pruned and Defaulted are what was removed as unknown and what was filled in.
+	Pruned, Defaulted []Change
+	// Explained: the exact way was taken.
+	Explained bool
+	// Version is the endpoint that was resolved, nil if the object could not be read as far as that.
+	Version *Version
+}
+
+// Finding is a violation that has left its Doc, with its place in the text.
+type Finding struct {
+	violation.Violation
+	// Position is the zero Position if the place is not in the text.
+	Position value.Position
+}
+
+// Change is one field that was removed or filled in, its value as JSON.
+type Change struct {
+	Path  value.Path
+	Text  string // the path as upstream writes it
+	Value []byte
+}
+
+// Stop ends walks early; see program.Stop.
+type Stop = program.Stop

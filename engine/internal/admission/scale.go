@@ -1,0 +1,87 @@
+package admission
+
+import (
+	"fmt"
+	"math"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// plainScale reports, without allocating, that scale would find nothing.
+func plainScale(d *value.Doc, root uint32, s *Scale) bool {
+	return s == nil || plainReplicas(d, root, s.SpecReplicas) && plainReplicas(d, root, s.StatusReplicas) && plainSelector(d, root, s.LabelSelector)
+}
+
+func plainReplicas(d *value.Doc, root uint32, path ScalePath) bool {
+	c, ok := descend(d, root, path.Names)
+	return ok && (c == 0 || d.Nodes[c].Kind == value.Int && d.Int(c) >= 0 && d.Int(c) <= math.MaxInt32)
+}
+
+func plainSelector(d *value.Doc, root uint32, path ScalePath) bool {
+	c, ok := descend(d, root, path.Names)
+	return len(path.Names) == 0 || ok && (c == 0 || d.Nodes[c].Kind == value.String)
+}
+
+// descend follows names through objects: 0 if one is absent, not ok if something on the way is no object.
+func descend(d *value.Doc, node uint32, names []string) (uint32, bool) {
+	for _, name := range names {
+		if d.Nodes[node].Kind != value.Object {
+			return 0, false
+		}
+		if node = d.Field(node, name); node == 0 {
+			return 0, true
+		}
+	}
+	return node, true
+}
+
+// scale gives the findings about the fields behind the scale subresource. The accessors, and so their words, are apimachinery's.
+//
+// Upstream: registry/customresource/validator.go, ValidateScaleSpec and ValidateScaleStatus.
+func scale(d *value.Doc, root uint32, s *Scale) (found []violation.Violation) {
+	if plainScale(d, root, s) {
+		return nil
+	}
+	object, ok := d.Any(root).(map[string]any)
+	if !ok {
+		return nil
+	}
+	add := func(path ScalePath, bad any, detail string) {
+		at := make(value.Path, 0, len(path.Names))
+		for _, name := range path.Names {
+			at = append(at, value.Name(name))
+		}
+		v := violation.Of(violation.Scale, field.Invalid(field.NewPath(path.Text), bad, detail), at)
+		v.Node = deepest(d, root, at)
+		found = append(found, v)
+	}
+	for _, path := range [...]ScalePath{s.SpecReplicas, s.StatusReplicas} {
+		switch n, _, err := unstructured.NestedInt64(object, path.Names...); {
+		case err != nil:
+			add(path, n, err.Error())
+		case n < 0:
+			add(path, n, "should be a non-negative integer")
+		case n > math.MaxInt32:
+			add(path, n, fmt.Sprintf("should be less than or equal to %v", math.MaxInt32))
+		}
+	}
+	if path := s.LabelSelector; len(path.Names) > 0 {
+		if text, _, err := unstructured.NestedString(object, path.Names...); err != nil {
+			add(path, text, err.Error())
+		}
+	}
+	return found
+}
+
+// nestedString is unstructured.NestedString of one member.
+func nestedString(d *value.Doc, root uint32, key string) (string, bool, error) {
+	object := map[string]any{}
+	if c := d.Field(root, key); c != 0 {
+		object[key] = d.Any(c)
+	}
+	return unstructured.NestedString(object, key)
+}

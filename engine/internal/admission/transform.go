@@ -1,0 +1,149 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine/internal/convert"
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+)
+
+// Prune coerces metadata and removes what the schema does not know: of the object, and of the metadata of embedded resources.
+// Nulls stay, nothing is defaulted. The error is a *Fault.
+func (d *Definition) Prune(ctx context.Context, r *Request) (out Outcome, err error) {
+	err = d.run(ctx, r, &out, func(p *pass) error {
+		if err := p.readKnown(); err != nil {
+			return err
+		}
+		if err := p.prune(); err != nil {
+			return err
+		}
+		p.object()
+		return nil
+	})
+	return out, err
+}
+
+// Default drops nulls of non-nullable fields and fills in defaults. Nothing is pruned, metadata stays as it is. The error is a
+// *Fault.
+func (d *Definition) Default(ctx context.Context, r *Request) (out Outcome, err error) {
+	err = d.run(ctx, r, &out, func(p *pass) error {
+		if err := p.readKnown(); err != nil {
+			return err
+		}
+		if p.matches && !d.PreserveUnknown {
+			p.own.Plan.DropNulls(p.d, p.root, false)
+		}
+		p.fill()
+		p.object()
+		return nil
+	})
+	return out, err
+}
+
+// Read does to an object what an API server does to one from its storage. The error is a *Fault.
+//
+// Upstream: customresource_handler.go, crdConversionRESTOptionsGetter: decode leniently, default, convert, coerce.
+func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter) (out Outcome, err error) {
+	err = d.run(ctx, r, &out, func(p *pass) error {
+		if err := p.readStored(); err != nil {
+			return err
+		}
+		if _, refused := p.shape(metadata.Options{Lenient: true}); refused != nil {
+			return p.refused(undecodable(d.Kind, &p.of, refused, r.Body))
+		}
+		p.fill()
+		target := r.Target
+		if target == "" {
+			target = p.of.Version
+		}
+		if err := p.convert(target, by); err != nil {
+			return err
+		}
+		p.object()
+		return nil
+	})
+	return out, err
+}
+
+// Convert brings an object to the target version and coerces it to that version's schema. The error is a *Fault.
+func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Converter) (out Outcome, err error) {
+	err = d.run(ctx, r, &out, func(p *pass) error {
+		if err := p.readStored(); err != nil {
+			return err
+		}
+		if err := p.convert(r.Target, by); err != nil {
+			return err
+		}
+		p.object()
+		return nil
+	})
+	return out, err
+}
+
+// readStored reads a body that is no write: one that cannot be read is a Fault.
+func (p *pass) readStored() error {
+	if err := p.read(); err != nil {
+		return err
+	}
+	if p.unread != nil {
+		return p.refused(p.unread)
+	}
+	if want := p.r.Version; want != "" {
+		v := p.def.Find(want)
+		if v == nil {
+			return p.def.noVersion("version", want)
+		}
+		if got := p.of.GroupVersion().String(); got != v.APIVersion {
+			text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, v.APIVersion)
+			return p.refused(badRequest(text, text))
+		}
+	}
+	if v := p.def.Find(p.of.Version); v != nil && p.of.Group == p.def.Group {
+		p.out.Version = v
+		p.warn(v.Warnings...)
+	}
+	return nil
+}
+
+// readKnown is readStored for calls that need the schema of the object's version.
+func (p *pass) readKnown() error {
+	if err := p.readStored(); err != nil {
+		return err
+	}
+	if p.out.Version == nil {
+		return p.def.noVersion("the object's apiVersion", p.of.GroupVersion().String())
+	}
+	return nil
+}
+
+func (p *pass) refused(r *Refusal) error {
+	return &Fault{Code: ObjectRefused, Text: r.Message, Refusal: r}
+}
+
+// prune is shape without the dropping of nulls.
+func (p *pass) prune() error {
+	refused := func(cause error) error {
+		return p.refused(undecodable(p.def.Kind, &p.of, cause, p.r.Body))
+	}
+	track := metadata.Options{Track: p.r.WantChanges}
+	_, unknown, err := metadata.Coerce(p.d, p.root, track)
+	if err != nil {
+		return refused(err)
+	}
+	p.unknownMetadata(unknown)
+	if !p.matches {
+		return nil
+	}
+	if !p.def.PreserveUnknown {
+		for _, c := range p.own.Plan.Prune(p.d, p.root, p.r.WantChanges) {
+			p.out.Pruned = append(p.out.Pruned, p.change(c))
+		}
+	}
+	embedded, found := p.own.Plan.CoerceEmbedded(p.d, p.root, track)
+	if found != nil {
+		return refused(found.Error)
+	}
+	p.unknownMetadata(embedded)
+	return nil
+}

@@ -1,0 +1,128 @@
+package review
+
+import (
+	"context"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// OldestMinor and LatestMinor bound the Kubernetes minors that LowestMinor tells apart.
+const (
+	OldestMinor = 30
+	LatestMinor = 37
+)
+
+// Report is what there is to say about a CRD.
+type Report struct {
+	CRD      *apiextensionsv1.CustomResourceDefinition
+	Findings []Finding
+	// Warnings are those of decoding, then those of the judgement, each once, then the notice about rules.
+	Warnings    []string
+	Versions    []Version
+	HasRules    bool
+	LowestMinor int
+}
+
+// Accepted says that an API server would take the CRD.
+func (r *Report) Accepted() bool { return len(r.Findings) == 0 }
+
+// Finding is a violation and its place in the manifest.
+type Finding struct {
+	violation.Violation
+	Position value.Position
+}
+
+// Version is one version, in order of priority.
+type Version struct {
+	// Index is its place in spec.versions.
+	Index int
+	// Deprecation is the warning that goes with every request, "" for none.
+	Deprecation         string
+	HasRules            bool
+	HasStatus, HasScale bool
+	LowestMinor         int
+	*apiextensionsv1.CustomResourceDefinitionVersion
+}
+
+// Of judges a decoded manifest. d and root are the tree of its text.
+func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *value.Doc, root uint32) *Report {
+	result := definition.Validate(ctx, m, o)
+	r := &Report{CRD: m.CRD, LowestMinor: OldestMinor}
+	for _, err := range result.Errors {
+		v := violation.Of(violation.CRD, err, nil)
+		var node uint32
+		v.Path, node = Locate(d, root, err.Field)
+		v.Path = v.Path.Detach()
+		v.Schema = schemaPointer(v.Path)
+		r.Findings = append(r.Findings, Finding{Violation: v, Position: d.Position(node)})
+	}
+	r.Versions = Versions(m.CRD)
+	for i := range r.Versions {
+		r.HasRules = r.HasRules || r.Versions[i].HasRules
+		r.LowestMinor = max(r.LowestMinor, r.Versions[i].LowestMinor)
+	}
+	r.warn(m.Strict...)
+	r.warn(result.Warnings...)
+	if r.HasRules {
+		r.warn(RulesNotice(m.CRD.Name))
+	}
+	return r
+}
+
+func (r *Report) warn(texts ...string) {
+next:
+	for _, text := range texts {
+		for _, there := range r.Warnings {
+			if there == text {
+				continue next
+			}
+		}
+		r.Warnings = append(r.Warnings, text)
+	}
+}
+
+// RulesNotice is what every answer about a CRD with rules says.
+func RulesNotice(crd string) string {
+	return fmt.Sprintf("crdeval: %s has rules (x-kubernetes-validations) that this version of crdeval does not evaluate: an API server may refuse what is accepted here", crd)
+}
+
+// Versions describes the versions of a CRD in order of priority.
+func Versions(crd *apiextensionsv1.CustomResourceDefinition) []Version {
+	list := make([]Version, 0, len(crd.Spec.Versions))
+	for _, i := range schema.Priority(crd.Spec.Versions) {
+		v := &crd.Spec.Versions[i]
+		s := schema.Of(v)
+		list = append(list, Version{
+			Index: i, CustomResourceDefinitionVersion: v,
+			Deprecation: schema.Deprecation(crd, v),
+			HasRules:    schema.HasRules(s),
+			HasStatus:   schema.HasStatus(v),
+			HasScale:    v.Subresources != nil && v.Subresources.Scale != nil,
+			LowestMinor: lowestMinor(s),
+		})
+	}
+	return list
+}
+
+// lowestMinor is the oldest Kubernetes minor that knows every format of a schema which the latest knows.
+func lowestMinor(s *schema.Props) int {
+	lowest := OldestMinor
+	schema.Any(s, func(s *schema.Props) bool {
+		types := []string{s.Type}
+		if s.Format == "" || !format.Supported(s.Format, types, LatestMinor) {
+			return false
+		}
+		for !format.Supported(s.Format, types, lowest) {
+			lowest++
+		}
+		return false
+	})
+	return lowest
+}

@@ -1,0 +1,41 @@
+package engine
+
+import "github.com/crdeval/crdeval/engine/value"
+
+// TypeMetaOf returns the apiVersion and kind at the root of a document, mostly without building a tree of JSON text; both are
+// "" where absent or not strings. The error is an *Error for a document that cannot be read.
+func TypeMetaOf(doc Document, l Limits) (apiVersion, kind string, err error) {
+	if doc.JSON != nil && doc.YAML == nil {
+		if apiVersion, kind, ok := value.PeekTypeMeta(doc.JSON); ok {
+			return string([]byte(apiVersion)), string([]byte(kind)), nil
+		}
+	}
+	d := value.Acquire()
+	var root uint32
+	switch {
+	case doc.Absent():
+		err = &Error{Reason: ReasonInvalidArgument, Message: "there is no document"}
+	case doc.JSON != nil && doc.YAML != nil:
+		err = bothSet("document")
+	case doc.YAML != nil:
+		root, err = d.ParseYAML(doc.YAML, value.Request, l)
+	default:
+		root, err = d.ParseJSON(doc.JSON, l)
+	}
+	if err != nil {
+		d.Release()
+		if ReasonOf(err) == "" {
+			err = unreadable("document", ReasonObjectUnreadable, err)
+		}
+		return "", "", err
+	}
+	text := func(key string) string {
+		if c := d.Field(root, key); c != 0 && d.Nodes[c].Kind == value.String {
+			return string([]byte(d.Str(c)))
+		}
+		return ""
+	}
+	apiVersion, kind = text("apiVersion"), text("kind")
+	d.Release()
+	return apiVersion, kind, nil
+}
