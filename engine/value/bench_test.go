@@ -98,3 +98,19 @@ func BenchmarkUpstreamStrict(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkOutput(b *testing.B) {
+	text := route()
+	d := Acquire()
+	root := mustParse(b, d, text)
+	spec := d.Field(root, "spec")
+	for _, i := range []uint32{root, spec, d.Field(spec, "rules")} {
+		d.MarkDirty(i)
+	}
+	out := make([]byte, 0, 2*len(text))
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		out = d.AppendJSON(out[:0], root)
+	}
+}

@@ -1,5 +1,7 @@
 package value
 
+import "fmt"
+
 // Kind is the JSON kind of a node. True and False are two kinds, and so are Int and Float: the split is upstream's
 // (k8s.io/apimachinery/pkg/util/json): an integer literal within int64 is an Int, every other number a Float.
 type Kind uint8
@@ -53,4 +55,25 @@ type Node struct {
 	End    uint32
 	Live   uint32 // containers: members left after removals and additions
 	Val    uint64 // Int: the int64; Float: its bits; Escaped string: Arena offset<<32 | length; containers: base in Doc.Slots
+}
+
+// String names the kind as JSON schemas do, for messages.
+func (k Kind) String() string {
+	switch k {
+	case Null:
+		return "null"
+	case False, True:
+		return "boolean"
+	case Int:
+		return "integer"
+	case Float:
+		return "number"
+	case String:
+		return "string"
+	case Array:
+		return "array"
+	case Object:
+		return "object"
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
 }

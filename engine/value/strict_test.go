@@ -1,0 +1,56 @@
+package value
+
+import (
+	"reflect"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+)
+
+// TestStrictTextsAreTheSerializers compares Duplicates with what an API server's strict serializer says of a custom resource.
+func TestStrictTextsAreTheSerializers(t *testing.T) {
+	for _, c := range []struct {
+		yaml bool
+		text string
+		want []string
+	}{
+		{false, `{"apiVersion":"v1","kind":"A","metadata":{"name":"a"}}`, nil},
+		{false, `{"apiVersion":"v1","kind":"A","metadata":{"name":"a","name":"b","name":"c"},"kind":"A","spec":{"l":[{},{"x":1,"x":1}],"é":1,"\u00e9":2}}`,
+			[]string{`duplicate field "metadata.name"`, `duplicate field "kind"`, `duplicate field "spec.l[1].x"`, `duplicate field "spec.é"`}},
+		{false, `{"apiVersion":"v1","kind":"A","":{"":1,"":2}}`, []string{`duplicate field "."`}},
+		{true, "apiVersion: v1\nkind: A\nmetadata: {name: a}\n", nil},
+		{true, "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  name: b\nkind: A\n",
+			[]string{"yaml: unmarshal errors:\n  line 5: key \"name\" already set in map\n  line 6: key \"kind\" already set in map"}},
+	} {
+		scheme := runtime.NewScheme()
+		serializer := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true, Yaml: c.yaml})
+		_, _, err := serializer.Decode([]byte(c.text), nil, &unstructured.Unstructured{})
+		var upstream []string
+		if strict, ok := runtime.AsStrictDecodingError(err); ok {
+			for _, e := range strict.Errors() {
+				upstream = append(upstream, e.Error())
+			}
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		d := Acquire()
+		if c.yaml {
+			_, err = d.ParseYAML([]byte(c.text), Request, Limits{})
+		} else {
+			_, err = d.ParseJSON([]byte(c.text), Limits{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for duplicate := range d.Duplicates(Request) {
+			got = append(got, duplicate.Text)
+		}
+		if !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(upstream, c.want) {
+			t.Errorf("%s:\ngot      %q\nupstream %q\nwant     %q", c.text, got, upstream, c.want)
+		}
+		d.Release()
+	}
+}
