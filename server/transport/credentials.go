@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// tcpOnly are credentials that shake hands over TCP alone. What comes over a unix socket or from memory did not cross a network, and
+// tcpOnly are credentials that shake hands over TCP alone. What comes over a unix socket, or from memory as the REST gateway's calls do, did not cross a network, and
 // the socket's permissions say who may connect.
 type tcpOnly struct {
 	credentials.TransportCredentials // for TCP

@@ -1,4 +1,4 @@
-// Package transport is how calls reach the service: listeners (TCP, unix sockets, in memory), TLS whose files may be rotated under
+// Package transport is how calls reach the service: listeners (TCP, unix sockets), TLS whose files may be rotated under
 // a running server, the gRPC server with the interceptors that every call passes, and the HTTP server.
 //
 // It knows nothing of CRDs, and nothing of what the calls mean. The order of the interceptors, outermost first: telemetry, log,

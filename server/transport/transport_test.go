@@ -337,27 +337,6 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-func TestLoopback(t *testing.T) {
-	loop := NewLoopback()
-	s := NewServer(ServerOptions{Log: quiet()})
-	s.RegisterService(&echoService, &echo{handle: same})
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(loop.Listener()) }()
-	conn, err := loop.Dial(DefaultMaxMessageBytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	large := strings.Repeat("x", 10<<20)
-	if got, err := call(t.Context(), conn, large); got != large || err != nil {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
-	_ = conn.Close()
-	s.Stop()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
 func TestHTTPPanicsAreLoggedAndCloseTheConnection(t *testing.T) {
 	var logged bytes.Buffer
 	l, err := Listen(t.Context(), "localhost:0")

@@ -1,0 +1,83 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// figures are asynchronous instruments whose values are read when somebody looks.
+type figures struct {
+	meter metric.Meter
+	made  []metric.Observable
+	read  []func(metric.Observer)
+	err   error
+}
+
+func (f *figures) gauge(name, unit, description string, read func() int64) {
+	g, err := f.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
+	f.add(g, func(o metric.Observer) { o.ObserveInt64(g, read()) }, err)
+}
+
+func (f *figures) counter(name, unit, description string, read func() uint64) {
+	c, err := f.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
+	f.add(c, func(o metric.Observer) { o.ObserveInt64(c, int64(read())) }, err)
+}
+
+func (f *figures) add(made metric.Observable, read func(metric.Observer), err error) {
+	f.made, f.read, f.err = append(f.made, made), append(f.read, read), errors.Join(f.err, err)
+}
+
+// register has them all read together; before runs first, once a reading.
+func (f *figures) register(before func()) error {
+	if f.err != nil {
+		return f.err
+	}
+	_, err := f.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		before()
+		for _, read := range f.read {
+			read(o)
+		}
+		return nil
+	}, f.made...)
+	return err
+}
+
+// ObserveCache publishes the figures of the cache of compiled programs.
+func (t *Telemetry) ObserveCache(stats func() cache.Stats) error {
+	var s cache.Stats
+	f := figures{meter: t.Meter.Meter(scope)}
+	f.gauge("crdeval.cache.entries", "{program}", "Compiled programs kept.", func() int64 { return int64(s.Entries) })
+	f.gauge("crdeval.cache.bytes", "By", "What the kept programs weigh.", func() int64 { return s.Bytes })
+	f.gauge("crdeval.cache.budget", "By", "What they may weigh.", func() int64 { return s.MaxBytes })
+	f.counter("crdeval.cache.hits", "{lookup}", "Lookups that found their program.", func() uint64 { return s.Hits })
+	f.counter("crdeval.cache.misses", "{lookup}", "Lookups that did not.", func() uint64 { return s.Misses })
+	f.counter("crdeval.cache.evictions", "{program}", "Programs that had to make room: the budget is too small if this grows steadily.", func() uint64 { return s.Evictions })
+	f.counter("crdeval.cache.builds", "{build}", "Programs built because a lookup missed, well or badly.", func() uint64 { return s.Builds })
+	f.counter("crdeval.cache.failures", "{build}", "Builds that ended badly.", func() uint64 { return s.Failures })
+	f.counter("crdeval.cache.oversized", "{program}", "Programs heavier than the whole budget: handed out, not kept.", func() uint64 { return s.Oversized })
+	return f.register(func() { s = stats() })
+}
+
+// ObserveRegistry publishes how much is registered.
+func (t *Telemetry) ObserveRegistry(counts func() registry.Counts) error {
+	var n registry.Counts
+	f := figures{meter: t.Meter.Meter(scope)}
+	f.gauge("crdeval.registry.catalogs", "{catalog}", "Catalogs, the default one included.", func() int64 { return int64(n.Catalogs) })
+	f.gauge("crdeval.registry.crds", "{crd}", "Registered CRDs.", func() int64 { return int64(n.CRDs) })
+	f.gauge("crdeval.registry.revisions", "{revision}", "Revisions kept.", func() int64 { return int64(n.Revisions) })
+	f.gauge("crdeval.registry.manifest_bytes", "By", "Memory of all kept manifests, compressed.", func() int64 { return n.ManifestBytes })
+	return f.register(func() { n = counts() })
+}
+
+// ObserveCertificate publishes when the served certificate expires.
+func (t *Telemetry) ObserveCertificate(expires func() time.Time) error {
+	f := figures{meter: t.Meter.Meter(scope)}
+	f.gauge("crdeval.tls.certificate.expiry", "s", "When the served certificate expires, in seconds since 1970.", func() int64 { return expires().Unix() })
+	return f.register(func() {})
+}

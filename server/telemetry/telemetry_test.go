@@ -1,0 +1,210 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/transport"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newTelemetry(t *testing.T) *Telemetry {
+	t.Helper()
+	tel, err := New(t.Context(), "v1.2.3", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tel.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return tel
+}
+
+func scrape(t *testing.T, tel *Telemetry) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	tel.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("status %d", w.Code)
+	}
+	return w.Body.String()
+}
+
+func wantMetrics(t *testing.T, tel *Telemetry, lines ...string) {
+	t.Helper()
+	text := scrape(t, tel)
+	for _, line := range lines {
+		if !strings.Contains(text, line) {
+			t.Errorf("no %q in\n%s", line, grep(text, strings.SplitN(line, "{", 2)[0]))
+		}
+	}
+}
+
+func grep(text, word string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word) {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
+}
+
+func TestEngineInstruments(t *testing.T) {
+	tel := newTelemetry(t)
+	e, err := tel.NewEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Compiled(t.Context(), engine.CompileEvent{Duration: time.Millisecond})
+	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: time.Microsecond})
+	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate, Bytes: 50, Violations: 3, Explained: true})
+	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallRead})
+	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallRead, Err: errors.New("x")})
+	wantMetrics(t, tel,
+		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="allowed"} 1`,
+		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="refused"} 1`,
+		`crdeval_evaluation_duration_seconds_count{call="Read",outcome="done"} 1`,
+		`crdeval_evaluation_duration_seconds_count{call="Read",outcome="error"} 1`,
+		`crdeval_evaluation_bytes_total 150`, `crdeval_evaluation_violations_total 3`, `crdeval_evaluation_explained_total 1`,
+		`crdeval_compile_duration_seconds_count 1`, `target_info{`, `service_name="crdeval"`, `service_version="v1.2.3"`, `go_goroutines`,
+	)
+}
+
+func TestFigures(t *testing.T) {
+	tel := newTelemetry(t)
+	err := errors.Join(
+		tel.ObserveCache(func() cache.Stats {
+			return cache.Stats{Entries: 2, Bytes: 30, MaxBytes: 99, Hits: 5, Misses: 4, Builds: 3, Failures: 1, Evictions: 7, Oversized: 6}
+		}),
+		tel.ObserveRegistry(func() registry.Counts { return registry.Counts{Catalogs: 1, CRDs: 2, Revisions: 3, ManifestBytes: 4} }),
+		tel.ObserveCertificate(func() time.Time { return time.Unix(1234, 0) }),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantMetrics(t, tel, "crdeval_cache_entries 2", "crdeval_cache_bytes 30", "crdeval_cache_budget_bytes 99", "crdeval_cache_hits_total 5", "crdeval_cache_misses_total 4",
+		"crdeval_cache_builds_total 3", "crdeval_cache_failures_total 1", "crdeval_cache_evictions_total 7", "crdeval_cache_oversized_total 6",
+		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234")
+}
+
+func TestEvaluatedAllocatesLittle(t *testing.T) {
+	tel := newTelemetry(t)
+	e, err := tel.NewEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: time.Microsecond}
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(100, func() { e.Evaluated(ctx, event) }); n > 4 {
+		t.Errorf("%v allocations an evaluation", n)
+	}
+}
+
+// Invented method names and peers must not become time series.
+func TestCardinality(t *testing.T) {
+	tel := newTelemetry(t)
+	const known = "/crdeval.v1.EvaluationService/Validate"
+	s := transport.NewServer(transport.ServerOptions{Log: slog.New(slog.DiscardHandler), Stats: tel.ServerHandler(func(m string) bool { return m == known })})
+	healthpb.RegisterHealthServer(s, health.NewServer())
+	s.RegisterService(&grpc.ServiceDesc{ServiceName: "crdeval.v1.EvaluationService", HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{
+		MethodName: "Validate",
+		Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+			return &emptypb.Empty{}, nil
+		},
+	}}}, struct{}{})
+	l, err := transport.Listen(t.Context(), "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{known, "/crdeval.v1.EvaluationService/Invented", "/other.Service/Thing", "/grpc.health.v1.Health/Check"} {
+		_ = conn.Invoke(t.Context(), method, &emptypb.Empty{}, &emptypb.Empty{})
+	}
+	_ = conn.Close()
+	s.Stop()
+	<-done
+	text := grep(scrape(t, tel), "rpc_")
+	if !strings.Contains(text, "Validate") {
+		t.Errorf("the known method is not there:\n%s", text)
+	}
+	for _, bad := range []string{"Invented", "other.Service", "grpc.health", "127.0.0.1", "peer"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q became a time series:\n%s", bad, grep(text, bad))
+		}
+	}
+}
+
+// By default nothing leaves the process; with the standard variables it does, and what they get wrong is an error at the start.
+func TestExportByEnvironment(t *testing.T) {
+	var paths []string
+	got := make(chan string, 100)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		got <- r.URL.Path
+	}))
+	t.Cleanup(collector.Close)
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	tel, err := New(t.Context(), "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := tel.NewCache()
+	c.Build(t.Context())(errors.New("x"))
+	if e, err := tel.NewEngine(); err == nil {
+		e.Compiled(t.Context(), engine.CompileEvent{})
+	}
+	if err := tel.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for len(got) > 0 {
+		paths = append(paths, <-got)
+	}
+	if all := strings.Join(paths, " "); !strings.Contains(all, "/v1/traces") || !strings.Contains(all, "/v1/metrics") {
+		t.Errorf("exported to %v", paths)
+	}
+	t.Setenv("OTEL_TRACES_EXPORTER", "nonsense")
+	if _, err := New(t.Context(), "", slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestHTTPHandler(t *testing.T) {
+	tel := newTelemetry(t)
+	h := tel.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	for _, path := range []string{"/v1/catalogs/secret-tenant/crds", "/metrics", "/healthz"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Host = "invented.example.com"
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	text := grep(scrape(t, tel), "http_server_request_duration_seconds_count")
+	if !strings.Contains(text, "418") || strings.Contains(text, "secret-tenant") || strings.Contains(text, "invented") || strings.Count(text, "\n") != 1 {
+		t.Errorf("metrics:\n%s", text)
+	}
+}
