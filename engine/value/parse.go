@@ -1,9 +1,8 @@
 package value
 
 import (
-	"errors"
-
 	gojson "encoding/json"
+	"errors"
 
 	kjson "sigs.k8s.io/json"
 )
