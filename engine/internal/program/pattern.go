@@ -3,10 +3,12 @@ package program
 import (
 	"io"
 	"regexp"
+	"regexp/syntax"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
+	"unsafe"
 	"weak"
 )
 
@@ -15,59 +17,57 @@ import (
 type Pattern struct {
 	Source string
 
-	once sync.Once
-	re   *regexp.Regexp
-	err  error
+	first sync.Once // the table, or what parsing failed with
+	dfa   *dfa
+	err   error
+
+	second sync.Once // package regexp's, for what the table leaves out
+	re     *regexp.Regexp
+	weight atomic.Int64
 }
 
 // Regexp is the compiled expression, or the error that regexp.Compile gives for it. Only schemas that are not structural
 // can hold a pattern with an error.
 func (p *Pattern) Regexp() (*regexp.Regexp, error) {
-	p.once.Do(func() { p.re, p.err = regexp.Compile(p.Source) })
+	p.prepare()
+	if p.err != nil {
+		return nil, p.err
+	}
+	p.second.Do(func() {
+		if p.re, p.err = regexp.Compile(p.Source); p.err == nil {
+			p.weight.Add(regexpSize(p.Source))
+		}
+	})
 	return p.re, p.err
 }
 
-var patterns = struct {
-	sync.Mutex
-	m map[string]weak.Pointer[Pattern]
-}{m: map[string]weak.Pointer[Pattern]{}}
-
-// intern returns the one Pattern for this text. The table holds it weakly: it goes when the last plan that uses it goes.
-func intern(source string) *Pattern {
-	patterns.Lock()
-	defer patterns.Unlock()
-	if w, ok := patterns.m[source]; ok {
-		if p := w.Value(); p != nil {
-			return p
+func (p *Pattern) prepare() {
+	p.first.Do(func() {
+		parsed, err := syntax.Parse(p.Source, syntax.Perl)
+		if err != nil {
+			p.err = err
+			return
 		}
-	}
-	p := &Pattern{Source: source}
-	patterns.m[source] = weak.Make(p)
-	runtime.AddCleanup(p, forget, source)
-	return p
+		if prog, err := syntax.Compile(parsed.Simplify()); err == nil {
+			if p.dfa = newDFA(prog); p.dfa != nil {
+				p.weight.Add(p.dfa.size())
+			}
+		}
+	})
 }
 
-func forget(source string) {
-	patterns.Lock()
-	defer patterns.Unlock()
-	if w, ok := patterns.m[source]; ok && w.Value() == nil {
-		delete(patterns.m, source)
-	}
-}
-
-// Patterns is the number of distinct patterns that live plans of this process share.
-func Patterns() int {
-	patterns.Lock()
-	defer patterns.Unlock()
-	return len(patterns.m)
-}
-
-// longText is the size in bytes from which a match can take longer than a cancellation may wait: it then reads rune by
-// rune from a reader that ends early.
+// longText is the size in bytes from which a match can take longer than a cancellation may wait: it then looks now and
+// then whether somebody still waits for the answer.
 const longText = 1 << 16
 
 // Match reports whether the pattern occurs in s. Over long texts it gives up, with ok false, once stop says so.
 func (p *Pattern) Match(s string, stop *Stop) (matched, ok bool) {
+	p.prepare()
+	if p.dfa != nil {
+		if matched, ok = p.dfa.match(s, stop); ok || stop.Stopped() {
+			return matched, ok
+		}
+	}
 	re, err := p.Regexp()
 	if err != nil {
 		return false, true
@@ -103,28 +103,47 @@ func (r *stoppingReader) ReadRune() (rune, int, error) {
 	return c, n, nil
 }
 
-// Stop is how a walk learns that nobody waits for its answer any more. The zero Stop never stops.
-type Stop struct {
-	done    <-chan struct{}
-	stopped atomic.Bool
+var patterns = struct {
+	sync.Mutex
+	m map[string]weak.Pointer[Pattern]
+}{m: map[string]weak.Pointer[Pattern]{}}
+
+// intern returns the one Pattern for this text. The table holds it weakly: it goes when the last plan that uses it goes.
+func intern(source string) *Pattern {
+	patterns.Lock()
+	defer patterns.Unlock()
+	if w, ok := patterns.m[source]; ok {
+		if p := w.Value(); p != nil {
+			return p
+		}
+	}
+	p := &Pattern{Source: source}
+	patterns.m[source] = weak.Make(p)
+	runtime.AddCleanup(p, forget, source)
+	return p
 }
 
-// StopOn stops with the channel, mostly a context's Done. A nil channel never stops.
-func StopOn(done <-chan struct{}) *Stop { return &Stop{done: done} }
-
-// Stopped reports whether the channel is closed. It costs a few nanoseconds; walks ask now and then.
-func (s *Stop) Stopped() bool {
-	if s == nil || s.done == nil {
-		return false
-	}
-	if s.stopped.Load() {
-		return true
-	}
-	select {
-	case <-s.done:
-		s.stopped.Store(true)
-		return true
-	default:
-		return false
+func forget(source string) {
+	patterns.Lock()
+	defer patterns.Unlock()
+	if w, ok := patterns.m[source]; ok && w.Value() == nil {
+		delete(patterns.m, source)
 	}
 }
+
+// Patterns is the number of distinct patterns that the live plans of this process share, and about how many bytes these
+// take as far as they were used.
+func Patterns() (count int, bytes int64) {
+	patterns.Lock()
+	defer patterns.Unlock()
+	for source, w := range patterns.m {
+		if p := w.Value(); p != nil {
+			count++
+			bytes += int64(unsafe.Sizeof(*p)) + int64(len(source)) + p.weight.Load()
+		}
+	}
+	return count, bytes
+}
+
+// regexpSize estimates what package regexp retains for an expression: measured, some 100 bytes for each of its bytes.
+func regexpSize(source string) int64 { return 1024 + 100*int64(len(source)) }
