@@ -37,7 +37,7 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	kind := e.d.Nodes[i].Kind
 	if kind == value.Null {
 		if len(types) > 0 && !slices.Contains(types, "null") && !n.Has(Nullable) {
-			e.wrongType("type", i, joinTypes(types), "null")
+			e.wrongType(n.typeKeyword(), i, joinTypes(types), "null")
 			return 0
 		}
 		return 1
@@ -58,10 +58,21 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 		return 1
 	}
 	if !accepts {
-		e.wrongType("type", i, joinTypes(types), typ)
+		e.wrongType(n.typeKeyword(), i, joinTypes(types), typ)
 		return 0
 	}
 	return 1
+}
+
+// typeKeyword is the keyword that gives the node its types.
+func (n *Node) typeKeyword() string {
+	if n.Has(intOrStringTyped) {
+		return "x-kubernetes-int-or-string"
+	}
+	if n.Type == "" {
+		return "format"
+	}
+	return "type"
 }
 
 func joinTypes(types []string) string {
