@@ -20,6 +20,8 @@ import (
 // checkDefaults checks that the defaults of a structural schema have no unknown fields and are valid, embedded metadata included.
 // Defaults inside of metadata are judged within an object made for the purpose. Defaults of map values are not looked at. Rules
 // that apply to a default belong here too, after everything else about it.
+//
+// As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place for.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
 func checkDefaults(s *schema.Props, path *field.Path) field.ErrorList {
 	resource := *s
@@ -92,19 +94,30 @@ func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Pat
 		return
 	}
 	plan.Prune(c.d, root, false)
-	if c.d.Nodes[root].Flags&value.Dirty != 0 {
+	unknown := c.d.Nodes[root].Flags&value.Dirty != 0
+	if unknown {
 		if root, ok = c.parse(s.Default.Raw, path); !ok {
 			return
 		}
+	}
+	_, bad := plan.CoerceEmbedded(c.d, root, metadata.Options{Path: path})
+	if unknown {
+		// The reference's finding refers to the very value that is coerced next, and is printed after that.
 		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), "must not have unknown fields"))
 	}
-	if _, bad := plan.CoerceEmbedded(c.d, root, metadata.Options{Path: path}); bad != nil {
+	if bad != nil {
 		c.errs = append(c.errs, bad.Error)
-	} else if bad := plan.ExplainEmbedded(c.d, root, program.At{Field: path}); len(bad) > 0 {
-		c.errs = append(c.errs, violation.Errors(bad)...)
-	} else {
-		c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path}))...)
+		return
 	}
+	if c.d.Nodes[root].Flags&value.Dirty != 0 {
+		// What the CRD holds, and what is stored of it, is what coercion makes of it.
+		s.Default.Raw = c.d.AppendJSON(nil, root)
+	}
+	if bad := plan.ExplainEmbedded(c.d, root, program.At{Field: path}); len(bad) > 0 {
+		c.errs = append(c.errs, violation.Errors(bad)...)
+		return
+	}
+	c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path}))...)
 }
 
 // insideMeta checks a default of apiVersion, kind or a part of metadata.

@@ -34,6 +34,9 @@ type Result struct {
 
 // Validate judges a CRD as an API server does when it is created. The status that a manifest carries does not count, nor does
 // metadata that the server sets itself. Rules (x-kubernetes-validations) are judged by their shape alone.
+//
+// As in the reference, what is stored of an accepted CRD is what judging made of it: embedded metadata in the defaults of m.CRD
+// loses unknown fields.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, Validate;
 // pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition)
 func Validate(ctx context.Context, m *Manifest, o Options) Result {
