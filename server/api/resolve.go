@@ -30,7 +30,11 @@ func (r *resolver) definition(ctx context.Context, item *crdevalv1.Item, o engin
 			return nil, err
 		}
 		if t.apiVersion == "" || t.kind == "" {
-			return nil, invalid("crd", "the object's apiVersion and kind cannot be read and the item names no crd: set crd, then the object is judged as one posted there")
+			return nil, &problem{
+				crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE,
+				"the object has no apiVersion and kind to find its CRD by, and the item names no crd: set crd, and it is judged as one posted there",
+				map[string]string{"field": "crd"},
+			}
 		}
 	}
 	if r.found != nil && r.last == t {

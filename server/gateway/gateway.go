@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
@@ -111,6 +112,9 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	path, allowed := g.router.find(r.Method, r.URL.Path)
 	switch {
+	case !utf8.ValidString(r.URL.Path):
+		writeError(w, status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+			fmt.Sprintf("the path %q is not UTF-8", r.URL.Path), nil)))
 	case path == nil && len(allowed) > 0:
 		refuseMethod(w, r, allowed)
 	case path == nil:
@@ -128,6 +132,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 	if path.body == "" {
 		r.Body = http.NoBody
+		r.Header.Del("Content-Type")
 		g.mux.ServeHTTP(w, r)
 		return
 	}
@@ -139,6 +144,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
 	r.Body = b
+	r.Header.Set("Content-Type", mediaJSON) // what it was is in b; grpc-gateway has one marshaler
 	g.mux.ServeHTTP(w, r)
 }
 

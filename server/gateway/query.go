@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"net/url"
+	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
@@ -27,6 +28,8 @@ func (q *strictQuery) Parse(m proto.Message, values url.Values, taken *utilities
 			return fmt.Errorf("unknown query parameter %q: this call takes %s", name, parameters(fields, taken))
 		case len(given) > 1:
 			return fmt.Errorf("the query parameter %q is given %d times", name, len(given))
+		case !utf8.ValidString(given[0]):
+			return fmt.Errorf("the query parameter %q is not UTF-8", name)
 		}
 	}
 	return q.DefaultQueryParser.Parse(m, values, taken)

@@ -104,6 +104,9 @@ const (
 	ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED ErrorReason = 31
 	// INVALID_ARGUMENT, HTTP 415. REST: the body is neither application/json nor application/yaml.
 	ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED ErrorReason = 32
+	// INVALID_ARGUMENT, HTTP 400. An item names no CRD, and its object cannot be read far enough to find one by apiVersion and kind.
+	// With `crd` set the same object would be judged, and refused as an API server refuses it.
+	ErrorReason_ERROR_REASON_OBJECT_UNREADABLE ErrorReason = 33
 )
 
 // Enum value maps for ErrorReason.
@@ -142,6 +145,7 @@ var (
 		30: "ERROR_REASON_PATH_NOT_FOUND",
 		31: "ERROR_REASON_METHOD_NOT_ALLOWED",
 		32: "ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED",
+		33: "ERROR_REASON_OBJECT_UNREADABLE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":               0,
@@ -177,6 +181,7 @@ var (
 		"ERROR_REASON_PATH_NOT_FOUND":            30,
 		"ERROR_REASON_METHOD_NOT_ALLOWED":        31,
 		"ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED":  32,
+		"ERROR_REASON_OBJECT_UNREADABLE":         33,
 	}
 )
 
@@ -212,7 +217,7 @@ var File_crdeval_v1_error_reason_proto protoreflect.FileDescriptor
 const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/error_reason.proto\x12\n" +
-	"crdeval.v1*\xfc\b\n" +
+	"crdeval.v1*\xa0\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1f\n" +
@@ -247,7 +252,8 @@ const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\x15ERROR_REASON_INTERNAL\x10\x1d\x12\x1f\n" +
 	"\x1bERROR_REASON_PATH_NOT_FOUND\x10\x1e\x12#\n" +
 	"\x1fERROR_REASON_METHOD_NOT_ALLOWED\x10\x1f\x12)\n" +
-	"%ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED\x10 B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"%ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED\x10 \x12\"\n" +
+	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10!B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_error_reason_proto_rawDescOnce sync.Once

@@ -35,7 +35,7 @@ const (
 // Evaluates objects against the CRDs of a catalog. Every call takes a batch and answers aligned with it: result i is that of item i.
 //
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
-// of that item and of no other: CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
+// of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
 // LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE.
 type EvaluationServiceClient interface {
@@ -118,7 +118,7 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 // Evaluates objects against the CRDs of a catalog. Every call takes a batch and answers aligned with it: result i is that of item i.
 //
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
-// of that item and of no other: CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
+// of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
 // LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE.
 type EvaluationServiceServer interface {

@@ -1,0 +1,219 @@
+package api_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// maxMessage is the limit of messages in these tests: above that of documents, low enough to exceed.
+const maxMessage = 8 << 20
+
+// wire is a server with both of its faces.
+type wire struct {
+	t          testing.TB
+	url        string
+	http       *http.Client
+	health     *health.Server
+	registry   crdevalv1.RegistryServiceClient
+	evaluation crdevalv1.EvaluationServiceClient
+	server     crdevalv1.ServerServiceClient
+}
+
+// start runs the handlers over a registry in memory; wrap, if any, stands between the two.
+func start(t testing.TB, wrap func(api.Registry) api.Registry) *wire {
+	t.Helper()
+	ctx := context.Background()
+	log := slog.New(slog.DiscardHandler)
+	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
+	store := memory.New()
+	kept, err := registry.New(ctx, store, registry.Options{Programs: programs, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r api.Registry = kept
+	if wrap != nil {
+		r = wrap(kept)
+	}
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
+	api.Register(server, api.Options{Registry: r, Limits: api.Limits{MaxMessageBytes: maxMessage}, Version: "v0.0.0-test", Log: log})
+	state := health.NewServer()
+	healthv1.RegisterHealthServer(server, state)
+	listener := gateway.Listen()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	conn, err := gateway.Connect(listener, maxMessage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := gateway.New(ctx, conn, gateway.Options{MaxBodyBytes: maxMessage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		rest.Close()
+		_ = conn.Close()
+		server.Stop()
+		<-served
+		_ = programs.Close(ctx)
+		_ = store.Close()
+	})
+	return &wire{
+		t: t, url: rest.URL, http: rest.Client(), health: state,
+		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
+	}
+}
+
+// answer is what came back over HTTP.
+type answer struct {
+	code   int
+	header http.Header
+	text   string
+}
+
+// do sends a request over REST. Headers come in pairs.
+func (w *wire) do(method, path, body string, headers ...string) answer {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := w.http.Do(r)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+// into reads the answer, which must be a success, into m.
+func (a answer) into(t testing.TB, m any) {
+	t.Helper()
+	if a.code != http.StatusOK {
+		t.Fatalf("HTTP %d: %s", a.code, a.text)
+	}
+	if err := (gateway.Marshaler{}).Unmarshal([]byte(a.text), m); err != nil {
+		t.Fatalf("%v\n%s", err, a.text)
+	}
+}
+
+// status reads the answer as the google.rpc.Status that every error is.
+func (a answer) status(t testing.TB) *status.Status {
+	t.Helper()
+	var st statusv1.Status
+	if err := protojson.Unmarshal([]byte(a.text), &st); err != nil {
+		t.Fatalf("HTTP %d is no google.rpc.Status: %v\n%s", a.code, err, a.text)
+	}
+	if got := a.header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type %q", got)
+	}
+	return status.FromProto(&st)
+}
+
+// reason is that of the ErrorInfo that every error has.
+func reason(t testing.TB, st *status.Status) string {
+	t.Helper()
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok {
+			if info.GetDomain() != "crdeval.dev" {
+				t.Errorf("domain %q", info.GetDomain())
+			}
+			if _, known := crdevalv1.ErrorReason_value["ERROR_REASON_"+info.GetReason()]; !known {
+				t.Errorf("the reason %q is not documented", info.GetReason())
+			}
+			return info.GetReason()
+		}
+	}
+	t.Errorf("%v has no ErrorInfo", st)
+	return ""
+}
+
+const crontabManifest = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: crontabs.stable.example.com
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names: {plural: crontabs, singular: crontab, kind: CronTab, shortNames: [ct]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              cronSpec: {type: string}
+              image: {type: string, default: busybox}
+              replicas: {type: integer, minimum: 1, maximum: 9007199254740992}
+              weight: {type: number}
+              extra: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  - name: v1alpha1
+    served: false
+    storage: false
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+// withCronTab registers the CRD of these tests.
+func (w *wire) withCronTab() *wire {
+	w.t.Helper()
+	got, err := w.registry.RegisterCrd(context.Background(), &crdevalv1.RegisterCrdRequest{
+		Catalog: "default", Manifest: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte(crontabManifest)}},
+	})
+	if err != nil || !got.GetAccepted() {
+		w.t.Fatalf("the CronTab was not accepted: %v %v", got, err)
+	}
+	return w
+}
+
+// cronTab is an object with that spec.
+func cronTab(spec string) string {
+	return `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default"},"spec":` + spec + `}`
+}
+
+func jsonDocument(text string) *crdevalv1.Document {
+	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(text)}}
+}
+
+func yamlDocument(text string) *crdevalv1.Document {
+	return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte(text)}}
+}

@@ -1,0 +1,167 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// TestWalk goes through the calls as the README does, over REST.
+func TestWalk(t *testing.T) {
+	w := start(t, nil)
+	var registered crdevalv1.RegisterCrdResponse
+	w.do("POST", "/v1/catalogs/default/crds", crontabManifest, "Content-Type", "application/yaml").into(t, &registered)
+	if !registered.GetAccepted() || registered.GetCrd().GetName() != "crontabs.stable.example.com" || registered.GetToken() == "" {
+		t.Fatalf("registered: %v", &registered)
+	}
+	var verdicts crdevalv1.ValidateResponse
+	w.do("POST", "/v1/catalogs/default:validate", `{"items": [{"object": `+cronTab(`{"replicas": 0}`)+`}, {"object": `+cronTab(`{"replicas": 1}`)+`}]}`,
+		"Crdeval-At-Least", registered.GetToken()).into(t, &verdicts)
+	if len(verdicts.GetResults()) != 2 {
+		t.Fatalf("%v", &verdicts)
+	}
+	refused, allowed := verdicts.GetResults()[0].GetVerdict(), verdicts.GetResults()[1].GetVerdict()
+	if refused.GetAllowed() || len(refused.GetViolations()) != 1 || refused.GetRefusal().GetCode() != http.StatusUnprocessableEntity {
+		t.Errorf("refused: %v", refused)
+	}
+	if v := refused.GetViolations()[0]; v.GetType() != "FieldValueInvalid" || v.GetField() != "spec.replicas" || string(v.GetBadValue().GetJson()) != "0" ||
+		v.GetPointer() != "/spec/replicas" || v.GetPosition().GetLine() != 1 || v.GetStep() != crdevalv1.Step_STEP_SCHEMA {
+		t.Errorf("violation: %v", v)
+	}
+	if !allowed.GetAllowed() || allowed.GetRevision() != registered.GetCrd().GetRevision() {
+		t.Errorf("allowed: %v", allowed)
+	}
+	var got crdevalv1.GetCrdResponse
+	w.do("GET", "/v1/catalogs/default/crds/crontabs.stable.example.com", "").into(t, &got)
+	if !strings.Contains(string(got.GetCrd().GetManifest().GetJson()), `"minimum":1`) || !got.GetCrd().GetEstablished() {
+		t.Errorf("got: %v", &got)
+	}
+	var listed crdevalv1.ListCrdsResponse
+	w.do("GET", "/v1/catalogs/default/crds?pageSize=1&view=CRD_VIEW_BASIC", "").into(t, &listed)
+	if len(listed.GetCrds()) != 1 || listed.GetCrds()[0].GetManifest() != nil {
+		t.Errorf("listed: %v", &listed)
+	}
+	var checked crdevalv1.CheckCrdResponse
+	w.do("POST", "/v1/catalogs/default/crds:check", strings.Replace(crontabManifest, "type: integer", "type: integre", 1), "Content-Type", "application/yaml").into(t, &checked)
+	if checked.GetAccepted() || len(checked.GetReport().GetViolations()) == 0 || checked.GetReport().GetViolations()[0].GetPosition().GetLine() == 0 {
+		t.Errorf("checked: %v", &checked)
+	}
+	var catalog crdevalv1.CreateCatalogResponse
+	w.do("POST", "/v1/catalogs", `{"catalog":"team-a"}`).into(t, &catalog)
+	var catalogs crdevalv1.ListCatalogsResponse
+	w.do("GET", "/v1/catalogs", "").into(t, &catalogs)
+	if len(catalogs.GetCatalogs()) != 2 || catalogs.GetCatalogs()[0].GetCrdCount() != 1 {
+		t.Errorf("catalogs: %v", &catalogs)
+	}
+	w.do("DELETE", "/v1/catalogs/team-a", "").into(t, &crdevalv1.DeleteCatalogResponse{})
+	w.do("DELETE", "/v1/catalogs/default/crds/crontabs.stable.example.com", "").into(t, &crdevalv1.DeleteCrdResponse{})
+	if a := w.do("GET", "/v1/catalogs/default/crds/crontabs.stable.example.com", ""); a.code != http.StatusNotFound || reason(t, a.status(t)) != "CRD_NOT_FOUND" {
+		t.Errorf("after the deletion: %d %s", a.code, a.text)
+	}
+}
+
+// TestNumbers: over both faces, what the caller wrote is what is judged and what comes back.
+func TestNumbers(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	for _, c := range []struct{ spec, want string }{
+		{`{"extra":{"n":9007199254740993}}`, `{"n":9007199254740993}`},
+		{`{"extra":{"n":9223372036854775807}}`, `{"n":9223372036854775807}`},
+		{`{"extra":{"n":9223372036854775808}}`, `{"n":9223372036854776000}`}, // beyond int64 it is a float64, upstream's and ours
+		{`{"weight":1.0}`, `"weight":1`},
+		{`{"weight":1e2}`, `"weight":100`},
+	} {
+		object := cronTab(c.spec)
+		over, err := w.evaluation.Default(context.Background(), &crdevalv1.DefaultRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: jsonDocument(object)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := over.GetResults()[0].GetTransformed()
+		if text := string(got.GetObject().GetJson()); !strings.Contains(text, c.want) || !strings.Contains(text, `"image":"busybox"`) {
+			t.Errorf("gRPC: %s became %s", c.spec, text)
+		}
+		rest := w.do("POST", "/v1/catalogs/default:default", `{"items":[{"object":`+object+`}]}`)
+		if !strings.Contains(rest.text, `"object":`+string(got.GetObject().GetJson())) {
+			t.Errorf("REST: %s became %s", c.spec, rest.text)
+		}
+	}
+	// 1.0 is the float that it is to the API server, and not the integer of the schema; in YAML it is the integer 1.
+	for _, c := range []struct {
+		document *crdevalv1.Document
+		allowed  bool
+	}{
+		{jsonDocument(cronTab(`{"replicas":1}`)), true},
+		{jsonDocument(cronTab(`{"replicas":1.5}`)), false},
+		{jsonDocument(cronTab(`{"replicas":9007199254740994}`)), false},
+		{yamlDocument("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: x, namespace: default}\nspec: {replicas: 1.0}\n"), true},
+	} {
+		got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: c.document}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := got.GetResults()[0].GetVerdict(); v.GetAllowed() != c.allowed {
+			t.Errorf("%v: %v", c.document, v)
+		}
+	}
+}
+
+// TestYAMLRequest: a YAML body is read for every call, and findings point into it.
+func TestYAMLRequest(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	const body = `# two objects
+items:
+- object: {apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: a, namespace: default}}
+- object:
+    apiVersion: stable.example.com/v1
+    kind: CronTab
+    metadata: {name: b, namespace: default}
+    spec:
+      cronSpec: "* * * * *"
+      replicas: 0
+`
+	var got crdevalv1.ValidateResponse
+	w.do("POST", "/v1/catalogs/default:validate", body, "Content-Type", "application/yaml").into(t, &got)
+	if !got.GetResults()[0].GetVerdict().GetAllowed() {
+		t.Errorf("%v", got.GetResults()[0])
+	}
+	found := got.GetResults()[1].GetVerdict().GetViolations()
+	if len(found) != 1 || found[0].GetPosition().GetLine() != 10 || found[0].GetPosition().GetColumn() < 7 {
+		t.Errorf("%v", found)
+	}
+	for _, bad := range []string{"items: [", "items: []\n---\nitems: []\n", "itemz: []", "", "- a"} {
+		if a := w.do("POST", "/v1/catalogs/default:validate", bad, "Content-Type", "application/yaml"); a.code != http.StatusBadRequest || reason(t, a.status(t)) != "MALFORMED_BODY" {
+			t.Errorf("%q: %d %s", bad, a.code, a.text)
+		}
+	}
+}
+
+func TestHealthAndOpenAPI(t *testing.T) {
+	w := start(t, nil)
+	w.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
+	if a := w.do("GET", "/readyz", ""); a.code != http.StatusServiceUnavailable {
+		t.Errorf("not ready: %d %s", a.code, a.text)
+	}
+	w.health.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
+	for path, want := range map[string]string{
+		"/readyz": `{"status":"SERVING"}`, "/healthz": `{"status":"SERVING"}`, "/openapi.json": `"/v1/catalogs/{catalog}:validate"`, "/v1/serverInfo": `"maxBatchItems":1000`,
+	} {
+		if a := w.do("GET", path, ""); a.code != http.StatusOK || !strings.Contains(a.text, want) {
+			t.Errorf("%s: %d %.200s", path, a.code, a.text)
+		}
+	}
+	info, err := w.server.GetServerInfo(context.Background(), &crdevalv1.GetServerInfoRequest{})
+	if err != nil || info.GetVersion() != "v0.0.0-test" || info.GetKubernetesVersion() != "1.37" || info.GetLimits().GetMaxMessageBytes() != maxMessage {
+		t.Errorf("%v %v", info, err)
+	}
+	a := w.do("GET", "/v1/serverInfo", "", "X-Request-Id", "abc")
+	if a.header.Get("X-Request-Id") != "abc" {
+		t.Errorf("X-Request-Id %q", a.header.Get("X-Request-Id"))
+	}
+	if a = w.do("GET", "/v1/serverInfo", ""); a.header.Get("X-Request-Id") == "" {
+		t.Error("no X-Request-Id was made")
+	}
+}
