@@ -99,12 +99,16 @@ func (p *pass) accept(v *Version) bool {
 	if !v.Plan.Accept(d, p.root, mode) {
 		return false
 	}
-	if edits != nil && edits.Any(program.Pruned) {
-		// Unknown fields are reported, and refuse the object under Strict. The exact way has their spelling and order.
+	unknown := edits != nil && edits.Any(program.Pruned)
+	if unknown && p.r.FieldValidation == Strict || !plainScale(d, p.root, v.Scale) {
 		return false
 	}
-	if !plainScale(d, p.root, v.Scale) {
-		return false
+	if unknown {
+		pruned, _ := v.Plan.Changes(d, edits)
+		for _, c := range pruned {
+			p.out.Strict = append(p.out.Strict, unknownField(c.Text))
+		}
+		p.strictly()
 	}
 	p.warnFinalizers()
 	p.object()
@@ -148,7 +152,7 @@ func (p *pass) explain(v *Version) error {
 		return nil
 	}
 	for _, f := range unknown {
-		p.out.Strict = append(p.out.Strict, `unknown field "`+f+`"`)
+		p.out.Strict = append(p.out.Strict, unknownField(f))
 	}
 	p.fill()
 	if p.strictly() {
@@ -168,6 +172,8 @@ func (p *pass) explain(v *Version) error {
 	p.object()
 	return nil
 }
+
+func unknownField(path string) string { return `unknown field "` + path + `"` }
 
 // strictly answers for the strict decoder's findings: with a refusal (true) or with warnings.
 func (p *pass) strictly() (refused bool) {

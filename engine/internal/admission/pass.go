@@ -284,10 +284,12 @@ func (p *pass) finish(found []violation.Violation) {
 	}
 }
 
-// object prints the object, and says whether it is another one than the body.
+// object prints the object, and says whether it is another one than the body, as far as the request asks.
 func (p *pass) object() {
 	flags := p.d.Nodes[p.root].Flags
-	p.out.Changed = flags&value.Lossy != 0 || flags&value.Dirty != 0 && !p.asSent()
+	if p.r.WantChanges {
+		p.out.Changed = flags&value.Lossy != 0 || flags&value.Dirty != 0 && !p.asSent()
+	}
 	if !p.r.WantObject {
 		return
 	}

@@ -42,7 +42,7 @@ type Request struct {
 	SkipMetadata bool
 	// Exact takes the exact way at once.
 	Exact bool
-	// WantObject asks for Outcome.Object, WantChanges for Outcome.Pruned and Outcome.Defaulted.
+	// WantObject asks for Outcome.Object, WantChanges for Outcome.Changed, Outcome.Pruned and Outcome.Defaulted.
 	WantObject, WantChanges bool
 	// Buffer is appended to for Outcome.Object; nil allocates.
 	Buffer []byte

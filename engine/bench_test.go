@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+)
+
+const cronTabCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},
+"spec":{"group":"stable.example.com","scope":"Namespaced","names":{"plural":"crontabs","singular":"crontab","kind":"CronTab"},
+"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+"spec":{"type":"object","required":["cronSpec"],"properties":{
+"cronSpec":{"type":"string","pattern":"^(\\d+|\\*)(/\\d+)?(\\s+(\\d+|\\*)(/\\d+)?){4}$"},"image":{"type":"string"},
+"replicas":{"type":"integer","minimum":1,"maximum":10,"default":1}}}}}}}]}}`
+
+const cronTab = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"my-cron","namespace":"default","labels":{"app":"x"}},
+"spec":{"cronSpec":"* * * * */5","image":"my-awesome-cron-image"}}`
+
+func mustCompile(t testing.TB, crd string) *Definition {
+	t.Helper()
+	d, report, err := Compile(context.Background(), JSON([]byte(crd)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d == nil {
+		t.Fatalf("refused: %+v", report.Violations)
+	}
+	return d
+}
+
+func BenchmarkValidate(b *testing.B) {
+	d := mustCompile(b, cronTabCRD)
+	item := Item{Version: "v1", Object: JSON([]byte(cronTab))}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b.ReportAllocs()
+	for b.Loop() {
+		v, err := d.Validate(ctx, item, EvaluationOptions{})
+		if err != nil || !v.Allowed {
+			b.Fatal(v, err)
+		}
+	}
+}
+
+func BenchmarkCreateWithObject(b *testing.B) {
+	d := mustCompile(b, cronTabCRD)
+	ctx := context.Background()
+	buffer := make([]byte, 0, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		out, err := d.inner.Create(ctx, &admission.Request{Version: "v1", Body: []byte(cronTab), WantObject: true, Buffer: buffer})
+		if err != nil || out.Refusal != nil || out.Explained {
+			b.Fatal(out, err)
+		}
+	}
+}
+
+// TestAllocations: an accepted object costs little more than its verdict.
+func TestAllocations(t *testing.T) {
+	d := mustCompile(t, cronTabCRD)
+	item := Item{Version: "v1", Object: JSON([]byte(cronTab))}
+	ctx := context.Background()
+	if n := testing.AllocsPerRun(100, func() {
+		if v, err := d.Validate(ctx, item, EvaluationOptions{}); err != nil || !v.Allowed {
+			t.Fatal(v, err)
+		}
+	}); n > 6 {
+		t.Errorf("Validate of an accepted object: %v allocations", n)
+	}
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/casefile"
+)
+
+// FuzzPipeline: whatever the CRD and the object, nothing panics, and the fast way answers what the exact way answers.
+func FuzzPipeline(f *testing.F) {
+	cases, err := casefile.Load("conformance/testdata/cases")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range cases {
+		for _, object := range cases[i].Objects {
+			f.Add(cases[i].CRD, object)
+		}
+	}
+	f.Add([]byte(cronTabCRD), []byte(cronTab))
+	f.Fuzz(func(t *testing.T, crd, object []byte) {
+		ctx := context.Background()
+		d, _, err := Compile(ctx, JSON(crd), Options{})
+		if err != nil || d == nil {
+			// Stored CRDs can be what registration refuses; evaluating them must be safe all the same.
+			if d, err = CompileStored(ctx, crd, Options{}); err != nil {
+				return
+			}
+		} else if again, err := CompileStored(ctx, d.Manifest(), Options{}); err != nil || again.Revision() != d.Revision() {
+			t.Fatalf("the canonical manifest does not give the same definition: %v", err)
+		}
+		for _, v := range d.Versions() {
+			for _, fv := range []admission.FieldValidation{admission.Warn, admission.Ignore, admission.Strict} {
+				sameWays(t, d, admission.Request{Version: v.Name, Body: object, FieldValidation: fv, WantObject: true})
+			}
+			sameWays(t, d, admission.Request{Version: v.Name, Body: object, Handler: true, CompleteMetadata: true, Namespace: "default", WantObject: true})
+		}
+		for _, doc := range []Document{JSON(object), YAML(object)} {
+			item := Item{Object: doc}
+			_, _ = d.Validate(ctx, item, EvaluationOptions{AsGiven: true})
+			_, _ = d.Prune(ctx, item, EvaluationOptions{})
+			_, _ = d.Default(ctx, item, EvaluationOptions{})
+			_, _ = d.Read(ctx, item, EvaluationOptions{})
+			_, _ = d.Convert(ctx, item, EvaluationOptions{TargetVersion: d.StorageVersion()})
+		}
+	})
+}
+
+func sameWays(t *testing.T, d *Definition, r admission.Request) {
+	t.Helper()
+	r.Buffer = []byte{}
+	answer := func(exact bool) string {
+		r.Exact = exact
+		out, err := d.inner.Create(context.Background(), &r)
+		text := fmt.Sprintf("%v\n%+v\n%q\n%q\n%s\n", err, out.Refusal, out.Strict, out.Warnings, canonicalJSON(out.Object))
+		for _, v := range out.Violations {
+			text += fmt.Sprintf("%s %s %v\n", v.Error.Error(), v.Path.Pointer(), v.Position)
+		}
+		return text
+	}
+	if fast, exact := answer(false), answer(true); !reflect.DeepEqual(fast, exact) {
+		t.Fatalf("%s, %d:\nfast  %s\nexact %s", r.Version, r.FieldValidation, fast, exact)
+	}
+}
