@@ -18,6 +18,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -104,7 +105,7 @@ func classify(err error) *problem {
 	case errors.As(err, &fromRegistry):
 		return &problem{reasonNamed(string(fromRegistry.Reason)), fromRegistry.Message, fromRegistry.Metadata}
 	case errors.As(err, &fromEngine):
-		return &problem{reasonNamed(string(fromEngine.Reason)), fromEngine.Message, engineMetadata(fromEngine)}
+		return fromTheEngine(fromEngine)
 	case errors.As(err, &panicked):
 		return nil
 	case errors.Is(err, context.Canceled):
@@ -128,18 +129,30 @@ func reasonNamed(name string) crdevalv1.ErrorReason {
 	return crdevalv1.ErrorReason_ERROR_REASON_INTERNAL
 }
 
-func engineMetadata(e *engine.Error) map[string]string {
-	m := map[string]string{}
+// limitNames are the limits of documents as GetServerInfo spells them, by what engine/value calls them.
+var limitNames = map[string]string{
+	"document size": "max_document_bytes", "nesting depth": "max_document_depth", "alias expansion": "max_alias_bytes",
+}
+
+func fromTheEngine(e *engine.Error) *problem {
+	p := &problem{reasonNamed(string(e.Reason)), e.Message, map[string]string{}}
+	var limit *value.LimitError
+	if errors.As(e, &limit) {
+		if name := limitNames[limit.Limit]; name != "" {
+			p.metadata["limit"] = name
+			p.message += " (the limit " + name + ")"
+		}
+	}
 	if e.Limit != 0 {
-		m["maximum"] = strconv.FormatInt(e.Limit, 10)
+		p.metadata["maximum"] = strconv.FormatInt(e.Limit, 10)
 	}
 	if e.Actual != 0 {
-		m["actual"] = strconv.FormatInt(e.Actual, 10)
+		p.metadata["actual"] = strconv.FormatInt(e.Actual, 10)
 	}
 	if e.Position != nil {
-		m["line"], m["column"] = strconv.Itoa(e.Position.Line), strconv.Itoa(e.Position.Column)
+		p.metadata["line"], p.metadata["column"] = strconv.Itoa(e.Position.Line), strconv.Itoa(e.Position.Column)
 	}
-	return m
+	return p
 }
 
 // faults turns errors into statuses and logs those that are nobody's but ours.

@@ -181,5 +181,9 @@ func (s *scanner) end() error {
 }
 
 func (s *scanner) fail(format string, args ...any) error {
-	return &bodyError{body: s.src, offset: s.pos, text: fmt.Sprintf(format, args...)}
+	text := fmt.Sprintf(format, args...)
+	if s.pos >= len(s.src) {
+		text += " (the body ends here)"
+	}
+	return &bodyError{body: s.src, offset: s.pos, text: text}
 }
