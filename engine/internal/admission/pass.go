@@ -22,8 +22,10 @@ type pass struct {
 	out  *Outcome
 	stop *program.Stop
 
-	d    *value.Doc
-	root uint32
+	d      *value.Doc
+	root   uint32
+	warned map[string]struct{} // the texts in out.Warnings, nil until one is added to the version's own
+
 	json []byte            // the body as JSON
 	yaml *value.YAMLSource // where it stood in YAML
 

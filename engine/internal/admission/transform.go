@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -101,7 +102,7 @@ func (p *pass) readStored() error {
 	}
 	if v := p.def.Find(p.of.Version); v != nil && p.of.Group == p.def.Group {
 		p.out.Version = v
-		p.warn(v.Warnings...)
+		p.out.Warnings = slices.Clip(v.Warnings)
 	}
 	return nil
 }

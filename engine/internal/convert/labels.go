@@ -2,6 +2,8 @@ package convert
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -25,7 +27,8 @@ func restoreField(ours, theirs map[string]any, name string) error {
 	}
 	changed := len(before) != len(after)
 	texts := make(map[string]string, len(after))
-	for k, v := range after {
+	for _, k := range slices.Sorted(maps.Keys(after)) {
+		v := after[k]
 		text, ok := v.(string)
 		if !ok {
 			return fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, k, v)

@@ -6,6 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -28,6 +29,8 @@ type Report struct {
 	Versions    []Version
 	HasRules    bool
 	LowestMinor int
+
+	warned map[string]struct{} // the texts in Warnings
 }
 
 // Accepted says that an API server would take the CRD.
@@ -51,22 +54,31 @@ type Version struct {
 	*apiextensionsv1.CustomResourceDefinitionVersion
 }
 
+// mostLocated is how many findings get a place in the manifest: finding one costs a walk, and nobody reads that many.
+const mostLocated = 1000
+
 // Of judges a decoded manifest. d and root are the tree of its text.
 func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *value.Doc, root uint32) *Report {
 	result := definition.Validate(ctx, m, o)
 	r := &Report{CRD: m.CRD, LowestMinor: OldestMinor}
-	for _, err := range result.Errors {
-		v := violation.Of(violation.CRD, err, nil)
-		var node uint32
-		v.Path, node = Locate(d, root, err.Field)
-		v.Path = v.Path.Detach()
-		v.Schema = schemaPointer(v.Path)
-		r.Findings = append(r.Findings, Finding{Violation: v, Position: d.Position(node)})
+	for i, err := range result.Errors {
+		f := Finding{Violation: violation.Of(violation.CRD, err, missing(err.Field))}
+		if i < mostLocated {
+			path, node := Locate(d, root, err.Field)
+			f.Path, f.Position = path.Detach(), d.Position(node)
+		}
+		f.Schema = schemaPointer(f.Path)
+		r.Findings = append(r.Findings, f)
 	}
 	r.Versions = Versions(m.CRD)
 	for i := range r.Versions {
 		r.HasRules = r.HasRules || r.Versions[i].HasRules
 		r.LowestMinor = max(r.LowestMinor, r.Versions[i].LowestMinor)
+	}
+	for duplicate := range d.Duplicates(value.Request) {
+		if duplicate.Path == "" { // of YAML, which is JSON without duplicates by now; those of JSON are in m.Strict
+			r.warn(admission.StrictWarnings(duplicate.Text)...)
+		}
 	}
 	r.warn(m.Strict...)
 	r.warn(result.Warnings...)
@@ -77,13 +89,14 @@ func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *va
 }
 
 func (r *Report) warn(texts ...string) {
-next:
 	for _, text := range texts {
-		for _, there := range r.Warnings {
-			if there == text {
-				continue next
-			}
+		if _, there := r.warned[text]; there {
+			continue
 		}
+		if r.warned == nil {
+			r.warned = map[string]struct{}{}
+		}
+		r.warned[text] = struct{}{}
 		r.Warnings = append(r.Warnings, text)
 	}
 }

@@ -1,0 +1,315 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// richCRD has what the pipelines tell apart: two versions, defaults, nullables, an embedded resource, a set, subresources.
+const richCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: gadgets, kind: Gadget}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: false
+    deprecated: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}}}
+  - name: v1
+    served: true
+    storage: true
+    subresources:
+      status: {}
+      scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer, default: 3}
+              color: {type: string, enum: [red, blue]}
+              note: {type: string, nullable: true}
+              tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+              template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
+          status: {type: object, properties: {size: {type: integer}}}
+  - name: v0
+    served: false
+    storage: false
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+func rich(t *testing.T) *Definition {
+	t.Helper()
+	d, report, err := Compile(context.Background(), YAML([]byte(richCRD)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d == nil {
+		t.Fatalf("refused: %+v", report.Violations)
+	}
+	return d
+}
+
+func gadget(rest string) Document {
+	return JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"}` + rest + `}`))
+}
+
+func TestValidate(t *testing.T) {
+	d := rich(t)
+	const deprecated = "example.com/v1alpha1 Gadget is deprecated; use example.com/v1 Gadget"
+	tests := []struct {
+		name     string
+		item     Item
+		options  EvaluationOptions
+		findings []string // Error(), pointer, schema pointer, line:column, step
+		refusal  string
+		code     int32
+		warnings []string
+	}{
+		{name: "valid", item: Item{Object: gadget(`,"spec":{"color":"red"}`)}},
+		{name: "unknown field warns", item: Item{Object: gadget(`,"spec":{"colour":"red"}`)}, warnings: []string{`unknown field "spec.colour"`}},
+		{name: "unknown field ignored", item: Item{Object: gadget(`,"spec":{"colour":"red"}`)}, options: EvaluationOptions{FieldValidation: FieldValidationIgnore}},
+		{name: "unknown field refused", item: Item{Object: gadget(`,"spec":{"colour":"red","size":1,"size":2}`)}, options: EvaluationOptions{FieldValidation: FieldValidationStrict},
+			code: 400, refusal: `Gadget in version "v1" cannot be handled as a Gadget: strict decoding error: duplicate field "spec.size", unknown field "spec.colour"`},
+		{name: "finding with its places", item: Item{Object: JSON([]byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\n\"metadata\":{\"name\":\"g\",\"namespace\":\"d\"},\n\"spec\":{\"color\":\"ä\", \"tags\":[\"a\",\"a\"]}}"))},
+			code: 422, refusal: `Gadget.example.com "g" is invalid: [spec.color: Unsupported value: "ä": supported values: "red", "blue", spec.tags[1]: Duplicate value: "a"]`,
+			findings: []string{
+				`spec.color: Unsupported value: "ä": supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 3:17 | SCHEMA`,
+				`spec.tags[1]: Duplicate value: "a" | /spec/tags/1 | /properties/spec/properties/tags/x-kubernetes-list-type | 3:34 | LIST`,
+			}},
+		{name: "places in YAML", item: Item{Object: YAML([]byte("# a comment\napiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: G, namespace: d}\nspec:\n  color: 7\n"))},
+			code: 422, refusal: "*", findings: []string{
+				`metadata.name: Invalid value: "G": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*') | /metadata/name |  | 4:18 | METADATA`,
+				`spec.color: Invalid value: "integer": spec.color in body must be of type string: "integer" | /spec/color | /properties/spec/properties/color/type | 6:10 | SCHEMA`,
+				`spec.color: Unsupported value: 7: supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 6:10 | SCHEMA`,
+			}},
+		{name: "YAML duplicates", item: Item{Object: YAML([]byte("apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: g, namespace: d}\nspec: {size: 1, size: 2}\n"))},
+			warnings: []string{`line 4: key "size" already set in map`}},
+		{name: "status is dropped on create", item: Item{Object: gadget(`,"status":{"size":"many"}`)}},
+		{name: "scale", item: Item{Object: gadget(`,"spec":{"size":-1}`)}, code: 422, refusal: "*",
+			findings: []string{`.spec.size: Invalid value: -1: should be a non-negative integer | /spec/size |  | 1:103 | SCALE`}},
+		{name: "embedded resource", item: Item{Object: gadget(`,"spec":{"template":{"kind":"Pod"}}`)}, code: 422, refusal: "*",
+			findings: []string{`spec.template.apiVersion: Required value | /spec/template/apiVersion | /properties/spec/properties/template/x-kubernetes-embedded-resource | 1:107 | EMBEDDED`}},
+		{name: "another version than the endpoint's", item: Item{Version: "v1alpha1", Object: gadget("")}, code: 400, warnings: []string{deprecated},
+			refusal: "the API version in the data (example.com/v1) does not match the expected API version (example.com/v1alpha1)"},
+		{name: "another kind", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"g","namespace":"d"},"spec":{"tags":["a","a"],"color":1}}`))},
+			code: 422, refusal: `Widget.example.com "g" is invalid: [kind: Invalid value: "Widget": must be Gadget, spec.tags[1]: Duplicate value: "a"]`,
+			findings: []string{
+				`kind: Invalid value: "Widget": must be Gadget | /kind |  | 1:39 | TYPE_META`,
+				`spec.tags[1]: Duplicate value: "a" | /spec/tags/1 | /properties/spec/properties/tags/x-kubernetes-list-type | 1:108 | LIST`,
+			}},
+		{name: "no kind", item: Item{Version: "v1", Object: JSON([]byte(`{"apiVersion":"example.com/v1"}`))}, code: 400,
+			refusal: `the object provided is unrecognized (must be of type Gadget): Object 'Kind' is missing in '{"apiVersion":"example.com/v1"}' ({"apiVersion":"example.com/v1" ...)`},
+		{name: "kind is no string", item: Item{Version: "v1", Object: JSON([]byte(`{"kind":1}`))}, code: 400,
+			refusal: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})`},
+		{name: "apiVersion is null", item: Item{Version: "v1", Object: JSON([]byte(`{"kind":"Gadget","apiVersion":null}`))}, code: 400,
+			refusal: `Gadget in version "" cannot be handled as a Gadget: .apiVersion accessor error: <nil> is of the type <nil>, expected string`},
+		{name: "no JSON", item: Item{Version: "v1", Object: JSON([]byte(`{"kind"`))}, code: 400,
+			refusal: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: unexpected end of JSON input ({"kind")`},
+		{name: "no JSON object", item: Item{Object: JSON([]byte(`[1]`))}, code: 400,
+			refusal: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b315d)`},
+		{name: "no YAML", item: Item{Version: "v1", Object: YAML([]byte("a: [b"))}, code: 400,
+			refusal: `the object provided is unrecognized (must be of type Gadget): yaml: line 1: did not find expected ',' or ']' (613a205b62)`},
+		{name: "metadata of the wrong type", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"labels":{"a":1}}}`))}, code: 400,
+			refusal: `Gadget in version "v1" cannot be handled as a Gadget: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`},
+		{name: "another namespace than the request's", item: Item{Namespace: "other", Object: gadget("")}, code: 400,
+			refusal: "the namespace of the provided object does not match the namespace sent on the request"},
+		{name: "another name than the request's", item: Item{Name: "other", Object: gadget("")}, code: 400,
+			refusal: "the name of the object (g) does not match the name on the URL (other)"},
+		{name: "the request's namespace", item: Item{Namespace: "d", Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}},
+		{name: "no namespace", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}, code: 422,
+			refusal:  `Gadget.example.com "g" is invalid: metadata.namespace: Required value`,
+			findings: []string{"metadata.namespace: Required value | /metadata/namespace |  | 1:59 | METADATA"}},
+		{name: "completed", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"generateName":"g-"}}`))}, options: EvaluationOptions{CompleteMetadata: true}},
+		{name: "duplicate owners", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","ownerReferences":[
+			{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u","controller":true},{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u","controller":true}]}}`))},
+			warnings: []string{".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u"}},
+		{name: "finalizers", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","finalizers":["x"]}}`))},
+			warnings: []string{`metadata.finalizers: "x": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers`}},
+		{name: "deprecated", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d"}}`))}, warnings: []string{deprecated}},
+		{name: "as given", item: Item{Object: gadget(`,"spec":{"unknown":1,"note":null,"color":null},"status":{"size":"x"}`)}, options: EvaluationOptions{AsGiven: true}, code: 422, refusal: "*",
+			findings: []string{
+				`spec.color: Invalid value: "null": spec.color in body must be of type string: "null" | /spec/color | /properties/spec/properties/color/type | 1:128 | SCHEMA`,
+				`spec.color: Unsupported value: null: supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 1:128 | SCHEMA`,
+				`status.size: Invalid value: "string": status.size in body must be of type integer: "string" | /status/size | /properties/status/properties/size/type | 1:151 | SCHEMA`,
+				`.status.size: Invalid value: 0: .status.size accessor error: x is of the type string, expected int64 | /status/size |  | 1:151 | SCALE`,
+			}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v, err := d.Validate(context.Background(), tt.item, tt.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range v.Violations {
+				got = append(got, strings.Join([]string{f.Error(), f.Pointer, f.SchemaPointer, place(f.Position), string(f.Step)}, " | "))
+			}
+			if !slices.Equal(got, tt.findings) {
+				t.Errorf("findings\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tt.findings, "\n\t"))
+			}
+			if !slices.Equal(v.Warnings, tt.warnings) {
+				t.Errorf("warnings %q, want %q", v.Warnings, tt.warnings)
+			}
+			switch {
+			case v.Allowed != (tt.refusal == "") || v.Allowed != (v.Refusal == nil):
+				t.Errorf("allowed %v, refusal %+v", v.Allowed, v.Refusal)
+			case v.Refusal != nil && (v.Refusal.Code != tt.code || tt.refusal != "*" && v.Refusal.Message != tt.refusal):
+				t.Errorf("refusal %+v\nwant %d %s", *v.Refusal, tt.code, tt.refusal)
+			}
+		})
+	}
+}
+
+func TestTransforms(t *testing.T) {
+	d := rich(t)
+	in := `,"spec":{"unknown":{"a":1},"size":null,"color":null,"note":null,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","odd":true}}},"status":{"x":1}`
+	tests := []struct {
+		name              string
+		do                func(context.Context, Item, EvaluationOptions) (*Transformed, error)
+		object            Document
+		options           EvaluationOptions
+		want              string
+		unchanged         bool
+		pruned, defaulted []string
+	}{
+		{name: "prune", do: d.Prune, object: gadget(in),
+			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"size":null,"color":null,"note":null,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}},"status":{}}`,
+			pruned: []string{`spec.unknown /spec/unknown {"a":1}`, `status.x /status/x 1`, `spec.template.metadata.odd /spec/template/metadata/odd true`}},
+		{name: "prune metadata", do: d.Prune, object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","labels":{},"a.b":[1]}}`)),
+			want:   `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`,
+			pruned: []string{`metadata.a.b /metadata/a.b [1]`}},
+		{name: "default", do: d.Default, object: gadget(`,"spec":{"unknown":1,"size":null,"color":null,"note":null}`),
+			want:      `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"unknown":1,"size":3,"note":null}}`,
+			defaulted: []string{`spec.size /spec/size 3`}},
+		{name: "default, nothing to do", do: d.Default, object: gadget(`,"spec":{"size":9007199254740993}`), unchanged: true,
+			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"size":9007199254740993}}`},
+		{name: "default, a float that is printed otherwise", do: d.Default, object: gadget(`,"spec":{"size":1.0}`),
+			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"size":1}}`},
+		{name: "changed view", do: d.Default, object: gadget(``), options: EvaluationOptions{View: ViewChanged}, unchanged: true},
+		{name: "verdict view", do: d.Default, object: gadget(`,"spec":{}`), options: EvaluationOptions{View: ViewVerdict}, defaulted: []string{`spec.size /spec/size 3`}},
+		{name: "read", do: d.Read, object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","labels":{"a":1},"finalizers":["f"]},"spec":{"x":1}}`)),
+			want:   `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","finalizers":["f"],"generation":1},"spec":{"size":3}}`,
+			pruned: []string{`spec.x /spec/x 1`}, defaulted: []string{`spec.size /spec/size 3`}},
+		{name: "read at another version", do: d.Read, object: gadget(`,"spec":{"color":"red"}`), options: EvaluationOptions{TargetVersion: "v1alpha1"},
+			want:   `{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d","generation":1},"spec":{"size":3}}`,
+			pruned: []string{`spec.color /spec/color "red"`}, defaulted: []string{`spec.size /spec/size 3`}},
+		{name: "convert", do: d.Convert, object: gadget(`,"spec":{"color":"red"},"status":{}`), options: EvaluationOptions{TargetVersion: "v1alpha1"},
+			want:   `{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{}}`,
+			pruned: []string{`spec.color /spec/color "red"`, `status /status {}`}},
+		{name: "convert from YAML", do: d.Convert, object: YAML([]byte("apiVersion: example.com/v1alpha1\nkind: Gadget\nmetadata: {name: g}\nspec: {size: 017}\n")), options: EvaluationOptions{TargetVersion: "v1"},
+			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"},"spec":{"size":15}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tt.do(context.Background(), Item{Object: tt.object}, tt.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got.Object) != tt.want {
+				t.Errorf("object %s\nwant   %s", got.Object, tt.want)
+			}
+			if got.Changed == tt.unchanged {
+				t.Errorf("changed %v", got.Changed)
+			}
+			sameChanges(t, "pruned", got.Pruned, tt.pruned)
+			sameChanges(t, "defaulted", got.Defaulted, tt.defaulted)
+		})
+	}
+}
+
+func sameChanges(t *testing.T, what string, got []FieldChange, want []string) {
+	t.Helper()
+	var texts []string
+	for _, c := range got {
+		texts = append(texts, c.Path+" "+c.Pointer+" "+string(c.Value))
+	}
+	if !slices.Equal(texts, want) {
+		t.Errorf("%s %q, want %q", what, texts, want)
+	}
+}
+
+func place(p *Position) string {
+	if p == nil {
+		return "-"
+	}
+	return itoa(p.Line) + ":" + itoa(p.Column)
+}
+
+func itoa(i int) string {
+	if i < 10 {
+		return string(rune('0' + i))
+	}
+	return itoa(i/10) + string(rune('0'+i%10))
+}
+
+func TestErrors(t *testing.T) {
+	d := rich(t)
+	background := context.Background()
+	cancelled, cancel := context.WithCancel(background)
+	cancel()
+	late, stop := context.WithDeadline(background, time.Unix(0, 0))
+	defer stop()
+	tests := []struct {
+		name string
+		ctx  context.Context
+		item Item
+		do   func(context.Context, Item, EvaluationOptions) (*Transformed, error)
+		o    EvaluationOptions
+		want Reason
+	}{
+		{name: "no object", want: ReasonInvalidArgument},
+		{name: "two texts", item: Item{Object: Document{JSON: []byte("{}"), YAML: []byte("{}")}}, want: ReasonInvalidArgument},
+		{name: "update", item: Item{Object: gadget(""), OldObject: gadget("")}, want: ReasonFeatureNotAvailable},
+		{name: "status", item: Item{Object: gadget(""), Subresource: "status"}, want: ReasonFeatureNotAvailable},
+		{name: "no such subresource", item: Item{Object: gadget(""), Subresource: "log"}, want: ReasonInvalidArgument},
+		{name: "no such version", item: Item{Object: gadget(""), Version: "v9"}, want: ReasonVersionNotFound},
+		{name: "not served", item: Item{Object: gadget(""), Version: "v0"}, want: ReasonVersionNotServed},
+		{name: "another group, no version", item: Item{Object: JSON([]byte(`{"apiVersion":"v1","kind":"Pod"}`))}, want: ReasonVersionNotFound},
+		{name: "too large", item: Item{Version: "v1", Object: JSON(make([]byte, 4<<20))}, want: ReasonLimitExceeded},
+		{name: "cancelled", ctx: cancelled, item: Item{Object: gadget("")}, want: ReasonItemDeadline},
+		{name: "late", ctx: late, item: Item{Object: gadget("")}, want: ReasonItemDeadline},
+		{name: "prune what cannot be read", do: d.Prune, item: Item{Object: JSON([]byte("{"))}, want: ReasonObjectRefused},
+		{name: "prune another version", do: d.Prune, item: Item{Version: "v1alpha1", Object: gadget("")}, want: ReasonObjectRefused},
+		{name: "default an unknown version", do: d.Default, item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Gadget"}`))}, want: ReasonVersionNotFound},
+		{name: "convert to nothing", do: d.Convert, item: Item{Object: gadget("")}, want: ReasonInvalidArgument},
+		{name: "convert to an unknown version", do: d.Convert, item: Item{Object: gadget("")}, o: EvaluationOptions{TargetVersion: "v9"}, want: ReasonVersionNotFound},
+		{name: "convert broken metadata", do: d.Convert, item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":[]}`))}, o: EvaluationOptions{TargetVersion: "v1alpha1"}, want: ReasonObjectRefused},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := tt.ctx
+			if ctx == nil {
+				ctx = background
+			}
+			var err error
+			if tt.do != nil {
+				_, err = tt.do(ctx, tt.item, tt.o)
+			} else {
+				_, err = d.Validate(ctx, tt.item, tt.o)
+			}
+			var e *Error
+			if !errors.As(err, &e) || e.Reason != tt.want || e.Message == "" {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+			if e != nil && e.Reason == ReasonObjectRefused && e.Refusal == nil {
+				t.Error("no refusal")
+			}
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package admission
+
+import (
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// accept goes the fast way. True: that settled the matter. False: the tree is half done.
+func (p *pass) accept(v *Version) bool {
+	if p.r.Exact || p.r.WantChanges || !p.matches || p.own != v || p.def.PreserveUnknown ||
+		p.r.FieldValidation != Ignore && p.d.HasDuplicates(value.Request) {
+		return false
+	}
+	d := p.d
+	if meta := d.Field(p.root, "metadata"); meta != 0 {
+		settled, changed := metadata.Settle(d, meta)
+		if !settled {
+			return false
+		}
+		if changed {
+			d.MarkDirty(p.root, meta)
+		}
+		if p.r.Handler && !p.plainHandler(meta) {
+			return false
+		}
+		if !p.r.SkipMetadata && !metadata.Plain(d, meta, metadata.Rules{Namespaced: p.def.Namespaced}) {
+			return false
+		}
+	} else {
+		return false
+	}
+	p.prepareMetadata()
+	mode := program.Mode{Create: true, Stop: p.stop}
+	var edits *program.Edits
+	if p.r.FieldValidation != Ignore {
+		edits = editsPool.Get().(*program.Edits)
+		defer editsPool.Put(edits)
+		mode.Edits = edits
+	}
+	if !v.Plan.Accept(d, p.root, mode) {
+		return false
+	}
+	unknown := edits != nil && edits.Any(program.Pruned)
+	if unknown && p.r.FieldValidation == Strict || !plainScale(d, p.root, v.Scale) {
+		return false
+	}
+	if unknown {
+		pruned, _ := v.Plan.Changes(d, edits)
+		for _, c := range pruned {
+			p.out.Strict = append(p.out.Strict, unknownField(c.Text))
+		}
+		p.strictly()
+	}
+	p.warnFinalizers()
+	p.object()
+	return true
+}
+
+// plainHandler reports that the request handler has nothing to do about metadata that is settled.
+func (p *pass) plainHandler(meta uint32) bool {
+	d := p.d
+	if p.r.Name != "" {
+		if c := d.Field(meta, "name"); c == 0 || d.Str(c) != p.r.Name {
+			return false
+		}
+	}
+	if owners := d.Field(meta, "ownerReferences"); owners != 0 && d.Len(owners) > 1 {
+		return false
+	}
+	c := d.Field(meta, "namespace")
+	if !p.def.Namespaced {
+		return c == 0
+	}
+	return p.r.Namespace == "" || c != 0 && d.Str(c) == p.r.Namespace
+}

@@ -1,0 +1,72 @@
+package admission
+
+import (
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func unknownField(path string) string { return `unknown field "` + path + `"` }
+
+// strictly answers for the strict decoder's findings: with a refusal (true) or with warnings.
+func (p *pass) strictly() (refused bool) {
+	if len(p.out.Strict) == 0 {
+		return false
+	}
+	if p.r.FieldValidation == Strict {
+		errs := make([]error, len(p.out.Strict))
+		for i, text := range p.out.Strict {
+			errs[i] = errors.New(text)
+		}
+		cause := runtime.NewStrictDecodingError(errs)
+		if p.of.Version == "" {
+			// Upstream asks the decoded object for its kind, and that has no version.
+			text := runtime.NewMissingVersionErr("unstructured object has no version").Error()
+			p.out.Refusal = badRequest(text, cause.Error())
+			return true
+		}
+		p.out.Refusal = undecodable(p.of.Kind, &p.of, cause, p.r.Body)
+		return true
+	}
+	for _, text := range p.out.Strict {
+		p.warn(StrictWarnings(text)...)
+	}
+	return false
+}
+
+// StrictWarnings are the warnings that one strict finding becomes: those of the YAML decoder come as one text.
+//
+// Upstream: endpoints/handlers/rest.go, parseYAMLWarnings.
+func StrictWarnings(text string) []string {
+	rest, ok := strings.CutPrefix(text, "yaml: unmarshal errors:\n")
+	if !ok {
+		if rest, ok = strings.CutPrefix(text, "error converting YAML to JSON: yaml: unmarshal errors:\n"); !ok {
+			return []string{text}
+		}
+	}
+	lines := strings.Split(rest, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return lines
+}
+
+// warn adds texts that are not there yet: the API server sends each once.
+func (p *pass) warn(texts ...string) {
+	if len(texts) == 0 {
+		return
+	}
+	if p.warned == nil {
+		p.warned = make(map[string]struct{}, len(p.out.Warnings)+len(texts))
+		for _, text := range p.out.Warnings {
+			p.warned[text] = struct{}{}
+		}
+	}
+	for _, text := range texts {
+		if _, there := p.warned[text]; !there {
+			p.warned[text] = struct{}{}
+			p.out.Warnings = append(p.out.Warnings, text)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package admission
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// validate is the strategy's validation, rules aside.
+//
+// Upstream: registry/customresource/validator.go, Validate; strategy.go, Validate.
+func (p *pass) validate(v *Version) []violation.Violation {
+	d, plan := p.d, v.Plan
+	found := p.typeErrors(v)
+	at := program.At{Stop: p.stop}
+	if len(found) == 0 {
+		if !p.r.SkipMetadata {
+			found = append(found, p.metadataErrors()...)
+		}
+		found = append(found, plan.Explain(d, p.root, at)...)
+		found = append(found, scale(d, p.root, v.Scale)...)
+	}
+	found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
+	return append(found, plan.ExplainLists(d, p.root, at)...)
+}
+
+// typeErrors are the findings about kind and apiVersion.
+func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
+	add := func(key, bad, want string) {
+		at := value.Path{value.Name(key)}
+		f := violation.Of(violation.TypeMeta, field.Invalid(field.NewPath(key), bad, "must be "+want), at)
+		f.Node = deepest(p.d, p.root, at)
+		found = append(found, f)
+	}
+	kind, _, _ := nestedString(p.d, p.root, "kind")
+	if kind != p.def.Kind {
+		add("kind", kind, p.def.Kind)
+	}
+	apiVersion, _, _ := nestedString(p.d, p.root, "apiVersion")
+	if apiVersion != v.APIVersion {
+		add("apiVersion", apiVersion, v.APIVersion)
+	}
+	return found
+}
+
+// metadataErrors are the findings about the object's own metadata.
+func (p *pass) metadataErrors() []violation.Violation {
+	meta := p.d.Field(p.root, "metadata")
+	if !p.r.AsGiven && metadata.Plain(p.d, meta, metadata.Rules{Namespaced: p.def.Namespaced}) {
+		return nil
+	}
+	m, errs := &metav1.ObjectMeta{}, field.ErrorList(nil)
+	if meta != 0 {
+		m, errs = metadata.FromTree(p.d, meta)
+	}
+	if len(errs) == 0 {
+		errs = metadata.Validate(m, p.def.Namespaced)
+	}
+	found := make([]violation.Violation, 0, len(errs))
+	for _, err := range errs {
+		f := violation.Of(violation.Metadata, err, metadataPath(err.Field))
+		f.Node = deepest(p.d, p.root, f.Path)
+		found = append(found, f)
+	}
+	return found
+}
