@@ -1,0 +1,212 @@
+// Package surfaces runs the case files over gRPC and over REST: what the engine answers to a case, both faces of the server
+// must answer too, so that surfaces cannot drift apart. It stands in this module since it reads the engine's own case files
+// and needs the server beside them.
+package surfaces
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/casefile"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/memory"
+)
+
+const crd = "crontabs.stable.example.com"
+
+type server struct {
+	registry   crdevalv1.RegistryServiceClient
+	evaluation crdevalv1.EvaluationServiceClient
+	rest       *httptest.Server
+}
+
+func start(t *testing.T) *server {
+	t.Helper()
+	ctx := context.Background()
+	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
+	kept, err := registry.New(ctx, memory.New(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	api.Register(s, api.Options{Registry: kept})
+	listener := gateway.Listen()
+	go func() { _ = s.Serve(listener) }()
+	conn, err := gateway.Connect(listener, 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := gateway.New(ctx, conn, gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		rest.Close()
+		_ = conn.Close()
+		s.Stop()
+		_ = programs.Close(ctx)
+	})
+	return &server{crdevalv1.NewRegistryServiceClient(conn), crdevalv1.NewEvaluationServiceClient(conn), rest}
+}
+
+// post sends a body over REST and returns the answer's text.
+func (s *server) post(t *testing.T, path string, body []byte) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.rest.URL+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := s.rest.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("HTTP %d %s (%v)", answer.StatusCode, text, err)
+	}
+	return string(text)
+}
+
+func TestSurfaces(t *testing.T) {
+	cases, err := casefile.Load("../testdata/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t)
+	asked := 0
+	for i := range cases {
+		c := &cases[i]
+		if c.HasRules || c.OldObject != nil || c.Old != nil || c.Request.Subresource != "" || (c.Op != "" && c.Op != "registerCRD") {
+			continue
+		}
+		asked++
+		t.Run(c.File+"/"+c.Name, func(t *testing.T) { s.runCase(t, fmt.Sprintf("case-%d", i), c) })
+	}
+	if asked < 50 {
+		t.Errorf("only %d cases were asked", asked)
+	}
+}
+
+func (s *server) runCase(t *testing.T, catalog string, c *casefile.Case) {
+	ctx := context.Background()
+	if _, err := s.registry.CreateCatalog(ctx, &crdevalv1.CreateCatalogRequest{Catalog: catalog}); err != nil {
+		t.Fatal(err)
+	}
+	manifest := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.CRD}}
+	checked, err := s.registry.CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: catalog, Manifest: manifest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, checked, s.post(t, "/v1/catalogs/"+catalog+"/crds:check", c.CRD))
+	if c.Registration != nil {
+		findings(t, checked.GetReport().GetViolations(), c.Registration.Errors)
+		if checked.GetAccepted() != (len(c.Registration.Errors) == 0) {
+			t.Errorf("accepted %v with %d findings of the reference", checked.GetAccepted(), len(c.Registration.Errors))
+		}
+	}
+	if !checked.GetAccepted() {
+		return // the objects of such a case are about a CRD that was stored when servers still took it
+	}
+	if _, err := s.registry.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: catalog, Manifest: manifest}); err != nil {
+		t.Fatal(err)
+	}
+	for i, object := range c.Objects {
+		s.object(t, catalog, object, &c.Answers[i])
+	}
+}
+
+func (s *server) object(t *testing.T, catalog string, object []byte, want *casefile.Answer) {
+	t.Helper()
+	ctx := context.Background()
+	items := []*crdevalv1.Item{{Crd: crd, Version: "v1", Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}}}
+	validated, err := s.evaluation.Validate(ctx, &crdevalv1.ValidateRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := validated.GetResults()[0].GetVerdict()
+	findings(t, verdict.GetViolations(), want.Errors)
+	if allowed := len(want.Errors) == 0 && want.Error == ""; verdict.GetAllowed() != allowed || (verdict.GetRefusal() == nil) != allowed {
+		t.Errorf("verdict %v, want allowed %v", verdict, allowed)
+	}
+	defaulted, err := s.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pruned, err := s.evaluation.Prune(ctx, &crdevalv1.PruneRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := s.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(object) {
+		return // it would be a malformed body: inline there is no other way to write it
+	}
+	body := fmt.Appendf(nil, `{"items":[{"crd":%q,"version":"v1","object":%s}]}`, crd, object)
+	same(t, validated, s.post(t, "/v1/catalogs/"+catalog+":validate", body))
+	same(t, defaulted, s.post(t, "/v1/catalogs/"+catalog+":default", body))
+	same(t, pruned, s.post(t, "/v1/catalogs/"+catalog+":prune", body))
+	same(t, read, s.post(t, "/v1/catalogs/"+catalog+":read", body))
+}
+
+// same holds an answer over gRPC against the text of the same answer over REST.
+func same(t *testing.T, answer any, rest string) {
+	t.Helper()
+	text, err := gateway.Marshaler{}.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != rest {
+		t.Errorf("gRPC %s\nREST %s", text, rest)
+	}
+}
+
+func findings(t *testing.T, got []*crdevalv1.Violation, want []casefile.Finding) {
+	t.Helper()
+	var ours, theirs []string
+	for _, v := range got {
+		ours = append(ours, fmt.Sprintf("%s | %s | %s | %s | %s: %s", v.GetType(), v.GetField(), v.GetDetail(), canonical(v.GetBadValue().GetJson()), v.GetField(), v.GetMessage()))
+	}
+	for _, f := range want {
+		theirs = append(theirs, fmt.Sprintf("%s | %s | %s | %s | %s", f.Type, f.Field, f.Detail, canonical(f.BadValue), f.Message))
+	}
+	slices.Sort(ours)
+	slices.Sort(theirs)
+	if !slices.Equal(ours, theirs) {
+		t.Errorf("findings\n\t%s\nwant\n\t%s", strings.Join(ours, "\n\t"), strings.Join(theirs, "\n\t"))
+	}
+}
+
+// canonical prints JSON with sorted keys and numbers as they are written.
+func canonical(text []byte) string {
+	if text == nil {
+		return "(none)"
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return string(text)
+	}
+	out, _ := json.Marshal(v)
+	return string(out)
+}
