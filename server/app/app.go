@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/bolt"
+	"github.com/crdeval/crdeval/server/registry/memory"
+	"github.com/crdeval/crdeval/server/telemetry"
+	"github.com/crdeval/crdeval/server/transport"
+)
+
+// sweepInterval is how often revisions that need not be kept any longer are looked for.
+const sweepInterval = time.Hour
+
+// Build says what was built.
+type Build struct{ Version, Commit string }
+
+// App is a server that was started: it is listening and, once Run was called, serving.
+type App struct {
+	config Config
+	build  Build
+	log    *slog.Logger
+
+	telemetry *telemetry.Telemetry
+	programs  *cache.Cache[*engine.Definition]
+	registry  *registry.Registry
+	tls       *transport.TLS // nil: none
+	tokens    *transport.Tokens
+	health    *health.Server
+	grpc      *grpc.Server
+	web       []web
+
+	grpcListeners []net.Listener
+	background    context.Context // ends when closing begins
+	tasks         sync.WaitGroup  // what runs in it
+	closing       closing
+}
+
+// web is an HTTP server with its listeners.
+type web struct {
+	server    *http.Server
+	listeners []net.Listener
+}
+
+// Start starts everything in order, up to listening. On an error everything that was started is closed again. ctx bounds starting
+// alone.
+func Start(ctx context.Context, c Config, b Build, log *slog.Logger) (*App, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	a := &App{config: c, build: b, log: log}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.background = background
+	a.closing.then("background tasks", func(context.Context) error {
+		stop()
+		a.tasks.Wait()
+		return nil
+	})
+	for _, step := range []func(context.Context) error{
+		a.startTelemetry, a.startPrograms, a.startRegistry, a.startSecurity, a.startGRPC, a.startWeb,
+	} {
+		if err := step(ctx); err != nil {
+			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.DrainTimeout)
+			defer cancel()
+			return nil, errors.Join(err, a.closing.all(stopping))
+		}
+	}
+	return a, nil
+}
+
+func (a *App) startTelemetry(ctx context.Context) (err error) {
+	a.telemetry, err = telemetry.New(ctx, a.build.Version, a.log)
+	if err != nil {
+		return err
+	}
+	a.closing.then("telemetry", a.telemetry.Close)
+	return nil
+}
+
+func (a *App) startPrograms(context.Context) error {
+	a.programs = cache.New(cache.Options[*engine.Definition]{
+		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, Observer: a.telemetry.NewCache(),
+	})
+	a.closing.then("the cache", a.programs.Close)
+	return a.telemetry.ObserveCache(a.programs.Stats)
+}
+
+func (a *App) startRegistry(ctx context.Context) error {
+	store, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	a.closing.then("the store", func(context.Context) error { return store.Close() })
+	observer, err := a.telemetry.NewEngine()
+	if err != nil {
+		return err
+	}
+	a.registry, err = registry.New(ctx, store, registry.Options{
+		Programs: a.programs, MaxWait: a.config.MaxWait, Log: a.log,
+		Engine: engine.Options{Observer: observer, Limits: a.config.documents()},
+	})
+	if err != nil {
+		return err
+	}
+	a.task(func(ctx context.Context) { a.registry.RunSweeps(ctx, sweepInterval) })
+	return a.telemetry.ObserveRegistry(a.registry.Counts)
+}
+
+func (a *App) openStore() (registry.Store, error) {
+	switch a.config.Store {
+	case StoreMemory:
+		return memory.New(), nil
+	case StoreBolt:
+		return bolt.Open(a.config.DataDir)
+	}
+	return nil, fmt.Errorf("--store: there is no store %q", a.config.Store)
+}
+
+func (a *App) startSecurity(context.Context) (err error) {
+	if files := a.config.tlsFiles(); files.Enabled() {
+		if a.tls, err = transport.NewTLS(files); err != nil {
+			return err
+		}
+		a.task(func(ctx context.Context) { a.tls.Run(ctx, a.log) })
+		if err := a.telemetry.ObserveCertificate(a.tls.Expires); err != nil {
+			return err
+		}
+	}
+	if a.config.AuthTokenFile != "" {
+		if a.tokens, err = transport.NewTokens(a.config.AuthTokenFile); err != nil {
+			return err
+		}
+		a.task(func(ctx context.Context) { a.tokens.Run(ctx, a.log) })
+	}
+	return nil
+}
+
+// task runs f in the background until closing begins.
+func (a *App) task(f func(context.Context)) { a.tasks.Go(func() { f(a.background) }) }
+
+func (a *App) startGRPC(ctx context.Context) error {
+	methods := map[string]bool{} // written before the first call is served
+	a.grpc = transport.NewServer(transport.ServerOptions{
+		TLS: a.tls, Tokens: a.tokens, MaxMessageBytes: int(a.config.MaxMessageBytes), MaxInFlight: a.config.MaxInFlight,
+		UnderPressure: pressure(limitMemory()), Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
+	})
+	a.health = health.NewServer()
+	a.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING) // until Run
+	healthv1.RegisterHealthServer(a.grpc, a.health)
+	reflection.Register(a.grpc)
+	api.Register(a.grpc, api.Options{
+		Registry: a.registry, Limits: a.config.limits(), Version: a.build.Version, Commit: a.build.Commit, Log: a.log,
+	})
+	for service, info := range a.grpc.GetServiceInfo() {
+		for _, m := range info.Methods {
+			methods["/"+service+"/"+m.Name] = true
+		}
+	}
+	var err error
+	a.grpcListeners, err = a.listen(ctx, a.config.GRPCAddress)
+	return err
+}
+
+// listen listens on all addresses. Listeners that nobody came to serve are closed at the end.
+func (a *App) listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
+	var all []net.Listener
+	for _, address := range addresses {
+		l, err := transport.Listen(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		a.closing.then(address, func(context.Context) error {
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			return nil
+		})
+		all = append(all, l)
+	}
+	return all, nil
+}

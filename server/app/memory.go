@@ -1,0 +1,66 @@
+package app
+
+import (
+	"math"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Where a container's memory limit stands: cgroup v2, then v1.
+var cgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+
+// containerLimit returns the container's memory limit, 0 if there is none.
+func containerLimit(files []string) int64 {
+	for _, path := range files {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
+		if err == nil && n > 0 && n < 1<<60 { // v1 spells "none" as a huge number, v2 as "max"
+			return n
+		}
+		return 0
+	}
+	return 0
+}
+
+// limitMemory tells Go's garbage collector of the container's limit, unless GOMEMLIMIT does, and returns the limit in force; 0 is none.
+func limitMemory() int64 {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		if limit := containerLimit(cgroupFiles); limit > 0 {
+			debug.SetMemoryLimit(limit / 10 * 9)
+		}
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit
+	}
+	return 0
+}
+
+// pressure says whether memory is short: whether what the last garbage collection found alive is more than seven eighths of the
+// limit. It looks at most ten times a second. It is nil without a limit.
+func pressure(limit int64) func() bool {
+	if limit <= 0 {
+		return nil
+	}
+	var (
+		next  atomic.Int64 // when to look again, in nanoseconds since start
+		short atomic.Bool
+		start = time.Now()
+	)
+	return func() bool {
+		now := int64(time.Since(start))
+		if due := next.Load(); now >= due && next.CompareAndSwap(due, now+int64(100*time.Millisecond)) {
+			sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+			metrics.Read(sample)
+			short.Store(sample[0].Value.Uint64() > uint64(limit/8*7))
+		}
+		return short.Load()
+	}
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// environmentPrefix begins the names of all environment variables.
+const environmentPrefix = "CRDEVAL_"
+
+// KongOptions are what a parser of a command line with a Config needs.
+func KongOptions() []kong.Option {
+	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(LoadFile)}
+}
+
+func setByEnvironment(flag *kong.Flag) bool {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Defaults returns the configuration of a server that nobody configured. Flags may be given as on a command line; the environment
+// is not looked at.
+func Defaults(flags ...string) (Config, error) {
+	var c Config
+	parser, err := kong.New(&c, kong.Configuration(LoadFile))
+	if err != nil {
+		return c, err
+	}
+	_, err = parser.Parse(flags)
+	return c, err
+}
+
+// Reference is docs/configuration.md: what can be set, from the tags of Config.
+func Reference() (string, error) {
+	var c Config
+	parser, err := kong.New(&c, KongOptions()...)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	group := ""
+	for _, flag := range parser.Model.Flags {
+		if flag.Name == "help" {
+			continue
+		}
+		if flag.Group.Title != group {
+			group = flag.Group.Title
+			fmt.Fprintf(&b, "\n## %s\n\n| flag | environment | default | |\n|---|---|---|---|\n", group)
+		}
+		fallback := "none"
+		if flag.HasDefault {
+			fallback = "`" + flag.Default + "`"
+		}
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", flag.Name, strings.Join(flag.Envs, "`, `"), fallback, kindOf(flag)+strings.ReplaceAll(flag.Help, "|", `\|`))
+	}
+	b.WriteString(referenceTail)
+	return b.String(), nil
+}
+
+// kindOf says what a value looks like where its name does not.
+func kindOf(flag *kong.Flag) string {
+	if flag.Target.Type() == reflect.TypeFor[Bytes]() {
+		return "Size. "
+	}
+	return ""
+}
+
+const referenceHead = `# Configuration
+
+<!-- Generated from the tags of Config in server/app/config.go: go test ./server/app -update -->
+
+` + "`crdeval serve`" + ` takes every setting as a flag, as an environment variable, and as a key of a YAML file (` + "`--config FILE`" + `) that is the flag's name:
+
+    crdeval serve --grpc-address :9090 --cache-bytes 1GiB
+    CRDEVAL_GRPC_ADDRESS=:9090 CRDEVAL_CACHE_BYTES=1GiB crdeval serve
+    printf 'grpc-address: [":9090"]\ncache-bytes: 1GiB\n' > crdeval.yaml && crdeval serve --config crdeval.yaml
+
+A flag goes before the environment, the environment before the file, the file before the default. Unknown flags and unknown keys of the file are
+errors; so are settings that contradict each other, and all of them are told at once. Secrets are never settings: they are in files whose paths are.
+
+Sizes are bytes, or have a unit: ` + "`KiB`, `MiB`, `GiB` (1024 each) or `kB`, `MB`, `GB` (1000 each)" + `. Durations are written as ` + "`500ms`, `20s`, `1m30s`" + `.
+`
+
+const referenceTail = `
+## What else is read from the environment
+
+- Traces and metrics are exported as OpenTelemetry's own variables say: ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_SERVICE_NAME`" + `
+  and so on. Unless one of the first three is set, nothing is exported; ` + "`/metrics`" + ` is there always.
+- ` + "`GOMAXPROCS`" + ` and ` + "`GOMEMLIMIT`" + ` are Go's. Without ` + "`GOMEMLIMIT`" + ` the memory limit is nine tenths of the container's, if there is one. With a memory limit, calls are
+  refused with ` + "`OVERLOADED`" + ` while what is live in memory comes close to it.
+`

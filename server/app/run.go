@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/crdeval/crdeval/server/transport"
+)
+
+// GRPCAddresses and HTTPAddresses say where the server listens, as the system chose where the configuration had port 0.
+func (a *App) GRPCAddresses() []net.Addr {
+	var all []net.Addr
+	for _, l := range a.grpcListeners {
+		if n := l.Addr().Network(); n == "tcp" || n == "unix" {
+			all = append(all, l.Addr())
+		}
+	}
+	return all
+}
+
+// HTTPAddresses are those of REST first, then that of metrics.
+func (a *App) HTTPAddresses() []net.Addr {
+	var all []net.Addr
+	for _, w := range a.web {
+		for _, l := range w.listeners {
+			all = append(all, l.Addr())
+		}
+	}
+	return all
+}
+
+// Run serves until ctx ends or a listener fails, then drains and closes everything. It returns nil if that went well and no call was cut off.
+func (a *App) Run(ctx context.Context) error {
+	failed := make(chan error, 1)
+	var serving int
+	ended := make(chan struct{})
+	serve := func(l net.Listener, f func(net.Listener) error) {
+		serving++
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			err := f(l)
+			if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, grpc.ErrServerStopped) {
+				return
+			}
+			select {
+			case failed <- fmt.Errorf("serving %s: %w", l.Addr(), err):
+			default:
+			}
+		}()
+	}
+	for _, l := range a.grpcListeners {
+		serve(l, a.grpc.Serve)
+	}
+	for _, w := range a.web {
+		for _, l := range w.listeners {
+			serve(l, w.server.Serve)
+		}
+	}
+	a.health.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
+	a.log.InfoContext(ctx, "serving", "version", a.build.Version, "grpc", addresses(a.GRPCAddresses()), "http", addresses(a.HTTPAddresses()),
+		"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.tokens != nil)
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		a.log.ErrorContext(ctx, "shutting down", "error", err)
+	}
+	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
+	for range serving {
+		<-ended
+	}
+	return err
+}
+
+// closeTimeout is what closing may take after the drain: writing back telemetry, ending builds.
+const closeTimeout = 5 * time.Second
+
+// shutDown becomes unready, drains within the configured time, and closes the stack.
+func (a *App) shutDown(ctx context.Context) error {
+	a.log.InfoContext(ctx, "draining", "delay", a.config.DrainDelay, "timeout", a.config.DrainTimeout)
+	a.health.Shutdown()
+	time.Sleep(a.config.DrainDelay)
+
+	draining, cancel := context.WithTimeout(ctx, a.config.DrainTimeout)
+	defer cancel()
+	graceful := true
+	for _, w := range a.web { // before gRPC, through which it answers
+		graceful = transport.DrainHTTP(draining, w.server) && graceful
+	}
+	graceful = transport.Drain(draining, a.grpc) && graceful
+
+	closing, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	err := a.closing.all(closing)
+	if !graceful {
+		err = errors.Join(err, fmt.Errorf("calls in flight were cut off after --drain-timeout=%v", a.config.DrainTimeout))
+	}
+	a.log.InfoContext(ctx, "stopped", "graceful", graceful)
+	return err
+}
+
+func addresses(all []net.Addr) []string {
+	var out []string
+	for _, a := range all {
+		out = append(out, a.String())
+	}
+	return out
+}
+
+// Serve starts the server and runs it until ctx ends.
+func Serve(ctx context.Context, c Config, b Build, log *slog.Logger) error {
+	a, err := Start(ctx, c, b, log)
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+
+	"google.golang.org/grpc"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/transport"
+)
+
+// startWeb makes the HTTP servers: the REST gateway in front of our own gRPC server, in memory; and the operator's, if it has an address of
+// its own.
+func (a *App) startWeb(ctx context.Context) error {
+	if addresses := a.config.httpAddresses(); len(addresses) > 0 {
+		conn, err := a.connectInMemory()
+		if err != nil {
+			return err
+		}
+		rest, err := gateway.New(ctx, conn, gateway.Options{
+			MaxBodyBytes: int64(a.config.MaxMessageBytes),
+			Limits: value.Limits{
+				MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
+			},
+		})
+		if err != nil {
+			return err
+		}
+		mux := http.NewServeMux()
+		mux.Handle("/", a.telemetry.HTTPHandler(rest))
+		if a.config.MetricsAddress == "" {
+			mux.Handle("GET /metrics", a.telemetry.Handler())
+		}
+		if err := a.addWeb(ctx, mux, addresses, a.tls); err != nil {
+			return err
+		}
+	}
+	if a.config.MetricsAddress != "" {
+		return a.addWeb(ctx, a.operations(), []string{a.config.MetricsAddress}, nil)
+	}
+	return nil
+}
+
+func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t *transport.TLS) error {
+	listeners, err := a.listen(ctx, addresses)
+	if err != nil {
+		return err
+	}
+	for i := range listeners {
+		listeners[i] = transport.SecureHTTP(listeners[i], t)
+	}
+	a.web = append(a.web, web{transport.NewHTTPServer(h, a.log), listeners})
+	return nil
+}
+
+// connectInMemory has the gRPC server listen in memory too, and connects to it.
+func (a *App) connectInMemory() (*grpc.ClientConn, error) {
+	listener := gateway.Listen()
+	a.grpcListeners = append([]net.Listener{listener}, a.grpcListeners...)
+	a.closing.then("the gateway's listener", func(context.Context) error { return listener.Close() })
+	conn, err := gateway.Connect(listener, int(a.config.MaxMessageBytes))
+	if err != nil {
+		return nil, err
+	}
+	a.closing.then("the gateway's connection", func(context.Context) error { return conn.Close() })
+	return conn, nil
+}
+
+// operations is what an orchestrator and Prometheus need, without what callers need.
+func (a *App) operations() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.telemetry.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, healthv1.HealthCheckResponse_SERVING) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		answer, err := a.health.Check(r.Context(), &healthv1.HealthCheckRequest{})
+		if err != nil {
+			writeStatus(w, healthv1.HealthCheckResponse_NOT_SERVING)
+			return
+		}
+		writeStatus(w, answer.GetStatus())
+	})
+	return mux
+}
+
+func writeStatus(w http.ResponseWriter, s healthv1.HealthCheckResponse_ServingStatus) {
+	w.Header().Set("Content-Type", "application/json")
+	if s != healthv1.HealthCheckResponse_SERVING {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]string{"status": s.String()})
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// version is set by the linker: -X main.version=v1.2.3.
+var version = "devel"
+
+// commit is the one that the binary was built from, as the Go tool knows it; "" if it does not.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	revision, modified := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "-modified"
+		}
+	}
+	if revision == "" {
+		return ""
+	}
+	return revision + modified
+}
+
+type versionCommand struct{}
+
+// Run prints what was built, and whose behaviour it reproduces.
+func (versionCommand) Run(env environment) error {
+	c := commit()
+	if c == "" {
+		c = "unknown commit"
+	}
+	_, err := fmt.Fprintf(env.stdout, "crdeval %s (%s), Kubernetes 1.%d, %s %s/%s\n", version, c, engine.LatestMinor, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
