@@ -42,7 +42,7 @@ type acceptor struct {
 	p     *Plan
 	stop  *Stop
 	edits *Edits
-	work  uint32 // members seen since stop was last asked
+	work  uint32 // values seen since stop was last asked
 
 	doubt     bool // something upstream alone knows: the answer is no
 	create    bool // status of the root is dropped
@@ -51,22 +51,31 @@ type acceptor struct {
 	keepNulls bool // nulls without a default stay: the walk over a default
 }
 
-// pollEvery is how many members a walk sees between two looks at its Stop: some ten microseconds.
-const pollEvery = 1024
+const (
+	// pollEvery is how many values a walk sees between two looks at its Stop: some ten microseconds.
+	pollEvery = 1024
+	// textPerValue is how many bytes of text count as much as one value.
+	textPerValue = 64
+	// maxSlots bounds the memory for slots: a document of nothing but empty objects under a schema of many properties
+	// would take hundreds of times its own size. Beyond it (16 MiB) the walk doubts.
+	maxSlots = 1 << 22
+)
 
-// stopped counts work and asks now and then.
-func (w *acceptor) stopped(members uint32) bool {
-	if w.work += members + 1; w.work < pollEvery {
+// tick counts work and asks now and then whether to stop; then the walk doubts.
+func (w *acceptor) tick(work int) bool {
+	if w.work += uint32(work); w.work < pollEvery {
 		return false
 	}
 	w.work = 0
-	return w.stop.Stopped()
+	stopped := w.stop.Stopped()
+	w.doubt = w.doubt || stopped
+	return stopped
 }
 
 // node shapes and validates the value at i. False: a finding, or a doubt.
 func (w *acceptor) node(n *Node, i uint32) bool {
 	k := w.d.Nodes[i].Kind
-	if !n.kinds.has(k) && !w.shaping {
+	if !n.kinds.has(k) && !w.shaping || w.tick(1) {
 		return false
 	}
 	switch k {
@@ -88,9 +97,6 @@ func (w *acceptor) node(n *Node, i uint32) bool {
 // array shapes and validates the elements of i, and its list type.
 func (w *acceptor) array(n *Node, i uint32) bool {
 	d := w.d
-	if w.stopped(d.Nodes[i].Live) {
-		return false
-	}
 	dirty := false
 	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 		switch {
@@ -126,6 +132,9 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 // arrays stay. It reports whether anything changed.
 func (w *acceptor) empty(i uint32) (dirty bool) {
 	d := w.d
+	if w.tick(1) {
+		return false
+	}
 	switch d.Nodes[i].Kind {
 	case value.Object:
 		if d.Nodes[i].First == 0 {

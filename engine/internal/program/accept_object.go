@@ -8,11 +8,11 @@ import (
 // object shapes and validates the members of i and fills the object's slots.
 func (w *acceptor) object(n *Node, i uint32) bool {
 	d := w.d
-	if w.stopped(d.Nodes[i].Live) {
-		return false
-	}
 	base := len(d.Slots)
 	if len(n.Names) > 0 {
+		if base+len(n.Names) > maxSlots {
+			return false
+		}
 		d.Slots = grow(d.Slots, len(n.Names))
 		d.Nodes[i].Val = uint64(base)
 	} else if n.Additional == nil && n.Flags&(KeepUnknown|KeepAll) != 0 && n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
@@ -23,6 +23,9 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 	for c := d.Nodes[i].First; c != 0; {
 		next, kind := d.Nodes[c].Next, d.Nodes[c].Kind
 		key := d.Key(c)
+		if w.tick(1) {
+			return false
+		}
 		child, slot := n.Additional, -1
 		if guess < len(n.Names) && n.Names[guess] == key {
 			child, slot = n.Props[guess], guess

@@ -18,6 +18,9 @@ func (w *acceptor) unique(n *Node, i uint32) bool {
 	d := w.d
 	compounds := 0
 	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		if w.tick(1) {
+			return false
+		}
 		switch k := d.Nodes[c].Kind; {
 		case n.Flags&ListMap != 0:
 			if k != value.Object || d.Nodes[i].Live > 1 && !w.plainKeys(n, c) {
@@ -114,6 +117,10 @@ func (w *acceptor) uniqueByHash(n *Node, i uint32) bool {
 	distinct := true
 insert:
 	for e := d.Nodes[i].First; e != 0; e = d.Nodes[e].Next {
+		if w.tick(1) {
+			distinct = false
+			break
+		}
 		h := w.hash(n, e) & (size - 1)
 		for ; table[h] != 0; h = (h + 1) & (size - 1) {
 			if w.sameElement(n, table[h], e) {

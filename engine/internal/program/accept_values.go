@@ -64,7 +64,11 @@ func (w *acceptor) text(v *Validation, i uint32) bool {
 		}
 	}
 	if v.Pattern != nil {
-		matched, ok := v.Pattern.Match(w.d.Str(i), w.stop)
+		s := w.d.Str(i)
+		if w.tick(len(s) / textPerValue) {
+			return false
+		}
+		matched, ok := v.Pattern.Match(s, w.stop)
 		w.doubt = w.doubt || !ok
 		if !matched {
 			return false
@@ -133,6 +137,9 @@ func (w *acceptor) junctors(v *Junctors, i uint32) bool {
 func (w *acceptor) judge(n *Node, i uint32) bool {
 	d := w.d
 	k := d.Nodes[i].Kind
+	if w.tick(1) {
+		return false
+	}
 	if !n.kinds.has(k) {
 		w.doubt = w.doubt || n.maybe.has(k)
 		return false
@@ -145,10 +152,6 @@ func (w *acceptor) judge(n *Node, i uint32) bool {
 			}
 		}
 		if n.Additional != nil || n.Flags&AdditionalFalse != 0 {
-			if w.stopped(d.Nodes[i].Live) {
-				w.doubt = true
-				return false
-			}
 			for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 				if _, declared := n.find(d.Key(c)); !declared && (n.Additional == nil || !w.judge(n.Additional, c)) {
 					return false
@@ -158,10 +161,6 @@ func (w *acceptor) judge(n *Node, i uint32) bool {
 	case value.Array:
 		if n.Items == nil {
 			break
-		}
-		if w.stopped(d.Nodes[i].Live) {
-			w.doubt = true
-			return false
 		}
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 			if !w.judge(n.Items, c) {

@@ -33,7 +33,7 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 		o.KubernetesMinor = defaultMinor
 	}
 	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
-	c := compiler{o: o, seen: map[string]*Node{}, texts: map[string]string{}}
+	c := compiler{o: o, seen: make(map[string]*Node, 64), texts: make(map[string]string, 64)}
 	if s == nil {
 		s = &apiextensionsv1.JSONSchemaProps{}
 	}
@@ -56,6 +56,7 @@ type compiler struct {
 	seen        map[string]*Node  // nodes by everything that makes them equal
 	texts       map[string]string // names and formats, a copy of each
 	key         []byte            // scratch: the key of the node that is being made
+	keys        []byte            // room for the keys of seen
 	names       []string          // scratch stacks: names and nodes of the properties on the way down
 	props       []*Node
 	parents     []*Node // nodes with properties that have defaults
@@ -86,9 +87,10 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	}
 	slices.Sort(c.names[mark:])
 	end := len(c.names)
+	var p apiextensionsv1.JSONSchemaProps // declared here so that it need not be allocated for each property
 	for i := mark; i < end; i++ {
 		name := c.names[i]
-		p := s.Properties[name]
+		p = s.Properties[name]
 		child := c.node(&p, n.childPosition(name), spine.Child(name))
 		c.props = append(c.props, child)
 		n.Flags |= child.Flags & below

@@ -67,7 +67,7 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		c.size += int64(len(extra.ListKeys)) * int64(unsafe.Sizeof(ListKey{}))
 	}
 	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil || extra.index != nil {
-		m.details = &extra
+		m.details = &details{Slots: extra.Slots, ListKeys: extra.ListKeys, defaulted: extra.defaulted, index: extra.index}
 		c.size += detailsSize
 	}
 	c.fill(m, s, over)
@@ -76,8 +76,18 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		c.pending = append(c.pending, m)
 	}
 	m.kinds, m.maybe = m.kindSets()
-	c.seen[string(c.key)] = m
+	c.seen[c.keepKey()] = m
 	return m
+}
+
+// keepKey copies the key of the node that was made, many into one allocation.
+func (c *compiler) keepKey() string {
+	if cap(c.keys)-len(c.keys) < len(c.key) {
+		c.keys = make([]byte, 0, max(4<<10, len(c.key)))
+	}
+	from := len(c.keys)
+	c.keys = append(c.keys, c.key...)
+	return unsafe.String(&c.keys[from], len(c.key))
 }
 
 // slot is the slot of a name on the node that fills the slots.
