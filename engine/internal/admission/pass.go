@@ -62,7 +62,8 @@ func (p *pass) read() error {
 		}
 		return p.unreadable(err)
 	}
-	if !p.typeMeta() {
+	// Of duplicate keys upstream's look at apiVersion and kind sees all, and the tree the last.
+	if p.d.HasDuplicates(value.Request) || !p.typeMeta() {
 		return p.oddTypeMeta()
 	}
 	return nil
@@ -163,7 +164,7 @@ func foldsToTypeMeta(key string) bool {
 }
 
 // oddTypeMeta lets upstream judge an object whose apiVersion or kind is absent, empty, malformed or no string, or that has a
-// key which differs from them by case.
+// key which differs from them by case, or duplicate keys.
 func (p *pass) oddTypeMeta() error {
 	of, err := decodeUpstream(p.r, p.endpointKind())
 	if err != nil {
