@@ -112,7 +112,7 @@ func (w *wire) do(method, path, body string, headers ...string) answer {
 	if err != nil {
 		w.t.Fatalf("%s %s: %v", method, path, err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		w.t.Fatal(err)

@@ -26,18 +26,10 @@ func appendMessage(dst []byte, p *plan, m protoreflect.Message) ([]byte, error) 
 	first := true
 	for i := range p.fields {
 		f := &p.fields[i]
-		value := f.zero
-		switch {
-		case f.list:
-			value = m.Get(f.fd)
-		case f.one != nil || f.kind >= document:
-			if !m.Has(f.fd) {
-				continue
-			}
-			value = m.Get(f.fd)
-		default:
-			value = m.Get(f.fd)
+		if !f.list && (f.one != nil || f.kind >= document) && !m.Has(f.fd) {
+			continue
 		}
+		value := m.Get(f.fd)
 		if !first {
 			dst = append(dst, ',')
 		}

@@ -31,7 +31,6 @@ type field struct {
 	sub  *plan // for kind message
 	enum protoreflect.EnumDescriptor
 	one  protoreflect.OneofDescriptor // nil unless a member of a oneof
-	zero protoreflect.Value           // of a scalar, written where nothing is set
 }
 
 // kind says how one value is read and written.
@@ -85,9 +84,6 @@ func build(md protoreflect.MessageDescriptor, made map[protoreflect.FullName]*pl
 			f.sub = build(fd.Message(), made)
 		case scalarEnum:
 			f.enum = fd.Enum()
-		}
-		if f.kind < document && !f.list {
-			f.zero = fd.Default()
 		}
 		p.byName[fd.JSONName()] = f
 		p.byName[fd.TextName()] = f

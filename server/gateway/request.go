@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -100,19 +102,21 @@ func isYAML(h http.Header) (bool, error) {
 
 // status of the error that decoding b ended with, nil if it did not fail.
 func (b *body) status() *status.Status {
-	switch err := b.err.(type) {
-	case nil:
+	if b.err == nil {
 		return nil
-	case *value.LimitError:
-		return status.Convert(failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+err.Error(),
-			map[string]string{"limit": err.Limit, "maximum": fmt.Sprint(err.Maximum)}))
-	case *value.SyntaxError:
-		text := "the body: " + err.Error()
-		if err.Line > 0 {
-			text = fmt.Sprintf("the body, line %d, column %d: %s", err.Line, err.Column, err.Error())
-		}
-		return status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, text, nil))
-	default:
-		return status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, err.Error(), nil))
 	}
+	var limit *value.LimitError
+	if errors.As(b.err, &limit) {
+		return status.Convert(failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+limit.Error(),
+			map[string]string{"maximum": strconv.FormatInt(limit.Maximum, 10)}))
+	}
+	text := b.err.Error()
+	var syntax *value.SyntaxError
+	if errors.As(b.err, &syntax) {
+		text = "the body: " + syntax.Error()
+		if syntax.Line > 0 {
+			text = fmt.Sprintf("the body, line %d, column %d: %s", syntax.Line, syntax.Column, syntax.Error())
+		}
+	}
+	return status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, text, nil))
 }
