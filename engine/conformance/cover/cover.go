@@ -42,9 +42,9 @@ var Packages = []Package{
 	{"k8s.io/apiextensions-apiserver/pkg/registry/customresource", false},
 }
 
-// Flag is the value of -coverpkg.
-func Flag() string {
-	var paths []string
+// Flag is the value of -coverpkg for a binary whose main package is named: without the main package in it, Go writes no coverage at exit.
+func Flag(main string) string {
+	paths := []string{main}
 	for _, p := range Packages {
 		paths = append(paths, p.Path)
 	}

@@ -106,6 +106,9 @@ func Compare(upstream, ours Answer) []string {
 	return append(d, compareFindings(upstream.Errors, ours.Errors)...)
 }
 
+// ownWords are the reasons of errors that crdeval words itself.
+var ownWords = map[string]bool{"NOT_A_CRD": true, "MANIFEST_UNREADABLE": true, "LIMIT_EXCEEDED": true}
+
 func compareRefusals(upstream, ours *Refusal) string {
 	switch {
 	case upstream == nil && ours == nil:
@@ -114,6 +117,8 @@ func compareRefusals(upstream, ours *Refusal) string {
 		return fmt.Sprintf("refusal: upstream none, ours %+v", *ours)
 	case ours == nil:
 		return fmt.Sprintf("refusal: upstream %+v, ours none", *upstream)
+	case ownWords[ours.Reason]:
+		return "" // a document that is not judged at all: crdeval says so in its own words
 	case *upstream != *ours:
 		return fmt.Sprintf("refusal: upstream %+v, ours %+v", *upstream, *ours)
 	}

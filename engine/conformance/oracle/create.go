@@ -32,6 +32,9 @@ type Request struct {
 	YAML bool
 	// FieldValidation is Warn, Strict or Ignore; empty means Warn.
 	FieldValidation string
+	// Handler adds what the request handler does to metadata after decoding; Namespace is then the URL's, empty for one that fits.
+	Handler   bool
+	Namespace string
 }
 
 // creator makes empty unstructured objects, as unstructuredCreator does.
@@ -44,21 +47,34 @@ func (creator) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 }
 
 // Create answers a create request: decode, coerce, default, prepare, validate. Server-made metadata (uid, times, managed fields, generated
-// names) is left as the request has it, and namespaces are not matched against a URL.
+// names) is left as the request has it. Warnings are the headers that a client would see, each once.
 func (d *Definition) Create(r Request) Answer {
-	v, served := d.versions[r.Version]
-	if !served {
+	v := d.versions[r.Version]
+	if v == nil || !v.served {
 		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
 	}
+	var headers headers
+	headers.add(v.warnings...)
 	obj, strict, refusal := d.decode(v, r)
+	for _, text := range strict {
+		headers.add(yamlWarnings(text)...)
+	}
 	if refusal != nil {
+		refusal.Warnings = headers.texts
 		return *refusal
+	}
+	if r.Handler {
+		if err := d.handle(obj, r, &headers); err != nil {
+			return Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Warnings: headers.texts}
+		}
 	}
 	answer := Answer{Strict: strict}
 	ctx := context.Background()
 	v.strategy.PrepareForCreate(ctx, obj)
-	answer.Errors = FindingsOf(rest.ValidateCreate(ctx, obj, v.strategy))
-	answer.Warnings = v.strategy.WarningsOnCreate(ctx, obj)
+	if answer.Errors = FindingsOf(rest.ValidateCreate(ctx, obj, v.strategy)); len(answer.Errors) == 0 {
+		headers.add(v.strategy.WarningsOnCreate(ctx, obj)...)
+	}
+	answer.Warnings = headers.texts
 	answer.Object, _ = json.Marshal(obj)
 	return answer
 }
@@ -102,7 +118,7 @@ func (d *Definition) decode(v *version, r Request) (*unstructured.Unstructured, 
 	if gvk.GroupVersion() != v.gvk.GroupVersion() {
 		err := apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%v)",
 			gvk.GroupVersion().String(), v.gvk.GroupVersion().String()))
-		return nil, nil, &Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+		return nil, strict, &Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
 	return obj.(*unstructured.Unstructured), strict, nil
 }

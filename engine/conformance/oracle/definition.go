@@ -31,6 +31,8 @@ type Definition struct {
 type version struct {
 	gvk      schema.GroupVersionKind
 	strategy rest.RESTCreateStrategy
+	warnings []string // of a deprecated version
+	served   bool
 }
 
 // Compile prepares a registered definition for its objects: structural schemas with pruned defaults, validators, strategies, converter.
@@ -140,7 +142,9 @@ func (d *Definition) compileVersion(v apiextensionsv1.CustomResourceDefinitionVe
 	}
 	gvk := d.kind.WithVersion(v.Name)
 	return &version{
-		gvk: gvk,
+		gvk:      gvk,
+		warnings: deprecation(d.CRD, v),
+		served:   v.Served,
 		strategy: customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), d.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped,
 			gvk, validator, statusValidator, d.schemas[v.Name], status, scale, v.SelectableFields),
 	}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sort"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -13,10 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apiserver/pkg/registry/rest"
 )
 
 // crdStrategy is the registry strategy of CustomResourceDefinitions.
 var crdStrategy = customresourcedefinition.NewStrategy(scheme)
+
+const kind = "CustomResourceDefinition"
 
 // Registered is a CustomResourceDefinition that was decoded, whether or not it was accepted.
 type Registered struct {
@@ -33,18 +37,27 @@ type Registered struct {
 func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 	crd, strict, err := decodeCRD(manifest, yaml)
 	if err != nil {
-		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Strict: strict}
+		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+	}
+	// Definitions are cluster-scoped: BeforeCreate clears a namespace.
+	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace("", crd); err != nil {
+		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
 	ctx := context.Background()
 	crdStrategy.PrepareForCreate(ctx, crd)
-	answer := Answer{
-		Strict: strict,
-		Errors: FindingsOf(crdStrategy.Validate(ctx, crd)),
+	var headers headers
+	for _, text := range strict {
+		headers.add(yamlWarnings(text)...)
 	}
-	answer.Warnings = crdStrategy.WarningsOnCreate(ctx, crd)
+	// The texts of WarningsOnCreate are told with refusals, too: upstream keeps them for accepted definitions.
+	// Their order is that of Go's maps.
+	texts := crdStrategy.WarningsOnCreate(ctx, crd)
+	sort.Strings(texts)
+	headers.add(texts...)
+	answer := Answer{Warnings: headers.texts, Errors: FindingsOf(crdStrategy.Validate(ctx, crd))}
 	v1, err := served(crd)
 	if err != nil {
-		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Strict: strict}
+		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
 	return &Registered{Internal: crd, V1: v1}, answer
 }
@@ -54,11 +67,15 @@ func decodeCRD(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinit
 	serializer := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme,
 		jsonserializer.SerializerOptions{Strict: true, Yaml: yaml})
 	decoder := codecs.DecoderToVersion(serializer, schema.GroupVersion{Group: apiextensions.GroupName, Version: runtime.APIVersionInternal})
-	obj, _, err := decoder.Decode(manifest, nil, nil)
+	obj, gvk, err := decoder.Decode(manifest, nil, nil)
 	var strict []string
 	if err != nil {
 		strictErr, ok := runtime.AsStrictDecodingError(err)
 		if !ok || obj == nil {
+			if gvk != nil && gvk.Kind == kind && gvk.Group == apiextensions.GroupName {
+				// transformDecodeError, on the endpoint of the manifest's own version
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind, gvk.Version, kind, err))
+			}
 			return nil, nil, apierrors.NewBadRequest(err.Error())
 		}
 		for _, e := range strictErr.Errors() {
@@ -79,7 +96,7 @@ func served(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.Custo
 	if err := scheme.Convert(crd.DeepCopy(), out, nil); err != nil {
 		return nil, err
 	}
-	out.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	out.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind(kind))
 	doc, err := json.Marshal(out)
 	if err != nil {
 		return nil, err

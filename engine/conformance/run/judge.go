@@ -31,8 +31,9 @@ const (
 	different
 )
 
-// reruns is how often upstream is asked again when it may answer differently each time.
-const reruns = 8
+// reruns is how often upstream is asked again when it may answer differently each time. Of two keys of a small Go map, the second comes first in one iteration of
+// eight.
+const reruns = 128
 
 // judge compares two subjects.
 type judge struct {
@@ -98,7 +99,7 @@ func guardCreate(d Definition, r oracle.Request) (a oracle.Answer) {
 }
 
 func panicked(e any) oracle.Answer {
-	return oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Reason: "Panic", Message: fmt.Sprint(e)}, DecodeError: string(debug.Stack())}
+	return oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Reason: panicReason, Message: fmt.Sprint(e)}, DecodeError: string(debug.Stack())}
 }
 
 // registration judges the registration of a group.
@@ -109,21 +110,22 @@ func (j *judge) registration(g generate.Group, keep bool) (*pair, outcome, *Disa
 	}
 	up, our := p.answers[0], p.answers[1]
 	diffs := oracle.Compare(up, our)
-	if len(diffs) == 0 {
+	if len(diffs) == 0 || crashed(up, our) {
 		return p, same, nil
 	}
-	if j.member(up, our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD); return a }) {
+	if j.member(our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD); return a }) {
 		return p, unordered, nil
 	}
 	return p, different, &Disagreement{Name: g.Name, CRD: g.CRD, Upstream: up, Ours: our, Differences: diffs}
 }
 
 // object judges one object of a group.
-func (j *judge) object(g generate.Group, p *pair, o generate.Object) (outcome, *Disagreement) {
+func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcome, accepted bool, d *Disagreement) {
 	r := oracle.Request{Version: o.Version, Body: o.Body, YAML: o.YAML, FieldValidation: o.FieldValidation}
 	up := guardCreate(p.upstream, r)
+	accepted = up.Accepted()
 	if j.ours == nil {
-		return same, nil
+		return same, accepted, nil
 	}
 	our := guardCreate(p.ours, r)
 	diffs := oracle.Compare(up, our)
@@ -132,12 +134,12 @@ func (j *judge) object(g generate.Group, p *pair, o generate.Object) (outcome, *
 			diffs = guardCheck(c, r)
 		}
 		if len(diffs) == 0 {
-			return same, nil
+			return same, accepted, nil
 		}
-	} else if j.member(up, our, func() oracle.Answer { return guardCreate(p.upstream, r) }) {
-		return unordered, nil
+	} else if j.member(our, func() oracle.Answer { return guardCreate(p.upstream, r) }) {
+		return unordered, accepted, nil
 	}
-	return different, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
+	return different, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 }
 
 func guardCheck(c Checked, r oracle.Request) (diffs []string) {
@@ -149,15 +151,19 @@ func guardCheck(c Checked, r oracle.Request) (diffs []string) {
 	return c.Check(r)
 }
 
-// member asks upstream again. Where upstream differs from itself, ours must be one of its answers: it is asked more often then, since an answer may be rare.
-func (j *judge) member(first, ours oracle.Answer, again func() oracle.Answer) bool {
-	differs := false
-	for i := 0; i < reruns || differs && i < 16*reruns; i++ {
-		a := again()
-		if len(oracle.Compare(a, ours)) == 0 {
+// member asks upstream again: where upstream differs from itself, ours must be one of its answers.
+func (j *judge) member(ours oracle.Answer, again func() oracle.Answer) bool {
+	for range reruns {
+		if len(oracle.Compare(again(), ours)) == 0 {
 			return true
 		}
-		differs = differs || len(oracle.Compare(first, a)) > 0
 	}
 	return false
 }
+
+// crashed reports that upstream panicked: there is nothing to be equal to, as long as ours does not accept.
+func crashed(up, ours oracle.Answer) bool {
+	return up.Refusal != nil && up.Refusal.Reason == panicReason && !ours.Accepted() && (ours.Refusal == nil || ours.Refusal.Reason != panicReason)
+}
+
+const panicReason = "Panic"

@@ -93,68 +93,84 @@ func runSuite(s Suite, o Options) Result {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	type counts struct{ registered, refused, objects, accepted, unordered, disagreements int }
-	total := make([]counts, workers)
-	groups := make(chan generate.Group, 2*workers)
 	var stop atomic.Bool
-	go func() {
-		defer close(groups)
-		for n, made := uint64(0), 0; made < o.N && !stop.Load(); n++ {
-			g := s.Group(o.Seed, n)
-			if room := o.N - made - 1; len(g.Objects) > room {
-				g.Objects = g.Objects[:room]
-			}
-			made += 1 + len(g.Objects)
-			res.Cases = made
-			groups <- g
-		}
-	}()
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Add(1)
+	for next := uint64(0); res.Cases < o.N && !stop.Load(); next += wave {
+		groups := make(chan generate.Group, workers)
 		go func() {
-			defer wg.Done()
-			c := &total[w]
-			tally := func(out outcome, d *Disagreement) {
-				switch out {
-				case unordered:
-					c.unordered++
-				case different:
-					c.disagreements++
-					d.Suite, d.Seed = s.Name, o.Seed
-					if rep.report(d) {
-						stop.Store(true)
-					}
-				}
-			}
-			for g := range groups {
-				p, out, d := j.registration(g, keep(g))
-				tally(out, d)
-				if p.upstream == nil {
-					c.refused++
-				} else {
-					c.registered++
-				}
-				if p.upstream == nil || o.Ours != nil && p.ours == nil {
-					continue
-				}
-				for _, obj := range g.Objects {
-					out, d := j.object(g, p, obj)
-					c.objects++
-					tally(out, d)
-				}
+			defer close(groups)
+			for n := next; n < next+wave && !stop.Load(); n++ {
+				groups <- s.Group(o.Seed, n)
 			}
 		}()
-	}
-	wg.Wait()
-	for _, c := range total {
-		res.Registered += c.registered
-		res.Refused += c.refused
-		res.Objects += c.objects
-		res.Unordered += c.unordered
-		res.Disagreements += c.disagreements
+		results := make([]Result, workers)
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for g := range groups {
+					j.group(g, &results[w], func(d *Disagreement) {
+						d.Suite, d.Seed = s.Name, o.Seed
+						if rep.report(d) {
+							stop.Store(true)
+						}
+					})
+				}
+			}()
+		}
+		wg.Wait()
+		for _, r := range results {
+			res.add(r)
+		}
 	}
 	res.Elapsed = time.Since(start)
 	res.ReportedFiles = rep.files
 	return res
+}
+
+// wave is the number of groups after which cases are counted: a suite is a whole number of waves, so that the same seed and N make the same cases whatever the
+// number of workers.
+const wave = 64
+
+// add sums up counts.
+func (r *Result) add(o Result) {
+	r.Cases += o.Cases
+	r.Disagreements += o.Disagreements
+	r.Unordered += o.Unordered
+	r.Registered += o.Registered
+	r.Refused += o.Refused
+	r.Objects += o.Objects
+	r.Accepted += o.Accepted
+}
+
+// group judges a group: its registration is a case, and each of its objects if both sides serve the definition.
+func (j *judge) group(g generate.Group, c *Result, differs func(*Disagreement)) {
+	tally := func(out outcome, d *Disagreement) {
+		c.Cases++
+		switch out {
+		case unordered:
+			c.Unordered++
+		case different:
+			c.Disagreements++
+			differs(d)
+		}
+	}
+	p, out, d := j.registration(g, keep(g))
+	tally(out, d)
+	if p.upstream == nil {
+		c.Refused++
+		return
+	}
+	c.Registered++
+	if j.ours != nil && p.ours == nil {
+		return
+	}
+	for _, o := range g.Objects {
+		out, accepted, d := j.object(g, p, o)
+		c.Objects++
+		if accepted {
+			c.Accepted++
+		}
+		tally(out, d)
+	}
 }

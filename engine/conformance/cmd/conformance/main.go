@@ -19,6 +19,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/run"
 )
 
+const mainPackage = "github.com/crdeval/crdeval/engine/conformance/cmd/conformance"
+
 // barFrom is the number of cases from which a missed bar of coverage fails the run.
 const barFrom = 100_000
 
@@ -91,7 +93,7 @@ func covered(f flags) error {
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "conformance")
-	build := exec.Command("go", "build", "-cover", "-covermode=set", "-coverpkg="+cover.Flag(), "-o", binary, "github.com/crdeval/crdeval/engine/conformance/cmd/conformance")
+	build := exec.Command("go", "build", "-cover", "-covermode=set", "-coverpkg="+cover.Flag(mainPackage), "-o", binary, mainPackage)
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build with coverage: %w", err)

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/crdeval/crdeval/engine/conformance/run"
+import (
+	"github.com/crdeval/crdeval/engine/conformance/ours"
+	"github.com/crdeval/crdeval/engine/conformance/run"
+)
 
 // subject is the implementation under test.
-func subject() run.Subject { return nil }
+func subject() run.Subject { return ours.Engine{} }

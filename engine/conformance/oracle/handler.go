@@ -1,0 +1,45 @@
+package oracle
+
+import (
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// handle stands for what createHandler does to metadata between decoding and the strategy: namespaces are matched, repeated owner references are
+// dropped. System fields are not wiped, since they are the caller's here.
+func (d *Definition) handle(obj *unstructured.Unstructured, r Request, headers *headers) error {
+	namespace := r.Namespace
+	if d.CRD.Spec.Scope != apiextensionsv1.NamespaceScoped {
+		namespace = ""
+	} else if namespace == "" {
+		namespace = obj.GetNamespace() // a request to the URL that fits
+	}
+	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(namespace, obj); err != nil {
+		return err
+	}
+	var kept []metav1.OwnerReference
+	var dropped []string
+	for _, ref := range obj.GetOwnerReferences() {
+		known := false
+		for _, k := range kept {
+			known = known || apiequality.Semantic.DeepEqual(k, ref)
+		}
+		if known {
+			dropped = append(dropped, string(ref.UID))
+		} else {
+			kept = append(kept, ref)
+		}
+	}
+	if len(dropped) > 0 {
+		headers.add(fmt.Sprintf(handlers.DuplicateOwnerReferencesWarningFormat, strings.Join(dropped, ", ")))
+		obj.SetOwnerReferences(kept)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package oracle
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kubeversion "k8s.io/apimachinery/pkg/version"
+)
+
+// headers collects warning headers as the API server's recorder does: each text once.
+type headers struct{ texts []string }
+
+func (h *headers) add(texts ...string) {
+	for _, text := range texts {
+		known := false
+		for _, t := range h.texts {
+			known = known || t == text
+		}
+		if !known {
+			h.texts = append(h.texts, text)
+		}
+	}
+}
+
+// yamlWarnings stands for parseYAMLWarnings (endpoints/handlers/rest.go): the YAML decoder's list becomes one warning a line.
+func yamlWarnings(text string) []string {
+	rest, list := strings.CutPrefix(text, `error converting YAML to JSON: yaml: unmarshal errors:`+"\n")
+	if !list {
+		if rest, list = strings.CutPrefix(text, "yaml: unmarshal errors:\n"); !list {
+			return []string{text}
+		}
+	}
+	lines := strings.Split(rest, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return lines
+}
+
+// deprecation stands for the warnings that getOrCreateServingInfoFor keeps for a deprecated version, and for defaultDeprecationWarning.
+func deprecation(crd *apiextensionsv1.CustomResourceDefinition, v apiextensionsv1.CustomResourceDefinitionVersion) []string {
+	if !v.Deprecated {
+		return nil
+	}
+	if v.DeprecationWarning != nil {
+		return []string{*v.DeprecationWarning}
+	}
+	text := fmt.Sprintf("%s/%s %s is deprecated", crd.Spec.Group, v.Name, crd.Spec.Names.Kind)
+	var better []string
+	for _, o := range crd.Spec.Versions {
+		if o.Served && !o.Deprecated && kubeversion.CompareKubeAwareVersionStrings(v.Name, o.Name) < 0 {
+			better = append(better, o.Name)
+		}
+	}
+	if len(better) == 0 {
+		return []string{text}
+	}
+	sort.Slice(better, func(i, j int) bool { return kubeversion.CompareKubeAwareVersionStrings(better[i], better[j]) > 0 })
+	return []string{text + fmt.Sprintf("; use %s/%s %s", crd.Spec.Group, better[0], crd.Spec.Names.Kind)}
+}

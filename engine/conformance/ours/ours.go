@@ -1,0 +1,191 @@
+// Package ours lets the engine answer in the oracle's terms.
+package ours
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/run"
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// Engine is the engine as a subject of the run.
+type Engine struct{}
+
+// Settled and Doubted count accepted objects that the accept walk settled, and those on which it had a doubt.
+var Settled, Doubted atomic.Int64
+
+// Register implements run.Subject.
+func (Engine) Register(manifest []byte) (run.Definition, oracle.Answer) {
+	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{})
+	if err != nil {
+		return nil, oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
+	}
+	answer := oracle.Answer{Warnings: sortedFormats(foreign(report.Warnings))}
+	if !report.Accepted {
+		if len(report.Violations) == 0 {
+			r := report.Refusal
+			answer.Refusal = &oracle.Refusal{Code: r.Code, Reason: r.Reason, Message: r.Message}
+		}
+		for _, v := range report.Violations {
+			answer.Errors = append(answer.Errors, finding(v))
+		}
+		return nil, answer
+	}
+	inner, err := pipeline(d.Manifest())
+	if err != nil {
+		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not compiled: " + err.Error()}
+		return nil, answer
+	}
+	return &Definition{facade: d, inner: inner}, answer
+}
+
+// foreign leaves out crdeval's own notes.
+func foreign(warnings []string) (kept []string) {
+	for _, w := range warnings {
+		if !strings.HasPrefix(w, "crdeval: ") {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+// sortedFormats sorts the warnings of the strategy, which follow those of the decoder: upstream's order is random.
+func sortedFormats(warnings []string) []string {
+	for i, w := range warnings {
+		if strings.HasPrefix(w, "unrecognized format ") || strings.HasPrefix(w, "x-kubernetes-list-type: ") {
+			slices.Sort(warnings[i:])
+			break
+		}
+	}
+	return warnings
+}
+
+func finding(v engine.Violation) oracle.Finding {
+	return oracle.Finding{Type: v.Type, Field: v.Field, Detail: v.Detail, BadValue: v.BadValue, Message: v.Error()}
+}
+
+// pipeline compiles a stored manifest for the pipeline below the façade, which tells more than the façade does.
+func pipeline(manifest []byte) (*admission.Definition, error) {
+	m, err := definition.Decode(manifest)
+	if err != nil {
+		return nil, err
+	}
+	inner := admission.Describe(m.CRD)
+	for i := range m.CRD.Spec.Versions {
+		v := inner.Versions[i]
+		if v.Plan, err = program.Compile(schema.Of(&m.CRD.Spec.Versions[i]), program.Options{
+			PreserveUnknown: m.CRD.Spec.PreserveUnknownFields, StatusSubresource: v.HasStatus,
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return inner, nil
+}
+
+// Definition is a compiled definition of ours.
+type Definition struct {
+	facade *engine.Definition
+	inner  *admission.Definition
+}
+
+// Create implements run.Definition: the pipeline as callers get it, the accept walk first.
+func (d *Definition) Create(r oracle.Request) oracle.Answer {
+	a, explained := d.create(r, false)
+	if a.Accepted() {
+		if explained {
+			Doubted.Add(1)
+		} else {
+			Settled.Add(1)
+		}
+	}
+	return a
+}
+
+var directives = map[string]admission.FieldValidation{"": admission.Warn, oracle.Warn: admission.Warn, oracle.Strict: admission.Strict, oracle.Ignore: admission.Ignore}
+
+func (d *Definition) create(r oracle.Request, exact bool) (answer oracle.Answer, explained bool) {
+	out, err := d.inner.Create(context.Background(), &admission.Request{
+		Version: r.Version, Body: r.Body, YAML: r.YAML, FieldValidation: directives[r.FieldValidation], WantObject: true, Exact: exact, Handler: r.Handler, Namespace: r.Namespace,
+	})
+	if err != nil {
+		return oracle.Answer{Refusal: faultRefusal(err)}, false
+	}
+	answer.Warnings = out.Warnings
+	if out.Refusal != nil && len(out.Violations) == 0 {
+		answer.Refusal = &oracle.Refusal{Code: out.Refusal.Code, Reason: out.Refusal.Reason, Message: out.Refusal.Message}
+		return answer, out.Explained
+	}
+	answer.Strict, answer.Object = out.Strict, out.Object
+	for i := range out.Violations {
+		answer.Errors = append(answer.Errors, oracle.FindingOf(out.Violations[i].Violation.Error))
+	}
+	return answer, out.Explained
+}
+
+func faultRefusal(err error) *oracle.Refusal {
+	var fault *admission.Fault
+	if errors.As(err, &fault) {
+		switch fault.Code {
+		case admission.VersionNotFound, admission.VersionNotServed:
+			return &oracle.Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}
+		case admission.LimitExceeded:
+			return &oracle.Refusal{Code: 400, Reason: string(fault.Code), Message: fault.Error()}
+		}
+		return &oracle.Refusal{Code: 500, Reason: fmt.Sprint("fault ", fault.Code), Message: fault.Error()}
+	}
+	return &oracle.Refusal{Code: 500, Message: err.Error()}
+}
+
+// Check implements run.Checked: the exact way must say what the fast way said, on memory that was used before as on fresh memory, and the façade too.
+func (d *Definition) Check(r oracle.Request) (diffs []string) {
+	fast, explained := d.create(r, false)
+	exact, _ := d.create(r, true)
+	for _, diff := range oracle.Compare(exact, fast) {
+		diffs = append(diffs, fmt.Sprintf("fast way (explained: %v) and exact way differ (upstream is the exact way here): %s", explained, diff))
+	}
+	return append(diffs, d.checkFacade(r, exact)...)
+}
+
+var public = map[string]engine.FieldValidation{"": engine.FieldValidationWarn, oracle.Warn: engine.FieldValidationWarn, oracle.Strict: engine.FieldValidationStrict, oracle.Ignore: engine.FieldValidationIgnore}
+
+// checkFacade compares the public call with the pipeline's answer, as far as the handler's own part does not come between.
+func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []string) {
+	doc := engine.JSON(r.Body)
+	if r.YAML {
+		doc = engine.YAML(r.Body)
+	}
+	v, err := d.facade.Validate(context.Background(), engine.Item{Version: r.Version, Object: doc}, engine.EvaluationOptions{FieldValidation: public[r.FieldValidation]})
+	if err != nil {
+		if want.Refusal == nil {
+			diffs = append(diffs, "façade: error "+err.Error())
+		}
+		return diffs
+	}
+	if !r.Handler {
+		return diffs
+	}
+	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(v.Warnings)}
+	if v.Refusal != nil && len(v.Violations) == 0 {
+		got.Refusal = &oracle.Refusal{Code: v.Refusal.Code, Reason: v.Refusal.Reason, Message: v.Refusal.Message}
+	}
+	for _, f := range v.Violations {
+		got.Errors = append(got.Errors, finding(f))
+	}
+	for _, diff := range oracle.Compare(want, got) {
+		diffs = append(diffs, "façade (upstream is the pipeline here): "+diff)
+	}
+	if v.Allowed != want.Accepted() {
+		diffs = append(diffs, fmt.Sprintf("façade: allowed is %v", v.Allowed))
+	}
+	return diffs
+}
