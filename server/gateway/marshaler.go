@@ -110,6 +110,10 @@ func (b *body) decode(m Marshaler, v any) error {
 	if err != nil {
 		return err
 	}
+	if err := source.StrictError(); err != nil {
+		// The JSON no longer has the duplicates, so nobody behind could report them as the request asks for.
+		return fmt.Errorf("the body gives keys twice: %w", err)
+	}
 	b.source = source
 	return m.Unmarshal(converted, v)
 }

@@ -30,25 +30,21 @@ func relocate(answer proto.Message, source *value.YAMLSource) {
 }
 
 // locate follows a JSON pointer from a place of the source as far as the source goes: what is missing has the position of the
-// object that lacks it. A token of digits is an index where the source has an array.
+// object that lacks it. A pointer does not tell an index from a key of digits; the source does, in which a step that leads nowhere
+// stays where it was.
 func locate(source *value.YAMLSource, from value.Path, pointer string) value.Position {
-	at := source.Position(from)
+	path, at := from, source.Position(from)
 	if pointer == "" {
 		return at
 	}
-	path := from
-	for _, token := range strings.Split(pointer[1:], "/") {
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		next := path.With(value.Name(token))
-		p := source.Position(next)
-		if n, err := strconv.Atoi(token); err == nil && p.Line == 0 {
-			next = path.With(value.At(n))
-			p = source.Position(next)
+	for token := range strings.SplitSeq(pointer[1:], "/") {
+		next := path.With(value.Name(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")))
+		if n, err := strconv.Atoi(token); err == nil && n >= 0 {
+			if index := path.With(value.At(n)); source.Position(index) != at {
+				next = index
+			}
 		}
-		if p.Line == 0 {
-			break
-		}
-		path, at = next, p
+		path, at = next, source.Position(next)
 	}
 	return at
 }

@@ -76,7 +76,8 @@ const (
 	ErrorReason_ERROR_REASON_TOKEN_FOREIGN ErrorReason = 17
 	// OUT_OF_RANGE, HTTP 400. The place to resume from is no longer kept. List again.
 	ErrorReason_ERROR_REASON_WATCH_EXPIRED ErrorReason = 18
-	// RESOURCE_EXHAUSTED, HTTP 413. A published limit is exceeded: text and metadata name it, its value and what was sent.
+	// RESOURCE_EXHAUSTED, HTTP 413. A published limit is exceeded: text and metadata name it, its value and what was sent. A gRPC
+	// message of more than max_message_bytes is refused by the transport, with the same code and without an ErrorInfo.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 19
 	// DEADLINE_EXCEEDED, HTTP 504. The item took longer than `item_timeout`, or the call's deadline came before its turn.
 	ErrorReason_ERROR_REASON_ITEM_DEADLINE ErrorReason = 20
