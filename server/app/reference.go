@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"os"
-	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -60,18 +59,10 @@ func Reference() (string, error) {
 		if flag.HasDefault {
 			fallback = "`" + flag.Default + "`"
 		}
-		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", flag.Name, strings.Join(flag.Envs, "`, `"), fallback, kindOf(flag)+strings.ReplaceAll(flag.Help, "|", `\|`))
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", flag.Name, strings.Join(flag.Envs, "`, `"), fallback, strings.ReplaceAll(flag.Help, "|", `\|`))
 	}
 	b.WriteString(referenceTail)
 	return b.String(), nil
-}
-
-// kindOf says what a value looks like where its name does not.
-func kindOf(flag *kong.Flag) string {
-	if flag.Target.Type() == reflect.TypeFor[Bytes]() {
-		return "Size. "
-	}
-	return ""
 }
 
 const referenceHead = `# Configuration

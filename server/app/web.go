@@ -63,7 +63,7 @@ func (a *App) connectInMemory() (*grpc.ClientConn, error) {
 	listener := gateway.Listen()
 	a.grpcListeners = append([]net.Listener{listener}, a.grpcListeners...)
 	a.closing.then("the gateway's listener", func(context.Context) error { return listener.Close() })
-	conn, err := gateway.Connect(listener, int(a.config.MaxMessageBytes))
+	conn, err := gateway.Connect(listener, int(a.config.MaxMessageBytes), grpc.WithChainUnaryInterceptor(a.telemetry.PassOn))
 	if err != nil {
 		return nil, err
 	}

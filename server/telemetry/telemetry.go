@@ -25,6 +25,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // scope names the instruments' origin.
@@ -32,11 +34,12 @@ const scope = "github.com/crdeval/crdeval/server"
 
 // Telemetry holds the providers of one server. Nothing is registered globally but the handler of OpenTelemetry's own errors.
 type Telemetry struct {
-	Tracer     *sdktrace.TracerProvider
+	Tracer     trace.TracerProvider
 	Meter      *sdkmetric.MeterProvider
 	Propagator propagation.TextMapPropagator
 
 	prometheus *prometheus.Registry
+	flush      func(context.Context) error // of the tracer
 	log        *slog.Logger
 }
 
@@ -59,11 +62,11 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 		prometheus: prometheus.NewRegistry(),
 		log:        log,
 	}
-	if t.Tracer, err = newTracer(ctx, about); err != nil {
+	if err = t.newTracer(ctx, about); err != nil {
 		return nil, fmt.Errorf("telemetry: traces (OTEL_TRACES_EXPORTER=%q): %w", os.Getenv("OTEL_TRACES_EXPORTER"), err)
 	}
 	if t.Meter, err = t.newMeter(ctx, about); err != nil {
-		return nil, errors.Join(fmt.Errorf("telemetry: metrics (OTEL_METRICS_EXPORTER=%q): %w", os.Getenv("OTEL_METRICS_EXPORTER"), err), t.Tracer.Shutdown(ctx))
+		return nil, errors.Join(fmt.Errorf("telemetry: metrics (OTEL_METRICS_EXPORTER=%q): %w", os.Getenv("OTEL_METRICS_EXPORTER"), err), t.flush(ctx))
 	}
 	return t, nil
 }
@@ -79,16 +82,19 @@ func asked(signal string) bool {
 	return false
 }
 
-func newTracer(ctx context.Context, about *resource.Resource) (*sdktrace.TracerProvider, error) {
-	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(about)}
+// newTracer makes spans only if they go anywhere. Otherwise a caller's trace is still passed on.
+func (t *Telemetry) newTracer(ctx context.Context, about *resource.Resource) error {
+	t.Tracer, t.flush = noop.NewTracerProvider(), func(context.Context) error { return nil }
 	if !asked("TRACES") {
-		return sdktrace.NewTracerProvider(append(options, sdktrace.WithSampler(sdktrace.NeverSample()))...), nil
+		return nil
 	}
 	exporter, err := autoexport.NewSpanExporter(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || autoexport.IsNoneSpanExporter(exporter) {
+		return err
 	}
-	return sdktrace.NewTracerProvider(append(options, sdktrace.WithBatcher(exporter))...), nil
+	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter))
+	t.Tracer, t.flush = provider, provider.Shutdown
+	return nil
 }
 
 func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sdkmetric.MeterProvider, error) {
@@ -133,5 +139,5 @@ func (l scrapeLog) Println(v ...any) { l.log.Warn("metrics endpoint", "error", f
 
 // Close exports what is left, within ctx's deadline.
 func (t *Telemetry) Close(ctx context.Context) error {
-	return errors.Join(t.Tracer.Shutdown(ctx), t.Meter.Shutdown(ctx))
+	return errors.Join(t.flush(ctx), t.Meter.Shutdown(ctx))
 }

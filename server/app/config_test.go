@@ -1,0 +1,213 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+var update = flag.Bool("update", false, "write docs/configuration.md")
+
+const referenceFile = "../../docs/configuration.md"
+
+func TestReferenceIsUpToDate(t *testing.T) {
+	want, err := Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(referenceFile, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(referenceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what the tags of Config say: go test ./server/app -update", referenceFile)
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for _, tc := range []struct {
+		text  string
+		want  Bytes
+		print string // "" if text is an error
+	}{
+		{"0", 0, "0"}, {"1", 1, "1"}, {"1023", 1023, "1023"}, {"1024", 1024, "1KiB"}, {"512KiB", 512 * 1024, "512KiB"}, {"256MiB", 268435456, "256MiB"},
+		{"64Mi", 67108864, "64MiB"}, {"2 GiB", 2147483648, "2GiB"}, {"1GB", 1000000000, "1000000000"}, {"3kB", 3000, "3000"}, {"5B", 5, "5"}, {" 7MB ", 7000000, "7000000"},
+		{"", 0, ""}, {"-1", 0, ""}, {"1.5GiB", 0, ""}, {"1kb", 0, ""}, {"lots", 0, ""}, {"9223372036854775808", 0, ""}, {"9007199254740993KiB", 0, ""}, {"GiB", 0, ""},
+	} {
+		var b Bytes
+		err := b.UnmarshalText([]byte(tc.text))
+		if (err == nil) != (tc.print != "") || b != tc.want || err == nil && b.String() != tc.print {
+			t.Errorf("%q: %d, %v, %v", tc.text, b, b, err)
+		}
+	}
+	if MiB != 1024*KiB || GiB != 1024*MiB || KiB != 1024 {
+		t.Error("the units are wrong")
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	c, err := Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	if c.CacheBytes != 256*MiB || c.MaxMessageBytes != 64*MiB || c.MaxDocumentBytes != 3*MiB || c.MaxBatchItems != 1000 || c.MaxDocumentDepth != 10000 ||
+		fmt.Sprint(c.GRPCAddress, c.HTTPAddress) != "[localhost:9090] [localhost:8080]" || c.Store != StoreBolt {
+		t.Errorf("%+v", c)
+	}
+}
+
+// parse reads a configuration as the command line does.
+func parse(t *testing.T, args ...string) (Config, error) {
+	t.Helper()
+	var c Config
+	parser, err := kong.New(&c, KongOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(args)
+	return c, err
+}
+
+func write(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "crdeval.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Every setting can be made as a flag, by the environment and in the file, to the same effect; and each is in this test.
+func TestParity(t *testing.T) {
+	values := map[string]string{
+		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "auth-token-file": "t",
+		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "max-message-bytes": "9MiB", "max-batch-items": "10",
+		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s",
+		"log-level": "error", "log-format": "json",
+	}
+	defaults, err := Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parser, err := kong.New(&Config{}, KongOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range parser.Model.Flags {
+		if f.Name == "help" || f.Name == "config" {
+			continue
+		}
+		value, ok := values[f.Name]
+		if !ok {
+			t.Errorf("--%s is not in this test", f.Name)
+			continue
+		}
+		if len(f.Envs) != 1 || f.Envs[0] != "CRDEVAL_"+strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) {
+			t.Errorf("--%s has environment variables %v", f.Name, f.Envs)
+		}
+		if f.Help == "" || f.Group == nil {
+			t.Errorf("--%s has no help or no group", f.Name)
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			path := write(t, f.Name+": "+value+"\n")
+			// A certificate needs its key, and so on: what is compared is parsing.
+			byFlag, _ := parse(t, "--"+f.Name+"="+value)
+			byFile, errFile := parse(t, "--config", path)
+			other := values[f.Name] + "0" // the flag goes before the environment
+			t.Setenv(f.Envs[0], value)
+			byEnvironment, _ := parse(t)
+			t.Setenv("CRDEVAL_CONFIG", write(t, f.Name+": "+other+"\n"))
+			overFile, _ := parse(t)
+			byFile.Config, overFile.Config = "", ""
+			if reflect.DeepEqual(byFlag, defaults) {
+				t.Errorf("--%s=%s changes nothing", f.Name, value)
+			}
+			if !reflect.DeepEqual(byFlag, byEnvironment) || !reflect.DeepEqual(byFlag, byFile) || !reflect.DeepEqual(byFlag, overFile) {
+				t.Errorf("flag\n%+v\nenvironment\n%+v\nfile\n%+v (%v)\nenvironment over file\n%+v", byFlag, byEnvironment, byFile, errFile, overFile)
+			}
+		})
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	path := write(t, "max-batch-items: 1\nmax-in-flight: 1\ndata-dir: one\ngrpc-address: [':1', 'unix:///x']\n")
+	t.Setenv("CRDEVAL_MAX_IN_FLIGHT", "2")
+	t.Setenv("CRDEVAL_DATA_DIR", "two")
+	c, err := parse(t, "--config", path, "--data-dir", "three")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.MaxBatchItems != 1 || c.MaxInFlight != 2 || c.DataDir != "three" || c.MaxDocumentDepth != 10000 || fmt.Sprint(c.GRPCAddress) != "[:1 unix:///x]" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestFilesThatAreWrong(t *testing.T) {
+	for name, tc := range map[string]struct{ content, want string }{
+		"unknown keys":    {"data-dir: x\nzzz: 1\ndatadir: y\n", "no settings datadir, zzz"},
+		"not a mapping":   {"- a\n", "configuration file"},
+		"not YAML":        {"a: [\n", "configuration file"},
+		"nested":          {"grpc:\n  address: x\n", "line 2: grpc"},
+		"null":            {"data-dir:\n", "data-dir: a value is a scalar"},
+		"two documents":   {"data-dir: x\n---\ndata-dir: y\n", "more than one document"},
+		"a bad value":     {"cache-bytes: lots\n", "lots"},
+		"not in the enum": {"store: etcd\n", "store"},
+		"itself":          {"config: other.yaml\n", "no settings config"},
+		"a duplicate key": {"data-dir: x\ndata-dir: y\n", "already defined"},
+		"a list of lists": {"grpc-address: [[x]]\n", "a list has scalars"},
+	} {
+		if _, err := parse(t, "--config", write(t, tc.content)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := parse(t, "--config", "/does/not/exist.yaml"); err == nil {
+		t.Error("a missing file is no error")
+	}
+	if _, err := parse(t, "--config", write(t, "")); err != nil {
+		t.Errorf("an empty file: %v", err)
+	}
+}
+
+func TestAllErrorsAtOnce(t *testing.T) {
+	c, err := Defaults("--store=memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.GRPCAddress, c.HTTPAddress, c.MetricsAddress = []string{"nowhere"}, []string{"unix://relative"}, "x"
+	c.TLSClientCA = "ca.pem"
+	c.MaxBatchItems, c.MaxInFlight, c.CacheBytes, c.MaxMessageBytes = 0, -1, -1, 4*GiB
+	c.DrainTimeout = -1
+	err = c.Validate()
+	for _, want := range []string{
+		"--grpc-address", "--http-address", "--metrics-address", "--tls-cert", "--max-batch-items", "--max-in-flight", "--cache-bytes", "--max-message-bytes", "--drain-timeout",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no word of %s in %v", want, err)
+		}
+	}
+	c = Config{Store: StoreBolt}
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "--data-dir") || !strings.Contains(err.Error(), "--grpc-address") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestHTTPOff(t *testing.T) {
+	c, err := parse(t, "--http-address=off")
+	if err != nil || len(c.httpAddresses()) != 0 {
+		t.Errorf("%v, %v", c.httpAddresses(), err)
+	}
+}
