@@ -41,12 +41,16 @@ func (p *Plan) Explain(d *value.Doc, root uint32, at At) []violation.Violation {
 	return e.violations()
 }
 
+// MaxFindings is how many findings Explain gives at most; when it has them it ends. The reference has no limit, but compares
+// every text with every other: with more than these it would not answer within the time that an API server gives a request.
+const MaxFindings = 100_000
+
 // explainer is one run. Methods that judge return the match count: how many checks applied and agreed, as the reference counts
 // them in order to choose between branches. Their findings are appended to found; a value is valid if they appended none.
 type explainer struct {
 	tour
 	found []finding
-	quiet int // above 0 only the number of findings matters
+	quiet int // above 0 only whether there are findings matters
 	ticks uint
 	done  bool
 }

@@ -134,9 +134,6 @@ const importantMark = "IMPORTANT!"
 // important appends the findings from start on whose text begins with the reference's marker, as it keeps them: without the
 // marker and without a place. Only a property with such a name can make one.
 func (e *explainer) important(kept []finding, start int) []finding {
-	if e.quiet > 0 {
-		return kept
-	}
 	for _, f := range e.found[start:] {
 		if rest, marked := strings.CutPrefix(f.text, importantMark); marked {
 			f.text = rest
@@ -145,4 +142,20 @@ func (e *explainer) important(kept []finding, start int) []finding {
 		}
 	}
 	return kept
+}
+
+// marked reports whether texts about the current place can begin with the marker.
+func (e *explainer) marked() bool {
+	for k := range e.way {
+		switch s := &e.way[k]; s.kind {
+		case stepBranch:
+		case stepProperty:
+			if s.name != "" {
+				return strings.HasPrefix(s.name, importantMark)
+			}
+		default:
+			return false
+		}
+	}
+	return false
 }

@@ -2,6 +2,7 @@ package program
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -61,7 +62,7 @@ func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 	k := 0
 	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
 		if k < len(l.ItemList) {
-			e.enter(step{kind: stepItem, index: k})
+			e.enter(step{kind: stepItem, index: k, via: "items/" + strconv.Itoa(k)})
 			matches += e.value(l.ItemList[k], c)
 			e.leave()
 		}

@@ -29,7 +29,7 @@ type finding struct {
 // or the field of the whole run if it is about no place.
 func (e *explainer) report(keyword string, i uint32, placed bool, fill func(at string) (text string, err *field.Error)) *finding {
 	f := finding{keyword: keyword, node: i}
-	if e.quiet == 0 {
+	if e.quiet == 0 || e.marked() {
 		at := e.dotted()
 		f.text, f.err = fill(at)
 		f.way = slices.Clone(e.way)
@@ -40,6 +40,7 @@ func (e *explainer) report(keyword string, i uint32, placed bool, fill func(at s
 		}
 	}
 	e.found = append(e.found, f)
+	e.done = e.done || len(e.found) >= MaxFindings
 	return &e.found[len(e.found)-1]
 }
 

@@ -104,7 +104,7 @@ func (e *explainer) text(v *Validation, i uint32) {
 			e.done = true
 			return
 		}
-		if _, err := v.Pattern.Regexp(); err != nil {
+		if err := v.Pattern.Err(); err != nil {
 			pattern = fmt.Sprintf("%s, but pattern is invalid: %s", pattern, err)
 		}
 		if !matched {

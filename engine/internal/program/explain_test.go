@@ -141,6 +141,9 @@ func TestExplain(t *testing.T) {
 			`<nil>: Invalid value: "": "" must validate at least one schema (anyOf)`,
 			`IMPORTANT!: Invalid value: "a": IMPORTANT! in body should be at least 5 chars long`,
 			`<nil>: Invalid value: "":  in body should be at least 5 chars long`}},
+		{"kube-openapi's marker spoils a oneOf that holds, even unseen", `{"type":"object","not":{"oneOf":[{},{"properties":{"IMPORTANT!":{"minLength":5}}}]}}`, `{"IMPORTANT!":"a"}`, nil},
+		{"the same without the marker", `{"type":"object","not":{"oneOf":[{},{"properties":{"a":{"minLength":5}}}]}}`, `{"a":"a"}`, []string{
+			`<nil>: Invalid value: "": "" must not validate the schema (not)`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileText(t, c.schema, Options{})
@@ -241,5 +244,13 @@ func TestExplainStops(t *testing.T) {
 	d, root := parseText(t, `v:[`+strings.Repeat("1,", 5000)+`1]`)
 	if got := p.Explain(d, root, At{Stop: StopOn(done)}); len(got) > 1000 {
 		t.Errorf("%d findings after the stop", len(got))
+	}
+}
+
+func TestExplainIsBounded(t *testing.T) {
+	p := compileText(t, `v:{"type":"array","items":{"type":"string"}}`, Options{})
+	d, root := parseText(t, `v:[`+strings.Repeat("1,", MaxFindings+10)+`1]`)
+	if got := len(p.Explain(d, root, At{})); got != MaxFindings {
+		t.Errorf("%d findings", got)
 	}
 }

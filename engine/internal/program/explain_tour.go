@@ -22,7 +22,7 @@ type step struct {
 	kind  stepKind
 	name  string // member's key; or the junctor
 	index int    // element's index; or the branch's, -1 for none
-	via   string // the schema's name for it where that is not the member's key: a pattern, a keyword instead of items
+	via   string // the schema's name for it where that is not the member's key: a pattern, what stands for items
 }
 
 type stepKind uint8
@@ -32,7 +32,7 @@ const (
 	stepAdditional                 // a member that additionalProperties speaks for
 	stepPattern                    // a member that patternProperties speak for; via: the pattern
 	stepDependency                 // the same object, under the name of a dependency
-	stepItem                       // an element; via: the schema's keyword, if not items
+	stepItem                       // an element; via: the pointer to its schema, if not items
 	stepBranch                     // the same value, in a branch of a junctor
 )
 
