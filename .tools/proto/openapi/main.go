@@ -3,8 +3,8 @@
 //
 //	openapi IN OUT
 //
-// It rewrites that one definition, fails if it is not there, makes 64-bit integers what the gateway writes them as, numbers, and
-// writes the document with stable formatting.
+// It rewrites that one definition, fails if it is not there, makes 64-bit integers what the gateway writes them as, numbers, says
+// what the document is about, and writes it with stable formatting.
 package main
 
 import (
@@ -41,6 +41,7 @@ func run(in, out string) error {
 		return fmt.Errorf("%s: %w", in, err)
 	}
 	numbers(doc)
+	introduce(doc)
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -62,6 +63,20 @@ func unconstrain(doc map[string]any) error {
 		"description": "The value itself, inline. Numbers keep every digit. In requests null means absent.",
 	}
 	return nil
+}
+
+// introduce says what the document is about, and what bodies may be.
+func introduce(doc map[string]any) {
+	doc["info"] = map[string]any{
+		"title":   "crdeval",
+		"version": "v1",
+		"description": "What a Kubernetes API server makes of CustomResourceDefinitions and their objects, without one. Kubernetes objects stand in " +
+			"requests and answers as they are. Reads and evaluations take the token of a write in the header Crdeval-At-Least. Every error is a " +
+			"google.rpc.Status with a google.rpc.ErrorInfo, whose reasons crdeval/v1/error_reason.proto documents.",
+		"license": map[string]any{"name": "Apache-2.0"},
+	}
+	doc["consumes"] = []any{"application/json", "application/yaml"}
+	doc["produces"] = []any{"application/json"}
 }
 
 // numbers turns strings of the formats int64 and uint64 into integers.
