@@ -34,11 +34,16 @@ func (p *Pattern) Regexp() (*regexp.Regexp, error) {
 		return nil, p.err
 	}
 	p.second.Do(func() {
-		if p.re, p.err = regexp.Compile(p.Source); p.err == nil {
-			p.weight.Add(regexpSize(p.Source))
-		}
+		p.re = regexp.MustCompile(p.Source) // it is what prepare did
+		p.weight.Add(regexpSize(p.Source))
 	})
-	return p.re, p.err
+	return p.re, nil
+}
+
+// Err is the error that regexp.Compile gives for the expression, nil mostly. It compiles nothing that Match may not need.
+func (p *Pattern) Err() error {
+	p.prepare()
+	return p.err
 }
 
 func (p *Pattern) prepare() {
@@ -48,10 +53,13 @@ func (p *Pattern) prepare() {
 			p.err = err
 			return
 		}
-		if prog, err := syntax.Compile(parsed.Simplify()); err == nil {
-			if p.dfa = newDFA(prog); p.dfa != nil {
-				p.weight.Add(p.dfa.size())
-			}
+		prog, err := syntax.Compile(parsed.Simplify())
+		if err != nil {
+			p.err = err
+			return
+		}
+		if p.dfa = newDFA(prog); p.dfa != nil {
+			p.weight.Add(p.dfa.size())
 		}
 	})
 }

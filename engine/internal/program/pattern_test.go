@@ -15,7 +15,7 @@ var patternSamples = []string{
 	`^(\d+|\*)(/\d+)?(\s+(\d+|\*)(/\d+)?){4}$`, `^([0-9]{1,5}(h|m|s|ms)){1,4}$`, `^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+$`,
 	`^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$`,
 	`(^0|([0-9]*[.])?[0-9]+((K|M|G|T|E|P)i?)?B)$`, `^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$`, `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`,
-	`\bword\b`, `(?m)^a$`, `x|^y|z$`, `(^a)|(b$)`, `$^`, `^^a$$`, `(|a)b`, `[^a]`, `[^\n]a`, `\x{e9}`, `[à-ü]`, `a\z`, `\Aa`, `.*a.{12}$`, `(a{0,200}b){5}`, `a**`, `^(ab?)*?$`, `\pL+`, `\s`, `[[:upper:]]+$`,
+	`\bword\b`, `(?m)^a$`, `x|^y|z$`, `(^a)|(b$)`, `$^`, `^^a$$`, `(|a)b`, `[^a]`, `[^\n]a`, `\x{e9}`, `[à-ü]`, `a\z`, `\Aa`, `.*a.{12}$`, `(a{0,200}b){5}`, `a**`, `^(ab?)*?$`, `\pL+`, `\s`, `[[:upper:]]+$`, `(?=a)`, `a{2000}`, `[b-a]`,
 }
 
 var patternTexts = func() []string {
@@ -37,6 +37,9 @@ func TestPatternMatchesLikeRegexp(t *testing.T) {
 			if _, got := p.Regexp(); got == nil || got.Error() != err.Error() {
 				t.Errorf("%q: error %v, want %v", source, got, err)
 			}
+			if got := p.Err(); got == nil || got.Error() != err.Error() {
+				t.Errorf("%q: Err %v, want %v", source, got, err)
+			}
 			continue
 		}
 		for _, s := range patternTexts {
@@ -49,7 +52,7 @@ func TestPatternMatchesLikeRegexp(t *testing.T) {
 			t.Logf("%q: %d states of %d classes", source, len(p.dfa.atEnd), p.dfa.width)
 		}
 	}
-	if tables < len(patternSamples)-6 {
+	if tables < len(patternSamples)-9 {
 		t.Errorf("%d of %d patterns have a table", tables, len(patternSamples))
 	}
 }
