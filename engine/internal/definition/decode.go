@@ -1,18 +1,15 @@
 package definition
 
 import (
-	"bytes"
 	stdjson "encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 const (
@@ -60,11 +57,31 @@ func (e *DecodeError) Error() string { return e.text }
 // Unwrap returns the decoder's error, nil for NotCRD.
 func (e *DecodeError) Unwrap() error { return e.cause }
 
-// Decode reads a CRD manifest, apiextensions.k8s.io/v1 or v1beta1, from JSON. The caller bounds its size and depth.
-// The error is a *DecodeError.
+// Decode reads a CRD manifest, apiextensions.k8s.io/v1 or v1beta1, from JSON. The caller bounds its size and depth. The error is a
+// *DecodeError, or a *value.LimitError for schemas that nest so deep that decoding them as the API server does would take seconds.
 func Decode(doc []byte) (*Manifest, error) {
-	apiVersion, err := typeOf(doc)
+	d := value.Acquire() // given back below: after a panic it must not be used again
+	root, err := d.ParseJSON(doc, value.Limits{MaxBytes: max(len(doc), 1)})
 	if err != nil {
+		root = 0 // the decoders have the words for what is wrong
+	}
+	m, err := decode(doc, d, root)
+	d.Release()
+	return m, err
+}
+
+// decode reads a manifest whose tree is d, from root, which is 0 if it has none.
+func decode(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
+	apiVersion, err := typeOf(doc, d, root)
+	if err != nil {
+		return nil, err
+	}
+	if crd, strict := decodeFast(doc, d, root, apiVersion); crd != nil {
+		m := fromV1(crd)
+		m.Strict = strict
+		return m, nil
+	}
+	if err := affordable(d, root); err != nil {
 		return nil, err
 	}
 	if apiVersion == apiVersionB1 {
@@ -96,10 +113,13 @@ func fromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
 
 // typeOf checks that a document is a CRD and returns its apiVersion. Like the API server's, the look ahead does not mind the case
 // of keys.
-func typeOf(doc []byte) (string, error) {
+func typeOf(doc []byte, d *value.Doc, root uint32) (string, error) {
 	var t struct {
 		APIVersion string `json:"apiVersion,omitempty"`
 		Kind       string `json:"kind,omitempty"`
+	}
+	if apiVersion, plain := plainType(d, root); plain {
+		return apiVersion, nil
 	}
 	if err := stdjson.Unmarshal(doc, &t); err != nil {
 		return "", &DecodeError{Reason: Unreadable, cause: err, text: fmt.Sprintf("couldn't get version/kind; json parse error: %v", err)}
@@ -113,6 +133,35 @@ func typeOf(doc []byte) (string, error) {
 		return "", &DecodeError{Reason: NotCRD, text: fmt.Sprintf(
 			"apiVersion %q, kind %q is not a CRD: it must be apiVersion %q (or %q) and kind %q", t.APIVersion, t.Kind, apiVersionV1, apiVersionB1, kind)}
 	}
+}
+
+// plainType returns the apiVersion of a CRD whose apiVersion and kind can be told from the tree without a second thought.
+func plainType(d *value.Doc, root uint32) (apiVersion string, plain bool) {
+	if root == 0 || d.Nodes[root].Kind != value.Object {
+		return "", false
+	}
+	named := false
+	for c := d.Nodes[root].First; c != 0; c = d.Nodes[c].Next {
+		key := d.Key(c)
+		isKind, isVersion := strings.EqualFold(key, "kind"), strings.EqualFold(key, "apiVersion")
+		if !isKind && !isVersion {
+			continue
+		}
+		if key != "kind" && key != "apiVersion" || d.Nodes[c].Kind != value.String {
+			return "", false
+		}
+		switch text := d.Str(c); {
+		case isKind && text == kind:
+			named = true
+		case isVersion && text == apiVersionV1:
+			apiVersion = apiVersionV1
+		case isVersion && text == apiVersionB1:
+			apiVersion = apiVersionB1
+		default:
+			return "", false
+		}
+	}
+	return apiVersion, named && apiVersion != ""
 }
 
 // decodeStrict decodes into a typed manifest as the API server's strict serializer does.
@@ -130,64 +179,4 @@ func decodeStrict(doc []byte, into any, version string) ([]string, error) {
 
 func wrongShape(version string, err error) error {
 	return &DecodeError{Reason: WrongShape, cause: err, text: fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind, version, kind, err)}
-}
-
-// checkValues makes sure that defaults, examples and enums hold numbers that Go can hold. All else about their JSON was checked
-// when the manifest was decoded; these are kept as text by the API's types, but not by the API server's internal ones.
-func checkValues(s *schema.Props) error {
-	var err error
-	schema.Any(s, func(s *schema.Props) bool {
-		err = errors.Join(checkValue(s.Default), checkValue(s.Example))
-		for i := range s.Enum {
-			err = errors.Join(err, checkValue(&s.Enum[i]))
-		}
-		return err != nil
-	})
-	return err
-}
-
-// longestPlain is a length below which a number without an exponent cannot overflow a float64.
-const longestPlain = 300
-
-func checkValue(j *apiextensionsv1.JSON) error {
-	if j == nil || len(j.Raw) < longestPlain && !bytes.ContainsAny(j.Raw, "eE") {
-		return nil
-	}
-	var v any
-	return utiljson.Unmarshal(j.Raw, &v)
-}
-
-// setDefaults fills in what the API server fills in on a v1 manifest.
-// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go)
-func setDefaults(crd *apiextensionsv1.CustomResourceDefinition) {
-	spec := &crd.Spec
-	defaultNames(&spec.Names)
-	if spec.Conversion == nil {
-		spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
-	}
-	if w := spec.Conversion.Webhook; w != nil && w.ClientConfig != nil {
-		defaultPort(w.ClientConfig.Service)
-	}
-	if len(crd.Status.StoredVersions) == 0 {
-		if v := schema.Storage(crd); v != nil {
-			crd.Status.StoredVersions = []string{v.Name}
-		}
-	}
-	crd.TypeMeta = metav1.TypeMeta{APIVersion: apiVersionV1, Kind: kind}
-}
-
-func defaultNames(names *apiextensionsv1.CustomResourceDefinitionNames) {
-	if names.Singular == "" {
-		names.Singular = strings.ToLower(names.Kind)
-	}
-	if names.ListKind == "" && names.Kind != "" {
-		names.ListKind = names.Kind + "List"
-	}
-}
-
-func defaultPort(service *apiextensionsv1.ServiceReference) {
-	if service != nil && service.Port == nil {
-		port := int32(443)
-		service.Port = &port
-	}
 }

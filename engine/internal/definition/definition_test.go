@@ -1,15 +1,21 @@
 package definition
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // registration is one case of testdata/register.yaml: a whole manifest, or parts of one whose other parts are those of a CronTab.
@@ -220,6 +226,136 @@ func TestKubernetesMinor(t *testing.T) {
 	}
 }
 
+// slow decodes a v1 manifest without the fast way, nil if it cannot be decoded.
+func slow(doc []byte) (*apiextensionsv1.CustomResourceDefinition, []string) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	strict, err := decodeStrict(doc, crd, "v1")
+	if err != nil {
+		return nil, nil
+	}
+	return crd, strict
+}
+
+// checkWays compares the fast ways to decode and to encode with the API server's and encoding/json's, and says whether the fast
+// decoder was chosen.
+func checkWays(t *testing.T, doc []byte) bool {
+	t.Helper()
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON(doc, value.Limits{})
+	if err != nil {
+		return false
+	}
+	want, wantStrict := slow(doc)
+	got, gotStrict := decodeFast(doc, d, root, apiVersionV1)
+	if got != nil && (!reflect.DeepEqual(got, want) || !slices.Equal(gotStrict, wantStrict)) {
+		t.Errorf("%s decoded fast differs\n got %+v %q\nwant %+v %q", doc, got, gotStrict, want, wantStrict)
+	}
+	if want != nil {
+		fast, err := schema.Canonical(want)
+		if general := canonical(t, want); err != nil || !bytes.Equal(fast, general) {
+			t.Errorf("%s in canonical form\n got %s %v\nwant %s", doc, fast, err, general)
+		}
+	}
+	return got != nil
+}
+
+// canonical makes the canonical form by way of Go's maps.
+func canonical(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) []byte {
+	t.Helper()
+	clean := crd.DeepCopy()
+	clean.APIVersion, clean.Kind = apiVersionV1, kind
+	clean.ManagedFields = nil
+	text, err := json.Marshal(clean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := map[string]any{}
+	if err := utiljson.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	delete(tree, "status")
+	for _, name := range []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "namespace", "resourceVersion", "selfLink", "uid"} {
+		delete(tree["metadata"].(map[string]any), name)
+	}
+	text, err = json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestFastAgreesWithSlow(t *testing.T) {
+	fast := 0
+	cases := load[registration](t, "testdata/register.yaml")
+	for i := range cases {
+		if cases[i].Manifest == nil && checkWays(t, cases[i].doc(t)) {
+			fast++
+		}
+	}
+	if fast < len(cases)/2 {
+		t.Errorf("only %d of %d cases were decoded fast", fast, len(cases))
+	}
+}
+
+func TestDeepSchemas(t *testing.T) {
+	for _, c := range []struct {
+		keyword, inside string
+		limit           bool
+	}{
+		{`{"type":"array","items":`, `{"type":"string"}`, false},
+		{`{"type":"object","additionalProperties":`, `{"type":"string"}`, false},
+		{`{"type":"object","additionalProperties":`, `{"type":"string","unknown":1}`, true},
+	} {
+		const depth = 4000
+		text := strings.Repeat(c.keyword, depth) + c.inside + strings.Repeat("}", depth)
+		r := registration{V: raw(text)}
+		m, err := Decode(r.doc(t))
+		var limit *value.LimitError
+		if c.limit != errors.As(err, &limit) {
+			t.Errorf("%s: got %v", c.keyword, err)
+		}
+		if err != nil {
+			continue
+		}
+		if errs := Validate(t.Context(), m, Options{}).Errors; len(errs) > 0 {
+			t.Errorf("%s: %v", c.keyword, errs)
+		}
+		if _, err := schema.Canonical(m.CRD); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// raw is JSON as it stands.
+func raw(text string) any { return json.RawMessage(text) }
+
+// TestStoredForm holds what judging changes in an accepted CRD.
+func TestStoredForm(t *testing.T) {
+	r := registration{Schema: raw(`{"type":"object","properties":{
+		"e":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,
+			"default":{"kind":"A","apiVersion":"v1","metadata":{"name":"x","unknown":1}}},
+		"n":{"type":"number","default":1.0,"enum":[1.0, 2.50, 9223372036854775808, 1]}}}`)}
+	m, err := Decode(r.doc(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := Validate(t.Context(), m, Options{}).Errors; len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	got := m.CRD.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+	if text := string(got["e"].Default.Raw); text != `{"kind":"A","apiVersion":"v1","metadata":{"name":"x"}}` {
+		t.Error(text)
+	}
+	text := string(got["n"].Default.Raw)
+	for _, e := range got["n"].Enum {
+		text += " " + string(e.Raw)
+	}
+	if text != "1 1 2.5 9223372036854775808 1" && text != "1 1 2.5 9223372036854776000 1" {
+		t.Error(text)
+	}
+}
+
 func FuzzDecodeAndValidate(f *testing.F) {
 	for _, r := range load[registration](f, "testdata/register.yaml") {
 		f.Add(r.doc(f))
@@ -228,6 +364,7 @@ func FuzzDecodeAndValidate(f *testing.F) {
 		if len(doc) > 64<<10 {
 			return
 		}
+		checkWays(t, doc)
 		m, err := Decode(doc)
 		if err != nil {
 			return

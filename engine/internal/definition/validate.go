@@ -35,8 +35,8 @@ type Result struct {
 // Validate judges a CRD as an API server does when it is created. The status that a manifest carries does not count, nor does
 // metadata that the server sets itself. Rules (x-kubernetes-validations) are judged by their shape alone.
 //
-// As in the reference, what is stored of an accepted CRD is what judging made of it: embedded metadata in the defaults of m.CRD
-// loses unknown fields.
+// As in the reference, what is stored of an accepted CRD is not quite what was sent, and Validate makes m.CRD that: embedded
+// metadata in defaults loses unknown fields, and numbers in defaults, enums and examples are written as they are stored.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, Validate;
 // pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition)
 func Validate(ctx context.Context, m *Manifest, o Options) Result {
@@ -50,6 +50,11 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	errs = append(errs, approval(&m.CRD.ObjectMeta, m.spec.group)...)
 	if m.spec.preserveUnknownFields && quirk.On(47) {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"))
+	}
+	if len(errs) == 0 {
+		for _, p := range m.spec.schemas() {
+			settle(p)
+		}
 	}
 	return Result{Errors: errs, Warnings: warnings(&m.spec, o.KubernetesMinor)}
 }

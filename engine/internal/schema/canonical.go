@@ -1,16 +1,20 @@
 package schema
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
-// serverMetadata are the fields of metadata that a server sets.
+// serverMetadata are the fields of metadata that a server sets, namespace among them: a CRD has none.
 var serverMetadata = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "namespace",
 	"resourceVersion", "selfLink", "uid",
@@ -22,24 +26,70 @@ var serverMetadata = []string{
 //
 // The error is one of encoding: JSON that a Go program put into a default, an enum or an example and that is none.
 func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
-	clean := *crd
-	clean.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
-	clean.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	doc, err := json.Marshal(&clean)
+	w := writer{d: value.Acquire()}
+	defer w.d.Release()
+	frame, err := frame(crd, w.d)
 	if err != nil {
 		return nil, fmt.Errorf("CRD %s cannot be written as JSON: %w", crd.Name, err)
 	}
-	tree := map[string]any{}
-	if err := json.Unmarshal(doc, &tree); err != nil {
-		return nil, fmt.Errorf("CRD %s cannot be brought into canonical form: %w", crd.Name, err)
+	for i := range crd.Spec.Versions {
+		s := Of(&crd.Spec.Versions[i])
+		if s == nil {
+			continue
+		}
+		before, after, _ := bytes.Cut(frame, placeholder)
+		w.out = append(append(w.out, before...), placeholder[:len(placeholder)-len("{}")]...)
+		w.props(s)
+		frame = after
 	}
-	delete(tree, "status")
-	if metadata, ok := tree["metadata"].(map[string]any); ok {
-		for _, name := range serverMetadata {
-			delete(metadata, name)
+	if w.err != nil {
+		return nil, fmt.Errorf("CRD %s cannot be written as JSON: %w", crd.Name, w.err)
+	}
+	return append(w.out, frame...), nil
+}
+
+// placeholder stands for the schema of a version. Nothing else in a CRD can look like it: within texts quotes are escaped, and no
+// other key of this name has an object for its value.
+var placeholder = []byte(`"openAPIV3Schema":{}`)
+
+// frame returns the canonical form of a CRD without its schemas.
+func frame(crd *apiextensionsv1.CustomResourceDefinition, d *value.Doc) ([]byte, error) {
+	bare := *crd
+	bare.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+	bare.ManagedFields = nil
+	bare.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	bare.Spec.Versions = slices.Clone(crd.Spec.Versions)
+	for i := range bare.Spec.Versions {
+		if Of(&bare.Spec.Versions[i]) != nil {
+			bare.Spec.Versions[i].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &Props{}}
 		}
 	}
-	return json.Marshal(tree)
+	text, err := json.Marshal(&bare)
+	if err != nil {
+		return nil, err
+	}
+	root, err := d.ParseJSON(text, value.Limits{MaxBytes: len(text)})
+	if err != nil {
+		return nil, err
+	}
+	remove(d, root, "status")
+	if meta := d.Field(root, "metadata"); meta != 0 {
+		remove(d, meta, serverMetadata...)
+	}
+	return d.AppendCanonical(nil, root), nil
+}
+
+// remove removes members of an object by their names.
+func remove(d *value.Doc, object uint32, names ...string) {
+	var prev, next uint32
+	for c := d.Nodes[object].First; c != 0; c = next {
+		next = d.Nodes[c].Next
+		if slices.Contains(names, d.Key(c)) {
+			d.Remove(object, prev, c)
+			continue
+		}
+		prev = c
+	}
 }
 
 // Revision returns "sha256:" and the hex digest of a canonical form and of whatever else shapes its meaning, part by part.
