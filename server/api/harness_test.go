@@ -183,7 +183,7 @@ spec:
             type: object
             properties:
               cronSpec: {type: string}
-              image: {type: string, default: busybox}
+              image: {type: string, default: busybox, pattern: '^[a-z-]+$'}
               replicas: {type: integer, minimum: 1, maximum: 9007199254740992}
               weight: {type: number}
               extra: {type: object, x-kubernetes-preserve-unknown-fields: true}
