@@ -85,6 +85,9 @@ func readManifest(d *value.Doc, manifest Document, l Limits) (text []byte, root 
 // undecodable answers for a manifest that could be read, but not as a CRD.
 func undecodable(d *value.Doc, root uint32, err error) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	var decode *definition.DecodeError
+	if limit := new(value.LimitError); errors.As(err, &limit) {
+		return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
+	}
 	if !errors.As(err, &decode) {
 		return nil, nil, &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
 	}

@@ -3,7 +3,6 @@ package definition
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -73,7 +72,7 @@ func (c *defaultCheck) node(s *schema.Props, n *program.Node, path *field.Path, 
 	if s.Items != nil && s.Items.Schema != nil {
 		c.node(s.Items.Schema, n.Items, path.Child("items"), in.enter(items))
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+	for _, name := range schema.Names(s.Properties) {
 		p := s.Properties[name]
 		below := in.enter(name)
 		below.meta = in.meta || s.XEmbeddedResource && (name == "metadata" || name == "apiVersion" || name == "kind")

@@ -2,9 +2,7 @@ package schema
 
 import (
 	"fmt"
-	"maps"
 	"regexp/syntax"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -41,7 +39,7 @@ func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
 	}
 	c.values(s, plainAnyOf, false, path)
 	c.clause(items(s), false, path.Child("items"))
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+	for _, name := range Names(s.Properties) {
 		p := s.Properties[name]
 		c.clause(&p, false, path.Child("properties").Key(name))
 	}
@@ -94,7 +92,7 @@ func (c *structuralCheck) counterpart(v, s *Props, spinePath, path *field.Path) 
 	}
 	c.complete(v, s, spinePath, path)
 	c.counterpart(items(v), items(s), spinePath.Child("items"), path.Child("items"))
-	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
+	for _, name := range Names(v.Properties) {
 		p := v.Properties[name]
 		var there *Props
 		if q, ok := s.Properties[name]; ok {

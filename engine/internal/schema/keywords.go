@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -46,12 +45,12 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 
 	c.refused(s, path, at)
 	c.values(s, path, below)
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+	for _, name := range Names(s.Properties) {
 		p := s.Properties[name]
 		c.node(&p, path.Child("properties").Key(name), property(s, name, at))
 	}
 	c.junctors(s, path, below)
-	for _, name := range slices.Sorted(maps.Keys(s.Definitions)) {
+	for _, name := range Names(s.Definitions) {
 		p := s.Definitions[name]
 		c.node(&p, path.Child("definitions").Key(name), below)
 	}
@@ -61,7 +60,7 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 			c.node(&s.Items.JSONSchemas[i], path.Child("items").Index(i), below)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+	for _, name := range Names(s.Dependencies) {
 		c.node(s.Dependencies[name].Schema, path.Child("dependencies").Key(name), below)
 	}
 	if s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {

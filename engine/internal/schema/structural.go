@@ -2,7 +2,6 @@ package schema
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -51,7 +50,7 @@ func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
 		c.add(field.Required(path.Child("items"), "must be specified"))
 	}
 	c.spine(items(s), item, path.Child("items"))
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+	for _, name := range Names(s.Properties) {
 		p := s.Properties[name]
 		c.spine(&p, member, path.Child("properties").Key(name))
 	}

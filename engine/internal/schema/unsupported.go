@@ -2,8 +2,6 @@ package schema
 
 import (
 	"errors"
-	"maps"
-	"slices"
 )
 
 // Unsupported returns why no structural schema can be derived at all: a keyword of JSON Schema that Kubernetes does not know
@@ -49,7 +47,7 @@ func Unsupported(s *Props) error {
 	if err := Unsupported(items(s)); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+	for _, name := range Names(s.Properties) {
 		p := s.Properties[name]
 		if err := Unsupported(&p); err != nil {
 			return err

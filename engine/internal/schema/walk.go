@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,7 +34,7 @@ func Any(s *Props, pred func(*Props) bool) bool {
 	if anyIn(s.Definitions, pred) {
 		return true
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+	for _, name := range Names(s.Dependencies) {
 		if Any(s.Dependencies[name].Schema, pred) {
 			return true
 		}
@@ -53,7 +52,7 @@ func anyOf(list []Props, pred func(*Props) bool) bool {
 }
 
 func anyIn(m map[string]Props, pred func(*Props) bool) bool {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	for _, name := range Names(m) {
 		s := m[name]
 		if Any(&s, pred) {
 			return true
@@ -95,4 +94,17 @@ func preservesUnknown(s *Props) bool {
 // holdsValue reports whether a default or an example is more than null.
 func holdsValue(j *apiextensionsv1.JSON) bool {
 	return j != nil && len(j.Raw) > 0 && string(j.Raw) != "null"
+}
+
+// Names returns the keys of a map in the order of schemas, byte by byte.
+func Names[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }

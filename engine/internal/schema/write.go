@@ -2,8 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -254,7 +252,7 @@ func (w *writer) members(name string, m map[string]Props) {
 	}
 	w.key(name)
 	w.out = append(w.out, '{')
-	for _, k := range slices.Sorted(maps.Keys(m)) {
+	for _, k := range Names(m) {
 		s := m[k]
 		w.key(k).props(&s)
 	}
@@ -267,7 +265,7 @@ func (w *writer) dependencies(m apiextensionsv1.JSONSchemaDependencies) {
 	}
 	w.key("dependencies")
 	w.out = append(w.out, '{')
-	for _, k := range slices.Sorted(maps.Keys(m)) {
+	for _, k := range Names(m) {
 		w.key(k)
 		switch d := m[k]; {
 		case len(d.Property) > 0:

@@ -1,0 +1,34 @@
+package schema
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Rewritten reports whether a default or an enum of the CRD holds something that the API server prints otherwise when it stores
+// the CRD (1.0, -0, invalid UTF-8, duplicate keys), so that its canonical form means something else than its text.
+func Rewritten(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	d := value.Acquire()
+	lossy := func(j *apiextensionsv1.JSON) bool {
+		if j == nil || len(j.Raw) == 0 {
+			return false
+		}
+		d.Reset()
+		root, err := d.ParseJSON(j.Raw, value.Limits{MaxBytes: len(j.Raw)})
+		return err == nil && d.Nodes[root].Flags&value.Lossy != 0
+	}
+	found := false
+	for i := range crd.Spec.Versions {
+		found = found || Any(Of(&crd.Spec.Versions[i]), func(s *Props) bool {
+			for k := range s.Enum {
+				if lossy(&s.Enum[k]) {
+					return true
+				}
+			}
+			return lossy(s.Default)
+		})
+	}
+	d.Release()
+	return found
+}
