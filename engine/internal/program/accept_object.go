@@ -79,7 +79,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		d.Nodes[i].Flags |= value.Dirty
 	}
 	w.pop()
-	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(n, i))
+	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(i))
 }
 
 // drops: the member is the status of an object that is created, which is changed and then forgotten.
@@ -172,7 +172,7 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 
 // embedded makes sure that an embedded resource says what it is and that its metadata is plainly valid.
 // (AE/apiserver/schema/objectmeta/validation.go)
-func (w *acceptor) embedded(n *Node, i uint32) bool {
+func (w *acceptor) embedded(i uint32) bool {
 	if w.shaping {
 		return true
 	}

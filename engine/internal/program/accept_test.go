@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -226,4 +227,20 @@ func TestSlotsAreBounded(t *testing.T) {
 	if _, ok := acceptOnce(t, p, `{"l":[`+strings.Repeat(`{},`, 5000)+`{}]}`, Mode{}); !ok {
 		t.Error("2 million slots are too many")
 	}
+}
+
+// TestSharedPlan: many goroutines, one plan, patterns at their first use.
+func TestSharedPlan(t *testing.T) {
+	p := compiled(t, `{type: object, properties: {a: {type: string, pattern: "^shared [a-z]+$"}, b: {type: string, pattern: "\\bshared\\b"}, c: {type: integer, default: 1}}}`, Options{})
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 50 {
+				if got, ok := acceptOnce(t, p, `{"a":"shared plan","b":"a shared é","x":1}`, Mode{}); !ok || got != `{"a":"shared plan","b":"a shared é","c":1}` {
+					t.Errorf("%s %v", got, ok)
+				}
+			}
+		})
+	}
+	group.Wait()
 }

@@ -66,14 +66,11 @@ type compiler struct {
 	size        int64
 }
 
-// structural position of a node, handed down; the rest of its Flags come from the schema.
-const positionFlags = Root | KeepAll | KeepUnknown | Junctor
-
 func isMeta(name string) bool {
 	return name == "apiVersion" || name == "kind" || name == "metadata"
 }
 
-// node compiles s. position says where it stands; spine is the node whose objects a junctor's schema looks at, nil where
+// node compiles s. position (Root, KeepAll, KeepUnknown or Junctor) says where it stands; spine is the node whose objects a junctor's schema looks at, nil where
 // that is unknown (and on the spine).
 func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spine *Node) *Node {
 	n := Node{Flags: position | c.flags(s), Type: typeName(s.Type), details: &noDetails}
@@ -104,7 +101,7 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 			n.Flags |= n.Items.Flags & below
 		}
 	}
-	if a := s.AdditionalProperties; a != nil && !(c.o.ForDefaults && n.Flags&Junctor != 0) {
+	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Junctor == 0) {
 		switch {
 		case a.Schema != nil:
 			n.Additional = c.node(a.Schema, n.Flags&(KeepAll|Junctor), spine.additional())

@@ -71,8 +71,8 @@ func isPlain(s []byte) bool {
 	return true
 }
 
-// has tells whether upstream finds the value in the enum; where that takes more than a comparison (upstream converts the
-// value to the type of each enum value: 65 is "A", 1.5 is 1) it answers with a doubt.
+// hasString, hasInt and hasFloat tell whether upstream finds the value in the enum. Where that takes more than a comparison
+// (upstream converts the value to the type of each enum value: 65 is "A", 1.5 is 1) the answer is a doubt.
 // (KO/validate/validator.go basicCommonValidator)
 func (e *Enum) hasString(s string) bool {
 	if len(e.strings) <= 8 {
