@@ -62,7 +62,11 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 	if err != nil {
 		return Catalog{}, "", err
 	}
-	return s.catalogs[name].describe(), r.tag.token(s.sequence), nil
+	c, err := s.catalog(name)
+	if err != nil {
+		return Catalog{}, "", err // another replica deleted it in the same moment
+	}
+	return c.describe(), r.tag.token(s.sequence), nil
 }
 
 // Catalog returns one.

@@ -39,7 +39,15 @@ func (r *Registry) Register(ctx context.Context, catalog string, manifest engine
 	}
 	// Only now: a manifest that was not stored has no place in the budget of those that were.
 	r.programs.Add(revision.digest, definition)
-	registration.CRD = s.catalogs[catalog].describeCRD(s.catalogs[catalog].crds[name], revision)
+	c, err := s.catalog(catalog)
+	if err != nil {
+		return Registration{}, err
+	}
+	d, err := c.crd(name)
+	if err != nil {
+		return Registration{}, err // another replica deleted it in the same moment
+	}
+	registration.CRD = c.describeCRD(d, revision)
 	registration.Token = r.tag.token(s.sequence)
 	return registration, nil
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -52,7 +53,6 @@ func Open(dir string) (*Store, error) {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
 	path := filepath.Join(dir, FileName)
-	_, statErr := os.Stat(path)
 	db, err := openFile(path)
 	if err != nil {
 		return nil, err
@@ -61,8 +61,9 @@ func Open(dir string) (*Store, error) {
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if errors.Is(statErr, os.ErrNotExist) {
-		if err := syncDirectory(dir); err != nil {
+	// The names of the file and of its directory may be as new as the file.
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := syncDirectory(d); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
@@ -162,8 +163,15 @@ func (s *Store) Close() error { return s.db.Close() }
 // syncDirectory makes a new file's name durable, as fsync of the file makes its contents.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
+	if errors.Is(err, os.ErrPermission) {
+		return nil // a parent that others made, and keep
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	err = d.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		err = nil // a file system that has no such thing
+	}
+	return errors.Join(err, d.Close())
 }
