@@ -2,6 +2,7 @@ package schema
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"math"
 	"sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -165,6 +166,9 @@ func (r *reader) float(c uint32) *float64 {
 		return nil
 	}
 	n := r.d.Number(c)
+	if n == 0 && r.d.Raw(c)[0] == '-' {
+		n = math.Copysign(0, -1) // the tree's -0 is the integer 0, a float field's is not, and findings print it
+	}
 	return &n
 }
 
