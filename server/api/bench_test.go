@@ -44,3 +44,41 @@ func BenchmarkBatch(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/object")
 	})
 }
+
+// BenchmarkLargeBatch is BenchmarkBatch with objects of 11 kB.
+func BenchmarkLargeBatch(b *testing.B) {
+	w := start(b, nil).withCronTab()
+	var large strings.Builder
+	large.WriteString(`{"extra":{"list":[`)
+	for i := range 140 {
+		fmt.Fprintf(&large, `{"name":"backend-%d","port":%d,"weight":1,"kind":"Service","group":"","filters":[]},`, i, 8000+i)
+	}
+	large.WriteString(`{}]}}`)
+	object := cronTab(large.String())
+	r := &crdevalv1.ValidateRequest{Catalog: "default"}
+	for range 100 {
+		r.Items = append(r.Items, &crdevalv1.Item{Object: jsonDocument(object)})
+	}
+	body := fmt.Sprintf(`{"items":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"object":`+object+`},`, 100), ","))
+	for name, call := range map[string]func(){
+		"grpc": func() {
+			if _, err := w.evaluation.Validate(context.Background(), r); err != nil {
+				b.Error(err)
+			}
+		},
+		"rest": func() {
+			if a := w.do("POST", "/v1/catalogs/default:validate", body); a.code != http.StatusOK {
+				b.Error(a.text)
+			}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					call()
+				}
+			})
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/object")
+		})
+	}
+}
