@@ -10,5 +10,7 @@
 // Accept says valid exactly when shape followed by explain would find nothing. It does not know the order of the whole
 // write (package admission), ObjectMeta (package metadata), nor the rules of a CRD's own schema (package schema).
 //
+// Comments name upstream's files with AE for k8s.io/apiextensions-apiserver/pkg and KO for k8s.io/kube-openapi/pkg/validation.
+//
 // Read node.go first: it is the model that everything else here is about.
 package program
