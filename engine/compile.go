@@ -77,6 +77,14 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	if err != nil {
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
 	}
+	if schema.Rewritten(crd) {
+		// What the API server evaluates by is what it stored: a default of 1.0 is the integer 1 from then on.
+		m, err := definition.Decode(canonical)
+		if err != nil {
+			return nil, &Error{Reason: ReasonInternal, Message: "canonical CRD: " + err.Error(), Err: err}
+		}
+		crd = m.CRD
+	}
 	var parts []string
 	if o.KubernetesMinor != 0 {
 		parts = append(parts, "kubernetes minor "+strconv.Itoa(o.KubernetesMinor))

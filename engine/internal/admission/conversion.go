@@ -16,9 +16,11 @@ import (
 func (p *pass) convert(target string, by convert.Converter) error {
 	to := p.def.Find(target)
 	switch {
+	case p.of.Group != p.def.Group:
+		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", p.of.String(), p.def.Group+"/"+target)}
 	case to == nil:
 		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("request to convert CR to an invalid group/version: %s/%s", p.def.Group, target)}
-	case p.of.Group != p.def.Group || p.def.Find(p.of.Version) == nil:
+	case p.def.Find(p.of.Version) == nil:
 		return &Fault{Code: VersionNotFound, Text: "request to convert CR from an invalid group/version: " + p.of.GroupVersion().String()}
 	}
 	if to.Name != p.of.Version {
@@ -68,5 +70,5 @@ func (p *pass) rewrite(to *Version, by convert.Converter) error {
 
 // refusedConversion is a conversion that the API server would answer with an error.
 func (p *pass) refusedConversion(text string) error {
-	return p.refused(&Refusal{Code: 500, Reason: "InternalError", Message: text, Cause: text})
+	return p.refused(serverError(text))
 }

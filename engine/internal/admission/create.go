@@ -72,7 +72,7 @@ func (p *pass) explain(v *Version) error {
 	unknown, refused := p.shape(metadata.Options{Track: track})
 	if refused != nil {
 		p.out.Strict = nil
-		p.out.Refusal = undecodable(p.def.Kind, &p.of, refused, p.r.Body)
+		p.out.Refusal = p.undecodable(&p.of, refused)
 		return nil
 	}
 	for _, f := range unknown {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -29,6 +30,8 @@ type pass struct {
 	json []byte            // the body as JSON
 	yaml *value.YAMLSource // where it stood in YAML
 
+	stored  bool                    // the body is from storage, or would go there: no request handler sees it
+	held    bool                    // the body is an object that a converter holds: nothing was coerced before
 	of      schema.GroupVersionKind // what the object says it is
 	unread  *Refusal                // why apiVersion and kind could not be read, or what is wrong with them
 	matches bool                    // of the CRD's group and kind: only then is it shaped by a schema
@@ -92,12 +95,33 @@ func (p *pass) parse() (err error) {
 
 // unreadable asks upstream's serializer for its words about a body that was refused.
 func (p *pass) unreadable(err error) error {
-	of, cause := decodeUpstream(p.r, p.endpointKind())
+	of, cause := p.ask()
 	if cause == nil { // upstream reads it, we do not: a second document in a YAML stream
 		of, cause = nil, err
 	}
-	p.unread = undecodable(p.def.Kind, of, cause, p.r.Body)
+	p.unread = p.undecodable(of, cause)
 	return nil
+}
+
+// ask decodes the body as upstream does: that of a request by the request's serializer, one from storage by the storage's.
+func (p *pass) ask() (*schema.GroupVersionKind, error) {
+	if !p.stored {
+		return decodeUpstream(p.r, p.endpointKind())
+	}
+	text := p.json
+	if text == nil {
+		text = p.r.Body
+	}
+	_, of, err := unstructured.UnstructuredJSONScheme.Decode(text, nil, &unstructured.Unstructured{})
+	return of, err
+}
+
+// undecodable is the answer to a body that could not be decoded: a bad request, or from storage an error of the server.
+func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Refusal {
+	if p.stored {
+		return serverError(cause.Error())
+	}
+	return undecodable(p.def.Kind, of, cause, p.r.Body)
 }
 
 func (p *pass) endpointKind() schema.GroupVersionKind {
@@ -166,9 +190,9 @@ func foldsToTypeMeta(key string) bool {
 // oddTypeMeta lets upstream judge an object whose apiVersion or kind is absent, empty, malformed or no string, or that has a
 // key which differs from them by case, or duplicate keys.
 func (p *pass) oddTypeMeta() error {
-	of, err := decodeUpstream(p.r, p.endpointKind())
+	of, err := p.ask()
 	if err != nil {
-		p.unread = undecodable(p.def.Kind, of, err, p.r.Body)
+		p.unread = p.undecodable(of, err)
 		return nil
 	}
 	if p.d.Nodes[p.root].Kind != value.Object {
@@ -176,19 +200,12 @@ func (p *pass) oddTypeMeta() error {
 	}
 	// What upstream's coercion says about them comes next: a null is no string to it.
 	for _, key := range [...]string{"kind", "apiVersion"} {
-		if _, _, err := nestedString(p.d, p.root, key); err != nil {
-			p.unread = undecodable(p.def.Kind, of, err, p.r.Body)
+		if _, _, err := nestedString(p.d, p.root, key); err != nil && !p.held {
+			p.unread = p.undecodable(of, err)
 			return nil
 		}
 	}
-	apiVersion, kind := "", ""
-	if c := p.d.Field(p.root, "apiVersion"); c != 0 {
-		apiVersion = p.d.Str(c)
-	}
-	if c := p.d.Field(p.root, "kind"); c != 0 {
-		kind = p.d.Str(c)
-	}
-	p.identify(apiVersion, kind)
+	p.identify(of.GroupVersion().String(), of.Kind)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,6 +27,11 @@ type Refusal struct {
 func badRequest(message, cause string) *Refusal {
 	s := apierrors.NewBadRequest(message).ErrStatus
 	return &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: cause}
+}
+
+// serverError is the answer to what goes wrong behind the request handler.
+func serverError(text string) *Refusal {
+	return &Refusal{Code: 500, Reason: string(metav1.StatusReasonInternalError), Message: text, Cause: text}
 }
 
 // invalid is the answer to an object with findings. The text has each finding's message once, in brackets if there are several.

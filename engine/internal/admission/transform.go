@@ -47,11 +47,12 @@ func (d *Definition) Default(ctx context.Context, r *Request) (out Outcome, err 
 // Upstream: customresource_handler.go, crdConversionRESTOptionsGetter: decode leniently, default, convert, coerce.
 func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter) (out Outcome, err error) {
 	err = d.run(ctx, r, &out, func(p *pass) error {
-		if err := p.readStored(); err != nil {
+		p.stored = true
+		if err := p.readOther(); err != nil {
 			return err
 		}
 		if _, refused := p.shape(metadata.Options{Lenient: true}); refused != nil {
-			return p.refused(undecodable(d.Kind, &p.of, refused, r.Body))
+			return p.refused(p.undecodable(&p.of, refused))
 		}
 		p.fill()
 		target := r.Target
@@ -70,7 +71,8 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 // Convert brings an object to the target version and coerces it to that version's schema. The error is a *Fault.
 func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Converter) (out Outcome, err error) {
 	err = d.run(ctx, r, &out, func(p *pass) error {
-		if err := p.readStored(); err != nil {
+		p.stored, p.held = true, true
+		if err := p.readOther(); err != nil {
 			return err
 		}
 		if err := p.convert(r.Target, by); err != nil {
@@ -82,8 +84,8 @@ func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Convert
 	return out, err
 }
 
-// readStored reads a body that is no write: one that cannot be read is a Fault.
-func (p *pass) readStored() error {
+// readOther reads a body that is no write: one that cannot be read is a Fault.
+func (p *pass) readOther() error {
 	if err := p.read(); err != nil {
 		return err
 	}
@@ -107,9 +109,9 @@ func (p *pass) readStored() error {
 	return nil
 }
 
-// readKnown is readStored for calls that need the schema of the object's version.
+// readKnown is readOther for calls that need the schema of the object's version.
 func (p *pass) readKnown() error {
-	if err := p.readStored(); err != nil {
+	if err := p.readOther(); err != nil {
 		return err
 	}
 	if p.out.Version == nil {
@@ -125,7 +127,7 @@ func (p *pass) refused(r *Refusal) error {
 // prune is shape without the dropping of nulls.
 func (p *pass) prune() error {
 	refused := func(cause error) error {
-		return p.refused(undecodable(p.def.Kind, &p.of, cause, p.r.Body))
+		return p.refused(p.undecodable(&p.of, cause))
 	}
 	track := metadata.Options{Track: p.r.WantChanges}
 	_, unknown, err := metadata.Coerce(p.d, p.root, track)
