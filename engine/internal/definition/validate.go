@@ -36,7 +36,8 @@ type Result struct {
 // metadata that the server sets itself. Rules (x-kubernetes-validations) are judged by their shape alone.
 //
 // As in the reference, what is stored of an accepted CRD is not quite what was sent, and Validate makes m.CRD that: embedded
-// metadata in defaults loses unknown fields, and numbers in defaults, enums and examples are written as they are stored.
+// metadata in defaults loses unknown fields, and 1.0, odd Unicode and duplicate keys in defaults, enums and examples are written as
+// they are stored.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, Validate;
 // pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition)
 func Validate(ctx context.Context, m *Manifest, o Options) Result {

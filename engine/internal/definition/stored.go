@@ -37,8 +37,8 @@ func checkValue(j *apiextensionsv1.JSON) error {
 	return utiljson.Unmarshal(j.Raw, &v)
 }
 
-// settle writes the numbers in defaults, enums and examples as the API server stores them: 1.0 becomes 1, and is an integer from
-// then on. So a CRD means the same whether it was just registered or read back.
+// settle writes what the API server stores otherwise than it was written in defaults, enums and examples as it stores it: 1.0
+// becomes 1, and is an integer from then on. So a CRD means the same whether it was just registered or read back.
 func settle(s *schema.Props) {
 	d := value.Acquire()
 	defer d.Release()
@@ -53,7 +53,7 @@ func settle(s *schema.Props) {
 }
 
 func settleValue(d *value.Doc, j *apiextensionsv1.JSON) {
-	if j == nil || !bytes.ContainsAny(j.Raw, ".eE") && len(j.Raw) < longestInteger {
+	if j == nil || settled(j.Raw) {
 		return
 	}
 	d.Reset()
@@ -62,5 +62,24 @@ func settleValue(d *value.Doc, j *apiextensionsv1.JSON) {
 	}
 }
 
-// longestInteger is a length below which an integer is within int64 for sure.
-const longestInteger = 19
+// settled recognises most of what is stored as it was written: a word, a small integer, a text in ASCII without escapes.
+func settled(raw []byte) bool {
+	const small = 19 // digits below which an integer is within int64 for sure
+	if len(raw) == 0 {
+		return true
+	}
+	switch c := raw[0]; {
+	case c == 't' || c == 'f' || c == 'n':
+		return true
+	case c >= '0' && c <= '9':
+		return len(raw) < small && !bytes.ContainsAny(raw, ".eE")
+	case c == '"':
+		for _, b := range raw {
+			if b == '\\' || b >= 0x80 {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
