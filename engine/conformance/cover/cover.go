@@ -121,11 +121,10 @@ func beforeDot(s string) string { s, _, _ = strings.Cut(s, "."); return s }
 // Exclusion is a line of unreachable.txt: a function, a range of lines or a file, and the reason why no case can reach it.
 type Exclusion struct {
 	File, What, Reason string
-	from, to           int
-	used               bool
+	lines              [][2]int
 }
 
-// Exclusions reads the reviewed list. A line is "file.go what: reason", what being "*", "Name", "Type.Name", "12" or "12-15"; the file is named with its
+// Exclusions reads the reviewed list. A line is "file.go what: reason", what being "*", "Name", "Type.Name", "*.Name", "12" or "12-15"; the file is named with its
 // import path.
 func Exclusions(r io.Reader) ([]*Exclusion, error) {
 	var all []*Exclusion
@@ -153,17 +152,18 @@ func Exclusions(r io.Reader) ([]*Exclusion, error) {
 // locate finds the lines that an exclusion means.
 func (e *Exclusion) locate(dirs map[string]string) error {
 	if e.What == "*" {
-		e.from, e.to = 0, 1<<30
+		e.lines = [][2]int{{0, 1 << 30}}
 		return nil
 	}
 	from, to, isRange := strings.Cut(e.What, "-")
 	if n, err := strconv.Atoi(from); err == nil {
-		e.from, e.to = n, n
+		last := n
 		if isRange {
-			if e.to, err = strconv.Atoi(to); err != nil {
+			if last, err = strconv.Atoi(to); err != nil {
 				return err
 			}
 		}
+		e.lines = [][2]int{{n, last}}
 		return nil
 	}
 	pkg := path.Dir(e.File)
@@ -182,12 +182,16 @@ func (e *Exclusion) locate(dirs map[string]string) error {
 		return err
 	}
 	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && funcName(f) == e.What {
-			e.from, e.to = fset.Position(f.Pos()).Line, fset.Position(f.End()).Line
-			return nil
+		if f, ok := d.(*ast.FuncDecl); ok {
+			if hit, _ := path.Match(e.What, funcName(f)); hit {
+				e.lines = append(e.lines, [2]int{fset.Position(f.Pos()).Line, fset.Position(f.End()).Line})
+			}
 		}
 	}
-	return fmt.Errorf("%s has no function %s", e.File, e.What)
+	if len(e.lines) == 0 {
+		return fmt.Errorf("%s has no function %s", e.File, e.What)
+	}
+	return nil
 }
 
 func funcName(f *ast.FuncDecl) string {
@@ -205,7 +209,12 @@ func funcName(f *ast.FuncDecl) string {
 }
 
 func (e *Exclusion) holds(b Block) bool {
-	return e.File == b.File && b.From >= e.from && b.To <= e.to
+	for _, l := range e.lines {
+		if e.File == b.File && b.From >= l[0] && b.To <= l[1] {
+			return true
+		}
+	}
+	return false
 }
 
 // Line is what is known of a package.
@@ -237,9 +246,7 @@ func Summarize(blocks []Block, exclusions []*Exclusion) []Line {
 			}
 			excluded := false
 			for _, e := range exclusions {
-				if e.holds(b) {
-					e.used, excluded = true, true
-				}
+				excluded = excluded || e.holds(b)
 			}
 			switch {
 			case b.Hits > 0:

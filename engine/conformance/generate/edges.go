@@ -88,7 +88,7 @@ func numberEdges(r Rand) Group {
 			o.Set("cset", few(func() *tree.Node { return tree.Obj("a", edge()) }))
 		}
 		if r.Chance(30) {
-			o.Set("map", few(func() *tree.Node { return tree.Obj("k", edge()) }))
+			o.Set("map", few(func() *tree.Node { return mapItem(r, tree.Obj("k", edge())) }))
 		}
 		if r.Chance(30) {
 			o.Set("map2", few(func() *tree.Node {
@@ -96,7 +96,7 @@ func numberEdges(r Rand) Group {
 				if r.Chance(20) {
 					m.Delete("l")
 				}
-				return m
+				return mapItem(r, m)
 			}))
 		}
 		g.Objects = append(g.Objects, request(r, o))
@@ -266,4 +266,17 @@ func FormatGroup(r Rand) Group {
 		g.Objects = append(g.Objects, request(r, o))
 	}
 	return g
+}
+
+// mapItem replaces an item of a map list by a null or by something that is no object, now and then.
+func mapItem(r Rand, item *tree.Node) *tree.Node {
+	switch r.IntN(12) {
+	case 0:
+		return tree.Null()
+	case 1:
+		return Any(r, 1)
+	case 2:
+		return tree.Obj()
+	}
+	return item
 }

@@ -1,6 +1,9 @@
 package generate
 
-import "github.com/crdeval/crdeval/engine/conformance/tree"
+import (
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
 
 // Group is a definition and objects to judge by it.
 type Group struct {
@@ -14,6 +17,9 @@ type Group struct {
 
 // Object is one request of a group.
 type Object struct {
+	// Op is what is asked; Target the version that it leads to.
+	Op     oracle.Op
+	Target string
 	// Version is the endpoint's version.
 	Version string
 	// Body is the request's body.

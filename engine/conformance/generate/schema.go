@@ -310,11 +310,38 @@ func embedded(r Rand, depth int) *tree.Node {
 	}
 	if r.Chance(60) || s.Get("x-kubernetes-preserve-unknown-fields") == nil {
 		props := tree.Obj("spec", structural(r, depth-1, ""))
-		if r.Chance(20) {
-			props.Set("metadata", tree.Obj("type", "object"))
+		if r.Chance(30) {
+			meta := tree.Obj("type", "object")
+			if r.Chance(60) {
+				labels := tree.Obj("type", "object", "additionalProperties", tree.Obj("type", "string"))
+				name := tree.Obj("type", "string")
+				finalizers := tree.Obj("type", "array", "items", tree.Obj("type", "string"))
+				switch r.IntN(5) {
+				case 0:
+					labels.Set("default", tree.Raw(Pick(r, metadataFields["labels"])))
+				case 1:
+					name.Set("default", tree.Raw(Pick(r, metadataFields["name"])))
+				case 2:
+					finalizers.Set("default", tree.Raw(Pick(r, metadataFields["finalizers"])))
+				case 3:
+					meta.Set("default", Pick(r, []*tree.Node{tree.Obj("name", "x"), tree.Obj("bogus", 1), tree.Obj("labels", tree.Obj("a", 1)), tree.Obj()}).Clone())
+				}
+				meta.Set("properties", tree.Obj("labels", labels, "name", name, "finalizers", finalizers))
+			}
+			props.Set("metadata", meta)
 		}
-		if r.Chance(20) {
-			props.Set("kind", tree.Obj("type", "string", "enum", tree.Arr(tree.Str("Pod"))))
+		if r.Chance(30) {
+			k := tree.Obj("type", "string")
+			if r.Chance(50) {
+				k.Set("enum", tree.Arr(tree.Str("Pod"), tree.Str("x y")))
+			}
+			if r.Chance(60) {
+				k.Set("default", Pick(r, []any{"Pod", "x y", "-bad", "", 1}))
+			}
+			props.Set("kind", k)
+		}
+		if r.Chance(15) {
+			props.Set("apiVersion", tree.Obj("type", "string", "default", Pick(r, []any{"v1", "a/b/c", ""})))
 		}
 		s.Set("properties", props)
 	}

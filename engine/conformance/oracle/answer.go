@@ -117,7 +117,7 @@ func compareRefusals(upstream, ours *Refusal) string {
 		return fmt.Sprintf("refusal: upstream none, ours %+v", *ours)
 	case ours == nil:
 		return fmt.Sprintf("refusal: upstream %+v, ours none", *upstream)
-	case ownWords[ours.Reason]:
+	case ownWords[ours.Reason] || upstream.Reason == Unworded:
 		return "" // a document that is not judged at all: crdeval says so in its own words
 	case *upstream != *ours:
 		return fmt.Sprintf("refusal: upstream %+v, ours %+v", *upstream, *ours)

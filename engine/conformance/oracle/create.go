@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
@@ -23,8 +24,23 @@ const (
 	Ignore = "Ignore"
 )
 
-// Request is one write of one object.
+// Op is what is asked about an object.
+type Op string
+
+// The operations.
+const (
+	Create  Op = ""        // a create request
+	Read    Op = "read"    // bytes from storage, read at Target
+	Convert Op = "convert" // converted to Target and coerced
+	Prune   Op = "prune"   // metadata coerced, unknown fields removed
+	Default Op = "default" // nulls dropped, defaults filled in
+)
+
+// Request is one question about one object.
 type Request struct {
+	// Op is what is asked; Target the version that Read and Convert lead to.
+	Op     Op
+	Target string
 	// Version is the endpoint's version.
 	Version string
 	// Body is the object, JSON or YAML.
@@ -46,9 +62,9 @@ func (creator) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	return u, nil
 }
 
-// Create answers a create request: decode, coerce, default, prepare, validate. Server-made metadata (uid, times, managed fields, generated
+// create answers a create request: decode, coerce, default, prepare, validate. Server-made metadata (uid, times, managed fields, generated
 // names) is left as the request has it. Warnings are the headers that a client would see, each once.
-func (d *Definition) Create(r Request) Answer {
+func (d *Definition) create(r Request) Answer {
 	v := d.versions[r.Version]
 	if v == nil || !v.served {
 		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
@@ -79,15 +95,37 @@ func (d *Definition) Create(r Request) Answer {
 	return answer
 }
 
-// Decoded answers what a request's object has become when a server's mutating admission would see it.
-func (d *Definition) Decoded(r Request) Answer {
-	obj, strict, refusal := d.decode(d.versions[r.Version], r)
-	if refusal != nil {
-		return *refusal
+// Answer answers a request.
+func (d *Definition) Answer(r Request) Answer {
+	var a Answer
+	var err error
+	switch r.Op {
+	case Read:
+		a.Object, err = d.Stored(r.Body, r.Target)
+	case Convert:
+		a.Object, err = d.Converted(r.Body, r.Target)
+	case Prune:
+		a.Object, a.Strict, err = d.Pruned(r.Body, r.Version)
+	case Default:
+		a.Object, err = d.Defaulted(r.Body, r.Version)
+	default:
+		return d.create(r)
 	}
-	out, _ := json.Marshal(obj)
-	return Answer{Strict: strict, Object: out}
+	if errors.Is(err, ErrNoMetadata) {
+		return Answer{Refusal: &Refusal{Code: 500, Reason: Panic}}
+	}
+	if err != nil {
+		// What an API server would say of it depends on which of its parts was asked.
+		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
+	}
+	return a
 }
+
+// Panic is the reason of an answer that upstream ends with a panic: there is nothing to be equal to.
+const Panic = "Panic"
+
+// Unworded is the reason of a refusal whose text is not compared.
+const Unworded = "Unworded"
 
 // decode stands for the first half of createHandler (apiserver/pkg/endpoints/handlers/create.go).
 func (d *Definition) decode(v *version, r Request) (*unstructured.Unstructured, []string, *Answer) {

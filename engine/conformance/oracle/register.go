@@ -39,7 +39,8 @@ func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 	if err != nil {
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
-	// Definitions are cluster-scoped: BeforeCreate clears a namespace.
+	// createHandler wipes what only a server sets. Definitions are cluster-scoped: BeforeCreate clears a namespace.
+	rest.WipeObjectMetaSystemFields(crd)
 	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace("", crd); err != nil {
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}

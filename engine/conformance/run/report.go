@@ -22,10 +22,13 @@ type Golden struct {
 	CRD     json.RawMessage `json:"crd,omitempty"`
 	CRDText string          `json:"crdText,omitempty"`
 	// Version, Body, YAML and FieldValidation are the request; no body means that the registration is the case. Body is text: it may be no JSON.
-	Version         string `json:"version,omitempty"`
-	Body            string `json:"body,omitempty"`
-	YAML            bool   `json:"yaml,omitempty"`
-	FieldValidation string `json:"fieldValidation,omitempty"`
+	Op              oracle.Op `json:"op,omitempty"`
+	Target          string    `json:"target,omitempty"`
+	Handler         bool      `json:"handler,omitempty"`
+	Version         string    `json:"version,omitempty"`
+	Body            string    `json:"body,omitempty"`
+	YAML            bool      `json:"yaml,omitempty"`
+	FieldValidation string    `json:"fieldValidation,omitempty"`
 	// Answer is upstream's.
 	Answer oracle.Answer `json:"answer"`
 	// Differences is what ours differed in when the file was written.
@@ -95,7 +98,7 @@ func (p *reporter) print(d *Disagreement, file string) {
 	fmt.Fprintf(p.o.Log, "\nDISAGREEMENT %s, seed %d, %s\n  reproducer: %s\n", d.Suite, d.Seed, d.Name, file)
 	fmt.Fprintf(p.o.Log, "  crd: %s\n", clip(schemaOf(d.CRD), 1500))
 	if d.Request != nil {
-		fmt.Fprintf(p.o.Log, "  object (%s%s): %s\n", d.Request.FieldValidation, map[bool]string{true: " YAML"}[d.Request.YAML], clip(string(d.Request.Body), 1500))
+		fmt.Fprintf(p.o.Log, "  object (%s %s %s%s): %s\n", d.Request.Op, d.Request.Target, d.Request.FieldValidation, map[bool]string{true: " YAML"}[d.Request.YAML], clip(string(d.Request.Body), 1500))
 	}
 	for _, diff := range d.Differences {
 		fmt.Fprintf(p.o.Log, "  - %s\n", clip(diff, 1500))
@@ -132,6 +135,7 @@ func (p *reporter) write(d *Disagreement, n int) (string, error) {
 		g.CRDText = string(d.CRD)
 	}
 	if d.Request != nil {
+		g.Op, g.Target, g.Handler = d.Request.Op, d.Request.Target, d.Request.Handler
 		g.Version, g.Body, g.YAML, g.FieldValidation = d.Request.Version, string(d.Request.Body), d.Request.YAML, d.Request.FieldValidation
 	}
 	doc, err := json.MarshalIndent(g, "", " ")
@@ -172,7 +176,7 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 				r.Body = body.JSON()
 			}
 			c.Request = &r
-			c.Upstream, c.Ours = guardCreate(pr.upstream, r), guardCreate(pr.ours, r)
+			c.Upstream, c.Ours = guardAnswer(pr.upstream, r), guardAnswer(pr.ours, r)
 			c.Differences = oracle.Compare(c.Upstream, c.Ours)
 			if len(c.Differences) == 0 {
 				if checked, ok := pr.ours.(Checked); ok {

@@ -10,7 +10,7 @@ type Subject interface {
 
 // Definition answers for the objects of an accepted definition.
 type Definition interface {
-	Create(oracle.Request) oracle.Answer
+	Answer(oracle.Request) oracle.Answer
 }
 
 // Checked is a definition of ours that knows more than one way to an answer and tells where they differ.

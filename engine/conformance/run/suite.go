@@ -35,6 +35,7 @@ func Suites(real *generate.Real) []Suite {
 			{"edges", 10, seq(generate.Edges)},
 			{"formats", 6, seq(generate.FormatGroup)},
 			{"metadata", 8, seq(generate.Metadata)},
+			{"transforms", 10, real.Transforms},
 			{"jsonschema", 2, func(_ generate.Rand, n int) generate.Group { return real.SchemaSuite(n) }},
 		}},
 		{Name: "crds", parts: []part{

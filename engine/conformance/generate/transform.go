@@ -1,0 +1,65 @@
+package generate
+
+import (
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Transforms makes groups whose objects are read from storage, converted, pruned and defaulted. The definition has a second version, whose schema differs a little.
+func (c *Real) Transforms(r Rand, n int) Group {
+	var g Group
+	switch r.IntN(5) {
+	case 0:
+		g = Metadata(r)
+	case 1:
+		g = Random(r)
+	case 2:
+		g = c.Sample(r, n)
+	default:
+		g = Pairwise(r, n)
+	}
+	g.Name = "transforms of " + g.Name
+	crd, err := tree.Parse(g.CRD)
+	if err != nil {
+		return g
+	}
+	versions := crd.At("spec", "versions").GetItems()
+	targets := []string{}
+	for _, v := range versions {
+		name, _ := v.Get("name").Text()
+		targets = append(targets, name)
+	}
+	if len(versions) == 1 && len(g.CRD) < 32<<10 {
+		second := versions[0].Clone().Set("name", "v2").Set("storage", false)
+		var all []*tree.Node
+		eachSchema(second.At("schema", "openAPIV3Schema"), func(n *tree.Node) {
+			if props := n.Get("properties"); props != nil && len(props.Members) > 0 {
+				all = append(all, props)
+			}
+		})
+		if len(all) > 0 && r.Chance(70) {
+			props := Pick(r, all)
+			k := r.IntN(len(props.Members))
+			if r.Chance(50) {
+				props.RemoveChild(k)
+			} else {
+				props.Members[k].Value = structural(r, 1, "")
+			}
+		}
+		crd.Get("spec").Get("versions").Items = append(versions, second)
+		targets = append(targets, "v2", "v3")
+	}
+	g.CRD = crd.JSON()
+	for i := range g.Objects {
+		o := &g.Objects[i]
+		if o.YAML {
+			continue
+		}
+		o.Op = Pick(r, []oracle.Op{oracle.Read, oracle.Read, oracle.Convert, oracle.Prune, oracle.Default})
+		o.Target = Pick(r, targets)
+		if strategy, _ := crd.At("spec", "conversion", "strategy").Text(); strategy == "Webhook" && (o.Op == oracle.Read || o.Op == oracle.Convert) {
+			o.Op = oracle.Prune // nobody is there to convert
+		}
+	}
+	return g
+}
