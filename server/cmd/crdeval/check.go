@@ -106,7 +106,7 @@ func split(content []byte) ([]document, error) {
 		if at := bytes.Index(content[offset:], text); at >= 0 {
 			offset += at
 		}
-		if len(bytes.TrimSpace(text)) > 0 {
+		if hasContent(text) {
 			all = append(all, document{text, bytes.Count(content[:offset], []byte("\n"))})
 		}
 		offset += len(text)
@@ -115,6 +115,17 @@ func split(content []byte) ([]document, error) {
 		return nil, errors.New("there is no document in it")
 	}
 	return all, nil
+}
+
+// hasContent says whether there is anything but comments and white space.
+func hasContent(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checkCommand) judge(ctx context.Context, d document) judgement {

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const good = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: goods.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: goods, kind: Good}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`
+
+// bad has its finding at line 8.
+const bad = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: bads.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: bads, kind: Bad}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: string}}}]
+`
+
+// invoke runs a command as main does.
+func invoke(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, environment{strings.NewReader(stdin), &out, &errs})
+	return code, out.String(), errs.String()
+}
+
+func file(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "crds.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCheck(t *testing.T) {
+	for _, tc := range []struct {
+		name, content  string
+		args           []string
+		code           int
+		stdout, stderr string // parts; FILE stands for the file's name
+	}{
+		{"accepted", good, nil, 0, "FILE: goods.example.com: accepted\n", ""},
+		{"refused", bad, nil, exitRefused, "FILE: bads.example.com: refused\n  FILE:8:", ""},
+		{"the finding", bad, nil, exitRefused, `openAPIV3Schema.type: Invalid value: "string": must be object at the root`, ""},
+		{"several documents", "# a list\n---\n" + good + "---\n" + bad, nil, exitRefused, "FILE[2]: bads.example.com: refused\n  FILE:19:", ""},
+		{"JSON", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"goods.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"goods","kind":"Good"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, nil, 0, "accepted", ""},
+		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE: error: ", "1 documents could not be judged"},
+		{"the others are judged all the same", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be judged"},
+		{"broken YAML", "a: [\n", nil, exitError, "FILE: error: ", ""},
+		{"empty", "\n", nil, exitError, "", "no document"},
+		{"machines", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"violations":[],"warnings":[]`, ""},
+		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "Kubernetes minor 3", ""},
+		{"an older minor", good, []string{"--kubernetes-minor", "33"}, 0, "accepted", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := file(t, tc.content)
+			code, stdout, stderr := invoke(t, "", append(append([]string{"check"}, tc.args...), path)...)
+			if code != tc.code || !strings.Contains(stdout, strings.ReplaceAll(tc.stdout, "FILE", path)) || !strings.Contains(stderr, tc.stderr) {
+				t.Errorf("exit code %d\nstdout: %s\nstderr: %s", code, stdout, stderr)
+			}
+		})
+	}
+	if code, stdout, _ := invoke(t, good, "check", "-"); code != 0 || !strings.Contains(stdout, "-: goods.example.com: accepted") {
+		t.Errorf("stdin: %d %s", code, stdout)
+	}
+	if code, _, stderr := invoke(t, "", "check", "/does/not/exist"); code != exitError || !strings.Contains(stderr, "/does/not/exist") {
+		t.Errorf("a missing file: %d %s", code, stderr)
+	}
+}
+
+func TestCheckJSONIsOneObjectALine(t *testing.T) {
+	_, stdout, _ := invoke(t, "", "check", "-o", "json", file(t, good+"---\n"+bad))
+	var got []judgement
+	for line := range strings.Lines(stdout) {
+		var j judgement
+		if err := json.Unmarshal([]byte(line), &j); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		got = append(got, j)
+	}
+	if len(got) != 2 || !got[0].Accepted || got[1].Accepted || got[1].Document != 2 || len(got[1].Violations) == 0 || got[1].Violations[0].Line != 17 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, tc := range []struct {
+		args   []string
+		code   int
+		output string
+	}{
+		{[]string{"--help"}, 0, "healthcheck"},
+		{[]string{"serve", "--help"}, 0, "--cache-bytes"},
+		{[]string{"version"}, 0, "crdeval devel ("},
+		{nil, exitError, "expected one of"},
+		{[]string{"nonsense"}, exitError, "nonsense"},
+		{[]string{"serve", "--max-batch-items=0", "--max-in-flight=-1"}, exitError, "--max-in-flight"},
+		{[]string{"serve", "--store=etcd"}, exitError, "bolt"},
+	} {
+		code, stdout, stderr := invoke(t, "", tc.args...)
+		if code != tc.code || !strings.Contains(stdout+stderr, tc.output) {
+			t.Errorf("%v: exit code %d\nstdout: %s\nstderr: %s", tc.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestServeAndHealthcheck(t *testing.T) {
+	socket := "unix://" + filepath.Join(t.TempDir(), "s")
+	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=100ms"); code != exitRefused || !strings.Contains(stderr, "does not answer") {
+		t.Errorf("nobody there: %d %s", code, stderr)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var code int
+	var log bytes.Buffer
+	wg.Go(func() {
+		code = run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off", "--log-format=json"}, environment{nil, &log, &log})
+	})
+	if code, stdout, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=20s"); code != 0 || stdout != "SERVING\n" {
+		t.Errorf("%d %s %s", code, stdout, stderr)
+	}
+	cancel()
+	wg.Wait()
+	if code != 0 {
+		t.Errorf("exit code %d\n%s", code, &log)
+	}
+	for line := range strings.Lines(log.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a log line that is no JSON: %s", line)
+		}
+	}
+}
+
+func TestHealthcheckOptions(t *testing.T) {
+	for address, want := range map[string]string{
+		":9090": "localhost:9090", "0.0.0.0:1": "localhost:1", "[::]:2": "localhost:2", "10.0.0.1:3": "10.0.0.1:3", "unix:///x": "unix:///x", "name:4": "name:4",
+	} {
+		if got := dialTarget(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+	empty := file(t, "")
+	for _, args := range [][]string{
+		{"--tls-server-name=x"}, {"--tls-ca=/missing"}, {"--tls-ca=" + empty},
+	} {
+		if code, _, stderr := invoke(t, "", append([]string{"healthcheck", "--timeout=" + time.Millisecond.String()}, args...)...); code != exitError || stderr == "" {
+			t.Errorf("%v: %d %s", args, code, stderr)
+		}
+	}
+}
