@@ -254,3 +254,18 @@ func quickURI(s string) bool {
 	}
 	return true
 }
+
+// count is the number of bytes of s that are of a kind.
+func count(s string, of func(byte) bool) (n int) {
+	for i := range len(s) {
+		if of(s[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// isbnByte tells what counts in an ISBN: neither dashes nor white space, as regexp's \s sees it.
+func isbnByte(c byte) bool { return c != '-' && !space(c) }
+
+func space(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }

@@ -31,12 +31,15 @@ func (id ID) Valid(s string) bool {
 			_, err := time.Parse(time.RFC3339Nano, s)
 			return err == nil
 		}
-		return quickDateTime(s) || strfmt.IsDateTime(s)
+		if quickDateTime(s) {
+			return true
+		}
+		return len(s) > 10 && s[10]|0x20 == 't' && strfmt.IsDateTime(s)
 	case Duration:
 		if _, err := time.ParseDuration(s); err == nil {
 			return true
 		}
-		return quirk.On(29) && strfmt.IsDuration(s)
+		return quirk.On(29) && hasDuration(s)
 	case BSONObjectID:
 		return len(s) == 24 && allHex(s)
 	case UUID:
@@ -80,6 +83,17 @@ func (id ID) Valid(s string) bool {
 	case Hostname:
 		if quickHostname(s) {
 			return true
+		}
+		if len(s) > 255 {
+			return false
+		}
+	case CreditCard:
+		if n := count(s, digit); n < 13 || n > 16 {
+			return false
+		}
+	case ISBN, ISBN10, ISBN13:
+		if n := count(s, isbnByte); n < 10 || n > 13 {
+			return false
 		}
 	case Email:
 		return strfmt.IsEmail(s)
