@@ -161,8 +161,8 @@ func surround(raw []byte, way []string) []byte {
 	var open, end strings.Builder
 	closing := make([]string, 0, len(way))
 	for i, name := range way {
-		switch {
-		case name == items:
+		switch name {
+		case items:
 			open.WriteByte('[')
 			closing = append(closing, "]")
 		default:

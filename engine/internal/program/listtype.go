@@ -124,13 +124,13 @@ type compound string
 
 // repeats counts x and reports whether this is its second occurrence; later ones are passed over.
 func (s counter) repeats(x any) bool {
-	switch x.(type) {
+	switch v := x.(type) {
 	case map[string]any, []any:
-		b, _ := json.Marshal(x) // it came from JSON
+		b, _ := json.Marshal(v) // it came from JSON
 		x = compound(b)
 	case int64:
 		if !quirk.On(48) {
-			x = float64(x.(int64))
+			x = float64(v)
 		}
 	}
 	s[x]++
