@@ -17,7 +17,7 @@ func TestLookup(t *testing.T) {
 	}
 	for name, want := range map[string]ID{
 		"date-time": DateTime, "datetime": DateTime, "-date--": Date, "k8s-short-name": ShortName, "k8slongname": LongName,
-		"": None, "-": None, "Date": None, "int32": None, "hostname ": None,
+		"": None, "-": None, "Date": None, "int32": None, "hostname_": None,
 	} {
 		if got := Lookup(name); got != want {
 			t.Errorf("Lookup(%q) = %v, want %v", name, got, want)

@@ -145,10 +145,10 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 			m, matched := e.patternProperties(n, v.Legacy, key, c, declared)
 			matches += m
 			if !declared && !matched {
-				matches += e.undeclared(n, i, c, key)
+				matches += e.undeclared(n, c, key)
 			}
 		case !declared:
-			matches += e.undeclared(n, i, c, key)
+			matches += e.undeclared(n, c, key)
 		}
 		if declared {
 			e.enter(step{kind: stepProperty, name: key})
@@ -167,10 +167,10 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 }
 
 // undeclared judges a member that no declared property and no pattern speaks for.
-func (e *explainer) undeclared(n *Node, object, member uint32, key string) (matches int) {
+func (e *explainer) undeclared(n *Node, member uint32, key string) (matches int) {
 	switch {
 	case n.Has(AdditionalFalse):
-		e.forbidden(object, member, key)
+		e.forbidden(member, key)
 	case n.Additional != nil:
 		e.enter(step{kind: stepAdditional, name: key})
 		matches = e.value(n.Additional, member)

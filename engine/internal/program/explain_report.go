@@ -119,10 +119,7 @@ func (e *explainer) outOfRange(keyword string, i uint32, prefix, typ, format str
 			keyword = "format"
 		}
 	}
-	placed := false
-	if prefix == "Checked" && !quirk.On(20) {
-		placed = true
-	}
+	placed := prefix == "Checked" && !quirk.On(20)
 	e.report(keyword, i, placed, func(at string) (string, *field.Error) {
 		t := fmt.Sprintf("%s value must be of type %s (default format) in %s", prefix, typ, at)
 		if format != "" {
@@ -174,7 +171,7 @@ func (e *explainer) required(object uint32, name string) {
 }
 
 // forbidden reports a member that additionalProperties: false excludes; the place is the object's.
-func (e *explainer) forbidden(object, member uint32, key string) {
+func (e *explainer) forbidden(member uint32, key string) {
 	f := e.report("additionalProperties", member, true, func(at string) (string, *field.Error) {
 		t := at + "." + key + " in body is a forbidden property"
 		return t, field.Invalid(nil, strings.Clone(key), t)
