@@ -71,6 +71,13 @@ func readManifest(d *value.Doc, manifest Document, l Limits) (text []byte, root 
 	case manifest.JSON != nil:
 		text = manifest.JSON
 		root, err = d.ParseJSON(text, l)
+		var syntax *value.SyntaxError
+		if errors.As(err, &syntax) && json.Valid(text) {
+			// A number beyond float64, which API servers mind only where the manifest's types have a number: what is found has no
+			// position then.
+			d.Reset()
+			root, err = 0, nil
+		}
 	default:
 		if text, y, err = value.YAMLToJSON(manifest.YAML, l); err == nil {
 			root, err = d.ParseFromYAML(text, y, value.Request, l)

@@ -2,6 +2,7 @@ package definition
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -62,6 +63,10 @@ func decodeBeta(doc []byte) (*Manifest, error) {
 	var in betaCRD
 	strict, err := decodeStrict(doc, &in, "v1beta1")
 	if err != nil {
+		// The error names Go types: those of the reference.
+		if _, its := decodeStrict(doc, &apiextensionsv1beta1.CustomResourceDefinition{}, "v1beta1"); its != nil {
+			err = its
+		}
 		return nil, err
 	}
 	in.Spec.setDefaults()

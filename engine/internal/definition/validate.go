@@ -64,7 +64,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.ErrorList {
 	m := *meta
 	// A CRD has no namespace: the one of a manifest is dropped (k8s.io/apiserver/pkg/registry/rest/meta.go).
-	m.Namespace, m.Generation, m.ManagedFields, m.SelfLink = "", 1, nil, ""
+	m.Namespace, m.Generation, m.SelfLink = "", 1, ""
 	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
 	name := func(name string, prefix bool) []string {
 		texts := validation.NameIsDNSSubdomain(name, prefix)
