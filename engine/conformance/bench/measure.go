@@ -1,0 +1,117 @@
+package bench
+
+import (
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Options say how long to measure.
+type Options struct {
+	// Folder holds the objects: engine/conformance/testdata/bench.
+	Folder string
+	// Rounds is how often both sides are measured in turn.
+	Rounds int
+	// Turn is how long a side works in a round, at least one operation.
+	Turn time.Duration
+	// Copies is how many copies of a compiled version heap cases hold at a time, at least 2.
+	Copies int
+	// Progress is told about sources that are fetched and cases that begin; nil for silence.
+	Progress func(string)
+}
+
+// Defaults are the options of make bench.
+func Defaults() Options {
+	return Options{Folder: "testdata/bench", Rounds: 11, Turn: 60 * time.Millisecond, Copies: 20}
+}
+
+// figure is what one operation takes. The time is that of the processor, the collector's included: on one core it is what a clock shows on a machine with
+// nothing else to do, and neighbours do not change it.
+type figure struct {
+	seconds float64
+	allocs  float64
+}
+
+// side is one of two that do the same.
+type side func() error
+
+// compare lets both sides work in turn and returns the medians of both. Each turn starts with a collected heap, so that nobody pays for the other's
+// garbage, and with a few operations that nobody counts, since collecting empties pools.
+func compare(o Options, ours, upstream side) (a, b figure, err error) {
+	sides := [2]side{ours, upstream}
+	var n [2]int
+	for i, s := range sides {
+		if n[i], err = fitting(o.Turn, s); err != nil {
+			return a, b, err
+		}
+	}
+	var seconds, allocs [2][]float64
+	for round := range o.Rounds {
+		for turn := range sides {
+			i := (round + turn) % 2
+			f, err := measure(sides[i], n[i])
+			if err != nil {
+				return a, b, err
+			}
+			seconds[i], allocs[i] = append(seconds[i], f.seconds), append(allocs[i], f.allocs)
+		}
+	}
+	return figure{median(seconds[0]), median(allocs[0])}, figure{median(seconds[1]), median(allocs[1])}, nil
+}
+
+// fitting is how many operations fit into a turn.
+func fitting(turn time.Duration, s side) (int, error) {
+	n := 1
+	for {
+		took, err := timed(s, n)
+		if err != nil {
+			return 0, err
+		}
+		if took >= turn/4 {
+			return max(1, int(int64(n)*int64(turn)/int64(took))), nil
+		}
+		n *= 2
+	}
+}
+
+func measure(s side, n int) (figure, error) {
+	runtime.GC()
+	if _, err := timed(s, min(n, 3)); err != nil {
+		return figure{}, err
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := processorTime()
+	_, err := timed(s, n)
+	took := processorTime() - start
+	runtime.ReadMemStats(&after)
+	return figure{took.Seconds() / float64(n), float64(after.Mallocs-before.Mallocs) / float64(n)}, err
+}
+
+func timed(s side, n int) (time.Duration, error) {
+	start := time.Now()
+	for range n {
+		if err := s(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}
+
+func median(list []float64) float64 {
+	slices.Sort(list)
+	if n := len(list); n%2 == 0 {
+		return (list[n/2-1] + list[n/2]) / 2
+	}
+	return list[len(list)/2]
+}
+
+// retained is the live heap.
+func retained() int64 {
+	// Twice: what finalizers and cleanups let go of is collected by the second.
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

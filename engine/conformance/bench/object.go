@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+)
+
+// object is an object of the benchmarks with its definition, rules taken out.
+type object struct {
+	name string
+	body []byte
+	crd  *apiextensionsv1.CustomResourceDefinition // decoded, defaulted, names accepted
+}
+
+// objects are the benchmarks' objects: files of testdata/bench, and where their definitions come from. No module: a file beside the object.
+var objects = []struct{ name, module, crd string }{
+	{"crontab", "", "crontab-crd.yaml"},
+	{"httproute-small", "sigs.k8s.io/gateway-api", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
+	{"httproute-large", "sigs.k8s.io/gateway-api", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
+	{"prometheus", "github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd-full/monitoring.coreos.com_prometheuses.yaml"},
+	{"certificate", "github.com/cert-manager/cert-manager", "deploy/crds/cert-manager.io_certificates.yaml"},
+}
+
+// load reads object i of objects; folder holds the files.
+func load(folder string, i int) (*object, error) {
+	spec := objects[i]
+	body, err := os.ReadFile(filepath.Join(folder, spec.name+".json"))
+	if err != nil {
+		return nil, fmt.Errorf("bench: %w", err)
+	}
+	var manifest []byte
+	if spec.module != "" {
+		manifest, err = corpus.Definition(spec.module, spec.crd)
+	} else if manifest, err = os.ReadFile(filepath.Join(folder, spec.crd)); err == nil {
+		manifest, err = yaml.YAMLToJSON(manifest)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bench: the definition of %s: %w", spec.name, err)
+	}
+	registered, answer := oracle.Register(manifest, false)
+	if !answer.Accepted() {
+		return nil, fmt.Errorf("bench: upstream refuses the definition of %s: %+v", spec.name, answer)
+	}
+	crd := registered.V1
+	for v := range crd.Spec.Versions {
+		if s := crd.Spec.Versions[v].Schema; s != nil {
+			withoutRules(s.OpenAPIV3Schema)
+		}
+	}
+	return &object{name: spec.name, body: body, crd: crd}, nil
+}
+
+// manifest is the definition as a user would register it.
+func (o *object) manifest() ([]byte, error) {
+	crd := o.crd.DeepCopy()
+	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+	return json.Marshal(crd)
+}
+
+// version is the one that the object is of.
+func (o *object) version() (*apiextensionsv1.CustomResourceDefinitionVersion, error) {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+	}
+	if err := json.Unmarshal(o.body, &head); err != nil {
+		return nil, fmt.Errorf("bench: %s: %w", o.name, err)
+	}
+	for i := range o.crd.Spec.Versions {
+		if v := &o.crd.Spec.Versions[i]; o.crd.Spec.Group+"/"+v.Name == head.APIVersion {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("bench: %s is of %s, which its definition does not have", o.name, head.APIVersion)
+}
+
+// withoutRules takes x-kubernetes-validations out of a schema, so that neither side compiles, keeps or evaluates any.
+func withoutRules(s *apiextensionsv1.JSONSchemaProps) {
+	if s == nil {
+		return
+	}
+	s.XValidations = nil
+	for name, p := range s.Properties {
+		withoutRules(&p)
+		s.Properties[name] = p
+	}
+	if s.Items != nil {
+		withoutRules(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil {
+		withoutRules(s.AdditionalProperties.Schema)
+	}
+	withoutRules(s.Not)
+	for _, list := range [][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range list {
+			withoutRules(&list[i])
+		}
+	}
+}

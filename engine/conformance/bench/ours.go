@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// ours is the engine's pipeline below the façade, which lets the validation of an object's own metadata be set aside.
+type ours struct {
+	definition *admission.Definition
+	version    string
+}
+
+func newOurs(o *object) (*ours, error) {
+	v, err := o.version()
+	if err != nil {
+		return nil, err
+	}
+	crd, err := stored(o)
+	if err != nil {
+		return nil, err
+	}
+	d := admission.Describe(crd)
+	if err := compileOurs(crd, d); err != nil {
+		return nil, err
+	}
+	return &ours{definition: d, version: v.Name}, nil
+}
+
+// stored is the definition as the engine keeps it.
+func stored(o *object) (*apiextensionsv1.CustomResourceDefinition, error) {
+	manifest, err := o.manifest()
+	if err != nil {
+		return nil, err
+	}
+	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, fmt.Errorf("bench: the engine refuses the definition of %s: %+v", o.name, report.Violations)
+	}
+	m, err := definition.Decode(d.Manifest())
+	if err != nil {
+		return nil, err
+	}
+	return m.CRD, nil
+}
+
+// compileOurs compiles the versions of a definition, equal schemas once, as engine.Compile does after its checks.
+func compileOurs(crd *apiextensionsv1.CustomResourceDefinition, d *admission.Definition) error {
+	for i := range crd.Spec.Versions {
+		s, version := schema.Of(&crd.Spec.Versions[i]), d.Versions[i]
+		for j := range i {
+			if other := d.Versions[j]; other.HasStatus == version.HasStatus && reflect.DeepEqual(schema.Of(&crd.Spec.Versions[j]), s) {
+				version.Plan = other.Plan
+				break
+			}
+		}
+		if version.Plan != nil {
+			continue
+		}
+		var err error
+		if version.Plan, err = program.Compile(s, program.Options{PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: version.HasStatus}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// structural is a create up to list types, without the validation of the object's own metadata, and the object's new bytes.
+func (o *ours) structural(body []byte) ([]byte, error) {
+	out, err := o.definition.Create(context.Background(), &admission.Request{
+		Version: o.version, Body: body, Handler: true, SkipMetadata: true, WantObject: true,
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case out.Refusal != nil:
+		return nil, errors.New(out.Refusal.Message)
+	case len(out.Strict) > 0:
+		return nil, fmt.Errorf("%d unknown fields", len(out.Strict))
+	}
+	return out.Object, nil
+}

@@ -1,0 +1,209 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/server/app"
+)
+
+const (
+	batch   = 100 // objects a call
+	callers = 4   // calls under way at a time
+)
+
+// service is a server in this process, listening on loopback, with the definition of one object registered.
+type service struct {
+	app    *app.App
+	client *crdeval.Client
+	stop   func() error
+}
+
+func startService(obj *object) (*service, error) {
+	config, err := app.Defaults("--grpc-address=127.0.0.1:0", "--http-address=127.0.0.1:0", "--store=memory", "--drain-timeout=2s")
+	if err != nil {
+		return nil, err
+	}
+	a, err := app.Start(context.Background(), config, app.Build{Version: "bench"}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	s := &service{app: a, stop: func() error { cancel(); return <-ended }}
+	manifest, err := obj.manifest()
+	if err == nil {
+		s.client, err = crdeval.Dial(a.GRPCAddresses()[0].String())
+	}
+	if err == nil {
+		_, err = s.client.RegisterCRD(ctx, manifest)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (and the server: %v)", err, s.close())
+	}
+	return s, nil
+}
+
+func (s *service) close() error {
+	if s.client != nil {
+		_ = s.client.Close() // nothing is under way
+	}
+	return s.stop()
+}
+
+// overGRPC compares objects a second: ours in batches through client, network and server in this process, upstream's called as a function, on the same
+// cores. Both do whole creates, the validation of the object's own metadata included, rules aside.
+func overGRPC(o Options, name string, obj *object) (string, error) {
+	return overNetwork(o, name, obj, (*service).grpcCall)
+}
+
+// overREST is overGRPC through the REST gateway.
+func overREST(o Options, name string, obj *object) (string, error) {
+	return overNetwork(o, name, obj, (*service).restCall)
+}
+
+func overNetwork(o Options, name string, obj *object, caller func(*service, []byte) side) (string, error) {
+	them, err := newUpstream(obj)
+	if err != nil {
+		return "", err
+	}
+	s, err := startService(obj)
+	if err != nil {
+		return "", err
+	}
+	procs := runtime.GOMAXPROCS(0)
+	ours, upstream, err := compareRates(o,
+		worker{callers, batch, caller(s, obj.body)},
+		worker{procs, 1, func() error { return them.create(obj.body) }})
+	if ended := s.close(); err == nil {
+		err = ended
+	}
+	return rateLine(name, ours, upstream, procs), err
+}
+
+// grpcCall is one batch over gRPC, every verdict looked at.
+func (s *service) grpcCall(body []byte) side {
+	bodies := make([][]byte, batch)
+	for i := range bodies {
+		bodies[i] = body
+	}
+	return func() error {
+		results, err := s.client.Validate(context.Background(), bodies...)
+		if err != nil {
+			return err
+		}
+		for _, r := range results {
+			if !r.Allowed() {
+				return fmt.Errorf("refused: %v %v", r.Verdict, r.Err)
+			}
+		}
+		return nil
+	}
+}
+
+// restCall is one batch over REST, the verdicts counted.
+func (s *service) restCall(body []byte) side {
+	var request bytes.Buffer
+	request.WriteString(`{"items":[`)
+	for i := range batch {
+		if i > 0 {
+			request.WriteByte(',')
+		}
+		request.WriteString(`{"object":`)
+		request.Write(body)
+		request.WriteByte('}')
+	}
+	request.WriteString(`]}`)
+	url := "http://" + s.app.HTTPAddresses()[0].String() + "/v1/catalogs/default:validate"
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
+	return func() error {
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader(request.Bytes()))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		response, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		answer, err := io.ReadAll(response.Body)
+		if err != nil {
+			return err
+		}
+		if n := bytes.Count(answer, []byte(`"allowed":true`)); n != batch {
+			return fmt.Errorf("%s: %d of %d allowed: %.300s", response.Status, n, batch, answer)
+		}
+		return nil
+	}
+}
+
+// worker is work that goroutines do at the same time.
+type worker struct {
+	goroutines int
+	objects    int // an operation
+	do         side
+}
+
+// compareRates lets both work in turn and returns the medians of their objects a second.
+func compareRates(o Options, ours, upstream worker) (a, b float64, err error) {
+	workers := [2]worker{ours, upstream}
+	for _, w := range workers { // warm, and right
+		if _, err := w.rate(o.Turn); err != nil {
+			return 0, 0, err
+		}
+	}
+	var rates [2][]float64
+	for round := range o.Rounds {
+		for turn := range workers {
+			i := (round + turn) % 2
+			runtime.GC()
+			rate, err := workers[i].rate(5 * o.Turn)
+			if err != nil {
+				return 0, 0, err
+			}
+			rates[i] = append(rates[i], rate)
+		}
+	}
+	return median(rates[0]), median(rates[1]), nil
+}
+
+// rate works for a while and returns objects a second.
+func (w worker) rate(while time.Duration) (float64, error) {
+	var done atomic.Int64
+	errs := make(chan error, w.goroutines)
+	var group sync.WaitGroup
+	start := time.Now()
+	for range w.goroutines {
+		group.Go(func() {
+			for {
+				if err := w.do(); err != nil {
+					errs <- err
+					return
+				}
+				done.Add(int64(w.objects))
+				if time.Since(start) >= while {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	took := time.Since(start)
+	select {
+	case err := <-errs:
+		return 0, err
+	default:
+		return float64(done.Load()) / took.Seconds(), nil
+	}
+}

@@ -1,0 +1,25 @@
+package corpus
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// Definition fetches one module of the corpus, at its version there, and returns the manifest of the first definition in one of its files, as JSON.
+func Definition(modulePath, file string) ([]byte, error) {
+	for _, m := range modules {
+		if m.path != modulePath {
+			continue
+		}
+		dir, err := fetch(m)
+		if err != nil {
+			return nil, err
+		}
+		docs := documents(filepath.Join(dir, file))
+		if len(docs) == 0 {
+			return nil, fmt.Errorf("corpus: no document in %s of %s@%s", file, m.path, m.version)
+		}
+		return docs[0], nil
+	}
+	return nil, fmt.Errorf("corpus: no module %s", modulePath)
+}
