@@ -323,7 +323,7 @@ func TestDrainingHasADeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	if err := r.App.shutDownForTest(); err == nil || !strings.Contains(err.Error(), "cut off") {
+	if err := r.shutDownForTest(); err == nil || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(begin); took > 5*time.Second {

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log/slog"
 	"math/big"
@@ -77,7 +78,7 @@ func stream(ctx context.Context, c *grpc.ClientConn) error {
 	if err != nil {
 		return err
 	}
-	if err = s.RecvMsg(new(wrapperspb.BytesValue)); err == io.EOF {
+	if err = s.RecvMsg(new(wrapperspb.BytesValue)); errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err

@@ -44,7 +44,7 @@ func TestStore(t *testing.T) {
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	if _, err := bolt.Open(dir); !errors.Is(err, bolt.ErrLocked) || !strings.Contains(err.Error(), "--data-dir") {
 		t.Errorf("got %v", err)
 	}
@@ -53,7 +53,7 @@ func TestLocked(t *testing.T) {
 func TestPermissions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := open(t, dir)
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, bolt.FileName): 0o600} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != want {
@@ -174,7 +174,7 @@ func TestEmptyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, dir)
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	if s.ID() == "" {
 		t.Error("no ID")
 	}
