@@ -27,12 +27,17 @@ func check(ctx context.Context, manifest Document, o Options) (*Report, *apiexte
 }
 
 func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
-	text, root, err := readManifest(d, manifest, o.Limits)
-	if err != nil {
-		return nil, nil, err
+	text, root, unread := readManifest(d, manifest, o.Limits)
+	if unread != nil && (text == nil || ReasonOf(unread) != ReasonManifestUnreadable) {
+		return nil, nil, unread
 	}
+	// What the tree's parser refuses can still be a CRD to upstream, which skips a number that no float64 holds where it
+	// skips the field. There are no places then.
 	m, err := definition.Decode(text)
 	if err != nil {
+		if unread != nil {
+			err = unread
+		}
 		return undecodable(d, root, err)
 	}
 	r := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor}, d, root)
@@ -60,7 +65,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 	return report, nil, nil
 }
 
-// readManifest parses a manifest, which bounds it, and returns it as JSON.
+// readManifest parses a manifest, which bounds it, and returns it as JSON; the latter also if the JSON could not be parsed.
 func readManifest(d *value.Doc, manifest Document, l Limits) (text []byte, root uint32, err error) {
 	var y *value.YAMLSource
 	switch {
@@ -84,7 +89,7 @@ func readManifest(d *value.Doc, manifest Document, l Limits) (text []byte, root 
 		}
 	}
 	if err != nil {
-		return nil, 0, unreadable("manifest", ReasonManifestUnreadable, err)
+		return text, 0, unreadable("manifest", ReasonManifestUnreadable, err)
 	}
 	return text, root, nil
 }
@@ -96,7 +101,7 @@ func undecodable(d *value.Doc, root uint32, err error) (*Report, *apiextensionsv
 		return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
 	}
 	if !errors.As(err, &decode) {
-		return nil, nil, &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
+		return nil, nil, err
 	}
 	switch decode.Reason {
 	case definition.NotCRD:

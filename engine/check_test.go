@@ -137,7 +137,9 @@ func TestManifestErrors(t *testing.T) {
 
 type panicking struct{}
 
-func (panicking) Convert(context.Context, ConversionRequest) ([][]byte, error) { panic("a converter's own") }
+func (panicking) Convert(context.Context, ConversionRequest) ([][]byte, error) {
+	panic("a converter's own")
+}
 
 type recorder struct {
 	mu        sync.Mutex

@@ -189,7 +189,7 @@ func TestTransforms(t *testing.T) {
 		pruned, defaulted []string
 	}{
 		{name: "prune", do: d.Prune, object: gadget(in),
-			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"size":null,"color":null,"note":null,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}},"status":{}}`,
+			want:   `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"size":null,"color":null,"note":null,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}},"status":{}}`,
 			pruned: []string{`spec.unknown /spec/unknown {"a":1}`, `status.x /status/x 1`, `spec.template.metadata.odd /spec/template/metadata/odd true`}},
 		{name: "prune metadata", do: d.Prune, object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","labels":{},"a.b":[1]}}`)),
 			want:   `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`,

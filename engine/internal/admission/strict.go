@@ -22,7 +22,7 @@ func (p *pass) strictly() (refused bool) {
 		cause := runtime.NewStrictDecodingError(errs)
 		if p.of.Version == "" {
 			// Upstream asks the decoded object for its kind, and that has no version.
-			text := runtime.NewMissingVersionErr("unstructured object has no version").Error()
+			text := runtime.NewMissingVersionErr("object has no apiVersion field").Error()
 			p.out.Refusal = badRequest(text, cause.Error())
 			return true
 		}

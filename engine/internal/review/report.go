@@ -57,13 +57,13 @@ type Version struct {
 // mostLocated is how many findings get a place in the manifest: finding one costs a walk, and nobody reads that many.
 const mostLocated = 1000
 
-// Of judges a decoded manifest. d and root are the tree of its text.
+// Of judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places.
 func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *value.Doc, root uint32) *Report {
 	result := definition.Validate(ctx, m, o)
 	r := &Report{CRD: m.CRD, LowestMinor: OldestMinor}
 	for i, err := range result.Errors {
 		f := Finding{Violation: violation.Of(violation.CRD, err, missing(err.Field))}
-		if i < mostLocated {
+		if i < mostLocated && root != 0 {
 			path, node := Locate(d, root, err.Field)
 			f.Path, f.Position = path.Detach(), d.Position(node)
 		}
