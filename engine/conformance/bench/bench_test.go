@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLines is the golden of the format.
+func TestLines(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{timeLine("admit/httproute-large", figure{0.00061, 310}, figure{0.01710, 117592}, 1),
+			"admit/httproute-large  ours 0.61 ms 310 allocs  upstream 17.10 ms 117592 allocs  speedup 28.0x allocs 379x  GOMAXPROCS=1"},
+		{timeLine("structural/crontab", figure{0.0000021, 0}, figure{0.000112, 719}, 1),
+			"structural/crontab  ours 0.00210 ms 0 allocs  upstream 0.11 ms 719 allocs  speedup 53.3x allocs 719x  GOMAXPROCS=1"},
+		{heapLine("heap/prometheus", 210*1024, 3626*1024, 14.7*1024, 3, 1),
+			"heap/prometheus  ours 210 KiB upstream 3626 KiB ratio 17.3x  patterns 3 of 14.7 KiB  GOMAXPROCS=1"},
+		{rateLine("grpc/crontab", 128840.4, 8747.2, 2),
+			"grpc/crontab  ours 128840 objects/s  upstream 8747 objects/s  speedup 14.7x  GOMAXPROCS=2"},
+	} {
+		if c.got != c.want {
+			t.Errorf("\ngot  %s\nwant %s", c.got, c.want)
+		}
+	}
+}
+
+var anyLine = regexp.MustCompile(`^[a-z]+/[a-z-]+  ours [0-9.]+ (ms [0-9]+ allocs |KiB|objects/s ) upstream .*(speedup|ratio) [0-9.]+x.*  GOMAXPROCS=[12]$`)
+
+// TestCases runs each case that needs no other module once, briefly.
+func TestCases(t *testing.T) {
+	o := Options{Folder: "../testdata/bench", Rounds: 1, Turn: time.Millisecond, Copies: 2}
+	var out bytes.Buffer
+	if err := Run(regexp.MustCompile("/crontab$"), &out, o); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != len(kinds) {
+		t.Errorf("%d lines for %d cases:\n%s", len(lines), len(kinds), out.String())
+	}
+	for _, line := range lines {
+		if !anyLine.MatchString(line) {
+			t.Errorf("a line that looks like no other: %s", line)
+		}
+	}
+}
+
+func TestNoSuchCase(t *testing.T) {
+	if err := Run(regexp.MustCompile("nothing"), &bytes.Buffer{}, Options{}); err == nil || !strings.Contains(err.Error(), "structural/crontab") {
+		t.Errorf("an unknown case: %v", err)
+	}
+}
+
+// BenchmarkStructural is our side of structural cases alone, for profiles.
+func BenchmarkStructural(b *testing.B) {
+	for i := range objects {
+		b.Run(objects[i].name, func(b *testing.B) {
+			obj, err := load("../testdata/bench", i)
+			if err != nil {
+				b.Skip(err)
+			}
+			us, err := newOurs(obj)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := us.structural(obj.body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
