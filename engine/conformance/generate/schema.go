@@ -91,7 +91,11 @@ func structural(r Rand, depth int, as string) *tree.Node {
 		junctors(r, s, 2)
 	}
 	if r.Chance(15) && as != "item" {
-		if d := Value(r, s, 2); !deepDefault(r, s, d) {
+		d := Value(r, s, 2)
+		if s.Get("x-kubernetes-embedded-resource") != nil && r.Chance(40) {
+			Mutate(r, d)
+		}
+		if !deepDefault(r, s, d) {
 			s.Set("default", d)
 		}
 	}
@@ -316,7 +320,7 @@ func embedded(r Rand, depth int) *tree.Node {
 				labels := tree.Obj("type", "object", "additionalProperties", tree.Obj("type", "string"))
 				name := tree.Obj("type", "string")
 				finalizers := tree.Obj("type", "array", "items", tree.Obj("type", "string"))
-				switch r.IntN(5) {
+				switch r.IntN(6) {
 				case 0:
 					labels.Set("default", tree.Raw(Pick(r, metadataFields["labels"])))
 				case 1:
@@ -324,6 +328,9 @@ func embedded(r Rand, depth int) *tree.Node {
 				case 2:
 					finalizers.Set("default", tree.Raw(Pick(r, metadataFields["finalizers"])))
 				case 3:
+					name.Set("maxLength", 2).Set("default", Pick(r, []string{"x", "abc"}))
+					finalizers.Get("items").Set("default", Pick(r, []string{"a/b", "bad one"}))
+				case 4:
 					meta.Set("default", Pick(r, []*tree.Node{tree.Obj("name", "x"), tree.Obj("bogus", 1), tree.Obj("labels", tree.Obj("a", 1)), tree.Obj()}).Clone())
 				}
 				meta.Set("properties", tree.Obj("labels", labels, "name", name, "finalizers", finalizers))
