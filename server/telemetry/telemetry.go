@@ -23,6 +23,7 @@ import (
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -107,6 +108,9 @@ func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sd
 		sdkmetric.WithResource(about), sdkmetric.WithReader(scraped),
 		bounded("http.server.*", "http.request.method", "http.response.status_code"),
 		bounded("rpc.server.*", "rpc.system", "rpc.system.name", "rpc.service", "rpc.method", "rpc.response.status_code", "rpc.grpc.status_code"),
+	}
+	if !asked("TRACES") {
+		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter)) // examples of what, without traces
 	}
 	if asked("METRICS") {
 		pushed, err := autoexport.NewMetricReader(ctx)
