@@ -14,7 +14,7 @@ type Verdict struct {
 	// Violations are the findings in document order, then schema order. Empty for an object that could not be decoded.
 	Violations []Violation
 	// Warnings are the texts of the Warning headers the API server would send, and crdeval's own note if the CRD has rules
-	// that were not evaluated.
+	// that were not evaluated. Read-only: results share them.
 	Warnings []string
 	// Revision is the CRD's, see Definition.Revision.
 	Revision string

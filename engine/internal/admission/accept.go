@@ -65,7 +65,7 @@ func (p *pass) plainHandler(meta uint32) bool {
 			return false
 		}
 	}
-	if owners := d.Field(meta, "ownerReferences"); owners != 0 && d.Len(owners) > 1 {
+	if !metadata.DistinctOwners(d, d.Field(meta, "ownerReferences")) {
 		return false
 	}
 	c := d.Field(meta, "namespace")

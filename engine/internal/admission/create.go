@@ -12,9 +12,8 @@ import (
 
 // Create evaluates a create up to and including list types: all that an API server does but for the rules and for what only a
 // server can do. The error is a *Fault.
-func (d *Definition) Create(ctx context.Context, r *Request) (out Outcome, err error) {
-	err = d.run(ctx, r, &out, (*pass).create)
-	return out, err
+func (d *Definition) Create(ctx context.Context, r *Request) (Outcome, error) {
+	return d.run(ctx, r, (*pass).create)
 }
 
 func (p *pass) create() error {

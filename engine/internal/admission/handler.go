@@ -25,13 +25,13 @@ var editsPool = sync.Pool{New: func() any { return new(program.Edits) }}
 func (p *pass) handle() (refused bool) {
 	d := p.d
 	meta := d.Field(p.root, "metadata")
-	name, _, _ := p.metaString(meta, "name")
+	name, _ := p.metaString(meta, "name")
 	if p.r.Name != "" && name != p.r.Name {
 		text := fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, p.r.Name)
 		p.out.Refusal = badRequest(text, text)
 		return true
 	}
-	switch namespace, _, _ := p.metaString(meta, "namespace"); {
+	switch namespace, _ := p.metaString(meta, "namespace"); {
 	case !p.def.Namespaced:
 		if namespace != "" {
 			p.remove(meta, "namespace")
@@ -48,11 +48,13 @@ func (p *pass) handle() (refused bool) {
 	return false
 }
 
-func (p *pass) metaString(meta uint32, key string) (string, bool, error) {
+// metaString is a text of metadata, "" if there is none; not ok if there is something else in its place.
+func (p *pass) metaString(meta uint32, key string) (text string, ok bool) {
 	if meta == 0 {
-		return "", false, nil
+		return "", true
 	}
-	return nestedString(p.d, meta, key)
+	text, _, err := nestedString(p.d, meta, key)
+	return text, err == nil
 }
 
 // remove drops a member of metadata.
@@ -119,7 +121,7 @@ func (p *pass) complete() {
 	if meta != 0 && p.d.Nodes[meta].Kind != value.Object {
 		return
 	}
-	if namespace, _, err := p.metaString(meta, "namespace"); p.def.Namespaced && namespace == "" && err == nil {
+	if namespace, ok := p.metaString(meta, "namespace"); ok && p.def.Namespaced && namespace == "" {
 		namespace = metav1.NamespaceDefault
 		if p.r.Namespace != "" {
 			namespace = p.r.Namespace
@@ -127,9 +129,9 @@ func (p *pass) complete() {
 		p.set("namespace", namespace)
 		meta = p.d.Field(p.root, "metadata")
 	}
-	name, _, err := p.metaString(meta, "name")
-	base, _, _ := p.metaString(meta, "generateName")
-	if name == "" && err == nil {
+	name, ok := p.metaString(meta, "name")
+	base, _ := p.metaString(meta, "generateName")
+	if ok && name == "" {
 		switch {
 		case p.r.Name != "":
 			p.set("name", p.r.Name)

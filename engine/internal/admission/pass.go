@@ -15,12 +15,16 @@ import (
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// pass is one evaluation: the request, the document as it stands, what is known about it so far.
+// pass is one evaluation: the request, the document as it stands, what is known about it so far. Passes are pooled, with the
+// request and the outcome in them, so that an evaluation allocates little but its answer.
 type pass struct {
+	request Request
+	outcome Outcome
+
 	ctx  context.Context
 	def  *Definition
-	r    *Request
-	out  *Outcome
+	r    *Request // &request
+	out  *Outcome // &outcome
 	stop *program.Stop
 
 	d      *value.Doc
@@ -38,21 +42,29 @@ type pass struct {
 	own     *Version                // the version that it says it is of, nil if the CRD has none such
 }
 
-// run evaluates one request. A panic below leaves the Doc to the garbage collector: it must not go back into the pool.
-func (d *Definition) run(ctx context.Context, r *Request, out *Outcome, do func(*pass) error) error {
+var passes = sync.Pool{New: func() any { return new(pass) }}
+
+// run evaluates one request. A panic below leaves the Doc and the pass to the garbage collector: they must not go back into
+// their pools.
+func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) (Outcome, error) {
 	if err := expired(ctx); err != nil {
-		return err
+		return Outcome{}, err
 	}
-	p := pass{ctx: ctx, def: d, r: r, out: out, d: value.Acquire()}
+	p := passes.Get().(*pass)
+	p.request, p.ctx, p.def, p.d = *r, ctx, d, value.Acquire()
+	p.r, p.out = &p.request, &p.outcome
 	if done := ctx.Done(); done != nil {
 		p.stop = program.StopOn(done)
 	}
-	err := do(&p)
+	err := do(p)
 	p.d.Release()
+	out := p.outcome
+	*p = pass{}
+	passes.Put(p)
 	if late := expired(ctx); late != nil {
-		return late
+		return out, late
 	}
-	return err
+	return out, err
 }
 
 // read parses the body for the first time and looks at apiVersion and kind. A body that upstream could not read leaves a
@@ -304,6 +316,9 @@ func (p *pass) finish(found []violation.Violation) {
 	}
 }
 
+// room is what a printed object may need beyond its own length, mostly: metadata.generation, some defaults.
+const room = 128
+
 // object prints the object, and says whether it is another one than the body, as far as the request asks.
 func (p *pass) object() {
 	flags := p.d.Nodes[p.root].Flags
@@ -317,7 +332,11 @@ func (p *pass) object() {
 		p.out.Object = p.d.Raw(p.root)
 		return
 	}
-	p.out.Object = p.d.AppendJSON(p.r.Buffer, p.root)
+	buffer := p.r.Buffer
+	if buffer == nil {
+		buffer = make([]byte, 0, len(p.json)+len(p.json)/8+room)
+	}
+	p.out.Object = p.d.AppendJSON(buffer, p.root)
 }
 
 // asSent compares the tree with the body: an edit may have changed nothing.

@@ -11,8 +11,8 @@ import (
 
 // Prune coerces metadata and removes what the schema does not know: of the object, and of the metadata of embedded resources.
 // Nulls stay, nothing is defaulted. The error is a *Fault.
-func (d *Definition) Prune(ctx context.Context, r *Request) (out Outcome, err error) {
-	err = d.run(ctx, r, &out, func(p *pass) error {
+func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
+	return d.run(ctx, r, func(p *pass) error {
 		if err := p.readKnown(); err != nil {
 			return err
 		}
@@ -22,13 +22,12 @@ func (d *Definition) Prune(ctx context.Context, r *Request) (out Outcome, err er
 		p.object()
 		return nil
 	})
-	return out, err
 }
 
 // Default drops nulls of non-nullable fields and fills in defaults. Nothing is pruned, metadata stays as it is. The error is a
 // *Fault.
-func (d *Definition) Default(ctx context.Context, r *Request) (out Outcome, err error) {
-	err = d.run(ctx, r, &out, func(p *pass) error {
+func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
+	return d.run(ctx, r, func(p *pass) error {
 		if err := p.readKnown(); err != nil {
 			return err
 		}
@@ -39,14 +38,13 @@ func (d *Definition) Default(ctx context.Context, r *Request) (out Outcome, err 
 		p.object()
 		return nil
 	})
-	return out, err
 }
 
 // Read does to an object what an API server does to one from its storage. The error is a *Fault.
 //
 // Upstream: customresource_handler.go, crdConversionRESTOptionsGetter: decode leniently, default, convert, coerce.
-func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter) (out Outcome, err error) {
-	err = d.run(ctx, r, &out, func(p *pass) error {
+func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
+	return d.run(ctx, r, func(p *pass) error {
 		p.stored = true
 		if err := p.readOther(); err != nil {
 			return err
@@ -65,12 +63,11 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 		p.object()
 		return nil
 	})
-	return out, err
 }
 
 // Convert brings an object to the target version and coerces it to that version's schema. The error is a *Fault.
-func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Converter) (out Outcome, err error) {
-	err = d.run(ctx, r, &out, func(p *pass) error {
+func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
+	return d.run(ctx, r, func(p *pass) error {
 		p.stored, p.held = true, true
 		if err := p.readOther(); err != nil {
 			return err
@@ -81,7 +78,6 @@ func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Convert
 		p.object()
 		return nil
 	})
-	return out, err
 }
 
 // readOther reads a body that is no write: one that cannot be read is a Fault.

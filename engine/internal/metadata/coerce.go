@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -108,7 +109,8 @@ func unmarshal(text []byte, m *metav1.ObjectMeta, o Options) (unknown []string, 
 func unknownPaths(strict []error, o Options) (paths []string) {
 	prefix := ""
 	for _, e := range strict {
-		if f, ok := e.(kjson.FieldError); ok {
+		var f kjson.FieldError
+		if errors.As(e, &f) {
 			if prefix == "" {
 				prefix = o.Path.Child("metadata").String() + "."
 			}

@@ -68,3 +68,13 @@ func isQualifiedName(s string) bool {
 func isPathSegment(s string) bool {
 	return s != "." && s != ".." && strings.IndexByte(s, '/') < 0 && strings.IndexByte(s, '%') < 0
 }
+
+// isPrintable is printable ASCII.
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

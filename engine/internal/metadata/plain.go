@@ -54,7 +54,11 @@ func Plain(d *value.Doc, meta uint32, r Rules) bool {
 			if !plainOwners(d, c) {
 				return false
 			}
-		default: // generateName, managedFields
+		case "managedFields":
+			if !plainManagers(d, c) {
+				return false
+			}
+		default: // generateName
 			return false
 		}
 	}
@@ -122,3 +126,60 @@ func plainOwners(d *value.Doc, owners uint32) bool {
 	}
 	return controllers <= 1
 }
+
+// Upstream's bounds on managed fields, in bytes.
+const (
+	maxManager     = 128
+	maxSubresource = 256
+)
+
+func plainManagers(d *value.Doc, entries uint32) bool {
+	for e := d.Nodes[entries].First; e != 0; e = d.Nodes[e].Next {
+		operation := false
+		for c := d.Nodes[e].First; c != 0; c = d.Nodes[c].Next {
+			switch d.Key(c) {
+			case "operation":
+				operation = d.Str(c) == "Apply" || d.Str(c) == "Update"
+			case "fieldsType":
+				if d.Str(c) != "FieldsV1" {
+					return false
+				}
+			case "manager":
+				if !isPrintable(d.Str(c)) || len(d.Str(c)) > maxManager {
+					return false
+				}
+			case "subresource":
+				if len(d.Str(c)) > maxSubresource {
+					return false
+				}
+			}
+		}
+		if !operation {
+			return false
+		}
+	}
+	return true
+}
+
+// DistinctOwners reports that no two owner references have the same uid, as far as that is found out cheaply. Metadata must
+// have been coerced; node 0 stands for no owners.
+func DistinctOwners(d *value.Doc, owners uint32) bool {
+	if owners == 0 || d.Len(owners) < 2 {
+		return true
+	}
+	if d.Len(owners) > mostCompared {
+		return false
+	}
+	for a := d.Nodes[owners].First; a != 0; a = d.Nodes[a].Next {
+		uid := d.Field(a, "uid")
+		for b := d.Nodes[a].Next; b != 0; b = d.Nodes[b].Next {
+			if other := d.Field(b, "uid"); uid == 0 || other == 0 || d.Str(uid) == d.Str(other) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mostCompared is up to how many owners are compared pairwise.
+const mostCompared = 16
