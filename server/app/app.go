@@ -155,10 +155,12 @@ func (a *App) startSecurity(context.Context) (err error) {
 func (a *App) task(f func(context.Context)) { a.tasks.Go(func() { f(a.background) }) }
 
 func (a *App) startGRPC(ctx context.Context) error {
+	limit := limitMemory()
+	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	methods := map[string]bool{} // written before the first call is served
 	a.grpc = transport.NewServer(transport.ServerOptions{
 		TLS: a.tls, Tokens: a.tokens, MaxMessageBytes: int(a.config.MaxMessageBytes), MaxInFlight: a.config.MaxInFlight,
-		UnderPressure: pressure(limitMemory()), Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
+		UnderPressure: pressure(limit), Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 	})
 	a.health = health.NewServer()
 	a.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING) // until Run

@@ -426,3 +426,17 @@ func TestPressure(t *testing.T) {
 		t.Error("a limit of a pebibyte is exceeded")
 	}
 }
+
+func TestCollectorPace(t *testing.T) {
+	const mib = 1 << 20
+	for _, tc := range []struct {
+		live, floor int64
+		want        int
+	}{
+		{0, 128 * mib, gcMost}, {mib, 128 * mib, gcMost}, {16 * mib, 128 * mib, 700}, {64 * mib, 128 * mib, 100}, {128 * mib, 128 * mib, 100}, {1024 * mib, 128 * mib, 100},
+	} {
+		if got := gcPercent(tc.live, tc.floor); got != tc.want {
+			t.Errorf("%d MiB alive, floor %d MiB: GOGC %d, want %d", tc.live/mib, tc.floor/mib, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// A service whose live heap is small and whose garbage is much would spend its time collecting: with 10 MiB alive, Go collects every 10 MiB,
+// which a batch or two are. So the heap may grow to gcFloor, or a quarter of the memory limit, before a collection; a heap of which
+// that much is alive is collected as Go does by default.
+const (
+	gcFloor    = 128 << 20
+	gcInterval = time.Second
+	gcDefault  = 100 // GOGC's own
+	gcMost     = 1600
+)
+
+// gcPercent is the GOGC at which a heap with live bytes alive grows to the floor.
+func gcPercent(live, floor int64) int {
+	if live <= 0 {
+		return gcMost
+	}
+	return int(min(max((floor-live)*100/live, gcDefault), gcMost))
+}
+
+// paceCollector sets GOGC by what is alive until ctx ends, then sets it back. It does nothing if GOGC is set.
+func paceCollector(ctx context.Context, limit int64) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	floor := int64(gcFloor)
+	if limit > 0 {
+		floor = min(floor, limit/4)
+	}
+	before := debug.SetGCPercent(gcDefault)
+	defer debug.SetGCPercent(before)
+	ticker := time.NewTicker(gcInterval)
+	defer ticker.Stop()
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	for set := gcDefault; ; {
+		metrics.Read(sample)
+		if percent := gcPercent(int64(sample[0].Value.Uint64()), floor); percent != set {
+			debug.SetGCPercent(percent)
+			set = percent
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
