@@ -59,8 +59,9 @@ type compiler struct {
 	keys        []byte            // room for the keys of seen
 	names       []string          // scratch stacks: names and nodes of the properties on the way down
 	props       []*Node
-	parents     []*Node // nodes with properties that have defaults
-	pending     []*Node // nodes with a default, children before parents
+	parents     []*Node  // nodes with properties that have defaults
+	inMeta      []string // the way to the schema from the resource in whose metadata it is, nil outside
+	pending     []*Node  // nodes with a default, children before parents
 	err         error
 	unsupported bool // a keyword that structural schemas have not
 	size        int64
@@ -73,6 +74,9 @@ func isMeta(name string) bool {
 // node compiles s. position (Root, KeepAll, KeepUnknown or Junctor) says where it stands; spine is the node whose objects a junctor's schema looks at, nil where
 // that is unknown (and on the spine).
 func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spine *Node) *Node {
+	if c.inMeta != nil {
+		s = c.defaultInMeta(s)
+	}
 	n := Node{Flags: position | c.flags(s), Type: typeName(s.Type), details: &noDetails}
 	if n.Flags&(Preserve|Junctor) == Preserve {
 		n.Flags |= KeepUnknown
@@ -88,7 +92,9 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	for i := mark; i < end; i++ {
 		name := c.names[i]
 		p = s.Properties[name]
+		before := c.enterMeta(&n, name)
 		child := c.node(&p, n.childPosition(name), spine.Child(name))
+		c.inMeta = before
 		c.props = append(c.props, child)
 		n.Flags |= child.Flags & below
 	}
@@ -97,14 +103,18 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	if s.Items != nil {
 		c.unsupported = c.unsupported || len(s.Items.JSONSchemas) > 0
 		if s.Items.Schema != nil {
+			before := c.enterMeta(&n, anyElement)
 			n.Items = c.node(s.Items.Schema, n.Flags&(KeepAll|KeepUnknown|Junctor), spine.items())
+			c.inMeta = before
 			n.Flags |= n.Items.Flags & below
 		}
 	}
 	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Junctor == 0) {
 		switch {
 		case a.Schema != nil:
+			before := c.enterMeta(&n, "*")
 			n.Additional = c.node(a.Schema, n.Flags&(KeepAll|Junctor), spine.additional())
+			c.inMeta = before
 			n.Flags |= n.Additional.Flags & below
 		case a.Allows:
 			n.Flags |= AdditionalTrue

@@ -93,6 +93,11 @@ func TestNullsAndDefaults(t *testing.T) {
 			`v:{"b":{}}`, `{"v":{"b":{}}}`, `{"v":{"b":{"x":1}}}`, []string{"v.b.x"}},
 		{"nulls in defaults stay", `v:{"type":"object","properties":{"a":{"type":"object","default":{"n":null},"properties":{"n":{"type":"string"}}}}}`,
 			`v:{}`, `{"v":{}}`, `{"v":{"a":{"n":null}}}`, []string{"v.a"}},
+		{"metadata keeps the defaults that it knows", `v:{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"metadata":{"type":"object","properties":{
+			"apiVersion":{"type":"string","default":"v1"},"name":{"type":"string","default":"n"},"namespace":{"type":"string","default":""},
+			"creationTimestamp":{"type":"string","default":"2020-01-01T00:00:00+02:00"},"labels":{"type":"object","default":{"a":"b"},"additionalProperties":{"type":"string"}}}}}}`,
+			`v:{"metadata":{}}`, `{"v":{"metadata":{}}}`, `{"v":{"metadata":{"creationTimestamp":"2019-12-31T22:00:00Z","labels":{"a":"b"},"name":"n"}}}`,
+			[]string{"v.metadata.creationTimestamp", "v.metadata.labels", "v.metadata.name"}},
 		{"preserved nulls stay", `v:{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, `v:{"a":null}`, `{"v":{"a":null}}`, `{"v":{"a":null}}`, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
