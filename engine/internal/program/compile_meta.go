@@ -2,6 +2,7 @@ package program
 
 import (
 	"encoding/json"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -20,7 +21,7 @@ func (c *compiler) enterMeta(n *Node, name string) (before []string) {
 	case name == "metadata" && n.Flags&(Root|Embedded) != 0 && n.Flags&Junctor == 0:
 		c.inMeta = []string{name}
 	case before != nil:
-		c.inMeta = append(before[:len(before):len(before)], name)
+		c.inMeta = slices.Concat(before, []string{name})
 	}
 	return before
 }
