@@ -158,9 +158,13 @@ func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory()
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	methods := map[string]bool{} // written before the first call is served
+	refused, err := a.telemetry.CountRefusals()
+	if err != nil {
+		return err
+	}
 	a.grpc = transport.NewServer(transport.ServerOptions{
 		TLS: a.tls, Tokens: a.tokens, MaxMessageBytes: int(a.config.MaxMessageBytes), MaxInFlight: a.config.MaxInFlight,
-		UnderPressure: pressure(limit), Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
+		UnderPressure: pressure(limit), Refused: refused, Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 	})
 	a.health = health.NewServer()
 	a.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING) // until Run
@@ -174,7 +178,6 @@ func (a *App) startGRPC(ctx context.Context) error {
 			methods["/"+service+"/"+m.Name] = true
 		}
 	}
-	var err error
 	a.grpcListeners, err = a.listen(ctx, a.config.GRPCAddress)
 	return err
 }

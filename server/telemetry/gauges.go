@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -80,4 +81,13 @@ func (t *Telemetry) ObserveCertificate(expires func() time.Time) error {
 	f := figures{meter: t.Meter.Meter(scope)}
 	f.gauge("crdeval.tls.certificate.expiry", "s", "When the served certificate expires, in seconds since 1970.", func() int64 { return expires().Unix() })
 	return f.register(func() {})
+}
+
+// CountRefusals publishes how many calls were refused because the server was overloaded: they are refused before anything else counts
+// them. The function it returns counts one.
+func (t *Telemetry) CountRefusals() (func(), error) {
+	var n atomic.Uint64
+	f := figures{meter: t.Meter.Meter(scope)}
+	f.counter("crdeval.calls.refused", "{call}", "Calls refused with OVERLOADED.", n.Load)
+	return func() { n.Add(1) }, f.register(func() {})
 }

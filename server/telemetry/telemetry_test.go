@@ -93,7 +93,10 @@ func TestEngineInstruments(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	tel := newTelemetry(t)
+	refused, counting := tel.CountRefusals()
+	refused()
 	err := errors.Join(
+		counting,
 		tel.ObserveCache(func() cache.Stats {
 			return cache.Stats{Entries: 2, Bytes: 30, MaxBytes: 99, Hits: 5, Misses: 4, Builds: 3, Failures: 1, Evictions: 7, Oversized: 6}
 		}),
@@ -105,7 +108,7 @@ func TestFigures(t *testing.T) {
 	}
 	wantMetrics(t, tel, "crdeval_cache_entries 2", "crdeval_cache_bytes 30", "crdeval_cache_budget_bytes 99", "crdeval_cache_hits_total 5", "crdeval_cache_misses_total 4",
 		"crdeval_cache_builds_total 3", "crdeval_cache_failures_total 1", "crdeval_cache_evictions_total 7", "crdeval_cache_oversized_total 6",
-		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234")
+		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_refused_total 1")
 }
 
 func TestEvaluatedAllocatesLittle(t *testing.T) {

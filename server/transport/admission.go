@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/tap"
 )
 
 // admission bounds the work in flight: a call beyond the bound is refused at once, with a code that clients retry, rather than queued until
@@ -13,10 +14,14 @@ import (
 type admission struct {
 	slots    chan struct{} // nil: no bound on the number
 	pressure func() bool   // nil: memory is not looked at
+	refused  func()        // told of every refusal
 }
 
-func newAdmission(maxInFlight int, pressure func() bool) admission {
-	a := admission{pressure: pressure}
+func newAdmission(maxInFlight int, pressure func() bool, refused func()) admission {
+	if refused == nil {
+		refused = func() {}
+	}
+	a := admission{pressure: pressure, refused: refused}
 	if maxInFlight > 0 {
 		a.slots = make(chan struct{}, maxInFlight)
 	}
@@ -27,8 +32,8 @@ func (a admission) enter(method string) (leave func(), err error) {
 	if isProbe(method) {
 		return func() {}, nil
 	}
-	if a.pressure != nil && a.pressure() {
-		return nil, refusal(codes.Unavailable, "OVERLOADED", "the server is short of memory: try again later, with smaller batches, or give it more memory", nil)
+	if err := a.short(); err != nil {
+		return nil, err
 	}
 	if a.slots == nil {
 		return func() {}, nil
@@ -37,10 +42,38 @@ func (a admission) enter(method string) (leave func(), err error) {
 	case a.slots <- struct{}{}:
 		return func() { <-a.slots }, nil
 	default:
-		return nil, refusal(codes.Unavailable, "OVERLOADED",
-			fmt.Sprintf("the server has %d calls in flight, as many as it takes: try again later, or raise --max-in-flight", cap(a.slots)),
-			map[string]string{"limit": "max_in_flight", "maximum": fmt.Sprint(cap(a.slots))})
+		return nil, a.full()
 	}
+}
+
+// tap refuses a call by its headers, before its message is read into memory. It takes no place: enter does, which also judges those that
+// arrive in the same moment.
+func (a admission) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if isProbe(info.FullMethodName) {
+		return ctx, nil
+	}
+	if a.slots != nil && len(a.slots) == cap(a.slots) {
+		return nil, a.full()
+	}
+	if err := a.short(); err != nil {
+		return nil, err
+	}
+	return ctx, nil
+}
+
+func (a admission) short() error {
+	if a.pressure == nil || !a.pressure() {
+		return nil
+	}
+	a.refused()
+	return refusal(codes.Unavailable, "OVERLOADED", "the server is short of memory: try again later, with smaller batches, or give it more memory", nil)
+}
+
+func (a admission) full() error {
+	a.refused()
+	return refusal(codes.Unavailable, "OVERLOADED",
+		fmt.Sprintf("the server has %d calls in flight, as many as it takes: try again later, or raise --max-in-flight", cap(a.slots)),
+		map[string]string{"limit": "max_in_flight", "maximum": fmt.Sprint(cap(a.slots))})
 }
 
 func (a admission) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {

@@ -28,6 +28,7 @@ type ServerOptions struct {
 	MaxMessageBytes int           // 0: DefaultMaxMessageBytes
 	MaxInFlight     int           // calls at once, streams included; 0: no bound
 	UnderPressure   func() bool   // says that memory is short; nil: nobody looks
+	Refused         func()        // told of every call refused for want of a place or of memory; nil: nobody is
 	Stats           stats.Handler // telemetry; nil: none
 	Log             *slog.Logger  // nil: slog.Default()
 }
@@ -40,7 +41,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	access, admitted, panics := accessLog{o.Log}, newAdmission(o.MaxInFlight, o.UnderPressure), onPanic(o.Log)
+	access, admitted, panics := accessLog{o.Log}, newAdmission(o.MaxInFlight, o.UnderPressure, o.Refused), onPanic(o.Log)
 	unary := []grpc.UnaryServerInterceptor{access.unary, recovery.UnaryServerInterceptor(panics)}
 	stream := []grpc.StreamServerInterceptor{access.stream, recovery.StreamServerInterceptor(panics)}
 	if o.Tokens != nil {
@@ -54,6 +55,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.MaxSendMsgSize(o.MaxMessageBytes),
 		grpc.InitialWindowSize(streamWindow),
 		grpc.InitialConnWindowSize(streamWindow),
+		grpc.InTapHandle(admitted.tap),
 		grpc.ChainUnaryInterceptor(append(unary, admitted.unary)...),
 		grpc.ChainStreamInterceptor(append(stream, admitted.stream)...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),

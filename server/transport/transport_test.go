@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,13 +204,14 @@ func TestInterceptors(t *testing.T) {
 }
 
 func TestMaxInFlight(t *testing.T) {
+	var refused atomic.Int32
 	entered, leave := make(chan struct{}), make(chan struct{})
 	e := &echo{handle: func(_ context.Context, in *wrapperspb.BytesValue) (*wrapperspb.BytesValue, error) {
 		entered <- struct{}{}
 		<-leave
 		return in, nil
 	}}
-	addr, _ := serve(t, ServerOptions{MaxInFlight: 2, Log: quiet()}, e, "localhost:0")
+	addr, _ := serve(t, ServerOptions{MaxInFlight: 2, Refused: func() { refused.Add(1) }, Log: quiet()}, e, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	results := make(chan error, 2)
 	go func() { _, err := call(t.Context(), c, ""); results <- err }()
@@ -223,6 +225,9 @@ func TestMaxInFlight(t *testing.T) {
 	}
 	if _, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
 		t.Errorf("a busy server is not dead: %v", err)
+	}
+	if n := refused.Load(); n != 2 {
+		t.Errorf("%d refusals counted", n)
 	}
 	close(leave)
 	if a, b := <-results, <-results; a != nil || b != nil {
