@@ -34,7 +34,7 @@ type pass struct {
 	json []byte            // the body as JSON
 	yaml *value.YAMLSource // where it stood in YAML
 
-	stored  bool                    // the body is from storage, or would go there: no request handler sees it
+	source  source
 	held    bool                    // the body is an object that a converter holds: nothing was coerced before
 	of      schema.GroupVersionKind // what the object says it is
 	unread  *Refusal                // why apiVersion and kind could not be read, or what is wrong with them
@@ -115,9 +115,9 @@ func (p *pass) unreadable(err error) error {
 	return nil
 }
 
-// ask decodes the body as upstream does: that of a request by the request's serializer, one from storage by the storage's.
+// ask decodes the body as upstream does: that of a request by the request's serializer, any other by the storage's.
 func (p *pass) ask() (*schema.GroupVersionKind, error) {
-	if !p.stored {
+	if p.source == fromRequest {
 		return decodeUpstream(p.r, p.endpointKind())
 	}
 	text := p.json
@@ -130,11 +130,23 @@ func (p *pass) ask() (*schema.GroupVersionKind, error) {
 
 // undecodable is the answer to a body that could not be decoded: a bad request, or from storage an error of the server.
 func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Refusal {
-	if p.stored {
+	switch p.source {
+	case fromStorage:
 		return serverError(cause.Error())
+	case fromCaller:
+		return badRequest(cause.Error(), cause.Error())
 	}
 	return undecodable(p.def.Kind, of, cause, p.r.Body)
 }
+
+// source says where a body comes from, which shapes how it is decoded and how a refusal is worded.
+type source uint8
+
+const (
+	fromRequest source = iota // a write, decoded by the request handler
+	fromStorage               // bytes of a storage, or an object on its way there
+	fromCaller                // neither: the caller wants one step of the pipeline by itself
+)
 
 func (p *pass) endpointKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: p.def.Group, Version: p.r.Version, Kind: p.def.Kind}

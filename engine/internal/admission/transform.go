@@ -45,7 +45,7 @@ func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 // Upstream: customresource_handler.go, crdConversionRESTOptionsGetter: decode leniently, default, convert, coerce.
 func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
 	return d.run(ctx, r, func(p *pass) error {
-		p.stored = true
+		p.source = fromStorage
 		if err := p.readOther(); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 // Convert brings an object to the target version and coerces it to that version's schema. The error is a *Fault.
 func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
 	return d.run(ctx, r, func(p *pass) error {
-		p.stored, p.held = true, true
+		p.source, p.held = fromStorage, true
 		if err := p.readOther(); err != nil {
 			return err
 		}
@@ -107,6 +107,7 @@ func (p *pass) readOther() error {
 
 // readKnown is readOther for calls that need the schema of the object's version.
 func (p *pass) readKnown() error {
+	p.source = fromCaller
 	if err := p.readOther(); err != nil {
 		return err
 	}
@@ -122,9 +123,7 @@ func (p *pass) refused(r *Refusal) error {
 
 // prune is shape without the dropping of nulls.
 func (p *pass) prune() error {
-	refused := func(cause error) error {
-		return p.refused(p.undecodable(&p.of, cause))
-	}
+	refused := func(cause error) error { return p.refused(p.undecodable(&p.of, cause)) }
 	track := metadata.Options{Track: p.r.WantChanges}
 	_, unknown, err := metadata.Coerce(p.d, p.root, track)
 	if err != nil {
