@@ -312,6 +312,35 @@ func TestDraining(t *testing.T) {
 	}
 }
 
+// gRPC's own bound of 4 MiB is nobody's here, and what is beyond ours says so, over both ways in.
+func TestLargeMessages(t *testing.T) {
+	r := start(t, "--max-message-bytes=8MiB")
+	rest := r.HTTPAddresses()[0]
+	if code, body := fetch(t, rest, http.MethodPost, "/v1/catalogs/default/crds", "application/yaml", crontabs); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	object := `{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}` + strings.Repeat(" ", 1<<20) + `}`
+	for _, tc := range []struct {
+		items int
+		ok    bool
+	}{{6, true}, {9, false}} {
+		batch := &crdevalv1.ValidateRequest{Catalog: "default"}
+		var inline []string
+		for range tc.items {
+			batch.Items = append(batch.Items, &crdevalv1.Item{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}})
+			inline = append(inline, `{"object": `+object+`}`)
+		}
+		answer, err := crdevalv1.NewEvaluationServiceClient(r.conn(t)).Validate(t.Context(), batch)
+		if tc.ok && (err != nil || !answer.GetResults()[5].GetVerdict().GetAllowed()) || !tc.ok && status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("%d items over gRPC: %v", tc.items, err)
+		}
+		code, body := fetch(t, rest, http.MethodPost, "/v1/catalogs/default:validate", "application/json", `{"items": [`+strings.Join(inline, ",")+`]}`)
+		if tc.ok && code != http.StatusOK || !tc.ok && (code != http.StatusRequestEntityTooLarge || !strings.Contains(body, "LIMIT_EXCEEDED")) {
+			t.Errorf("%d items over REST: %d %.300s", tc.items, code, body)
+		}
+	}
+}
+
 // A stream that never ends must not hold up the end.
 func TestDrainingHasADeadline(t *testing.T) {
 	r := start(t, "--drain-timeout=200ms")

@@ -6,9 +6,11 @@ import (
 	_ "embed" // the OpenAPI document
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -138,7 +140,8 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 	}
 	b, err := readBody(r, g.options.MaxBodyBytes, g.options.Limits)
 	if err != nil {
-		w.Header().Set("Connection", "close") // the rest of the body is not waited for
+		w.Header().Set("Connection", "close") // what drain leaves of the body is not waited for
+		drain(w, r, 4*g.options.MaxBodyBytes)
 		writeError(w, status.Convert(err))
 		return
 	}
@@ -146,6 +149,16 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 	r.Body = b
 	r.Header.Set("Content-Type", mediaJSON) // what it was is in b; grpc-gateway has one marshaler
 	g.mux.ServeHTTP(w, r)
+}
+
+// drainTime bounds how long drain takes.
+const drainTime = 5 * time.Second
+
+// drain throws away what is left of a refused body, up to a bound. Many clients read the answer only when they have sent everything, and get an
+// error of the connection instead if it is closed under them.
+func drain(w http.ResponseWriter, r *http.Request, atMost int64) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) // not every writer can; the bound of bytes stands
+	_, _ = io.CopyN(io.Discard, r.Body, atMost)
 }
 
 // restorePositions lets findings about a YAML body point into it.

@@ -150,7 +150,7 @@ func TestCardinality(t *testing.T) {
 		_ = conn.Invoke(t.Context(), method, &emptypb.Empty{}, &emptypb.Empty{})
 	}
 	_ = conn.Close()
-	s.Stop()
+	s.GracefulStop() // waits for what is recorded after the answer
 	<-done
 	text := grep(scrape(t, tel), "rpc_")
 	if !strings.Contains(text, "Validate") {
