@@ -552,6 +552,62 @@ func TestUnixSocketsNeedNoTLS(t *testing.T) {
 	}
 }
 
+func TestHTTPS(t *testing.T) {
+	ca := newAuthority(t)
+	cert, key := ca.sign(t, 1)
+	dir := t.TempDir()
+	files := TLSFiles{Certificate: filepath.Join(dir, "crt"), Key: filepath.Join(dir, "key"), ClientCA: filepath.Join(dir, "ca")}
+	for path, content := range map[string][]byte{files.Certificate: cert, files.Key: key, files.ClientCA: ca.pem} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secure, err := NewTLS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Listen(t.Context(), "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }), quiet())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(SecureHTTP(l, secure)) }()
+	identity, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		certificates []tls.Certificate
+		http2        bool
+		want         string // "" if refused
+	}{
+		"HTTP/2":         {[]tls.Certificate{identity}, true, "HTTP/2.0"},
+		"HTTP/1.1":       {[]tls.Certificate{identity}, false, "HTTP/1.1"},
+		"no certificate": {nil, true, ""},
+	} {
+		transport := &http.Transport{
+			TLSClientConfig:   &tls.Config{RootCAs: ca.pool(), ServerName: "localhost", Certificates: tc.certificates},
+			ForceAttemptHTTP2: tc.http2,
+		}
+		resp, err := (&http.Client{Transport: transport}).Get("https://" + l.Addr().String())
+		got := ""
+		if err == nil {
+			body, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			got = string(body)
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		transport.CloseIdleConnections()
+	}
+	if !DrainHTTP(t.Context(), s) {
+		t.Error("not graceful")
+	}
+	<-done
+}
+
 func TestTLSFilesAreNeverIgnored(t *testing.T) {
 	ca := newAuthority(t)
 	cert, key := ca.sign(t, 1)

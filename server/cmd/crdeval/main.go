@@ -41,6 +41,7 @@ var errRefused = errors.New("refused")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
 	code := run(ctx, os.Args[1:], environment{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(code)
