@@ -73,3 +73,36 @@ func BenchmarkStructural(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBatch is our side of cases with a server alone, for profiles: an operation is a batch.
+func BenchmarkBatch(b *testing.B) {
+	for name, caller := range map[string]func(*service, []byte) side{"grpc": (*service).grpcCall, "rest": (*service).restCall} {
+		for i := range objects {
+			b.Run(name+"/"+objects[i].name, func(b *testing.B) {
+				obj, err := load("../testdata/bench", i)
+				if err != nil {
+					b.Skip(err)
+				}
+				s, err := startService(obj)
+				if err != nil {
+					b.Fatal(err)
+				}
+				call := caller(s, obj.body)
+				b.SetParallelism(callers)
+				b.ReportAllocs()
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						if err := call(); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+				b.StopTimer()
+				if err := s.close(); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+	}
+}

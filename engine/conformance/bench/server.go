@@ -18,7 +18,7 @@ import (
 
 const (
 	batch   = 100 // objects a call
-	callers = 4   // calls under way at a time
+	callers = 8   // calls under way at a time
 )
 
 // service is a server in this process, listening on loopback, with the definition of one object registered.
@@ -163,18 +163,22 @@ func compareRates(o Options, ours, upstream worker) (a, b float64, err error) {
 			return 0, 0, err
 		}
 	}
-	var rates [2][]float64
+	var rates, busy [2][]float64
 	for round := range o.Rounds {
 		for turn := range workers {
 			i := (round + turn) % 2
 			runtime.GC()
+			start, begin := processorTime(), time.Now()
 			rate, err := workers[i].rate(5 * o.Turn)
 			if err != nil {
 				return 0, 0, err
 			}
 			rates[i] = append(rates[i], rate)
+			busy[i] = append(busy[i], (processorTime()-start).Seconds()/time.Since(begin).Seconds())
 		}
 	}
+	// On a machine that has other things to do, this tells how much of it either side got.
+	o.progress("cores busy: ours %.2f, upstream %.2f", median(busy[0]), median(busy[1]))
 	return median(rates[0]), median(rates[1]), nil
 }
 
