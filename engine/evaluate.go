@@ -17,14 +17,17 @@ func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOption
 		return nil, err
 	}
 	r.AsGiven, r.CompleteMetadata = o.AsGiven, o.CompleteMetadata
-	r.Namespace, r.Name = item.Namespace, item.Name
+	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, true
 	out, err := d.inner.Create(ctx, &r)
 	if err != nil {
 		err = faultError(err)
 		d.observe(ctx, CallValidate, &item, &out, start, err)
 		return nil, err
 	}
-	v := &Verdict{Allowed: out.Refusal == nil, Refusal: refusalOf(out.Refusal), Warnings: out.Warnings, Revision: d.revision}
+	v := &Verdict{
+		Allowed: out.Refusal == nil, Refusal: refusalOf(out.Refusal), Warnings: out.Warnings,
+		Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted), Revision: d.revision,
+	}
 	if len(out.Violations) > 0 {
 		v.Violations = make([]Violation, len(out.Violations))
 		for i := range out.Violations {
@@ -74,7 +77,7 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	if err != nil {
 		return nil, err
 	}
-	r.Target, r.WantObject, r.WantChanges = o.TargetVersion, o.View != ViewVerdict, true
+	r.Target, r.WantObject, r.WantChanged, r.WantChanges = o.TargetVersion, o.View != ViewVerdict, true, true
 	out, err := do(ctx, &r)
 	if err != nil {
 		err = faultError(err)

@@ -176,6 +176,46 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestVerdictChanges: a verdict tells what was pruned and filled in, whichever way it came about; a status that a create drops
+// is told of where the reference warns of it, and its defaults are not.
+func TestVerdictChanges(t *testing.T) {
+	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},"spec":{
+"group":"example.com","scope":"Namespaced","names":{"plural":"gadgets","kind":"Gadget"},"versions":[{"name":"v1","served":true,"storage":true,
+"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
+"spec":{"type":"object","properties":{"size":{"type":"integer","default":3,"maximum":9},"parts":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string","default":"x"}}}}}},
+"status":{"type":"object","properties":{"phase":{"type":"string","default":"New"}}}}}}}]}}`
+	d := mustCompile(t, crd)
+	tell := func(list []FieldChange) string {
+		texts := make([]string, len(list))
+		for i, c := range list {
+			texts[i] = c.Path + " " + c.Pointer + " " + string(c.Value)
+		}
+		return strings.Join(texts, "; ")
+	}
+	for _, tt := range []struct{ name, spec, metadata, pruned, defaulted string }{
+		{"accepted", `{"parts":[{},{"b":{"c":1}}]}`, ``,
+			`spec.parts[1].b /spec/parts/1/b {"c":1}; status.extra /status/extra 1`,
+			`spec.parts[0].a /spec/parts/0/a "x"; spec.parts[1].a /spec/parts/1/a "x"; spec.size /spec/size 3`},
+		{"refused", `{"size":10,"typo":2}`, ``, `spec.typo /spec/typo 2; status.extra /status/extra 1`, ``},
+		{"unknown metadata", `{"size":1}`, `,"colour":"red"`, `metadata.colour /metadata/colour "red"; status.extra /status/extra 1`, ``},
+		{"undecodable metadata", `{"typo":1}`, `,"labels":{"a":1}`, ``, ``},
+	} {
+		object := `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"` + tt.metadata + `},"spec":` + tt.spec + `,"status":{"extra":1}}`
+		for _, fieldValidation := range []FieldValidation{FieldValidationWarn, FieldValidationIgnore} {
+			v, err := d.Validate(context.Background(), Item{Object: JSON([]byte(object))}, EvaluationOptions{FieldValidation: fieldValidation})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := tell(v.Pruned); got != tt.pruned {
+				t.Errorf("%s: pruned %s, want %s", tt.name, got, tt.pruned)
+			}
+			if got := tell(v.Defaulted); got != tt.defaulted {
+				t.Errorf("%s: defaulted %s, want %s", tt.name, got, tt.defaulted)
+			}
+		}
+	}
+}
+
 func TestTransforms(t *testing.T) {
 	d := rich(t)
 	in := `,"spec":{"unknown":{"a":1},"size":null,"color":null,"note":null,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","odd":true}}},"status":{"x":1}`

@@ -52,11 +52,14 @@ func FuzzPipeline(f *testing.F) {
 
 func sameWays(t *testing.T, d *Definition, r admission.Request) {
 	t.Helper()
-	r.Buffer = []byte{}
+	r.Buffer, r.WantChanges = []byte{}, true
 	answer := func(exact bool) string {
 		r.Exact = exact
 		out, err := d.inner.Create(context.Background(), &r)
 		text := fmt.Sprintf("%v\n%+v\n%q\n%q\n%s\n", err, out.Refusal, out.Strict, out.Warnings, canonicalJSON(out.Object))
+		for _, c := range append(out.Pruned, out.Defaulted...) {
+			text += fmt.Sprintf("%s %s %s\n", c.Text, c.Path.Pointer(), canonicalJSON(c.Value))
+		}
 		for _, v := range out.Violations {
 			text += fmt.Sprintf("%s %s %v\n", v.Error.Error(), v.Path.Pointer(), v.Position)
 		}

@@ -8,7 +8,7 @@ import (
 
 // accept goes the fast way. True: that settled the matter. False: the tree is half done.
 func (p *pass) accept(v *Version) bool {
-	if p.r.Exact || p.r.WantChanges || !p.matches || p.own != v || p.def.PreserveUnknown ||
+	if p.r.Exact || p.r.WantChanged || !p.matches || p.own != v || p.def.PreserveUnknown ||
 		p.r.FieldValidation != Ignore && p.d.HasDuplicates(value.Request) {
 		return false
 	}
@@ -33,7 +33,7 @@ func (p *pass) accept(v *Version) bool {
 	p.prepareMetadata()
 	mode := program.Mode{Create: true, Stop: p.stop}
 	var edits *program.Edits
-	if p.r.FieldValidation != Ignore {
+	if p.r.FieldValidation != Ignore || p.r.WantChanges {
 		edits = editsPool.Get().(*program.Edits)
 		defer editsPool.Put(edits)
 		mode.Edits = edits
@@ -41,16 +41,21 @@ func (p *pass) accept(v *Version) bool {
 	if !v.Plan.Accept(d, p.root, mode) {
 		return false
 	}
-	unknown := edits != nil && edits.Any(program.Pruned)
+	unknown := p.r.FieldValidation != Ignore && edits.Any(program.Pruned)
 	if unknown && p.r.FieldValidation == Strict || !plainScale(d, p.root, v.Scale) {
 		return false
 	}
-	if unknown {
-		pruned, _ := v.Plan.Changes(d, edits)
-		for _, c := range pruned {
-			p.out.Strict = append(p.out.Strict, unknownField(c.Text))
+	if unknown || p.r.WantChanges && len(edits.List) > 0 {
+		pruned, defaulted := v.Plan.Changes(d, edits)
+		if p.r.WantChanges {
+			p.out.Pruned, p.out.Defaulted = p.changes(pruned), p.changes(defaulted)
 		}
-		p.strictly()
+		if unknown {
+			for _, c := range pruned {
+				p.out.Strict = append(p.out.Strict, unknownField(c.Text))
+			}
+			p.strictly()
+		}
 	}
 	p.warnFinalizers()
 	p.object()

@@ -70,12 +70,14 @@ func (p *pass) explain(v *Version) error {
 	}
 	unknown, refused := p.shape(metadata.Options{Track: track})
 	if refused != nil {
-		p.out.Strict = nil
+		p.out.Strict, p.out.Pruned = nil, nil
 		p.out.Refusal = p.undecodable(&p.of, refused)
 		return nil
 	}
-	for _, f := range unknown {
-		p.out.Strict = append(p.out.Strict, unknownField(f))
+	if track {
+		for _, f := range unknown {
+			p.out.Strict = append(p.out.Strict, unknownField(f))
+		}
 	}
 	p.fill()
 	if p.strictly() {

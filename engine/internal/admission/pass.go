@@ -234,11 +234,13 @@ func (p *pass) oddTypeMeta() error {
 }
 
 // shape does to the tree what upstream's coercing decoder does: metadata, then, if the object is of the CRD's group and kind,
-// unknown members, nulls, embedded metadata. unknown holds the unknown fields in upstream's order.
+// unknown members, nulls, embedded metadata. unknown holds the unknown fields in upstream's order, if o or the request asks for
+// them.
 //
 // Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
 func (p *pass) shape(o metadata.Options) (unknown []string, refused error) {
 	repair := o.Lenient && p.matches
+	o.Track = o.Track || p.r.WantChanges
 	_, unknown, err := metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
 	if err != nil {
 		return nil, err
@@ -254,11 +256,8 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused error) {
 		plan = p.own.Plan
 	}
 	if !p.def.PreserveUnknown {
-		pruned := plan.Prune(p.d, p.root, o.Track || p.r.WantChanges)
-		for _, c := range pruned {
-			if o.Track {
-				unknown = append(unknown, c.Text)
-			}
+		for _, c := range plan.Prune(p.d, p.root, o.Track) {
+			unknown = append(unknown, c.Text)
 			if p.r.WantChanges {
 				p.out.Pruned = append(p.out.Pruned, p.change(c))
 			}
@@ -289,9 +288,18 @@ func (p *pass) fill() {
 	if !p.matches || p.own == nil {
 		return
 	}
-	for _, c := range p.own.Plan.Default(p.d, p.root, p.r.WantChanges) {
-		p.out.Defaulted = append(p.out.Defaulted, p.change(c))
+	p.out.Defaulted = p.changes(p.own.Plan.Default(p.d, p.root, p.r.WantChanges))
+}
+
+func (p *pass) changes(list []program.Change) []Change {
+	if len(list) == 0 {
+		return nil
 	}
+	all := make([]Change, len(list))
+	for i, c := range list {
+		all[i] = p.change(c)
+	}
+	return all
 }
 
 func (p *pass) change(c program.Change) Change {
@@ -334,7 +342,7 @@ const room = 128
 // object prints the object, and says whether it is another one than the body, as far as the request asks.
 func (p *pass) object() {
 	flags := p.d.Nodes[p.root].Flags
-	if p.r.WantChanges {
+	if p.r.WantChanged {
 		p.out.Changed = flags&value.Lossy != 0 || flags&value.Dirty != 0 && !p.asSent()
 	}
 	if !p.r.WantObject {

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -15,6 +16,7 @@ func (p *pass) prepare(v *Version) {
 		for c := p.d.Nodes[p.root].First; c != 0; c = p.d.Nodes[c].Next {
 			if p.d.Key(c) == "status" {
 				p.d.Remove(p.root, prev, c)
+				p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, func(c Change) bool { return len(c.Path) > 0 && c.Path[0] == value.Name("status") })
 				break
 			}
 			prev = c

@@ -42,8 +42,8 @@ type Request struct {
 	SkipMetadata bool
 	// Exact takes the exact way at once.
 	Exact bool
-	// WantObject asks for Outcome.Object, WantChanges for Outcome.Changed, Outcome.Pruned and Outcome.Defaulted.
-	WantObject, WantChanges bool
+	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and Outcome.Defaulted.
+	WantObject, WantChanged, WantChanges bool
 	// Buffer is appended to for Outcome.Object; nil allocates.
 	Buffer []byte
 }
@@ -62,7 +62,8 @@ type Outcome struct {
 	Object []byte
 	// Changed: Object means something else than the body.
 	Changed bool
-	// Pruned and Defaulted are what was removed as unknown and what was filled in.
+	// Pruned and Defaulted are what was removed as unknown and what was filled in; of a create without the defaults in a status
+	// that the strategy drops.
 	Pruned, Defaulted []Change
 	// Explained: the exact way was taken.
 	Explained bool
