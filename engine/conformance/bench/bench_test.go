@@ -88,7 +88,7 @@ func BenchmarkBatch(b *testing.B) {
 					b.Fatal(err)
 				}
 				call := caller(s, obj.body)
-				b.SetParallelism(callers)
+				b.SetParallelism(callers / 2)
 				b.ReportAllocs()
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {

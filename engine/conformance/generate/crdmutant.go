@@ -173,7 +173,7 @@ var extras = []tree.Member{
 	{Key: "x-kubernetes-int-or-string", Value: tree.Bool(true)}, {Key: "x-kubernetes-list-type", Value: tree.Str("set")}, {Key: "x-kubernetes-list-type", Value: tree.Str("map")}, {Key: "x-kubernetes-list-type", Value: tree.Str("bogus")},
 	{Key: "x-kubernetes-list-map-keys", Value: tree.Arr(tree.Str("name"))}, {Key: "x-kubernetes-list-map-keys", Value: tree.Arr(tree.Str("name"), tree.Str("name"))}, {Key: "x-kubernetes-list-map-keys", Value: tree.Arr()}, {Key: "x-kubernetes-map-type", Value: tree.Str("atomic")}, {Key: "x-kubernetes-map-type", Value: tree.Str("bogus")},
 	{Key: "minLength", Value: tree.Int(-1)}, {Key: "maxItems", Value: tree.Raw("1.5")}, {Key: "minimum", Value: tree.Str("1")}, {Key: "multipleOf", Value: tree.Int(0)}, {Key: "multipleOf", Value: tree.Int(-1)}, {Key: "exclusiveMinimum", Value: tree.Int(1)}, {Key: "minimum", Value: tree.Raw("1e400")},
-	{Key: "unknownKeyword", Value: tree.Int(1)}, {Key: "example", Value: tree.Obj("a", nil)}, {Key: "externalDocs", Value: tree.Obj("url", "x")}, {Key: "title", Value: tree.Str("t")}, {Key: "description", Value: tree.Str("d")},
+	{Key: "allOf", Value: tree.Arr(tree.Obj("x-kubernetes-validations", tree.Arr(tree.Obj("rule", "true"))))}, {Key: "unknownKeyword", Value: tree.Int(1)}, {Key: "example", Value: tree.Obj("a", nil)}, {Key: "externalDocs", Value: tree.Obj("url", "x")}, {Key: "title", Value: tree.Str("t")}, {Key: "description", Value: tree.Str("d")},
 	{Key: "x-kubernetes-unknown", Value: tree.Bool(true)}, {Key: "maximum", Value: tree.Raw("0.1")}, {Key: "Type", Value: tree.Str("string")},
 }
 

@@ -242,16 +242,24 @@ func nesting(r Rand) Group {
 }
 
 // FormatGroup makes a group that tries a format's table, whole and mutated, on every type that a format can stand beside.
-func FormatGroup(r Rand) Group {
-	f := Pick(r, FormatNames)
+func FormatGroup(r Rand, n int) Group {
+	f := FormatNames[n%len(FormatNames)]
+	table := Formats[strings.ToLower(strings.ReplaceAll(f, "-", ""))]
+	if table == nil {
+		table = Formats[f]
+	}
 	props := tree.Obj(
 		"s", tree.Obj("type", "string", "format", f), "x", tree.Obj("x-kubernetes-int-or-string", true, "format", f), "i", tree.Obj("type", "integer", "format", f),
 		"n", tree.Obj("type", "number", "format", f), "b", tree.Obj("type", "boolean", "format", f), "l", tree.Obj("type", "array", "format", f, "items", tree.Obj("type", "string", "format", f)),
 		"o", tree.Obj("type", "object", "format", f), "p", tree.Obj("x-kubernetes-preserve-unknown-fields", true, "format", f),
 		"a", tree.Obj("type", "string", "nullable", true, "anyOf", tree.Arr(tree.Obj("format", f), tree.Obj("enum", tree.Arr(tree.Str("x"))))))
 	g := Group{Name: "format " + f, CRD: Manifest(tree.Obj("type", "object", "properties", props)).JSON()}
-	for range 12 {
+	start := r.IntN(40)
+	for i := range 12 {
 		o := Envelope(tree.Member{Key: "s", Value: formatted(r, f)})
+		if len(table) > 0 { // the table in turn, beside what chance picks
+			o.Set("s", table[(start+i)%len(table)])
+		}
 		for _, k := range []string{"x", "i", "n", "b", "o", "p", "a"} {
 			if r.Chance(20) {
 				o.Set(k, Pick(r, []*tree.Node{formatted(r, f), tree.Raw(Pick(r, Numbers)), Any(r, 1)}))

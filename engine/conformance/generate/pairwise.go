@@ -106,7 +106,7 @@ var keywords = []keyword{
 	{"map type", objectlike, false, set("x-kubernetes-map-type", "granular", "atomic")},
 	{"additional true", []string{"map"}, false, set("additionalProperties", true)},
 	{"additional false", []string{"map"}, false, set("additionalProperties", false)},
-	{"additional objects", []string{"map"}, false, set("additionalProperties", tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj("type", "string", "default", "x"))), tree.Obj("type", "string", "nullable", true), tree.Obj("type", "integer", "default", 5))},
+	{"additional objects", []string{"map"}, false, set("additionalProperties", tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj("type", "string", "default", "x"))), tree.Obj("type", "string", "nullable", true), tree.Obj("type", "integer", "default", 5), tree.Obj("type", "integer", "default", "not validated"))},
 	{"items objects", []string{"array"}, false, set("items", tree.Obj("type", "object", "required", tree.Arr(tree.Str("a")), "properties", tree.Obj("a", tree.Obj("type", "string"))), tree.Obj("type", "string", "nullable", true),
 		tree.Obj("type", "integer", "default", 5), tree.Obj("x-kubernetes-preserve-unknown-fields", true))},
 	{"allOf", []string{anyBase}, true, junctor("allOf")},

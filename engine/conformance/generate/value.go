@@ -141,7 +141,11 @@ func object(r Rand, s *tree.Node, depth int) *tree.Node {
 	switch {
 	case extra != nil && extra.Kind == tree.Object:
 		for range count(r, s, "minProperties", "maxProperties", len(o.Members), depth) {
-			o.Set(Pick(r, Keys), Value(r, extra, depth-1))
+			v := Value(r, extra, depth-1)
+			if extra.Get("default") != nil && r.Chance(40) {
+				v = tree.Null() // the only value that a default of a map's values applies to
+			}
+			o.Set(Pick(r, Keys), v)
 		}
 		for name := range required {
 			o.Set(name, Value(r, extra, depth-1))

@@ -34,6 +34,8 @@ const (
 	Convert Op = "convert" // converted to Target and coerced
 	Prune   Op = "prune"   // metadata coerced, unknown fields removed
 	Default Op = "default" // nulls dropped, defaults filled in
+	Update  Op = "update"  // an update of Old
+	Status  Op = "status"  // an update of Old's status
 )
 
 // Request is one question about one object.
@@ -41,6 +43,8 @@ type Request struct {
 	// Op is what is asked; Target the version that Read and Convert lead to.
 	Op     Op
 	Target string
+	// Old is the object in storage that an update meets.
+	Old []byte
 	// Version is the endpoint's version.
 	Version string
 	// Body is the object, JSON or YAML.
@@ -108,6 +112,8 @@ func (d *Definition) Answer(r Request) Answer {
 		a.Object, a.Strict, err = d.Pruned(r.Body, r.Version)
 	case Default:
 		a.Object, err = d.Defaulted(r.Body, r.Version)
+	case Update, Status:
+		return d.update(r)
 	default:
 		return d.create(r)
 	}

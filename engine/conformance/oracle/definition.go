@@ -31,6 +31,8 @@ type Definition struct {
 type version struct {
 	gvk      schema.GroupVersionKind
 	strategy rest.RESTCreateStrategy
+	update   rest.RESTUpdateStrategy
+	status   rest.RESTUpdateStrategy
 	warnings []string // of a deprecated version
 	served   bool
 }
@@ -141,11 +143,14 @@ func (d *Definition) compileVersion(v apiextensionsv1.CustomResourceDefinitionVe
 		}
 	}
 	gvk := d.kind.WithVersion(v.Name)
+	strategy := customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), d.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		gvk, validator, statusValidator, d.schemas[v.Name], status, scale, v.SelectableFields)
 	return &version{
 		gvk:      gvk,
 		warnings: deprecation(d.CRD, v),
 		served:   v.Served,
-		strategy: customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), d.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped,
-			gvk, validator, statusValidator, d.schemas[v.Name], status, scale, v.SelectableFields),
+		strategy: strategy,
+		update:   strategy,
+		status:   customresource.NewStatusStrategy(strategy),
 	}, nil
 }

@@ -37,7 +37,8 @@ const reruns = 128
 
 // judge compares two subjects.
 type judge struct {
-	upstream, ours Subject // ours is nil when only upstream is to be exercised
+	upstream, ours Subject             // ours is nil when only upstream is to be exercised
+	unordered      func(*Disagreement) // told of unordered cases; may be nil
 	mu             sync.Mutex
 	cache          map[[32]byte]*pair
 }
@@ -113,10 +114,11 @@ func (j *judge) registration(g generate.Group, keep bool) (*pair, outcome, *Disa
 	if len(diffs) == 0 || crashed(up, our) {
 		return p, same, nil
 	}
+	d := &Disagreement{Name: g.Name, CRD: g.CRD, Upstream: up, Ours: our, Differences: diffs}
 	if j.member(our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD); return a }) {
-		return p, unordered, nil
+		return p, unordered, d
 	}
-	return p, different, &Disagreement{Name: g.Name, CRD: g.CRD, Upstream: up, Ours: our, Differences: diffs}
+	return p, different, d
 }
 
 // object judges one object of a group.
@@ -142,7 +144,7 @@ func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcom
 			return same, accepted, nil
 		}
 	} else if j.member(our, func() oracle.Answer { return guardAnswer(p.upstream, r) }) {
-		return unordered, accepted, nil
+		return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 	}
 	return different, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 }

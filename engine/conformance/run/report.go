@@ -89,6 +89,9 @@ func (p *reporter) report(d *Disagreement) bool {
 		file = err.Error()
 	}
 	p.files = append(p.files, file)
+	if p.o.Noticed != nil {
+		p.o.Noticed(d)
+	}
 	p.print(d, file)
 	return distinct >= limit
 }
@@ -192,4 +195,16 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 	}
 	shrink.Pair(crd, body, try, 3000)
 	return best
+}
+
+// Case is the definition and the request of a reproducer; no request if the registration is the case.
+func (g Golden) Case() ([]byte, *oracle.Request) {
+	crd := []byte(g.CRDText)
+	if g.CRD != nil {
+		crd = g.CRD
+	}
+	if g.Body == "" && g.Version == "" {
+		return crd, nil
+	}
+	return crd, &oracle.Request{Op: g.Op, Target: g.Target, Handler: g.Handler, Version: g.Version, Body: []byte(g.Body), YAML: g.YAML, FieldValidation: g.FieldValidation}
 }

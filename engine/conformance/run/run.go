@@ -30,6 +30,10 @@ type Options struct {
 	Workers int
 	// Log receives lines of progress and results.
 	Log io.Writer
+	// Unordered, if set, is told of the cases on which upstream is at odds with itself.
+	Unordered func(*Disagreement)
+	// Noticed, if set, is told of each disagreement that is reported.
+	Noticed func(*Disagreement)
 	// Quick leaves out shrinking: the first disagreement is enough.
 	Quick bool
 }
@@ -87,6 +91,7 @@ func keep(g generate.Group) bool { return len(g.CRD) > 32<<10 }
 func runSuite(s Suite, o Options) Result {
 	start := time.Now()
 	j := newJudge(o.Ours)
+	j.unordered = o.Unordered
 	res := Result{Suite: s.Name}
 	rep := newReporter(s.Name, o, j)
 	workers := o.Workers
@@ -150,6 +155,9 @@ func (j *judge) group(g generate.Group, c *Result, differs func(*Disagreement)) 
 		switch out {
 		case unordered:
 			c.Unordered++
+			if j.unordered != nil {
+				j.unordered(d)
+			}
 		case different:
 			c.Disagreements++
 			differs(d)

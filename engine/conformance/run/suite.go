@@ -33,7 +33,7 @@ func Suites(real *generate.Real) []Suite {
 			{"pairwise", 36, generate.Pairwise},
 			{"random", 24, seq(generate.Random)},
 			{"edges", 10, seq(generate.Edges)},
-			{"formats", 6, seq(generate.FormatGroup)},
+			{"formats", 10, generate.FormatGroup},
 			{"metadata", 8, seq(generate.Metadata)},
 			{"transforms", 10, real.Transforms},
 			{"jsonschema", 2, func(_ generate.Rand, n int) generate.Group { return real.SchemaSuite(n) }},

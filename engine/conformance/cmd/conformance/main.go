@@ -33,7 +33,7 @@ func main() {
 
 type flags struct {
 	run.Options
-	coverage, upstreamOnly bool
+	coverage, upstreamOnly, unordered, quirks bool
 }
 
 func parse() flags {
@@ -48,6 +48,8 @@ func parse() flags {
 	flag.BoolVar(&f.Quick, "quick", false, "do not shrink disagreements")
 	flag.BoolVar(&f.coverage, "coverage", true, "measure which of upstream's statements are reached")
 	flag.BoolVar(&f.upstreamOnly, "upstream-only", false, "exercise upstream alone: what do the generators reach")
+	flag.BoolVar(&f.unordered, "unordered", false, "tell of the cases on which upstream is at odds with itself")
+	flag.BoolVar(&f.quirks, "quirks", false, "switch off each reproduced quirk in turn and expect the run to notice (needs -tags quirks)")
 	flag.Parse()
 	f.Log = os.Stdout
 	return f
@@ -55,7 +57,7 @@ func parse() flags {
 
 func conformance() error {
 	f := parse()
-	if f.coverage && os.Getenv("GOCOVERDIR") == "" {
+	if f.coverage && !f.quirks && os.Getenv("GOCOVERDIR") == "" {
 		return covered(f)
 	}
 	c, err := corpus.Load(func(m string) { fmt.Fprintln(os.Stderr, "corpus: fetching", m) })
@@ -68,6 +70,12 @@ func conformance() error {
 	}
 	if !f.upstreamOnly {
 		f.Ours = subject()
+	}
+	if f.quirks {
+		return switches(f, real)
+	}
+	if f.unordered {
+		f.Unordered = func(d *run.Disagreement) { fmt.Println("unordered:", d.Name, d.Differences[0]) }
 	}
 	results := run.Run(real, f.Options)
 	if len(results) == 0 {

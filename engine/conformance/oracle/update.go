@@ -1,0 +1,91 @@
+package oracle
+
+import (
+	"context"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+)
+
+// update answers an update request, or one of the status subresource: the new object is decoded as on create, the old one as storage is read; then
+// rest.BeforeUpdate's steps.
+func (d *Definition) update(r Request) Answer {
+	v := d.versions[r.Version]
+	if v == nil || !v.served {
+		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
+	}
+	strategy := v.update
+	if r.Op == Status {
+		strategy = v.status
+	}
+	var headers headers
+	headers.add(v.warnings...)
+	obj, strict, refusal := d.decode(v, r)
+	for _, text := range strict {
+		headers.add(yamlWarnings(text)...)
+	}
+	if refusal != nil {
+		refusal.Warnings = headers.texts
+		return *refusal
+	}
+	stored, err := d.Stored(r.Old, r.Version)
+	if err != nil {
+		return Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+	}
+	old := &unstructured.Unstructured{}
+	if err := old.UnmarshalJSON(stored); err != nil {
+		return Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+	}
+	recorder := &recorder{}
+	ctx := warning.WithWarningRecorder(context.Background(), recorder)
+	before(ctx, strategy, obj, old)
+	answer := Answer{Strict: strict, Errors: FindingsOf(rest.ValidateUpdate(ctx, obj, old, strategy))}
+	headers.add(recorder.texts...)
+	if len(answer.Errors) == 0 {
+		headers.add(strategy.WarningsOnUpdate(ctx, obj, old)...)
+	}
+	answer.Warnings = headers.texts
+	answer.Object, _ = json.Marshal(obj)
+	return answer
+}
+
+// before stands for what rest.BeforeUpdate does to the new object.
+func before(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old *unstructured.Unstructured) {
+	now, _ := meta.Accessor(obj)
+	then, _ := meta.Accessor(old)
+	now.SetGeneration(then.GetGeneration())
+	strategy.PrepareForUpdate(ctx, obj, old)
+	if now.GetUID() == "" && then.GetUID() != "" {
+		now.SetUID(then.GetUID())
+	}
+	if t := then.GetCreationTimestamp(); !t.IsZero() {
+		now.SetCreationTimestamp(t)
+	}
+	if !then.GetDeletionTimestamp().IsZero() {
+		now.SetDeletionTimestamp(then.GetDeletionTimestamp())
+	}
+	if then.GetDeletionGracePeriodSeconds() != nil && now.GetDeletionGracePeriodSeconds() == nil {
+		now.SetDeletionGracePeriodSeconds(then.GetDeletionGracePeriodSeconds())
+	}
+}
+
+// recorder keeps the warnings of validation: ratcheted rules.
+type recorder struct {
+	texts []string
+	seen  sets.Set[string]
+}
+
+// AddWarning implements warning.Recorder.
+func (r *recorder) AddWarning(_, text string) {
+	if r.seen == nil {
+		r.seen = sets.New[string]()
+	}
+	if !r.seen.Has(text) {
+		r.seen.Insert(text)
+		r.texts = append(r.texts, text)
+	}
+}
