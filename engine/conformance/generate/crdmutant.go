@@ -19,22 +19,9 @@ func (c *Real) Mutant(r Rand, i int) Group {
 	i %= c.Mutants()
 	site, way := i/mutations, i%mutations
 	which := sort.Search(len(c.small), func(k int) bool { return c.sites[k+1] > site })
-	crd := c.small[which].Clone()
-	number := site - c.sites[which] + 1
-	var node, parent *tree.Node
-	index, n := 0, 0
-	crd.Walk(func(at, p *tree.Node, k int) {
-		if n == number {
-			node, parent, index = at, p, k
-		}
-		n++
-	})
-	cut(r, crd, node)
-	for k := range parent.Len() { // cutting moves children
-		if parent.Child(k) == node {
-			index = k
-		}
-	}
+	cut := cutter{r: r, way: wayTo(c.small[which], site-c.sites[which]+1)}
+	crd := cut.copy(c.small[which], cut.way, false, false, 5, nil)
+	parent, index := cut.parent, cut.index
 	mutateDefinition(r, parent, index, way)
 	g := Group{Name: "mutant of " + c.corpus.CRDs[which].Name, CRD: crd.JSON()}
 	g.Objects = objectsFor(r, crd, 2)
@@ -69,48 +56,74 @@ func objectsFor(r Rand, crd *tree.Node, n int) []Object {
 	return out
 }
 
-// cut removes most of a definition that is neither on the way to a node nor close below it.
-func cut(r Rand, root, keep *tree.Node) {
-	onWay := map[*tree.Node]bool{}
-	var find func(n *tree.Node) bool
-	find = func(n *tree.Node) bool {
-		hit := n == keep
-		for k := range n.Len() {
-			hit = find(n.Child(k)) || hit
+// wayTo lists the child indexes that lead to the n-th node of a document, in document order.
+func wayTo(root *tree.Node, n int) []int {
+	var way []int
+	var find func(node *tree.Node) bool
+	find = func(node *tree.Node) bool {
+		if n == 0 {
+			return true
 		}
-		if hit {
-			onWay[n] = true
+		n--
+		for k := range node.Len() {
+			way = append(way, k)
+			if find(node.Child(k)) {
+				return true
+			}
+			way = way[:len(way)-1]
 		}
-		return hit
+		return false
 	}
 	find(root)
-	var prune func(n *tree.Node, budget int, properties bool, held map[string]bool)
-	prune = func(n *tree.Node, budget int, properties bool, held map[string]bool) {
-		if properties {
-			kept := n.Members[:0]
-			for _, m := range n.Members {
-				if onWay[m.Value] || held[m.Key] || budget > 0 && r.Chance(25) {
-					kept = append(kept, m)
-				}
-			}
-			n.Members = kept
+	return way
+}
+
+// cutter copies a definition without most of what is neither on the way to a node nor close below it.
+type cutter struct {
+	r      Rand
+	way    []int
+	parent *tree.Node // of the copied node that the way leads to
+	index  int
+}
+
+// copy copies a node. way leads from it to the node that is kept, nil off that way; inSchema says that it is, or is part of, a schema, properties that its members are
+// properties, budget how many levels below the way are kept, held which properties must stay.
+func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget int, held map[string]bool) *tree.Node {
+	out := &tree.Node{Kind: n.Kind, Raw: n.Raw}
+	var ours map[string]bool
+	if inSchema && n.Kind == tree.Object && n.Get("properties") != nil {
+		ours = keysOf(n)
+	}
+	for k := range n.Len() {
+		child, key := n.Child(k), ""
+		if n.Kind == tree.Object {
+			key = n.Members[k].Key
 		}
-		for _, m := range n.Members {
-			b := budget - 1
-			if onWay[m.Value] {
-				b = budget
+		var on []int
+		if len(way) > 0 && way[0] == k {
+			on = way[1:]
+			if on == nil {
+				on = []int{}
 			}
-			prune(m.Value, b, m.Key == "properties" && m.Value.Kind == tree.Object, keysOf(n))
 		}
-		for _, e := range n.Items {
-			prune(e, budget-1, false, nil)
+		if properties && on == nil && !held[key] && (budget <= 0 || !c.r.Chance(25)) {
+			continue
+		}
+		left := budget
+		if on == nil && inSchema {
+			left--
+		}
+		copied := c.copy(child, on, inSchema || key == "schema", inSchema && key == "properties" && child.Kind == tree.Object, left, ours)
+		if len(way) == 1 && way[0] == k {
+			c.parent, c.index = out, out.Len()
+		}
+		if n.Kind == tree.Object {
+			out.Members = append(out.Members, tree.Member{Key: key, RawKey: n.Members[k].RawKey, Value: copied})
+		} else {
+			out.Items = append(out.Items, copied)
 		}
 	}
-	if versions := root.At("spec", "versions"); versions != nil {
-		for _, v := range versions.Items {
-			prune(v.Get("schema"), 5, false, nil)
-		}
-	}
+	return out
 }
 
 // keysOf lists the properties that a schema's own keywords refer to.
