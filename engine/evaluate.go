@@ -17,7 +17,7 @@ func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOption
 		return nil, err
 	}
 	r.AsGiven, r.CompleteMetadata = o.AsGiven, o.CompleteMetadata
-	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, true
+	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewVerdict
 	out, err := d.inner.Create(ctx, &r)
 	if err != nil {
 		err = faultError(err)

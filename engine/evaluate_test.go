@@ -212,6 +212,13 @@ func TestVerdictChanges(t *testing.T) {
 			if got := tell(v.Defaulted); got != tt.defaulted {
 				t.Errorf("%s: defaulted %s, want %s", tt.name, got, tt.defaulted)
 			}
+			alone, err := d.Validate(context.Background(), Item{Object: JSON([]byte(object))}, EvaluationOptions{FieldValidation: fieldValidation, View: ViewVerdict})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(alone.Pruned)+len(alone.Defaulted) > 0 || alone.Allowed != v.Allowed || !slices.Equal(alone.Warnings, v.Warnings) {
+				t.Errorf("%s: the verdict alone is %+v, want that of %+v without changes", tt.name, alone, v)
+			}
 		}
 	}
 }

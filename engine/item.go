@@ -35,14 +35,14 @@ type View uint8
 const (
 	ViewObject  View = iota // the object
 	ViewChanged             // the object, if it differs from the one given
-	ViewVerdict             // no object
+	ViewVerdict             // no object; of Validate the verdict alone, without Pruned and Defaulted: the cheapest answer
 )
 
 // EvaluationOptions shape an evaluation. The zero value is what the API server does by default.
 type EvaluationOptions struct {
 	// FieldValidation applies to Validate.
 	FieldValidation FieldValidation
-	// View applies to the calls that return an object.
+	// View applies to the calls that return an object, and to what Validate tells about changes.
 	View View
 	// CompleteMetadata fills in, while the object is judged, what a server would have by then and a manifest from a file
 	// need not have: a namespace for a namespaced object ("default" unless the item names one), a name generated from

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/app"
 )
 
@@ -91,14 +92,15 @@ func overNetwork(o Options, name string, obj *object, caller func(*service, []by
 	return rateLine(name, ours, upstream, procs), err
 }
 
-// grpcCall is one batch over gRPC, every verdict looked at.
+// grpcCall is one batch over gRPC, every verdict looked at. It asks for the verdict alone, as upstream tells nothing else: not what was filled in.
 func (s *service) grpcCall(body []byte) side {
-	bodies := make([][]byte, batch)
-	for i := range bodies {
-		bodies[i] = body
-	}
+	options := &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_VERDICT}
 	return func() error {
-		results, err := s.client.Validate(context.Background(), bodies...)
+		items := make([]*crdevalv1.Item, batch)
+		for i := range items {
+			items[i] = &crdevalv1.Item{Object: crdeval.Document(body)}
+		}
+		results, err := s.client.ValidateItems(context.Background(), items, options)
 		if err != nil {
 			return err
 		}
@@ -111,10 +113,10 @@ func (s *service) grpcCall(body []byte) side {
 	}
 }
 
-// restCall is one batch over REST, the verdicts counted.
+// restCall is one batch over REST, the verdicts counted; as grpcCall asks.
 func (s *service) restCall(body []byte) side {
 	var request bytes.Buffer
-	request.WriteString(`{"items":[`)
+	request.WriteString(`{"options":{"view":"VIEW_VERDICT"},"items":[`)
 	for i := range batch {
 		if i > 0 {
 			request.WriteByte(',')

@@ -93,7 +93,7 @@ const (
 	View_VIEW_OBJECT View = 1
 	// The object if it differs from what was sent.
 	View_VIEW_CHANGED View = 2
-	// No object.
+	// No object. Validate then leaves out `pruned` and `defaulted` too: the cheapest answer.
 	View_VIEW_VERDICT View = 3
 )
 
