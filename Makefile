@@ -54,7 +54,7 @@ bench: ## Print ours beside upstream's figures, taken in the same run; CASE=rege
 	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)'
 
 conformance: ## Run N differential cases against upstream; SUITE=… N=… SEED=…
-	@cd engine/conformance && ./run-conformance.sh -suite '$(SUITE)' -n $(N) -seed $(SEED)
+	@cd engine/conformance && go run ./cmd/conformance -suite '$(SUITE)' -n $(N) -seed $(SEED)
 
 quirks: ## Switch off each reproduced quirk in turn: every one must turn the run red
 	@cd engine/conformance && go run -tags quirks ./cmd/conformance -quirks -n 20000
