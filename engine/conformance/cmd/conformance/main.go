@@ -16,6 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/cover"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/ours"
 	"github.com/crdeval/crdeval/engine/conformance/run"
 )
 
@@ -34,6 +35,7 @@ func main() {
 type flags struct {
 	run.Options
 	coverage, upstreamOnly, unordered, quirks bool
+	quirk                                     int
 }
 
 func parse() flags {
@@ -50,6 +52,7 @@ func parse() flags {
 	flag.BoolVar(&f.upstreamOnly, "upstream-only", false, "exercise upstream alone: what do the generators reach")
 	flag.BoolVar(&f.unordered, "unordered", false, "tell of the cases on which upstream is at odds with itself")
 	flag.BoolVar(&f.quirks, "quirks", false, "switch off each reproduced quirk in turn and expect the run to notice (needs -tags quirks)")
+	flag.IntVar(&f.quirk, "quirk", 0, "with -quirks: the one switch to try")
 	flag.Parse()
 	f.Log = os.Stdout
 	return f
@@ -85,6 +88,10 @@ func conformance() error {
 	for _, r := range results {
 		fmt.Println(r)
 		fmt.Println(r.Detail())
+		if f.Ours != nil {
+			settled, doubted := ours.Settled.Load(), ours.Doubted.Load()
+			fmt.Printf("  the accept walk settled %.1f%% of the accepted creates so far, the explain walk the rest\n", 100*float64(settled)/float64(max(settled+doubted, 1)))
+		}
 		failed = failed || r.Failed()
 	}
 	if failed {
