@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,8 +86,8 @@ func overNetwork(o Options, name string, obj *object, caller func(*service, []by
 	}
 	procs := runtime.GOMAXPROCS(0)
 	ours, upstream, err := compareRates(o,
-		worker{callers, batch, caller(s, obj.body)},
-		worker{procs, 1, func() error { return them.create(obj.body) }})
+		worker{goroutines: callers, objects: batch, do: caller(s, obj.body)},
+		worker{goroutines: procs, objects: 1, do: func() error { return them.create(obj.body) }, plain: true})
 	if ended := s.close(); err == nil {
 		err = ended
 	}
@@ -155,6 +157,16 @@ type worker struct {
 	goroutines int
 	objects    int // an operation
 	do         side
+	plain      bool // collects its garbage as Go does by default, not as the server has set it for itself
+}
+
+// collector sets the collector for a turn and returns how to set it back. A GOGC in the environment is for both sides.
+func (w worker) collector() (restore func()) {
+	if !w.plain || os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(100)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // compareRates lets both work in turn and returns the medians of their objects a second.
@@ -170,8 +182,10 @@ func compareRates(o Options, ours, upstream worker) (a, b float64, err error) {
 		for turn := range workers {
 			i := (round + turn) % 2
 			runtime.GC()
+			restore := workers[i].collector()
 			start, begin := processorTime(), time.Now()
 			rate, err := workers[i].rate(5 * o.Turn)
+			restore()
 			if err != nil {
 				return 0, 0, err
 			}
