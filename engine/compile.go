@@ -141,7 +141,7 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,
 		})
 		if err != nil {
-			return &Error{Reason: ReasonManifestUnreadable, Message: fmt.Sprintf("CRD %s, version %s: %v", crd.Name, version.Name, err), Err: err}
+			return unreadable("CRD "+crd.Name+", version "+version.Name, ReasonManifestUnreadable, err)
 		}
 		inner.Plan = plan
 		bytes += plan.Size()

@@ -22,7 +22,7 @@ const (
 	ReasonVersionNotFound Reason = "VERSION_NOT_FOUND"
 	// ReasonVersionNotServed: the CRD lists the version, but does not serve it.
 	ReasonVersionNotServed Reason = "VERSION_NOT_SERVED"
-	// ReasonLimitExceeded: a document is too large, too deep or expands too far; Error.Limit has the bound.
+	// ReasonLimitExceeded: a document is too large or too deep, or aliases or defaults make too much of it; Error.Limit has the bound.
 	ReasonLimitExceeded Reason = "LIMIT_EXCEEDED"
 	// ReasonItemDeadline: the context's deadline passed, or it was cancelled, before the item was done.
 	ReasonItemDeadline Reason = "ITEM_DEADLINE"
@@ -38,7 +38,7 @@ const (
 type Error struct {
 	Reason  Reason
 	Message string
-	// Limit and Actual are set for ReasonLimitExceeded, in the limit's own unit (bytes, levels); Actual is 0 where the
+	// Limit and Actual are set for ReasonLimitExceeded, in the limit's own unit (bytes, levels, path steps); Actual is 0 where the
 	// reader stopped before knowing it.
 	Limit, Actual int64
 	// Refusal is set for ReasonObjectRefused.

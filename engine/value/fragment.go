@@ -11,6 +11,9 @@ type Fragment struct {
 // Len is the number of nodes that a Graft of the fragment adds.
 func (f *Fragment) Len() int { return len(f.nodes) }
 
+// Size is the length in bytes of the fragment's value as JSON text, as it was added.
+func (f *Fragment) Size() int { return int(f.nodes[0].End - f.nodes[0].Off) }
+
 // Kind is the kind of the fragment's value.
 func (f *Fragment) Kind() Kind { return f.nodes[0].Kind }
 

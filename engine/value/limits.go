@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Limits bounds what is read. A field that is zero means its default.
+// Limits bounds documents: what is read, and what defaults make of it. A field that is zero means its default.
 type Limits struct {
 	// MaxBytes is the largest size of a document in bytes; by default 3 MiB, what an API server takes as a body.
 	MaxBytes int
@@ -17,10 +17,14 @@ type Limits struct {
 	MaxAliasFactor int
 	// MaxAliasBytes is the size in bytes that a YAML document may always expand to, whatever its own size; by default 3 MiB.
 	MaxAliasBytes int
+	// MaxDefaultBytes is how many bytes of JSON the defaults of a schema may add to one document, by default 8 MiB. Without it a
+	// list of a million empty objects becomes a million copies of a default. API servers have no such bound; what exceeds the
+	// default one several times is more than their storage takes. This package does not fill in defaults: it only states the bound.
+	MaxDefaultBytes int
 }
 
 // DefaultLimits are the limits that hold where the caller sets none.
-var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20}
+var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20, MaxDefaultBytes: 8 << 20}
 
 // upstreamDepth is maxNestingDepth of sigs.k8s.io/json.
 const upstreamDepth = 10000
@@ -45,13 +49,22 @@ func (l Limits) withDefaults() Limits {
 	if l.MaxAliasBytes <= 0 {
 		l.MaxAliasBytes = DefaultLimits.MaxAliasBytes
 	}
+	l.MaxDefaultBytes = l.DefaultBytes()
 	return l
+}
+
+// DefaultBytes is MaxDefaultBytes, or its default.
+func (l Limits) DefaultBytes() int {
+	if l.MaxDefaultBytes <= 0 {
+		return DefaultLimits.MaxDefaultBytes
+	}
+	return min(l.MaxDefaultBytes, maxSource)
 }
 
 // LimitError says that a document exceeds one of the Limits.
 type LimitError struct {
-	Limit   string // what is limited: "document size", "nesting depth", "alias expansion"
-	Unit    string // "bytes", "levels"
+	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults"
+	Unit    string // "bytes", "levels", "path steps"
 	Maximum int64
 	// Actual is what the document has; a lower bound if AtLeast is set, because reading stopped there.
 	Actual  int64

@@ -31,7 +31,7 @@ func (p *pass) accept(v *Version) bool {
 		return false
 	}
 	p.prepareMetadata()
-	mode := program.Mode{Create: true, Stop: p.stop}
+	mode := program.Mode{Create: true, Limits: p.r.Limits, Stop: p.stop}
 	var edits *program.Edits
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
 		edits = editsPool.Get().(*program.Edits)

@@ -34,9 +34,12 @@ func (p *pass) convert(target string, by convert.Converter) error {
 	}
 	changes := p.r.WantChanges
 	p.r.WantChanges = changes && p.r.Target != ""
-	_, refused := p.shape(metadata.Options{})
+	_, refused, err := p.shape(metadata.Options{})
 	p.r.WantChanges = changes
-	if refused != nil {
+	switch {
+	case err != nil:
+		return err
+	case refused != nil:
 		return p.refusedConversion(refused.Error())
 	}
 	return nil

@@ -68,8 +68,11 @@ func (p *pass) explain(v *Version) error {
 			p.out.Strict = append(p.out.Strict, duplicate.Text)
 		}
 	}
-	unknown, refused := p.shape(metadata.Options{Track: track})
-	if refused != nil {
+	unknown, refused, err := p.shape(metadata.Options{Track: track})
+	switch {
+	case err != nil:
+		return err
+	case refused != nil:
 		p.out.Strict, p.out.Pruned = nil, nil
 		p.out.Refusal = p.undecodable(&p.of, refused)
 		return nil
@@ -79,7 +82,9 @@ func (p *pass) explain(v *Version) error {
 			p.out.Strict = append(p.out.Strict, unknownField(f))
 		}
 	}
-	p.fill()
+	if err := p.fill(); err != nil {
+		return err
+	}
 	if p.strictly() {
 		return nil
 	}

@@ -43,8 +43,13 @@ func (f *Fault) Error() string { return f.Text }
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-func limited(err *value.LimitError) *Fault {
-	return &Fault{Code: LimitExceeded, Text: "object: " + err.Error(), Limit: err, Cause: err}
+// exceeded is the Fault of an object that exceeds a limit; err is a *value.LimitError.
+func exceeded(err error) *Fault {
+	var limit *value.LimitError
+	if !errors.As(err, &limit) {
+		return internal(err)
+	}
+	return &Fault{Code: LimitExceeded, Text: "object: " + limit.Error(), Limit: limit, Cause: err}
 }
 
 func internal(err error) *Fault {

@@ -71,9 +71,8 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 // refusal in p.unread; the error is a Fault.
 func (p *pass) read() error {
 	if err := p.parse(); err != nil {
-		var limit *value.LimitError
-		if errors.As(err, &limit) {
-			return limited(limit)
+		if limit := new(value.LimitError); errors.As(err, &limit) {
+			return exceeded(err)
 		}
 		return p.unreadable(err)
 	}
@@ -235,43 +234,47 @@ func (p *pass) oddTypeMeta() error {
 
 // shape does to the tree what upstream's coercing decoder does: metadata, then, if the object is of the CRD's group and kind,
 // unknown members, nulls, embedded metadata. unknown holds the unknown fields in upstream's order, if o or the request asks for
-// them.
+// them; refused is why upstream would not decode the object; err is a Fault.
 //
 // Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
-func (p *pass) shape(o metadata.Options) (unknown []string, refused error) {
+func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) {
 	repair := o.Lenient && p.matches
 	o.Track = o.Track || p.r.WantChanges
-	_, unknown, err := metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
-	if err != nil {
-		return nil, err
+	_, unknown, refused = metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
+	if refused != nil {
+		return nil, refused, nil
 	}
 	if p.r.WantChanges {
 		p.unknownMetadata(unknown)
 	}
 	if !p.matches {
-		return unknown, nil
+		return unknown, nil, nil
 	}
 	plan := nothing()
 	if p.own != nil {
 		plan = p.own.Plan
 	}
 	if !p.def.PreserveUnknown {
-		for _, c := range plan.Prune(p.d, p.root, o.Track) {
+		pruned, err := plan.Prune(p.d, p.root, o.Track)
+		if err != nil {
+			return nil, nil, exceeded(err)
+		}
+		for _, c := range pruned {
 			unknown = append(unknown, c.Text)
 			if p.r.WantChanges {
 				p.out.Pruned = append(p.out.Pruned, p.change(c))
 			}
 		}
-		plan.DropNulls(p.d, p.root, false)
+		plan.DropNulls(p.d, p.root)
 	}
 	embedded, found := plan.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
 	if found != nil {
-		return nil, found.Error
+		return nil, found.Error, nil
 	}
 	if p.r.WantChanges {
 		p.unknownMetadata(embedded)
 	}
-	return append(unknown, embedded...), nil
+	return append(unknown, embedded...), nil, nil
 }
 
 // nothing is the plan of a version that the CRD does not have: upstream finds no schema for it and prunes everything.
@@ -283,12 +286,17 @@ var nothing = sync.OnceValue(func() *program.Plan {
 	return p
 })
 
-// fill fills in the defaults of the object's own version.
-func (p *pass) fill() {
+// fill fills in the defaults of the object's own version. The error is a Fault.
+func (p *pass) fill() error {
 	if !p.matches || p.own == nil {
-		return
+		return nil
 	}
-	p.out.Defaulted = p.changes(p.own.Plan.Default(p.d, p.root, p.r.WantChanges))
+	defaulted, err := p.own.Plan.Default(p.d, p.root, p.r.WantChanges, p.r.Limits)
+	if err != nil {
+		return exceeded(err)
+	}
+	p.out.Defaulted = p.changes(defaulted)
+	return nil
 }
 
 func (p *pass) changes(list []program.Change) []Change {

@@ -32,9 +32,11 @@ func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 			return err
 		}
 		if p.matches && !d.PreserveUnknown {
-			p.own.Plan.DropNulls(p.d, p.root, false)
+			p.own.Plan.DropNulls(p.d, p.root)
 		}
-		p.fill()
+		if err := p.fill(); err != nil {
+			return err
+		}
 		p.object()
 		return nil
 	})
@@ -49,10 +51,16 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 		if err := p.readOther(); err != nil {
 			return err
 		}
-		if _, refused := p.shape(metadata.Options{Lenient: true}); refused != nil {
+		_, refused, err := p.shape(metadata.Options{Lenient: true})
+		switch {
+		case err != nil:
+			return err
+		case refused != nil:
 			return p.refused(p.undecodable(&p.of, refused))
 		}
-		p.fill()
+		if err := p.fill(); err != nil {
+			return err
+		}
 		target := r.Target
 		if target == "" {
 			target = p.of.Version
@@ -134,9 +142,11 @@ func (p *pass) prune() error {
 		return nil
 	}
 	if !p.def.PreserveUnknown {
-		for _, c := range p.own.Plan.Prune(p.d, p.root, p.r.WantChanges) {
-			p.out.Pruned = append(p.out.Pruned, p.change(c))
+		pruned, err := p.own.Plan.Prune(p.d, p.root, p.r.WantChanges)
+		if err != nil {
+			return exceeded(err)
 		}
+		p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
 	}
 	embedded, found := p.own.Plan.CoerceEmbedded(p.d, p.root, track)
 	if found != nil {

@@ -10,6 +10,8 @@ type Mode struct {
 	// Create: the object is about to be created. Where the version has a status subresource, status is shaped and then
 	// dropped, unseen by validation.
 	Create bool
+	// Limits bound what defaults may add; a walk that would exceed them doubts.
+	Limits value.Limits
 	// Stop ends a walk early, with a doubt. Nil never stops.
 	Stop *Stop
 	// Edits takes note of what the walk prunes and fills in. Nil: nobody asks.
@@ -29,11 +31,11 @@ func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 		return false
 	}
 	d.SetSource(value.Defaults, p.defaults)
-	w := acceptor{d: d, p: p, stop: m.Stop, edits: m.Edits, create: m.Create}
+	w := acceptor{d: d, p: p, stop: m.Stop, edits: m.Edits, create: m.Create, room: newRoom(m.Limits.DefaultBytes())}
 	if m.Edits != nil {
 		m.Edits.reset()
 	}
-	return w.node(p.Root, root) && !w.doubt
+	return w.node(p.Root, root) && !w.doubt && (m.Edits == nil || !m.Edits.tooMany())
 }
 
 // acceptor is the state of one walk over a tree.
@@ -43,6 +45,7 @@ type acceptor struct {
 	stop  *Stop
 	edits *Edits
 	work  uint32 // values seen since stop was last asked
+	room  room
 
 	doubt     bool // something upstream alone knows: the answer is no
 	create    bool // status of the root is dropped
@@ -163,7 +166,10 @@ func (w *acceptor) empty(i uint32) (dirty bool) {
 // replace puts the default of n in the place of the null at c, a member or element of parent.
 func (w *acceptor) replace(n *Node, parent, c uint32) {
 	d := w.d
-	w.doubt = w.doubt || n.Default.Nulls && !w.keepNulls
+	w.doubt = w.doubt || n.Default.Nulls && !w.keepNulls || !w.room.take("", n.Default.Fragment)
+	if w.doubt {
+		return
+	}
 	d.Replace(c, d.Graft(n.Default.Fragment))
 	d.Nodes[parent].Flags |= value.Dirty
 	w.filled(parent, c)

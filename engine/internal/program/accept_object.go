@@ -134,6 +134,10 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 		if child.Default.Nulls && !w.keepNulls || n.Flags&Embedded != 0 && isMeta(name) {
 			return false // nulls of defaults are never dropped, and defaults of metadata never coerced
 		}
+		if !w.room.take(name, child.Default.Fragment) {
+			w.doubt = true
+			return false
+		}
 		g := n.graft(d, p)
 		d.InsertAfter(i, last, g)
 		last = g

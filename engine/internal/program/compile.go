@@ -27,7 +27,8 @@ const defaultMinor = 37
 
 // Compile compiles the schema of one CRD version; nil stands for a version without a schema. The schema is one that
 // registration accepted, or the schema of a stored CRD that is not structural (see Plan.ExplainOnly); it is not retained
-// and not changed. An error means that a raw value (a default, an enum) of the schema is not JSON.
+// and not changed. An error means that a raw value (a default, an enum) of the schema is not JSON; or it is a *value.LimitError:
+// defaults within defaults add up to too much.
 func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = defaultMinor
@@ -62,6 +63,7 @@ type compiler struct {
 	parents     []*Node  // nodes with properties that have defaults
 	inMeta      []string // the way to the schema from the resource in whose metadata it is, nil outside
 	pending     []*Node  // nodes with a default, children before parents
+	room        room     // for defaults in other defaults
 	err         error
 	unsupported bool // a keyword that structural schemas have not
 	size        int64

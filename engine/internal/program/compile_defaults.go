@@ -16,6 +16,7 @@ func (c *compiler) finishDefaults(p *Plan) error {
 		return nil
 	}
 	fragments := &value.Fragments{}
+	c.room = newRoom(maxPlanDefaultBytes)
 	d := value.Acquire()
 	defer d.Release()
 	if err := c.placeKeys(d, fragments); err != nil {
@@ -47,8 +48,12 @@ func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n
 	if err != nil {
 		return nil, false, err
 	}
-	w := acceptor{d: d, p: p, shaping: true, keepNulls: true}
-	if !w.node(n, root) {
+	w := acceptor{d: d, p: p, shaping: true, keepNulls: true, room: c.room}
+	ok := w.node(n, root)
+	if c.room = w.room; c.room.left < 0 {
+		return nil, false, c.room.exceeded("declare fewer or smaller defaults within defaults")
+	}
+	if !ok {
 		return nil, false, fmt.Errorf("cannot be pruned")
 	}
 	if d.Nodes[root].Flags&value.Dirty != 0 {

@@ -38,8 +38,14 @@ func (e *Edits) reset() {
 	e.List, e.ancestors, e.stack = e.List[:0], e.ancestors[:0], e.stack[:0]
 }
 
+// tooMany reports that the edits are more than are told: the walk doubts, and the exact steps say so.
+func (e *Edits) tooMany() bool { return len(e.ancestors) > maxPathSteps }
+
 // add notes an edit of a member of parent, which is the top of the stack or about to be its next entry.
 func (e *Edits) add(k EditKind, parent, node uint32) {
+	if e.tooMany() {
+		return
+	}
 	from := uint32(len(e.ancestors))
 	e.ancestors = append(e.ancestors, e.stack...)
 	if n := len(e.stack); n == 0 || e.stack[n-1] != parent {

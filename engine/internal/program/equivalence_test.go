@@ -22,12 +22,12 @@ func stepByStep(t testing.TB, p *Plan, src []byte) (findings []string, out []byt
 	if err != nil {
 		t.Fatal(err)
 	}
-	pruned = p.Prune(d, root, true)
-	p.DropNulls(d, root, false)
+	pruned = prune(t, p, d, root)
+	p.DropNulls(d, root)
 	if _, bad := p.CoerceEmbedded(d, root, metadata.Options{}); bad != nil {
 		return []string{bad.Error.Error()}, nil, nil, nil
 	}
-	for _, c := range p.Default(d, root, true) {
+	for _, c := range fillDefaults(t, p, d, root) {
 		if !p.StatusSubresource || c.Path[0].Key() != "status" {
 			defaulted = append(defaulted, c)
 		}

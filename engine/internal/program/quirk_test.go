@@ -59,12 +59,12 @@ func TestSwitches(t *testing.T) {
 		answer := func() []string {
 			p := compileText(t, c.schema, Options{})
 			d, root := parseText(t, c.object)
-			out := changed(p.Prune(d, root, true))
-			p.DropNulls(d, root, false)
+			out := changed(prune(t, p, d, root))
+			p.DropNulls(d, root)
 			if _, err := p.CoerceEmbedded(d, root, metadata.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			p.Default(d, root, false)
+			fillDefaults(t, p, d, root)
 			for _, v := range slices.Concat(p.Explain(d, root, At{}), p.ExplainEmbedded(d, root, At{}), p.ExplainLists(d, root, At{})) {
 				out = append(out, string(v.Type)+" "+v.Error.Error())
 			}

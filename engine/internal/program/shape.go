@@ -25,6 +25,9 @@ type shaper struct {
 	path    value.Path // kept only while tracking
 	changes []Change
 	slots   []uint32 // stack of member tables, for defaulting
+	room    room     // for defaulting
+	steps   int      // of the paths in changes
+	err     error    // a bound was exceeded: the walk ends, the tree is half done
 }
 
 func (s *shaper) enter(seg value.Segment) {
@@ -42,6 +45,10 @@ func (s *shaper) leave() {
 // record notes a change at a segment below the current path.
 func (s *shaper) record(seg value.Segment, node uint32) {
 	if s.track {
+		if s.steps += len(s.path) + 1; s.steps > maxPathSteps {
+			s.err = tooManySteps()
+			return
+		}
 		path := s.path.With(seg).Detach()
 		s.changes = append(s.changes, Change{Path: path, Text: path.Dotted(), Node: node})
 	}
@@ -51,17 +58,21 @@ func (s *shaper) record(seg value.Segment, node uint32) {
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go) with the root as a resource root, whose apiVersion,
 // kind and metadata stay whole. With track it returns what the reference reports as unknown fields, sorted by Text as there;
 // removed apiVersion, kind and metadata of a root that is no resource are not reported. A schema that is not structural prunes
-// nothing; spec.preserveUnknownFields is the caller's to know.
-func (p *Plan) Prune(d *value.Doc, root uint32, track bool) []Change {
+// nothing; spec.preserveUnknownFields is the caller's to know. The error is a *value.LimitError, and only if track is set; the Doc
+// is of no use after it.
+func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
 	if p.HasSchema && !p.Structural {
-		return nil
+		return nil, nil
 	}
 	s := shaper{d: d, track: track}
 	s.prune(p.Root, root)
+	if s.err != nil {
+		return nil, s.err
+	}
 	if quirk.On(43) {
 		slices.SortStableFunc(s.changes, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
 	}
-	return s.changes
+	return s.changes, nil
 }
 
 // prune judges node i by n, nil for an unknown value: then nothing of an object stays.
@@ -75,7 +86,7 @@ func (s *shaper) prune(n *Node, i uint32) (dirty bool) {
 			}
 		}
 		k := 0
-		for c := s.d.Nodes[i].First; c != 0; c = s.d.Nodes[c].Next {
+		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
 			s.enter(value.At(k))
 			dirty = s.prune(items, c) || dirty
 			s.leave()
@@ -83,7 +94,7 @@ func (s *shaper) prune(n *Node, i uint32) (dirty bool) {
 		}
 	case value.Object:
 		var prev, next uint32
-		for c := s.d.Nodes[i].First; c != 0; c = next {
+		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = next {
 			next = s.d.Nodes[c].Next
 			keep, changed := s.pruneMember(n, c)
 			dirty = dirty || changed || !keep
@@ -140,51 +151,39 @@ func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
 }
 
 // DropNulls removes null members whose schema is neither nullable nor has a default, as
-// defaulting.PruneNonNullableNullsWithoutDefaults does; nulls in arrays stay. It returns what it removed, in document order, if
-// track is set.
-func (p *Plan) DropNulls(d *value.Doc, root uint32, track bool) []Change {
-	if !p.Structural {
-		return nil
+// defaulting.PruneNonNullableNullsWithoutDefaults does; nulls in arrays stay. Nobody is told which: the reference does not either.
+func (p *Plan) DropNulls(d *value.Doc, root uint32) {
+	if p.Structural {
+		dropNulls(d, p.Root, root)
 	}
-	s := shaper{d: d, track: track}
-	s.dropNulls(p.Root, root)
-	return s.changes
 }
 
-func (s *shaper) dropNulls(n *Node, i uint32) (dirty bool) {
-	if n == nil {
+func dropNulls(d *value.Doc, n *Node, i uint32) (dirty bool) {
+	kind := d.Nodes[i].Kind
+	if n == nil || kind != value.Array && kind != value.Object {
 		return false
 	}
 	var prev, next uint32
-	k := 0
-	kind := s.d.Nodes[i].Kind
-	if kind != value.Array && kind != value.Object {
-		return false
-	}
-	for c := s.d.Nodes[i].First; c != 0; c, k = next, k+1 {
-		next = s.d.Nodes[c].Next
-		child, seg := n.Items, value.At(k)
+	for c := d.Nodes[i].First; c != 0; c = next {
+		next = d.Nodes[c].Next
+		child := n.Items
 		if kind == value.Object {
-			key := s.d.Key(c)
-			child, seg = n.Child(key), value.Name(key)
+			child = n.Child(d.Key(c))
 		}
-		if s.d.Nodes[c].Kind == value.Null {
+		if d.Nodes[c].Kind == value.Null {
 			inObject := kind == value.Object || !quirk.On(36)
 			if inObject && child != nil && child.Flags&Nullable == 0 && child.Default == nil {
-				s.record(seg, c)
-				s.d.Remove(i, prev, c)
+				d.Remove(i, prev, c)
 				dirty = true
 				continue
 			}
-		} else if child != nil {
-			s.enter(seg)
-			dirty = s.dropNulls(child, c) || dirty
-			s.leave()
+		} else {
+			dirty = dropNulls(d, child, c) || dirty
 		}
 		prev = c
 	}
 	if dirty {
-		s.d.MarkDirty(i)
+		d.MarkDirty(i)
 	}
 	return dirty
 }

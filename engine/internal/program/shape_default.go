@@ -8,15 +8,18 @@ import (
 // Default fills in defaults as defaulting.Default does (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting): absent
 // properties, in the order of the schema, and nulls that are not nullable, of properties, map values and items. It descends into
 // what is there and into what it filled in, but makes no object just to fill it. With track it returns what it filled in,
-// topmost only, in document order.
-func (p *Plan) Default(d *value.Doc, root uint32, track bool) []Change {
+// topmost only, in document order. The error is a *value.LimitError, about the bytes that l lets defaults add or the length of what
+// is tracked; the Doc is of no use after it.
+func (p *Plan) Default(d *value.Doc, root uint32, track bool, l value.Limits) ([]Change, error) {
 	if !p.Structural || p.Root.Flags&DefaultsBelow == 0 {
-		return nil
+		return nil, nil
 	}
 	d.SetSource(value.Defaults, p.defaults)
-	s := shaper{d: d, track: track}
-	s.fill(p.Root, root)
-	return s.changes
+	s := shaper{d: d, track: track, room: newRoom(l.DefaultBytes())}
+	if s.fill(p.Root, root); s.err != nil {
+		return nil, s.err
+	}
+	return s.changes, nil
 }
 
 func (s *shaper) fill(n *Node, i uint32) (dirty bool) {
@@ -26,7 +29,7 @@ func (s *shaper) fill(n *Node, i uint32) (dirty bool) {
 	switch s.d.Nodes[i].Kind {
 	case value.Array:
 		k := 0
-		for c := s.d.Nodes[i].First; c != 0; c = s.d.Nodes[c].Next {
+		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
 			dirty = s.fillValue(n.Items, c, value.At(k)) || dirty
 			k++
 		}
@@ -46,7 +49,7 @@ func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 		s.slots = append(s.slots, 0)
 	}
 	last := uint32(0)
-	for c := s.d.Nodes[i].First; c != 0; c = s.d.Nodes[c].Next {
+	for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
 		last = c
 		key := s.d.Key(c)
 		if slot, declared := n.find(key); declared {
@@ -61,6 +64,9 @@ func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 			continue
 		}
 		name := n.Names[slot]
+		if !s.grafts(name, child.Default) {
+			return dirty
+		}
 		added := s.d.Graft(child.Default.Fragment)
 		if s.d.Key(added) != name {
 			s.d.SetKey(added, name)
@@ -82,6 +88,9 @@ func (s *shaper) fillValue(n *Node, c uint32, seg value.Segment) (dirty bool) {
 		if n.Default == nil || n.Flags&Nullable != 0 && quirk.On(35) {
 			return false
 		}
+		if !s.grafts("", n.Default) {
+			return false
+		}
 		s.d.Replace(c, s.d.Graft(n.Default.Fragment))
 		s.record(seg, c)
 		return true
@@ -93,4 +102,12 @@ func (s *shaper) fillValue(n *Node, c uint32, seg value.Segment) (dirty bool) {
 	dirty = s.fill(n, c)
 	s.leave()
 	return dirty
+}
+
+// grafts reports whether there is room for a default under a name.
+func (s *shaper) grafts(name string, def *Default) bool {
+	if s.err == nil && !s.room.take(name, def.Fragment) {
+		s.err = s.room.exceeded("send fewer elements in one document, or raise the limit on what defaults may add")
+	}
+	return s.err == nil
 }

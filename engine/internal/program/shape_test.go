@@ -46,7 +46,7 @@ func TestPrune(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileText(t, c.schema, Options{})
 			d, root := parseText(t, c.object)
-			got := p.Prune(d, root, true)
+			got, _ := p.Prune(d, root, true)
 			if out := string(d.AppendJSON(nil, root)); out != c.want || !slices.Equal(changed(got), c.paths) {
 				t.Errorf("got %s %q\nwant %s %q", out, changed(got), c.want, c.paths)
 			}
@@ -56,7 +56,7 @@ func TestPrune(t *testing.T) {
 				}
 			}
 			d, root = parseText(t, c.object)
-			if p.Prune(d, root, false) != nil || string(d.AppendJSON(nil, root)) != c.want {
+			if pruned, _ := p.Prune(d, root, false); pruned != nil || string(d.AppendJSON(nil, root)) != c.want {
 				t.Error("without track it prunes otherwise")
 			}
 		})
@@ -67,7 +67,7 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, root := parseText(t, `{"kind":"K","spec":1}`)
-		if got := changed(p.Prune(d, root, true)); !slices.Equal(got, []string{"spec"}) {
+		if got := changed(prune(t, p, d, root)); !slices.Equal(got, []string{"spec"}) {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -103,15 +103,15 @@ func TestNullsAndDefaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileText(t, c.schema, Options{})
 			d, root := parseText(t, c.object)
-			p.DropNulls(d, root, true)
+			p.DropNulls(d, root)
 			if out := string(d.AppendJSON(nil, root)); out != c.dropped {
 				t.Errorf("nulls: got %s, want %s", out, c.dropped)
 			}
-			filled := changed(p.Default(d, root, true))
+			filled := changed(fillDefaults(t, p, d, root))
 			if out := string(d.AppendJSON(nil, root)); out != c.want || !slices.Equal(filled, c.filled) {
 				t.Errorf("defaults: got %s %q, want %s %q", out, filled, c.want, c.filled)
 			}
-			if again := p.Default(d, root, true); again != nil {
+			if again := fillDefaults(t, p, d, root); again != nil {
 				t.Errorf("defaulting again filled %q", changed(again))
 			}
 		})
