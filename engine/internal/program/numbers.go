@@ -16,11 +16,11 @@ type numberCheck struct {
 }
 
 func newNumberCheck(typ string, intOrString bool, v *Validation) (c numberCheck) {
+	if intOrString {
+		typ = "" // two types, whatever the schema says besides: no format, no range
+	}
 	if typ == "string" || typ == "object" || typ == "array" || typ == "boolean" {
 		return c
-	}
-	if intOrString {
-		typ = "" // two types: no format, no range
 	}
 	c.int32 = typ == "integer" && v.Format == "int32"
 	c.float32 = typ == "number" && v.Format == "float"
