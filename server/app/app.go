@@ -42,6 +42,7 @@ type App struct {
 	registry  *registry.Registry
 	tls       *transport.TLS // nil: none
 	tokens    *transport.Tokens
+	gate      *transport.Gate
 	health    *health.Server
 	grpc      *grpc.Server
 	web       []web
@@ -162,9 +163,15 @@ func (a *App) startGRPC(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.gate = transport.NewGate(transport.GateOptions{
+		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: pressure(limit), Refused: refused,
+	})
+	if err := a.telemetry.ObserveInFlight(a.gate.InFlight); err != nil {
+		return err
+	}
 	a.grpc = transport.NewServer(transport.ServerOptions{
-		TLS: a.tls, Tokens: a.tokens, MaxMessageBytes: int(a.config.MaxMessageBytes), MaxInFlight: a.config.MaxInFlight,
-		UnderPressure: pressure(limit), Refused: refused, Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
+		TLS: a.tls, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
+		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 	})
 	a.health = health.NewServer()
 	a.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING) // until Run

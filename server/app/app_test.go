@@ -274,6 +274,10 @@ func TestTokensOverREST(t *testing.T) {
 	if code, body := fetch(t, rest, http.MethodGet, "/v1/serverInfo", "", ""); code != http.StatusUnauthorized || !strings.Contains(body, "UNAUTHENTICATED") {
 		t.Errorf("%d %s", code, body)
 	}
+	// Before its body: what is in it does not matter.
+	if code, body := fetch(t, rest, http.MethodPost, "/v1/catalogs/default/crds", "application/json", "{"); code != http.StatusUnauthorized || !strings.Contains(body, "UNAUTHENTICATED") {
+		t.Errorf("%d %s", code, body)
+	}
 	if code, body := fetch(t, rest, http.MethodGet, "/v1/serverInfo", "", "", "Authorization", "Bearer s3cret"); code != http.StatusOK {
 		t.Errorf("%d %s", code, body)
 	}

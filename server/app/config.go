@@ -45,8 +45,9 @@ type Config struct {
 	DataDir string        `default:"data" help:"Directory of the store's file. One process at a time may use it." group:"Registry"`
 	MaxWait time.Duration `default:"5s" help:"How long a call waits for the write that its at_least names, if its own deadline is later." group:"Registry"`
 
-	CacheBytes  Bytes `default:"256MiB" help:"Memory for compiled programs. The least recently used are dropped and built again when needed." group:"Resources"`
-	MaxInFlight int   `default:"256" help:"Calls in flight, over gRPC and REST together; more are refused with OVERLOADED. 0: no bound." group:"Resources"`
+	CacheBytes    Bytes `default:"256MiB" help:"Memory for compiled programs. The least recently used are dropped and built again when needed." group:"Resources"`
+	MaxInFlight   int   `default:"256" help:"Calls in flight, over gRPC and REST together; more are refused with OVERLOADED. 0: no bound." group:"Resources"`
+	RESTBodyBytes Bytes `name:"rest-body-bytes" default:"0" help:"Memory for the bodies of REST requests, all together; those without room are refused with OVERLOADED. 0: four times --max-message-bytes." group:"Resources"`
 
 	MaxMessageBytes  Bytes `default:"64MiB" help:"Size of one message or REST body, either way." group:"Limits"`
 	MaxBatchItems    int   `default:"1000" help:"Items in one evaluation call." group:"Limits"`
@@ -103,6 +104,9 @@ func (c *Config) Validate() error {
 	if c.CacheBytes < 0 {
 		wrong("cache-bytes", "%d is negative", c.CacheBytes)
 	}
+	if c.RESTBodyBytes < 0 || c.RESTBodyBytes != 0 && c.RESTBodyBytes < c.MaxMessageBytes {
+		wrong("rest-body-bytes", "%v is not room for one whole message, --max-message-bytes=%v", c.RESTBodyBytes, c.MaxMessageBytes)
+	}
 	if c.MaxInFlight < 0 {
 		wrong("max-in-flight", "%d is negative", c.MaxInFlight)
 	}
@@ -116,6 +120,16 @@ func (c *Config) Validate() error {
 
 // maxLimit is the largest value of a limit: what fits the int32 of messages and of gRPC's own lengths.
 const maxLimit = 1<<31 - 1
+
+// bodiesAtOnce is how many of the largest REST bodies there is room for by default.
+const bodiesAtOnce = 4
+
+func (c *Config) restBodyBytes() Bytes {
+	if c.RESTBodyBytes == 0 {
+		return bodiesAtOnce * c.MaxMessageBytes
+	}
+	return c.RESTBodyBytes
+}
 
 // httpAddresses are none for "off".
 func (c *Config) httpAddresses() []string {

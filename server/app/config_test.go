@@ -95,7 +95,7 @@ func write(t *testing.T, content string) string {
 func TestParity(t *testing.T) {
 	values := map[string]string{
 		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "auth-token-file": "t",
-		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "max-message-bytes": "9MiB", "max-batch-items": "10",
+		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "rest-body-bytes": "65MiB", "max-message-bytes": "9MiB", "max-batch-items": "10",
 		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s",
 		"log-level": "error", "log-format": "json",
 	}
@@ -190,10 +190,11 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	c.GRPCAddress, c.HTTPAddress, c.MetricsAddress = []string{"nowhere"}, []string{"unix://relative"}, "x"
 	c.TLSClientCA = "ca.pem"
 	c.MaxBatchItems, c.MaxInFlight, c.CacheBytes, c.MaxMessageBytes = 0, -1, -1, 4*GiB
-	c.DrainTimeout = -1
+	c.DrainTimeout, c.RESTBodyBytes = -1, GiB
 	err = c.Validate()
 	for _, want := range []string{
 		"--grpc-address", "--http-address", "--metrics-address", "--tls-cert", "--max-batch-items", "--max-in-flight", "--cache-bytes", "--max-message-bytes", "--drain-timeout",
+		"--rest-body-bytes: 1GiB is not room for one whole message, --max-message-bytes=4GiB",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s in %v", want, err)
@@ -202,6 +203,19 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	c = Config{Store: StoreBolt}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "--data-dir") || !strings.Contains(err.Error(), "--grpc-address") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestRoomForRESTBodies(t *testing.T) {
+	for want, flags := range map[Bytes][]string{
+		256 * MiB: nil,
+		32 * MiB:  {"--max-message-bytes=8MiB"},
+		9 * MiB:   {"--max-message-bytes=8MiB", "--rest-body-bytes=9MiB"},
+	} {
+		c, err := Defaults(flags...)
+		if err != nil || c.Validate() != nil || c.restBodyBytes() != want {
+			t.Errorf("%v: %v, %v, want %v", flags, c.restBodyBytes(), err, want)
+		}
 	}
 }
 

@@ -22,8 +22,13 @@ func (a *App) startWeb(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		bodies := gateway.NewBodies(int64(a.config.restBodyBytes()))
+		if err := a.telemetry.ObserveBodies(bodies.Taken); err != nil {
+			return err
+		}
 		rest, err := gateway.New(ctx, conn, gateway.Options{
-			MaxBodyBytes: int64(a.config.MaxMessageBytes),
+			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies,
+			Before: func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 			Limits: value.Limits{
 				MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 			},

@@ -92,14 +92,10 @@ func writeError(w http.ResponseWriter, st *status.Status) {
 		text = strconv.AppendQuote([]byte(`{"code":13,"message":`), st.Message())
 		text = append(text, '}')
 	}
-	h := w.Header()
-	h.Set("Content-Type", mediaJSON)
-	h.Set("Content-Length", strconv.Itoa(len(text)))
 	if st.Code() == codes.Unauthenticated {
-		h.Set("WWW-Authenticate", "Bearer")
+		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	w.WriteHeader(httpStatus(st))
-	_, _ = w.Write(text)
+	writeJSON(w, httpStatus(st), text)
 }
 
 // handleError is grpc-gateway's way to answer with an error. It keeps only the text of what went wrong with a body; the body has

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed" // the OpenAPI document
@@ -31,6 +32,9 @@ var openAPI []byte
 // DefaultMaxBodyBytes is the largest body where Options give none: 64 MiB.
 const DefaultMaxBodyBytes = 64 << 20
 
+// bodiesAtOnce is how many of the largest bodies there is room for where Options give no Bodies.
+const bodiesAtOnce = 4
+
 // The headers that are passed on to the gRPC server as metadata of the same name. Authorization is one more, by grpc-gateway.
 const (
 	headerRequestID = "X-Request-Id"
@@ -43,6 +47,12 @@ var passedOn = map[string]bool{headerRequestID: true, headerAtLeast: true, "Trac
 type Options struct {
 	// MaxBodyBytes bounds a body; a larger one gets LIMIT_EXCEEDED, HTTP 413. Default: DefaultMaxBodyBytes.
 	MaxBodyBytes int64
+	// Bodies bounds the bodies of all calls together; a body without room gets OVERLOADED, HTTP 503. Default: room for bodiesAtOnce of the
+	// largest.
+	Bodies *Bodies
+	// Before, if given, is asked before a body is read: its error, a status, is the answer, so that nobody's body is read in vain. The server
+	// behind judges all calls again, also those without a body.
+	Before func(*http.Request) error
 	// Limits bound the YAML bodies that are turned into JSON here; MaxBytes is MaxBodyBytes then. Documents are bounded by the server.
 	Limits value.Limits
 	// Metadata adds to what is passed on of a request, such as the identity that its TLS connection proves. Default: nothing.
@@ -61,10 +71,13 @@ type gateway struct {
 type bodyKey struct{}
 
 // New returns the REST face of the gRPC server at the other end of conn: the calls of the API, /healthz, /readyz and
-// /openapi.json. It reads bodies whole, so put timeouts on the http.Server.
+// /openapi.json. It reads bodies whole, within the time and the memory that bodies.go gives them.
 func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Handler, error) {
 	if o.MaxBodyBytes <= 0 {
 		o.MaxBodyBytes = DefaultMaxBodyBytes
+	}
+	if o.Bodies == nil {
+		o.Bodies = NewBodies(bodiesAtOnce * o.MaxBodyBytes)
 	}
 	o.Limits.MaxBytes = int(o.MaxBodyBytes)
 	muxOptions := []runtime.ServeMuxOption{
@@ -138,17 +151,30 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 		g.mux.ServeHTTP(w, r)
 		return
 	}
-	b, err := readBody(r, g.options.MaxBodyBytes, g.options.Limits)
+	if before := g.options.Before; before != nil {
+		if err := before(r); err != nil {
+			g.refuseBody(w, r, err)
+			return
+		}
+	}
+	held := &room{of: g.options.Bodies}
+	defer held.giveBack()
+	b, err := readBody(w, r, &g.options, held)
 	if err != nil {
-		w.Header().Set("Connection", "close") // what drain leaves of the body is not waited for
-		drain(w, r, 4*g.options.MaxBodyBytes)
-		writeError(w, status.Convert(err))
+		g.refuseBody(w, r, err)
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
 	r.Body = b
 	r.Header.Set("Content-Type", mediaJSON) // what it was is in b; grpc-gateway has one marshaler
 	g.mux.ServeHTTP(w, r)
+}
+
+// refuseBody answers to a request whose body was not read to its end.
+func (g *gateway) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header().Set("Connection", "close") // what drain leaves of the body is not waited for
+	drain(w, r, 4*g.options.MaxBodyBytes)
+	writeError(w, status.Convert(err))
 }
 
 // drainTime bounds how long drain takes.
@@ -203,11 +229,13 @@ func (g *gateway) ready(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, code, []byte(`{"status":"`+state.String()+`"}`))
 }
 
+// writeJSON answers with text and, for who reads it on a terminal, a line feed.
 func writeJSON(w http.ResponseWriter, code int, text []byte) {
+	text = bytes.TrimSuffix(text, []byte("\n"))
 	w.Header().Set("Content-Type", mediaJSON)
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(code)
-	_, _ = w.Write(text)
+	_, _ = w.Write(append(text[:len(text):len(text)], '\n'))
 }
 
 func newRequestID() string {

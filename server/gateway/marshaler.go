@@ -24,13 +24,17 @@ func (Marshaler) ContentType(any) string { return mediaJSON }
 
 // Marshal returns the JSON of a message. Fields are lowerCamelCase, scalars and lists are written also where they are empty,
 // absent messages are left out, 64-bit integers are numbers, documents are what they are, byte for byte. It fails for a message
-// with a Document that is not JSON, and for what is no message.
+// with a Document that is not JSON, and for what is no message. A line feed ends it, so that a terminal's prompt stands on a line of its own.
 func (Marshaler) Marshal(v any) ([]byte, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return nil, fmt.Errorf("gateway: a %T is no message", v)
 	}
-	return appendAny(make([]byte, 0, 64+proto.Size(m)*5/4), m)
+	text, err := appendAny(make([]byte, 0, 64+proto.Size(m)*5/4), m)
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
 }
 
 func appendAny(dst []byte, m proto.Message) ([]byte, error) {
@@ -82,14 +86,14 @@ func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	})
 }
 
-// NewEncoder writes each value to w with a line feed behind it.
+// NewEncoder writes each value to w, on a line of its own.
 func (m Marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 	return runtime.EncoderFunc(func(v any) error {
 		data, err := m.Marshal(v)
 		if err != nil {
 			return err
 		}
-		_, err = w.Write(append(data, '\n'))
+		_, err = w.Write(data)
 		return err
 	})
 }

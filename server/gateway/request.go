@@ -37,8 +37,8 @@ func (*body) Read([]byte) (int, error) { return 0, io.EOF }
 // Close does nothing.
 func (*body) Close() error { return nil }
 
-// readBody reads the body of r, within max bytes. Errors are statuses.
-func readBody(r *http.Request, max int64, limits value.Limits) (*body, error) {
+// readBody reads the body of r. Errors are statuses.
+func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *room) (*body, error) {
 	yaml, err := isYAML(r.Header)
 	if err != nil {
 		return nil, err
@@ -47,24 +47,9 @@ func readBody(r *http.Request, max int64, limits value.Limits) (*body, error) {
 		return nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
 			fmt.Sprintf("Content-Encoding %q is not supported: send the body as it is", enc), nil)
 	}
-	if r.ContentLength > max {
-		return nil, tooLarge(r.ContentLength, max)
-	}
-	b := &body{yaml: yaml, limits: limits}
-	if r.ContentLength >= 0 {
-		b.data = make([]byte, r.ContentLength)
-		_, err = io.ReadFull(r.Body, b.data)
-	} else {
-		b.data, err = io.ReadAll(io.LimitReader(r.Body, max+1))
-		if int64(len(b.data)) > max {
-			return nil, tooLarge(0, max)
-		}
-	}
-	if err != nil {
-		return nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY,
-			fmt.Sprintf("the body could not be read to its end: %v", err), nil)
-	}
-	return b, nil
+	b := &body{yaml: yaml, limits: o.Limits}
+	b.data, err = readWhole(w, r, o.MaxBodyBytes, held)
+	return b, err
 }
 
 func tooLarge(actual, max int64) error {

@@ -83,6 +83,20 @@ func (t *Telemetry) ObserveCertificate(expires func() time.Time) error {
 	return f.register(func() {})
 }
 
+// ObserveInFlight publishes how many calls are in flight, to be seen beside the bound of --max-in-flight.
+func (t *Telemetry) ObserveInFlight(calls func() int) error {
+	f := figures{meter: t.Meter.Meter(scope)}
+	f.gauge("crdeval.calls.in_flight", "{call}", "Calls in flight, over gRPC and REST together.", func() int64 { return int64(calls()) })
+	return f.register(func() {})
+}
+
+// ObserveBodies publishes what the bodies of REST requests take in memory.
+func (t *Telemetry) ObserveBodies(bytes func() int64) error {
+	f := figures{meter: t.Meter.Meter(scope)}
+	f.gauge("crdeval.rest.body_bytes", "By", "Bodies of REST requests that are in memory.", bytes)
+	return f.register(func() {})
+}
+
 // CountRefusals publishes how many calls were refused because the server was overloaded: they are refused before anything else counts
 // them. The function it returns counts one.
 func (t *Telemetry) CountRefusals() (func(), error) {

@@ -7,9 +7,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
+
+// requestID is the metadata key by which a caller names a call, and the REST gateway every request.
+const requestID = "x-request-id"
 
 // accessLog logs every call when it is over: at debug level if it went well or the caller was wrong, as a warning if the server could
 // not serve, as an error if the server was wrong. It never logs payloads.
@@ -48,6 +52,9 @@ func (a accessLog) record(ctx context.Context, method string, start time.Time, e
 	attributes := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("duration", time.Since(start))}
 	if p, ok := peer.FromContext(ctx); ok {
 		attributes = append(attributes, slog.String("peer", p.Addr.String()))
+	}
+	if id := metadata.ValueFromIncomingContext(ctx, requestID); len(id) > 0 {
+		attributes = append(attributes, slog.String("request_id", id[0]))
 	}
 	if err != nil {
 		attributes = append(attributes, slog.String("error", err.Error()))

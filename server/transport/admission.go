@@ -52,13 +52,18 @@ func (a admission) tap(ctx context.Context, info *tap.Info) (context.Context, er
 	if isProbe(info.FullMethodName) {
 		return ctx, nil
 	}
-	if a.slots != nil && len(a.slots) == cap(a.slots) {
-		return nil, a.full()
-	}
-	if err := a.short(); err != nil {
+	if err := a.check(); err != nil {
 		return nil, err
 	}
 	return ctx, nil
+}
+
+// check says whether there is a place and memory at this moment.
+func (a admission) check() error {
+	if a.slots != nil && len(a.slots) == cap(a.slots) {
+		return a.full()
+	}
+	return a.short()
 }
 
 func (a admission) short() error {

@@ -24,11 +24,8 @@ const streamWindow = 4 << 20
 // ServerOptions configure NewServer. The zero value is an open server without TLS.
 type ServerOptions struct {
 	TLS             *TLS          // nil: none
-	Tokens          *Tokens       // nil: callers need no identity
+	Gate            *Gate         // nil: everybody comes in
 	MaxMessageBytes int           // 0: DefaultMaxMessageBytes
-	MaxInFlight     int           // calls at once, streams included; 0: no bound
-	UnderPressure   func() bool   // says that memory is short; nil: nobody looks
-	Refused         func()        // told of every call refused for want of a place or of memory; nil: nobody is
 	Stats           stats.Handler // telemetry; nil: none
 	Log             *slog.Logger  // nil: slog.Default()
 }
@@ -41,13 +38,16 @@ func NewServer(o ServerOptions) *grpc.Server {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	access, admitted, panics := accessLog{o.Log}, newAdmission(o.MaxInFlight, o.UnderPressure, o.Refused), onPanic(o.Log)
+	if o.Gate == nil {
+		o.Gate = NewGate(GateOptions{})
+	}
+	access, admitted, panics := accessLog{o.Log}, o.Gate.admission, onPanic(o.Log)
 	unary := []grpc.UnaryServerInterceptor{access.unary, recovery.UnaryServerInterceptor(panics)}
 	stream := []grpc.StreamServerInterceptor{access.stream, recovery.StreamServerInterceptor(panics)}
-	if o.Tokens != nil {
+	if tokens := o.Gate.tokens; tokens != nil {
 		guarded := selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool { return !isProbe(c.FullMethod()) })
-		unary = append(unary, selector.UnaryServerInterceptor(auth.UnaryServerInterceptor(o.Tokens.authenticate), guarded))
-		stream = append(stream, selector.StreamServerInterceptor(auth.StreamServerInterceptor(o.Tokens.authenticate), guarded))
+		unary = append(unary, selector.UnaryServerInterceptor(auth.UnaryServerInterceptor(tokens.authenticate), guarded))
+		stream = append(stream, selector.StreamServerInterceptor(auth.StreamServerInterceptor(tokens.authenticate), guarded))
 	}
 	options := []grpc.ServerOption{
 		grpc.Creds(Credentials(o.TLS)),

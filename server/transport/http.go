@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Bounds of the HTTP server. There is none on how long a request's body or a response takes: streams may be long, and the size of bodies
-// is bounded where they are read.
+// Bounds of the HTTP server. There is none on how long a request's body or a response takes: streams may be long, and bodies are bounded
+// in size and time where they are read.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute

@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -46,13 +45,15 @@ func (t *Tokens) Run(ctx context.Context, log *slog.Logger) {
 // known compares digests: how long it takes says nothing about how much of a token was right.
 func (t *Tokens) known(token string) bool { return t.current.get()[sha256.Sum256([]byte(token))] }
 
-var errUnauthenticated = errors.New("this server wants a bearer token that it knows: send the header authorization: Bearer TOKEN")
+func unauthenticated() error {
+	return refusal(codes.Unauthenticated, "UNAUTHENTICATED", "this server wants a bearer token that it knows: send the header authorization: Bearer TOKEN", nil)
+}
 
 // authenticate is an auth.AuthFunc.
 func (t *Tokens) authenticate(ctx context.Context) (context.Context, error) {
 	token, err := auth.AuthFromMD(ctx, "bearer")
 	if err != nil || !t.known(token) {
-		return nil, refusal(codes.Unauthenticated, "UNAUTHENTICATED", errUnauthenticated.Error(), nil)
+		return nil, unauthenticated()
 	}
 	return ctx, nil
 }

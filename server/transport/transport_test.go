@@ -211,7 +211,7 @@ func TestMaxInFlight(t *testing.T) {
 		<-leave
 		return in, nil
 	}}
-	addr, _ := serve(t, ServerOptions{MaxInFlight: 2, Refused: func() { refused.Add(1) }, Log: quiet()}, e, "localhost:0")
+	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{MaxInFlight: 2, Refused: func() { refused.Add(1) }}), Log: quiet()}, e, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	results := make(chan error, 2)
 	go func() { _, err := call(t.Context(), c, ""); results <- err }()
@@ -241,7 +241,7 @@ func TestMaxInFlight(t *testing.T) {
 
 func TestMemoryPressure(t *testing.T) {
 	short := true
-	addr, _ := serve(t, ServerOptions{UnderPressure: func() bool { return short }, Log: quiet()}, &echo{handle: same}, "localhost:0")
+	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{UnderPressure: func() bool { return short }}), Log: quiet()}, &echo{handle: same}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	if _, err := call(t.Context(), c, ""); reasonOf(err) != "OVERLOADED" {
 		t.Errorf("got %v", err)
@@ -271,7 +271,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr, _ := serve(t, ServerOptions{Tokens: tokens, Log: quiet()}, &echo{handle: same}, "localhost:0")
+	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{Tokens: tokens}), Log: quiet()}, &echo{handle: same}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	try := func(header string) error {
 		ctx := t.Context()

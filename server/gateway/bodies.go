@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// The time that a body has to arrive: bodyPatience, and a second more for every bodyPace bytes.
+const (
+	bodyPatience = 30 * time.Second
+	bodyPace     = 512 << 10
+)
+
+// bodyStep is the room that a body takes at first whose length nobody told; it doubles as more arrives.
+const bodyStep = 64 << 10
+
+// Bodies bounds the memory of the request bodies that a gateway holds at one time. A body is read whole before the gRPC server sees its
+// call and stays until that is answered, so that the server's own bound on calls comes too late for it. It is safe for concurrent use.
+type Bodies struct {
+	max      int64
+	patience time.Duration
+	taken    atomic.Int64
+}
+
+// NewBodies returns room for max bytes.
+func NewBodies(max int64) *Bodies { return &Bodies{max: max, patience: bodyPatience} }
+
+// Taken is how many bytes are held at this moment.
+func (b *Bodies) Taken() int64 { return b.taken.Load() }
+
+// room is what one body has taken of Bodies, to be given back when nothing refers to the body any longer.
+type room struct {
+	of    *Bodies
+	taken int64
+}
+
+// take takes n bytes more. The error is a status.
+func (r *room) take(n int64) error {
+	if now := r.of.taken.Add(n); now > r.of.max {
+		r.of.taken.Add(-n)
+		return failure(codes.Unavailable, crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+			fmt.Sprintf("there is no room for the body: the bodies of all calls would have %d bytes in memory, and --rest-body-bytes is %d: try again later, or send fewer items in a call", now, r.of.max),
+			map[string]string{"limit": "rest_body_bytes", "maximum": fmt.Sprint(r.of.max)})
+	}
+	r.taken += n
+	return nil
+}
+
+func (r *room) giveBack() {
+	r.of.taken.Add(-r.taken)
+	r.taken = 0
+}
+
+// readWhole reads a body of at most limit bytes, taking room for it before the memory. Errors are statuses.
+func readWhole(w http.ResponseWriter, r *http.Request, limit int64, held *room) ([]byte, error) {
+	length := r.ContentLength
+	if length > limit {
+		return nil, tooLarge(length, limit)
+	}
+	most := length
+	if most < 0 {
+		most = limit
+	}
+	patience := held.of.patience + time.Duration(most/bodyPace)*time.Second
+	deadlines := http.NewResponseController(w)
+	_ = deadlines.SetReadDeadline(time.Now().Add(patience)) // not every writer has deadlines
+	data, err := readInto(r.Body, length, limit, held)
+	if _, ours := status.FromError(err); err != nil && ours {
+		return nil, err
+	}
+	_ = deadlines.SetReadDeadline(time.Time{}) // else it would end the call, not the reading
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
+			fmt.Sprintf("the body did not arrive within %s", patience), nil)
+	case err != nil:
+		return nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY,
+			fmt.Sprintf("the body could not be read to its end: %v", err), nil)
+	}
+	return data, nil
+}
+
+// readInto reads length bytes or, if that is negative, up to limit. Errors are those of the body, or statuses.
+func readInto(body io.Reader, length, limit int64, held *room) (data []byte, err error) {
+	if length >= 0 {
+		if err := held.take(length); err != nil {
+			return nil, err
+		}
+		data = make([]byte, length)
+		_, err = io.ReadFull(body, data)
+		return data, err
+	}
+	for {
+		if len(data) == cap(data) {
+			more := min(max(bodyStep, int64(cap(data))), limit+1-int64(cap(data)))
+			if more == 0 {
+				return nil, tooLarge(0, limit)
+			}
+			if err := held.take(min(more, limit-held.taken)); err != nil {
+				return nil, err
+			}
+			data = append(make([]byte, 0, int64(cap(data))+more), data...)
+		}
+		n, err := body.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			if int64(len(data)) > limit {
+				return nil, tooLarge(0, limit)
+			}
+			return data, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}

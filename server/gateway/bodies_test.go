@@ -1,0 +1,129 @@
+package gateway
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// TestBodiesInMemory: bodies have room together, not each; it is given back; what was refused was not read into memory.
+func TestBodiesInMemory(t *testing.T) {
+	held := NewBodies(100)
+	r, rest := serve(t, Options{MaxBodyBytes: 100, Bodies: held})
+	url := rest.URL + "/v1/catalogs/default/crds"
+	first, writer := io.Pipe()
+	answered := make(chan int, 1)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.ContentLength = 90
+	go func() {
+		resp, err := http.DefaultClient.Do(request)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		_ = resp.Body.Close()
+		answered <- resp.StatusCode
+	}()
+	body := bytes.Repeat([]byte(" "), 88)
+	if _, err := writer.Write([]byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); held.Taken() != 90; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes are taken, want 90", held.Taken())
+		}
+	}
+	for name, second := range map[string]io.Reader{
+		"told":   strings.NewReader(`{"a":"bcdef"}`),
+		"untold": io.MultiReader(strings.NewReader(`{"a":"bcdef"}`)),
+	} {
+		code, text, _ := send(t, http.MethodPost, url, second, nil)
+		if code != http.StatusServiceUnavailable || !strings.Contains(text, `"reason":"OVERLOADED"`) || !strings.Contains(text, "--rest-body-bytes is 100") {
+			t.Errorf("%s: HTTP %d %s", name, code, text)
+		}
+	}
+	if _, err := writer.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	_ = writer.Close()
+	if code := <-answered; code != http.StatusOK {
+		t.Errorf("the first: HTTP %d", code)
+	}
+	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader(`{"a":"bcdef"}`), nil); code != http.StatusOK {
+		t.Errorf("the room was not given back: HTTP %d %s", code, text)
+	}
+	if r.manifest == nil || held.Taken() != 0 {
+		t.Errorf("%v, %d bytes are still taken", r.manifest, held.Taken())
+	}
+}
+
+// TestSlowBodies: a body that does not arrive gives its room back, with an error that says so.
+func TestSlowBodies(t *testing.T) {
+	held := NewBodies(1000)
+	held.patience = 50 * time.Millisecond
+	_, rest := serve(t, Options{MaxBodyBytes: 1000, Bodies: held})
+	body, writer := io.Pipe()
+	time.AfterFunc(200*time.Millisecond, func() { _ = writer.Close() })
+	code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", body, nil)
+	if code != http.StatusGatewayTimeout || !strings.Contains(text, "did not arrive within 50ms") || held.Taken() != 0 {
+		t.Errorf("HTTP %d %s, %d bytes taken", code, text, held.Taken())
+	}
+}
+
+// TestSlowCalls: the time that a body has to arrive is not the time that its call may take.
+func TestSlowCalls(t *testing.T) {
+	held := NewBodies(1000)
+	held.patience = 50 * time.Millisecond
+	r, rest := serve(t, Options{Bodies: held})
+	r.mu.Lock()
+	time.AfterFunc(200*time.Millisecond, r.mu.Unlock)
+	if code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", strings.NewReader(`{}`), nil); code != http.StatusOK {
+		t.Errorf("HTTP %d %s", code, text)
+	}
+}
+
+// TestBefore: who would be refused anyhow is refused before the body.
+func TestBefore(t *testing.T) {
+	r, rest := serve(t, Options{Before: func(r *http.Request) error {
+		if r.Header.Get("Authorization") == "" {
+			return failure(codes.Unauthenticated, crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
+		}
+		return nil
+	}})
+	url := rest.URL + "/v1/catalogs/default/crds"
+	code, text, header := send(t, http.MethodPost, url, strings.NewReader(`{}`), nil)
+	if code != http.StatusUnauthorized || !strings.Contains(text, "who are you") || header.Get("WWW-Authenticate") != "Bearer" || r.manifest != nil {
+		t.Errorf("HTTP %d %s", code, text)
+	}
+	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader(`{}`), http.Header{"Authorization": {"Bearer x"}}); code != http.StatusOK {
+		t.Errorf("HTTP %d %s", code, text)
+	}
+}
+
+// TestLineFeeds: every answer ends a line, and says how long it is.
+func TestLineFeeds(t *testing.T) {
+	_, rest := serve(t, Options{})
+	for _, path := range []string{"/v1/catalogs/x", "/v1/nothing", "/healthz", "/openapi.json"} {
+		_, text, header := send(t, http.MethodGet, rest.URL+path, nil, nil)
+		if !strings.HasSuffix(text, "}\n") || strings.HasSuffix(text, "\n\n") {
+			t.Errorf("%s: %q", path, text[max(0, len(text)-40):])
+		}
+		if header.Get("Content-Length") == "" {
+			t.Errorf("%s: no Content-Length", path)
+		}
+	}
+	text, err := Marshaler{}.Marshal(&crdevalv1.GetServerInfoRequest{})
+	if err != nil || string(text) != "{}\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}

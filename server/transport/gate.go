@@ -1,0 +1,40 @@
+package transport
+
+import (
+	"strings"
+)
+
+// Gate decides which calls come in: those of callers that are known, while there is a place and memory for them. A server asks it for every call;
+// who takes in a call's body before a server sees the call, as the REST gateway does, asks Check first.
+type Gate struct {
+	tokens    *Tokens
+	admission admission
+}
+
+// GateOptions configure NewGate. The zero value lets everybody in.
+type GateOptions struct {
+	Tokens        *Tokens     // nil: callers need no identity
+	MaxInFlight   int         // calls at once, streams included; 0: no bound
+	UnderPressure func() bool // says that memory is short; nil: nobody looks
+	Refused       func()      // told of every call refused for want of a place or of memory; nil: nobody is
+}
+
+// NewGate returns a gate through which nobody has come yet.
+func NewGate(o GateOptions) *Gate {
+	return &Gate{tokens: o.Tokens, admission: newAdmission(o.MaxInFlight, o.UnderPressure, o.Refused)}
+}
+
+// Check says whether a call with this authorization (the value of the header: "Bearer TOKEN") would be let in at this moment. It takes no
+// place: the server decides again when the call reaches it. The error is a status with its reason.
+func (g *Gate) Check(authorization string) error {
+	if g.tokens != nil {
+		scheme, token, _ := strings.Cut(authorization, " ")
+		if !strings.EqualFold(scheme, "bearer") || !g.tokens.known(token) {
+			return unauthenticated()
+		}
+	}
+	return g.admission.check()
+}
+
+// InFlight is how many calls are in flight, those of probes aside; 0 where MaxInFlight sets no bound.
+func (g *Gate) InFlight() int { return len(g.admission.slots) }

@@ -1,0 +1,48 @@
+package transport
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func TestGateCheck(t *testing.T) {
+	if err := NewGate(GateOptions{}).Check(""); err != nil {
+		t.Errorf("an open gate: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte("alpha\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := NewTokens(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, refused := false, 0
+	g := NewGate(GateOptions{Tokens: tokens, MaxInFlight: 1, UnderPressure: func() bool { return short }, Refused: func() { refused++ }})
+	check := func(name, authorization string, code codes.Code, reason string) {
+		t.Helper()
+		if err := g.Check(authorization); status.Code(err) != code || err != nil && reasonOf(err) != reason {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	check("no token", "", codes.Unauthenticated, "UNAUTHENTICATED")
+	check("another scheme", "Basic alpha", codes.Unauthenticated, "UNAUTHENTICATED")
+	check("another token", "Bearer beta", codes.Unauthenticated, "UNAUTHENTICATED")
+	check("the token", "bearer alpha", codes.OK, "")
+	leave, err := g.admission.enter("/x/Y")
+	if err != nil || g.InFlight() != 1 {
+		t.Fatalf("%v, %d in flight", err, g.InFlight())
+	}
+	check("no place", "Bearer alpha", codes.Unavailable, "OVERLOADED")
+	leave()
+	check("a place", "Bearer alpha", codes.OK, "")
+	short = true
+	check("no memory", "Bearer alpha", codes.Unavailable, "OVERLOADED")
+	if refused != 2 || g.InFlight() != 0 {
+		t.Errorf("%d refusals counted, %d in flight", refused, g.InFlight())
+	}
+}
