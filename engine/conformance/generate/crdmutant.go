@@ -44,7 +44,9 @@ func objectsFor(r Rand, crd *tree.Node, n int) []Object {
 	}
 	var out []Object
 	for k := range n {
-		o := tree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", tree.Obj("name", "x", "namespace", "default"))
+		o := tree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", tree.Obj("name", "x"))
+		scope, _ := crd.At("spec", "scope").Text()
+		identify(o, scope)
 		for _, m := range Value(r, schema, 6).Members {
 			if o.Get(m.Key) == nil {
 				o.Members = append(o.Members, m)

@@ -53,13 +53,17 @@ func (c *Real) Definition(i int) Group {
 // Sample makes the group of one sample: the object itself, single mutations of it and a few double ones.
 func (c *Real) Sample(r Rand, i int) Group {
 	s := c.corpus.Samples[i%len(c.corpus.Samples)]
-	g := Group{Name: "sample " + s.Path + " of " + s.Module, CRD: c.docs[Pick(r, s.CRDs)]}
+	crd := Pick(r, s.CRDs)
+	g := Group{Name: "sample " + s.Path + " of " + s.Module, CRD: c.docs[crd]}
 	g.Objects = append(g.Objects, Object{Version: s.Version, Body: s.Doc})
 	doc, err := tree.Parse(s.Doc)
 	if err != nil {
 		return g
 	}
-	for n := range 7 {
+	scope, _ := c.crds[crd].At("spec", "scope").Text()
+	identify(doc, scope)
+	g.Objects = append(g.Objects, Object{Version: s.Version, Body: doc.JSON()})
+	for n := range 6 {
 		o := doc.Clone()
 		for range 1 + n/5 {
 			Mutate(r, o)
@@ -69,6 +73,23 @@ func (c *Real) Sample(r Rand, i int) Group {
 		g.Objects = append(g.Objects, q)
 	}
 	return g
+}
+
+// identify gives a manifest what a client would: a name, and a namespace where there are namespaces. Most manifests leave it to kubectl.
+func identify(doc *tree.Node, scope string) {
+	meta := doc.Get("metadata")
+	if meta == nil || meta.Kind != tree.Object {
+		return
+	}
+	if meta.Get("name") == nil {
+		meta.Set("name", "x")
+	}
+	switch {
+	case scope == "Cluster":
+		meta.Delete("namespace")
+	case meta.Get("namespace") == nil:
+		meta.Set("namespace", "default")
+	}
 }
 
 // Generated makes a group of objects generated from a real schema, with no, one and two defects.
@@ -89,7 +110,9 @@ func (c *Real) Generated(r Rand, i int) Group {
 	groupName, _ := crd.At("spec", "group").Text()
 	kindName, _ := crd.At("spec", "names", "kind").Text()
 	for n := range 8 {
-		o := tree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", tree.Obj("name", "x", "namespace", "default"))
+		o := tree.Obj("apiVersion", groupName+"/"+name, "kind", kindName, "metadata", tree.Obj("name", "x"))
+		scope, _ := crd.At("spec", "scope").Text()
+		identify(o, scope)
 		for _, m := range Value(r, schema, r.Between(3, 7)).Members {
 			if o.Get(m.Key) == nil {
 				o.Members = append(o.Members, m)
