@@ -29,7 +29,8 @@ type Option func(*settings)
 
 type settings struct {
 	catalog string
-	creds   credentials.TransportCredentials
+	tls     *tls.Config // nil: plain text
+	token   string
 	dial    []grpc.DialOption
 }
 
@@ -37,9 +38,10 @@ type settings struct {
 func WithCatalog(name string) Option { return func(s *settings) { s.catalog = name } }
 
 // WithTLS connects by TLS. Default: plain text, which is right for localhost and unix sockets only.
-func WithTLS(c *tls.Config) Option {
-	return func(s *settings) { s.creds = credentials.NewTLS(c) }
-}
+func WithTLS(c *tls.Config) Option { return func(s *settings) { s.tls = c } }
+
+// WithToken presents a bearer token with every call, for a server with --auth-token-file. Dial refuses to send it in plain text to another host.
+func WithToken(token string) Option { return func(s *settings) { s.token = token } }
 
 // WithDialOptions adds options of grpc's own, after the client's defaults.
 func WithDialOptions(o ...grpc.DialOption) Option {
@@ -49,15 +51,25 @@ func WithDialOptions(o ...grpc.DialOption) Option {
 // Dial prepares a client for the service at target, "localhost:9090" or "unix:///run/crdeval/crdeval.sock". It does not
 // wait for the connection: a service that is down is found out by the first call.
 func Dial(target string, options ...Option) (*Client, error) {
-	s := settings{catalog: "default", creds: insecure.NewCredentials()}
+	s := settings{catalog: "default"}
 	for _, o := range options {
 		o(&s)
 	}
-	dial := append([]grpc.DialOption{
-		grpc.WithTransportCredentials(s.creds),
+	dial := []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
-	}, s.dial...)
-	conn, err := grpc.NewClient(target, dial...)
+	}
+	if s.tls != nil {
+		dial = append(dial, grpc.WithTransportCredentials(credentials.NewTLS(s.tls)))
+	} else {
+		dial = append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	}
+	if s.token != "" {
+		if s.tls == nil && !onThisHost(target) {
+			return nil, fmt.Errorf("crdeval: %s: a token would cross the network in plain text: use WithTLS", target)
+		}
+		dial = append(dial, grpc.WithPerRPCCredentials(bearer(s.token)))
+	}
+	conn, err := grpc.NewClient(target, append(dial, s.dial...)...)
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: %w", err)
 	}

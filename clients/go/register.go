@@ -13,12 +13,15 @@ type RefusedError struct {
 	Report *crdevalv1.Report
 }
 
-// Error lists the findings, a line each.
+// Error lists the findings, a line each; where the manifest could not even be decoded, it is the API server's message.
 func (e *RefusedError) Error() string {
 	lines := make([]string, 0, len(e.Report.GetViolations())+1)
 	lines = append(lines, "crdeval: the CustomResourceDefinition would be refused")
 	for _, v := range e.Report.GetViolations() {
 		lines = append(lines, v.GetField()+": "+v.GetMessage())
+	}
+	if m := e.Report.GetRefusal().GetMessage(); m != "" && len(e.Report.GetViolations()) == 0 {
+		lines = append(lines, m)
 	}
 	return strings.Join(lines, "\n  ")
 }

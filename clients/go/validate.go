@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -21,7 +22,7 @@ type Result struct {
 func (r Result) Allowed() bool { return r.Err == nil && r.Verdict.GetAllowed() }
 
 // Validate says for each object, JSON or YAML, whether an API server would accept its creation. Results are aligned with
-// the objects. More objects than the server takes in one call are sent in several.
+// the objects. More objects than the server takes in one call are sent in several, one after the other; when one of these fails, so does the whole.
 func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, error) {
 	items := make([]*crdevalv1.Item, len(objects))
 	for i, o := range objects {
@@ -33,14 +34,10 @@ func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, err
 // ValidateItems is Validate for items that say more than their object: an endpoint's version, a namespace, a revision. Nil
 // options are the server's defaults.
 func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.Item, o *crdevalv1.EvaluationOptions) ([]Result, error) {
-	if o == nil {
-		o = &crdevalv1.EvaluationOptions{}
-	}
-	if o.GetAtLeast() == "" && c.atLeast() != "" {
-		o = &crdevalv1.EvaluationOptions{
-			FieldValidation: o.FieldValidation, View: o.View, ItemTimeout: o.ItemTimeout, AtLeast: c.atLeast(),
-			CompleteMetadata: o.CompleteMetadata, Trace: o.Trace, WithStatus: o.WithStatus,
-		}
+	if token := c.atLeast(); token != "" && o.GetAtLeast() == "" {
+		mine := &crdevalv1.EvaluationOptions{AtLeast: token}
+		proto.Merge(mine, o)
+		o = mine
 	}
 	limits, err := c.serverLimits(ctx)
 	if err != nil {
@@ -69,11 +66,11 @@ func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.Item, o *
 }
 
 // batch is how many of the items go into the next call: at least one, no more than the server takes, and no more bytes than
-// half a message, which leaves room for what is not documents.
+// half a message, which leaves room for what is not items.
 func batch(items []*crdevalv1.Item, limits *crdevalv1.Limits) int {
 	n, bytes := 0, int64(0)
 	for _, item := range items {
-		bytes += int64(len(item.GetObject().GetJson()) + len(item.GetObject().GetYaml()))
+		bytes += int64(proto.Size(item))
 		if n > 0 && (n >= int(limits.GetMaxBatchItems()) || bytes > limits.GetMaxMessageBytes()/2) {
 			break
 		}

@@ -7,6 +7,7 @@ object would be refused, with 2 if something could not be evaluated.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import grpc
@@ -18,17 +19,26 @@ from crdeval.v1 import (
     registry_pb2,
     registry_pb2_grpc,
 )
+from crdeval.v1.violation_pb2 import Refusal, Violation
 
 CATALOG = "default"
 MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
 
 
 def document(path: str) -> document_pb2.Document:
-    """The file's bytes, as they are: JSON if they begin with a brace, YAML otherwise."""
+    """The file's bytes, as they are: JSON if they begin with a brace or a bracket, YAML otherwise."""
     text = Path(path).read_bytes()
-    if text.lstrip().startswith(b"{"):
+    if text.lstrip().startswith((b"{", b"[")):
         return document_pb2.Document(json=text)
     return document_pb2.Document(yaml=text)
+
+
+def findings(path: str, violations: Sequence[Violation], refusal: Refusal) -> None:
+    """Prints what is wrong: the findings, or why there are none, such as text that is not JSON."""
+    for v in violations:
+        print(f"  {path}:{v.position.line}:{v.position.column}: {v.field}: {v.message}")
+    if not violations and refusal.message:
+        print(f"  {path}: {refusal.message}")
 
 
 def register(channel: grpc.Channel, path: str) -> str:
@@ -38,8 +48,8 @@ def register(channel: grpc.Channel, path: str) -> str:
         registry_pb2.RegisterCrdRequest(catalog=CATALOG, manifest=document(path)), timeout=30
     )
     if not response.accepted:
-        for v in response.report.violations:
-            print(f"{path}: {v.field}: {v.message}")
+        print(f"{path}: refused")
+        findings(path, response.report.violations, response.report.refusal)
         sys.exit(1)
     print(f"{path}: registered {response.crd.name}")
     return response.token
@@ -64,8 +74,7 @@ def validate(channel: grpc.Channel, paths: list[str], token: str) -> int:
             continue
         verdict = result.verdict
         print(f"{path}: {'allowed' if verdict.allowed else 'refused'}")
-        for v in verdict.violations:
-            print(f"  {path}:{v.position.line}:{v.position.column}: {v.field}: {v.message}")
+        findings(path, verdict.violations, verdict.refusal)
         for warning in verdict.warnings:
             print(f"  warning: {warning}")
         if not verdict.allowed:
