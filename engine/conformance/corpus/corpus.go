@@ -68,7 +68,7 @@ func Load(progress func(string)) (*Corpus, error) {
 		return nil, err
 	}
 	if f, err := os.Open(file); err == nil {
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		c := &Corpus{}
 		if err := gob.NewDecoder(f).Decode(c); err == nil {
 			return c, nil
@@ -102,7 +102,7 @@ func store(c *Corpus, file string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }() // it has another name by then, if all went well
 	if err := gob.NewEncoder(f).Encode(c); err != nil {
 		return err
 	}

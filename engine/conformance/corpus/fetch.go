@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,8 +15,8 @@ func fetch(m module) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
-	cmd := exec.Command("go", "mod", "download", "-json", m.path+"@"+m.version)
+	defer func() { _ = os.RemoveAll(dir) }()
+	cmd := exec.CommandContext(context.Background(), "go", "mod", "download", "-json", m.path+"@"+m.version)
 	cmd.Dir = dir // outside any module: the corpus is nobody's dependency
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.Output()

@@ -4,6 +4,7 @@ package cover
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -61,14 +62,14 @@ type Block struct {
 // Load reads what a covered binary left in a folder.
 func Load(dir string) ([]Block, error) {
 	profile := filepath.Join(dir, "profile.txt")
-	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i="+dir, "-o="+profile).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(context.Background(), "go", "tool", "covdata", "textfmt", "-i="+dir, "-o="+profile).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("read coverage of %s: %w: %s", dir, err, out)
 	}
 	f, err := os.Open(profile)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	merged := map[string]*Block{}
 	var order []string
 	lines := bufio.NewScanner(f)
@@ -169,7 +170,7 @@ func (e *Exclusion) locate(dirs map[string]string) error {
 	pkg := path.Dir(e.File)
 	dir, ok := dirs[pkg]
 	if !ok {
-		out, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+		out, err := exec.CommandContext(context.Background(), "go", "list", "-f", "{{.Dir}}", pkg).Output()
 		if err != nil {
 			return fmt.Errorf("find %s: %w", pkg, err)
 		}

@@ -12,7 +12,7 @@ func TestList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	exclusions, err := Exclusions(f)
 	if err != nil {
 		t.Fatal(err)

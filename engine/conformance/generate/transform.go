@@ -46,7 +46,8 @@ func (c *Real) Transforms(r Rand, n int) Group {
 				props.Members[k].Value = structural(r, 1, "")
 			}
 		}
-		crd.Get("spec").Get("versions").Items = append(versions, second)
+		list := crd.At("spec", "versions")
+		list.Items = append(list.Items, second)
 		targets = append(targets, "v2", "v3")
 	}
 	g.CRD = crd.JSON()
