@@ -49,15 +49,23 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (*Definitio
 	return compile(ctx, m.CRD, o)
 }
 
-// CompileDefinition is Compile for a CRD that a Go program holds already; crd is not changed.
+// CompileDefinition is Compile for a CRD that a Go program holds already, for instance as it read it from a cluster: its status
+// and the metadata that a server sets are left aside. crd is not changed. There is no manifest, so findings have no Position.
 func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (*Definition, *Report, error) {
-	copied := crd.DeepCopy()
-	copied.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	text, err := schema.Canonical(copied)
+	if crd == nil {
+		return nil, nil, &Error{Reason: ReasonInvalidArgument, Message: "there is no CustomResourceDefinition: the pointer is nil"}
+	}
+	text, err := schema.Canonical(crd)
 	if err != nil {
 		return nil, nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
 	}
-	return Compile(ctx, JSON(text), o)
+	d, report, err := Compile(ctx, JSON(text), o)
+	if report != nil {
+		for i := range report.Violations {
+			report.Violations[i].Position = nil
+		}
+	}
+	return d, report, err
 }
 
 func (o Options) check(ctx context.Context) error {

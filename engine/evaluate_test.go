@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -295,14 +296,7 @@ func place(p *Position) string {
 	if p == nil {
 		return "-"
 	}
-	return itoa(p.Line) + ":" + itoa(p.Column)
-}
-
-func itoa(i int) string {
-	if i < 10 {
-		return string(rune('0' + i))
-	}
-	return itoa(i/10) + string(rune('0'+i%10))
+	return fmt.Sprintf("%d:%d", p.Line, p.Column)
 }
 
 func TestErrors(t *testing.T) {

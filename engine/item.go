@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/crdeval/crdeval/engine/internal/admission"
+
 // Item is one object to evaluate, and the request it comes with.
 type Item struct {
 	// Version is the version of the endpoint, v1. Empty: the version in the object's own apiVersion. With a version the
@@ -23,9 +25,9 @@ type FieldValidation uint8
 
 // The values of FieldValidation. The zero value is the API server's default.
 const (
-	FieldValidationWarn   FieldValidation = iota // a warning for each of them
-	FieldValidationIgnore                        // dropped silently
-	FieldValidationStrict                        // the object is refused
+	FieldValidationWarn   = FieldValidation(admission.Warn)   // a warning for each of them
+	FieldValidationIgnore = FieldValidation(admission.Ignore) // dropped silently
+	FieldValidationStrict = FieldValidation(admission.Strict) // the object is refused
 )
 
 // View says how much of an object a result carries.

@@ -6,14 +6,15 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // LatestMinor is the Kubernetes minor release that the engine reproduces: 37 is Kubernetes 1.37.
-const LatestMinor = 37
+const LatestMinor = format.LatestMinor
 
-// OldestMinor is the oldest Kubernetes minor release that Options.KubernetesMinor accepts.
-const OldestMinor = 30
+// OldestMinor is the oldest Kubernetes minor release that Options.KubernetesMinor accepts: 30 is Kubernetes 1.30.
+const OldestMinor = format.OldestMinor
 
 // Options shape what a manifest means. The zero value is a stock Kubernetes 1.37 with the default limits, offline.
 type Options struct {

@@ -14,9 +14,6 @@ func (f *Fragment) Len() int { return len(f.nodes) }
 // Size is the length in bytes of the fragment's value as JSON text, as it was added.
 func (f *Fragment) Size() int { return int(f.nodes[0].End - f.nodes[0].Off) }
 
-// Kind is the kind of the fragment's value.
-func (f *Fragment) Kind() Kind { return f.nodes[0].Kind }
-
 // Fragments collects the fragments of one program. Their common Text is the Defaults source of each Doc into which they are
 // grafted: SetSource(Defaults, text).
 type Fragments struct {

@@ -9,29 +9,12 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-func TestSortKeepsTheOrderOfEachStep(t *testing.T) {
-	of := func(s Step, name string) Violation { return Of(s, field.Required(field.NewPath(name), ""), nil) }
-	list := []Violation{of(List, "a"), of(Schema, "b"), of(Metadata, "c"), of(Schema, "a"), of(Decode, "z")}
-	Sort(list)
-	var got []string
-	for _, v := range list {
-		got = append(got, string(v.Step)+" "+v.Field)
-	}
-	if want := []string{"DECODE z", "METADATA c", "SCHEMA b", "SCHEMA a", "LIST a"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestUniqueAndErrors(t *testing.T) {
-	a, b := field.NewPath("a"), field.NewPath("b")
-	list := []Violation{Of(Schema, field.Required(a, ""), nil), Of(List, field.Required(a, ""), nil), Of(Schema, field.Required(b, ""), nil)}
-	if got := Unique(list); len(got) != 2 || got[0].Step != Schema || got[1].Field != "b" {
-		t.Errorf("Unique = %v", got)
-	}
-	if errs := Errors(list); len(errs) != 3 || errs[2] != list[2].Error {
+func TestErrors(t *testing.T) {
+	a, b := field.Required(field.NewPath("a"), ""), field.Required(field.NewPath("b"), "")
+	if errs := Errors([]Violation{Of(Schema, a, nil), Of(List, a, nil), Of(Schema, b, nil)}); !slices.Equal(errs, field.ErrorList{a, a, b}) {
 		t.Errorf("Errors = %v", errs)
 	}
-	if Errors(nil) != nil || Unique(nil) != nil {
+	if Errors(nil) != nil {
 		t.Error("nothing became something")
 	}
 }

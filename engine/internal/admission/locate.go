@@ -36,32 +36,6 @@ func locate(d *value.Doc, node uint32, text string, at value.Path) (value.Path, 
 	return nil, 0
 }
 
-// metadataPath takes apart a field of an ObjectMeta finding: metadata.ownerReferences[0].uid. Names there hold no dots.
-func metadataPath(text string) (path value.Path) {
-	for text != "" {
-		switch text[0] {
-		case '.':
-			text = text[1:]
-		case '[':
-			inner, rest, _ := strings.Cut(text[1:], "]")
-			if i, err := strconv.Atoi(inner); err == nil {
-				path = append(path, value.At(i))
-			} else {
-				path = append(path, value.Entry(inner))
-			}
-			text = rest
-		default:
-			end := strings.IndexAny(text, ".[")
-			if end < 0 {
-				end = len(text)
-			}
-			path = append(path, value.Name(text[:end]))
-			text = text[end:]
-		}
-	}
-	return path
-}
-
 // deepest is the node that a path leads to, or its deepest ancestor that is there.
 func deepest(d *value.Doc, root uint32, p value.Path) uint32 {
 	for i := range p {

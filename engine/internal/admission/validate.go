@@ -62,7 +62,7 @@ func (p *pass) metadataErrors() []violation.Violation {
 	}
 	found := make([]violation.Violation, 0, len(errs))
 	for _, err := range errs {
-		f := violation.Of(violation.Metadata, err, metadataPath(err.Field))
+		f := violation.Of(violation.Metadata, err, violation.PathOf(err.Field))
 		f.Node = deepest(p.d, p.root, f.Path)
 		found = append(found, f)
 	}

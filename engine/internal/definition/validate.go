@@ -11,6 +11,8 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
@@ -18,7 +20,7 @@ import (
 // Options shape the judgement of a CRD.
 type Options struct {
 	// KubernetesMinor is the minor of Kubernetes 1.x whose formats are known: an API server knows those of the release before
-	// its own. 0 stands for 36, what a stock 1.37 knows.
+	// its own. 0 stands for what a stock API server of the latest release knows, those of 1.36.
 	KubernetesMinor int
 }
 
@@ -42,8 +44,10 @@ type Result struct {
 // pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition)
 func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if o.KubernetesMinor == 0 {
-		o.KubernetesMinor = 36
+		o.KubernetesMinor = format.LatestMinor - 1
 	}
+	owners, repeated := metadata.DedupOwners(m.CRD.OwnerReferences)
+	m.CRD.OwnerReferences = owners
 	var errs field.ErrorList
 	errs = append(errs, checkMetadata(ctx, &m.CRD.ObjectMeta, &m.spec)...)
 	errs = append(errs, m.spec.check(field.NewPath("spec"))...)
@@ -57,7 +61,11 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 			settle(p)
 		}
 	}
-	return Result{Errors: errs, Warnings: warnings(&m.spec, o.KubernetesMinor)}
+	texts := warnings(&m.spec, o.KubernetesMinor)
+	if repeated != "" {
+		texts = append([]string{repeated}, texts...)
+	}
+	return Result{Errors: errs, Warnings: texts}
 }
 
 // checkMetadata checks the CRD's own metadata as it stands after the API server has set its part.
@@ -65,6 +73,8 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 	m := *meta
 	// A CRD has no namespace: the one of a manifest is dropped (k8s.io/apiserver/pkg/registry/rest/meta.go).
 	m.Namespace, m.Generation, m.SelfLink = "", 1, ""
+	// The field manager writes managed fields anew before they are validated (k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+	m.ManagedFields = nil
 	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
 	name := func(name string, prefix bool) []string {
 		texts := validation.NameIsDNSSubdomain(name, prefix)

@@ -99,6 +99,12 @@ func Lookup(name string) ID {
 	return byName[strings.ReplaceAll(name, "-", "")]
 }
 
+// The minors of Kubernetes 1.x that one can ask about. LatestMinor is the release that is reproduced.
+const (
+	OldestMinor = 30
+	LatestMinor = 37
+)
+
 // introduced is the minor of Kubernetes 1.x that first took a format seriously in custom resource schemas; all others are older
 // than anything one can ask about.
 func (id ID) introduced() int {

@@ -177,51 +177,7 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 // embedded makes sure that an embedded resource says what it is and that its metadata is plainly valid.
 // (AE/apiserver/schema/objectmeta/validation.go)
 func (w *acceptor) embedded(i uint32) bool {
-	if w.shaping {
-		return true
-	}
-	d := w.d
-	var apiVersion, kind bool
-	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-		switch d.Key(c) {
-		case "apiVersion":
-			apiVersion = plainAPIVersion(d.Str(c))
-		case "kind":
-			kind = plainKind(d.Str(c))
-		case "metadata":
-			if !metadata.Plain(d, c, metadata.Rules{Embedded: true}) {
-				return false
-			}
-		}
-	}
-	return apiVersion && kind
-}
-
-// plainAPIVersion: version, or group/version.
-func plainAPIVersion(s string) bool {
-	slashes := 0
-	for i := range len(s) {
-		if s[i] == '/' {
-			slashes++
-		}
-	}
-	return s != "" && slashes <= 1
-}
-
-// plainKind: a DNS-1035 label but for capitals, at most 63 bytes.
-func plainKind(s string) bool {
-	if s == "" || len(s) > 63 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i] | 0x20
-		letter := c >= 'a' && c <= 'z'
-		digit := s[i] >= '0' && s[i] <= '9'
-		if !letter && (i == 0 || !digit && (s[i] != '-' || i == len(s)-1)) {
-			return false
-		}
-	}
-	return true
+	return w.shaping || metadata.PlainEmbedded(w.d, i)
 }
 
 // grow appends n zeros.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/format"
 )
 
 // Options shape what a schema means.
@@ -14,7 +16,7 @@ type Options struct {
 	PreserveUnknown bool
 	// StatusSubresource: the version has spec.versions[].subresources.status.
 	StatusSubresource bool
-	// KubernetesMinor is the minor of the Kubernetes 1.x whose formats are known; 0 means 37.
+	// KubernetesMinor is the minor of the Kubernetes 1.x whose formats are known; 0 means the latest.
 	KubernetesMinor int
 	// ForDefaults compiles the schema as upstream sees it when a CRD's defaults are checked at registration
 	// (Structural.ToKubeOpenAPI): formats are not stripped, int-or-string has no type, and junctors know no
@@ -22,16 +24,13 @@ type Options struct {
 	ForDefaults bool
 }
 
-// defaultMinor is the Kubernetes 1.x that is reproduced.
-const defaultMinor = 37
-
 // Compile compiles the schema of one CRD version; nil stands for a version without a schema. The schema is one that
 // registration accepted, or the schema of a stored CRD that is not structural (see Plan.ExplainOnly); it is not retained
 // and not changed. An error means that a raw value (a default, an enum) of the schema is not JSON; or it is a *value.LimitError:
 // defaults within defaults add up to too much.
 func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if o.KubernetesMinor == 0 {
-		o.KubernetesMinor = defaultMinor
+		o.KubernetesMinor = format.LatestMinor
 	}
 	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
 	c := compiler{o: o, seen: make(map[string]*Node, 64), texts: make(map[string]string, 64)}

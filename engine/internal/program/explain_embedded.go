@@ -30,26 +30,10 @@ func (e *embeddedExplainer) judge(n *Node, i uint32) {
 	if n == nil || n.Flags&EmbeddedBelow == 0 {
 		return
 	}
-	switch e.d.Nodes[i].Kind {
-	case value.Array:
-		k := 0
-		for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
-			e.enter(step{kind: stepItem, index: k})
-			e.judge(n.Items, c)
-			e.leave()
-			k++
-		}
-	case value.Object:
-		if n.Flags&Embedded != 0 {
-			e.resource(i)
-		}
-		for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
-			s, child := n.member(e.d.Key(c))
-			e.enter(s)
-			e.judge(child, c)
-			e.leave()
-		}
+	if e.d.Nodes[i].Kind == value.Object && n.Flags&Embedded != 0 {
+		e.resource(i)
 	}
+	e.below(n, i, e.judge)
 }
 
 // resource judges an object as a resource. The structured path leads to the member that a finding is about or lies below.

@@ -47,6 +47,21 @@ func (n *Node) member(key string) (step, *Node) {
 	return step{kind: stepAdditional, name: key}, n.Additional
 }
 
+// below visits the members or elements of the value at i with the nodes that judge them, nil where there is none. While it
+// visits one it stands there.
+func (t *tour) below(n *Node, i uint32, visit func(n *Node, i uint32)) {
+	object, k := t.d.Nodes[i].Kind == value.Object, 0
+	for c := t.d.Nodes[i].First; c != 0; c, k = t.d.Nodes[c].Next, k+1 {
+		s, child := step{kind: stepItem, index: k}, n.Items
+		if object {
+			s, child = n.member(t.d.Key(c))
+		}
+		t.enter(s)
+		visit(child, c)
+		t.leave()
+	}
+}
+
 // field is the place in apimachinery's dialect: map keys in brackets.
 func (t *tour) field() *field.Path {
 	p := t.at.Field

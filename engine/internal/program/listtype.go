@@ -31,32 +31,15 @@ func (e *listExplainer) judge(n *Node, i uint32) {
 	if n == nil || n.Flags&ListTypesBelow == 0 {
 		return
 	}
-	switch e.d.Nodes[i].Kind {
-	case value.Object:
-		for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
-			s, child := n.member(e.d.Key(c))
-			e.enter(s)
-			e.judge(child, c)
-			e.leave()
-		}
-	case value.Array:
+	if e.d.Nodes[i].Kind == value.Array {
 		switch {
 		case n.Flags&ListSet != 0:
 			e.set(i)
 		case n.Flags&ListMap != 0:
 			e.mapList(n, i)
 		}
-		if n.Items == nil {
-			return
-		}
-		k := 0
-		for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
-			e.enter(step{kind: stepItem, index: k})
-			e.judge(n.Items, c)
-			e.leave()
-			k++
-		}
 	}
+	e.below(n, i, e.judge)
 }
 
 // unspecified is the key of an item that does not have it, and of null. It differs from every value and is equal to itself.

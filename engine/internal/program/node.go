@@ -110,11 +110,6 @@ func (n *Node) Types() []string {
 	return []string{n.Type} // a schema that is not structural may name any type
 }
 
-// Field is the slot of a declared property; ok is false for an undeclared one.
-func (n *Node) Field(name string) (slot int, ok bool) {
-	return n.find(name)
-}
-
 // Child is the node that judges the member with this name: the declared property's, else Additional (nil if there is none).
 func (n *Node) Child(name string) *Node {
 	if n == nil {

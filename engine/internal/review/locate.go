@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // lifted are the prefixes by which upstream names what all versions share; a manifest has it in each version.
@@ -31,7 +32,7 @@ func Locate(d *value.Doc, root uint32, text string) (value.Path, uint32) {
 			best, node, rest = p, n, left
 		}
 	}
-	return append(best, missing(rest)...), node
+	return append(best, violation.PathOf(rest)...), node
 }
 
 // walk follows the text through the tree as far as it goes; rest is what is left. Keys may hold dots and brackets: the tree
@@ -71,32 +72,6 @@ func walk(d *value.Doc, node uint32, text string, at value.Path) (best value.Pat
 		}
 	}
 	return best, deepest, rest
-}
-
-// missing takes apart what the manifest does not have.
-func missing(text string) (path value.Path) {
-	for text != "" {
-		switch text[0] {
-		case '.':
-			text = text[1:]
-		case '[':
-			inner, rest, _ := strings.Cut(text[1:], "]")
-			if i, err := strconv.Atoi(inner); err == nil {
-				path = append(path, value.At(i))
-			} else {
-				path = append(path, value.Entry(inner))
-			}
-			text = rest
-		default:
-			end := strings.IndexAny(text, ".[")
-			if end < 0 {
-				end = len(text)
-			}
-			path = append(path, value.Name(text[:end]))
-			text = text[end:]
-		}
-	}
-	return path
 }
 
 // schemaPointer is the part of a place that lies in a schema.

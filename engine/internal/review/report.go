@@ -14,12 +14,6 @@ import (
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// OldestMinor and LatestMinor bound the Kubernetes minors that LowestMinor tells apart.
-const (
-	OldestMinor = 30
-	LatestMinor = 37
-)
-
 // Report is what there is to say about a CRD.
 type Report struct {
 	CRD      *apiextensionsv1.CustomResourceDefinition
@@ -28,7 +22,7 @@ type Report struct {
 	Warnings    []string
 	Versions    []Version
 	HasRules    bool
-	LowestMinor int
+	LowestMinor int // of the schemas' formats, from format.OldestMinor to format.LatestMinor
 
 	warned map[string]struct{} // the texts in Warnings
 }
@@ -60,9 +54,9 @@ const mostLocated = 1000
 // Of judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places.
 func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *value.Doc, root uint32) *Report {
 	result := definition.Validate(ctx, m, o)
-	r := &Report{CRD: m.CRD, LowestMinor: OldestMinor}
+	r := &Report{CRD: m.CRD, LowestMinor: format.OldestMinor}
 	for i, err := range result.Errors {
-		f := Finding{Violation: violation.Of(violation.CRD, err, missing(err.Field))}
+		f := Finding{Violation: violation.Of(violation.CRD, err, violation.PathOf(err.Field))}
 		if i < mostLocated && root != 0 {
 			path, node := Locate(d, root, err.Field)
 			f.Path, f.Position = path.Detach(), d.Position(node)
@@ -126,10 +120,10 @@ func Versions(crd *apiextensionsv1.CustomResourceDefinition) []Version {
 
 // lowestMinor is the oldest Kubernetes minor that knows every format of a schema which the latest knows.
 func lowestMinor(s *schema.Props) int {
-	lowest := OldestMinor
+	lowest := format.OldestMinor
 	schema.Any(s, func(s *schema.Props) bool {
 		types := []string{s.Type}
-		if s.Format == "" || !format.Supported(s.Format, types, LatestMinor) {
+		if s.Format == "" || !format.Supported(s.Format, types, format.LatestMinor) {
 			return false
 		}
 		for !format.Supported(s.Format, types, lowest) {

@@ -1,0 +1,35 @@
+package violation
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// PathOf takes the reference's text for a place apart: metadata.ownerReferences[0].uid. Dots end names and brackets hold an index
+// or a key; where names hold such themselves the text is ambiguous, and only a document can tell what is meant.
+func PathOf(field string) (path value.Path) {
+	for field != "" {
+		switch field[0] {
+		case '.':
+			field = field[1:]
+		case '[':
+			inner, rest, _ := strings.Cut(field[1:], "]")
+			if i, err := strconv.Atoi(inner); err == nil {
+				path = append(path, value.At(i))
+			} else {
+				path = append(path, value.Entry(inner))
+			}
+			field = rest
+		default:
+			end := strings.IndexAny(field, ".[")
+			if end < 0 {
+				end = len(field)
+			}
+			path = append(path, value.Name(field[:end]))
+			field = field[end:]
+		}
+	}
+	return path
+}
