@@ -39,3 +39,13 @@ func TypeMetaOf(doc Document, l Limits) (apiVersion, kind string, err error) {
 	d.Release()
 	return apiVersion, kind, nil
 }
+
+// TypeMetaHead is the beginning of a JSON document up to and including its apiVersion and kind, where these are its first two
+// members, else nil. A document that begins with the head of another has the same TypeMetaOf, unless it names one of the two
+// once more further down; a Verdict that allows it says that it does not, or to no effect.
+func TypeMetaHead(doc Document) []byte {
+	if doc.YAML != nil {
+		return nil
+	}
+	return doc.JSON[:value.TypeMetaHead(doc.JSON)]
+}

@@ -53,6 +53,35 @@ func PeekTypeMeta(src []byte) (apiVersion, kind string, ok bool) {
 	}
 }
 
+// TypeMetaHead is the length of the text up to and including apiVersion and kind, where these are its first two members and plain
+// strings, else 0. Texts that begin with the same head say the same about themselves, unless they say it again further down.
+func TypeMetaHead(src []byte) int {
+	i := skipSpace(src, 0)
+	if i >= len(src) || src[i] != '{' {
+		return 0
+	}
+	var first string
+	for {
+		key, next := plainString(src, skipSpace(src, i+1))
+		if next < 0 || key != "apiVersion" && key != "kind" || key == first {
+			return 0
+		}
+		if i = skipSpace(src, next); i >= len(src) || src[i] != ':' {
+			return 0
+		}
+		if _, next = plainString(src, skipSpace(src, i+1)); next < 0 {
+			return 0
+		}
+		if first != "" {
+			return next
+		}
+		first = key
+		if i = skipSpace(src, next); i >= len(src) || src[i] != ',' {
+			return 0
+		}
+	}
+}
+
 func skipSpace(text []byte, i int) int {
 	for i < len(text) && space(text[i]) {
 		i++

@@ -33,11 +33,7 @@ func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateR
 	}
 	slots := make([]slot, len(b.items))
 	evaluate := func(ctx context.Context, r *resolver, i int) error {
-		d, item, err := r.prepare(ctx, b.items[i])
-		if err != nil {
-			return err
-		}
-		v, err := d.Validate(ctx, item, b.options)
+		v, err := r.validate(ctx, b.items[i], b.options)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -15,6 +16,7 @@ type resolver struct {
 	limits engine.Limits
 	last   target
 	found  *engine.Definition // of last, nil if there is none yet
+	head   []byte             // how the object of last begins, nil if that does not say what it is
 	known  map[target]*engine.Definition
 }
 
@@ -51,7 +53,10 @@ func (r *resolver) definition(ctx context.Context, item *crdevalv1.Item, o engin
 		}
 		r.known[t] = d
 	}
-	r.last, r.found = t, d
+	r.last, r.found, r.head = t, d, nil
+	if t.crd == "" {
+		r.head = engine.TypeMetaHead(o)
+	}
 	return d, nil
 }
 
@@ -66,23 +71,63 @@ func (r *resolver) lookUp(ctx context.Context, t target) (*engine.Definition, er
 	return r.view.OfKind(ctx, group, t.kind, t.revision)
 }
 
+// guess is the CRD of the item before, if this one's object begins as that one's did, else nil. Only a verdict that allows proves
+// the guess right: apiVersion and kind may come again further down.
+func (r *resolver) guess(item *crdevalv1.Item, o engine.Document) *engine.Definition {
+	if r.found == nil || len(r.head) == 0 || item.GetCrd() != "" || item.GetRevision() != r.last.revision || !bytes.HasPrefix(o.JSON, r.head) {
+		return nil
+	}
+	return r.found
+}
+
+// validate answers the verdict on one item.
+func (r *resolver) validate(ctx context.Context, m *crdevalv1.Item, o engine.EvaluationOptions) (v *engine.Verdict, err error) {
+	item, err := checked(m)
+	if err != nil {
+		return nil, err
+	}
+	guessed := r.guess(m, item.Object)
+	if guessed != nil {
+		if v, err = guessed.Validate(ctx, item, o); err == nil && v.Allowed {
+			return v, nil
+		}
+	}
+	d, unknown := r.definition(ctx, m, item.Object)
+	switch {
+	case unknown != nil:
+		return nil, unknown
+	case d == guessed:
+		return v, err
+	}
+	return d.Validate(ctx, item, o)
+}
+
 // prepare checks one item and turns it into the engine's, with the CRD that judges it.
 func (r *resolver) prepare(ctx context.Context, m *crdevalv1.Item) (*engine.Definition, engine.Item, error) {
+	item, err := checked(m)
+	if err != nil {
+		return nil, item, err
+	}
+	d, err := r.definition(ctx, m, item.Object)
+	return d, item, err
+}
+
+// checked is an item as the engine takes it.
+func checked(m *crdevalv1.Item) (engine.Item, error) {
 	item := engine.Item{
 		Version: m.GetVersion(), Object: given(m.GetObject()), Subresource: m.GetSubresource(), Namespace: m.GetNamespace(), Name: m.GetName(),
 	}
 	switch {
 	case m.GetOldObject() != nil:
-		return nil, item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "old_object")
+		return item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "old_object")
 	case m.GetPatch() != nil:
-		return nil, item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "patch")
+		return item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "patch")
 	case item.Subresource == "status" || item.Subresource == "scale":
-		return nil, item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "subresource "+item.Subresource)
+		return item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "subresource "+item.Subresource)
 	case item.Subresource != "":
-		return nil, item, invalid("subresource", "subresource is %q: it is empty, status or scale", bounded(item.Subresource, 256))
+		return item, invalid("subresource", "subresource is %q: it is empty, status or scale", bounded(item.Subresource, 256))
 	case item.Object.Absent():
-		return nil, item, invalid("object", "object is required")
+		return item, invalid("object", "object is required")
 	}
-	d, err := r.definition(ctx, m, item.Object)
-	return d, item, err
+	return item, nil
 }
