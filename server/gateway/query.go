@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -32,7 +34,25 @@ func (q *strictQuery) Parse(m proto.Message, values url.Values, taken *utilities
 			return fmt.Errorf("the query parameter %q is not UTF-8", name)
 		}
 	}
-	return q.DefaultQueryParser.Parse(m, values, taken)
+	err := q.DefaultQueryParser.Parse(m, values, taken)
+	if err == nil {
+		return nil
+	}
+	return cause(planOf(m.ProtoReflect().Descriptor()), values, err)
+}
+
+// cause says which parameter err is about and what it takes; grpc-gateway says it in terms of protobuf and of Go.
+func cause(p *plan, values url.Values, err error) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		f, text := p.byName[name], values.Get(name)
+		if f == nil {
+			continue
+		}
+		if _, want := parseScalar(f, text, f.kind == scalarEnum); want != "" && f.kind != scalarString {
+			return fmt.Errorf("the query parameter %q is %q: %s is expected", name, text, want)
+		}
+	}
+	return err
 }
 
 // parameters lists those that a call takes.
