@@ -17,47 +17,53 @@ import (
 
 type checkCommand struct {
 	Files           []string `arg:"" help:"Files with CRDs, JSON or YAML, one or several documents each; - is stdin." name:"file"`
-	Output          string   `short:"o" default:"text" enum:"text,json" help:"text, for people, or json: one object a CRD, one CRD a line."`
+	Output          string   `short:"o" default:"text" enum:"text,json" help:"text, for people, or json, for programs: an object a CRD, a CRD a line."`
 	KubernetesMinor int      `default:"0" help:"Judge as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
 }
 
-// judgement is the report on one document, spelled as over REST.
+// judgement is the report on one document. What REST tells as well is spelled as there.
 type judgement struct {
 	File       string      `json:"file"`
-	Document   int         `json:"document"` // from 1
+	Document   int         `json:"document"` // from 1; 0: the whole file
 	Name       string      `json:"name,omitempty"`
 	Accepted   bool        `json:"accepted"`
+	Refusal    *refusal    `json:"refusal,omitempty"`
 	Violations []violation `json:"violations"`
 	Warnings   []string    `json:"warnings"`
 	Error      string      `json:"error,omitempty"` // the document could not be judged
 }
 
+type refusal struct {
+	Code    int32  `json:"code"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
 type violation struct {
-	Type     string          `json:"type"`
-	Field    string          `json:"field"`
-	Message  string          `json:"message"`
-	BadValue json.RawMessage `json:"badValue,omitempty"`
-	Pointer  string          `json:"pointer"`
-	Line     int             `json:"line,omitempty"`
-	Column   int             `json:"column,omitempty"`
+	Type          string          `json:"type"`
+	Field         string          `json:"field"`
+	Message       string          `json:"message"`
+	Detail        string          `json:"detail"`
+	BadValue      json.RawMessage `json:"badValue,omitempty"`
+	Pointer       string          `json:"pointer"`
+	SchemaPointer string          `json:"schemaPointer"`
+	Position      *position       `json:"position,omitempty"`
+}
+
+// position is one in the file.
+type position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	Offset int `json:"offset"`
 }
 
 // Run judges every document of every file, whatever becomes of the others.
 func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	refused, unjudged := 0, 0
 	for _, name := range c.Files {
-		content, err := c.read(name, env)
-		if err != nil {
-			return err
-		}
-		documents, err := split(content)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		for i, d := range documents {
-			j := c.judge(ctx, d)
-			j.File, j.Document = name, i+1
-			if err := c.print(env.stdout, j, len(documents) > 1); err != nil {
+		all := c.judgeFile(ctx, name, env)
+		for _, j := range all {
+			if err := c.print(env.stdout, j, len(all) > 1); err != nil {
 				return err
 			}
 			switch {
@@ -69,12 +75,32 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 		}
 	}
 	switch {
+	case unjudged == 1:
+		return errors.New("one document could not be judged")
 	case unjudged > 0:
 		return fmt.Errorf("%d documents could not be judged", unjudged)
 	case refused > 0:
 		return errRefused
 	}
 	return nil
+}
+
+// judgeFile judges the documents of a file. One that cannot be read is one judgement, on the file.
+func (c *checkCommand) judgeFile(ctx context.Context, name string, env environment) []judgement {
+	content, err := c.read(name, env)
+	var documents []document
+	if err == nil {
+		documents, err = split(content)
+	}
+	if err != nil {
+		return []judgement{{File: name, Violations: []violation{}, Warnings: []string{}, Error: err.Error()}}
+	}
+	all := make([]judgement, len(documents))
+	for i, d := range documents {
+		all[i] = c.judge(ctx, d)
+		all[i].File, all[i].Document = name, i+1
+	}
+	return all
 }
 
 func (c *checkCommand) read(name string, env environment) ([]byte, error) {
@@ -86,8 +112,9 @@ func (c *checkCommand) read(name string, env environment) ([]byte, error) {
 
 // document is one of a file: where it begins, for positions.
 type document struct {
-	text  []byte
-	lines int // before it
+	text   []byte
+	lines  int // before it
+	offset int // in bytes
 }
 
 // split cuts a stream of YAML documents where kubectl cuts it. Documents without content are left out.
@@ -107,7 +134,7 @@ func split(content []byte) ([]document, error) {
 			offset += at
 		}
 		if hasContent(text) {
-			all = append(all, document{text, bytes.Count(content[:offset], []byte("\n"))})
+			all = append(all, document{text, bytes.Count(content[:offset], []byte("\n")), offset})
 		}
 		offset += len(text)
 	}
@@ -142,14 +169,16 @@ func (c *checkCommand) judge(ctx context.Context, d document) judgement {
 	j.Name, j.Accepted = report.Name, report.Accepted
 	j.Warnings = append(j.Warnings, report.Warnings...)
 	for _, v := range report.Violations {
-		out := violation{Type: v.Type, Field: v.Field, Message: v.Message, BadValue: v.BadValue, Pointer: v.Pointer}
-		if v.Position != nil {
-			out.Line, out.Column = v.Position.Line+d.lines, v.Position.Column
+		out := violation{
+			Type: v.Type, Field: v.Field, Message: v.Message, Detail: v.Detail, BadValue: v.BadValue, Pointer: v.Pointer, SchemaPointer: v.SchemaPointer,
+		}
+		if p := v.Position; p != nil {
+			out.Position = &position{Line: p.Line + d.lines, Column: p.Column, Offset: p.Offset + d.offset}
 		}
 		j.Violations = append(j.Violations, out)
 	}
-	if !report.Accepted && len(report.Violations) == 0 && report.Refusal != nil {
-		j.Violations = append(j.Violations, violation{Type: report.Refusal.Reason, Message: report.Refusal.Message})
+	if r := report.Refusal; r != nil {
+		j.Refusal = &refusal{Code: r.Code, Reason: r.Reason, Message: r.Message}
 	}
 	return j
 }
@@ -167,14 +196,17 @@ func (c *checkCommand) print(w io.Writer, j judgement, numbered bool) error {
 	case j.Error != "":
 		fmt.Fprintf(&b, "%s: error: %s\n", where, j.Error)
 	case j.Accepted:
-		fmt.Fprintf(&b, "%s: %s: accepted\n", where, j.Name)
+		fmt.Fprintf(&b, "%s: accepted\n", where+named(j.Name))
 	default:
-		fmt.Fprintf(&b, "%s: %s: refused\n", where, j.Name)
+		fmt.Fprintf(&b, "%s: refused\n", where+named(j.Name))
+		if len(j.Violations) == 0 && j.Refusal != nil {
+			fmt.Fprintf(&b, "  %s: %s\n", j.File, j.Refusal.Message)
+		}
 	}
 	for _, v := range j.Violations {
 		place := j.File
-		if v.Line > 0 {
-			place = fmt.Sprintf("%s:%d:%d", j.File, v.Line, v.Column)
+		if p := v.Position; p != nil {
+			place = fmt.Sprintf("%s:%d:%d", j.File, p.Line, p.Column)
 		}
 		text := v.Message
 		if v.Field != "" {
@@ -187,4 +219,12 @@ func (c *checkCommand) print(w io.Writer, j judgement, numbered bool) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// named is what stands behind the file: the CRD's name, nothing if it has none that could be read.
+func named(crd string) string {
+	if crd == "" {
+		return ""
+	}
+	return ": " + crd
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,10 +67,12 @@ func TestCheck(t *testing.T) {
 		{"the finding", bad, nil, exitRefused, `openAPIV3Schema.type: Invalid value: "string": must be object at the root`, ""},
 		{"several documents", "# a list\n---\n" + good + "---\n" + bad, nil, exitRefused, "FILE[2]: bads.example.com: refused\n  FILE:19:", ""},
 		{"JSON", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"goods.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"goods","kind":"Good"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, nil, 0, "accepted", ""},
-		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE: error: ", "1 documents could not be judged"},
+		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE: error: ", "one document could not be judged"},
 		{"the others are judged all the same", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be judged"},
 		{"broken YAML", "a: [\n", nil, exitError, "FILE: error: ", ""},
-		{"empty", "\n", nil, exitError, "", "no document"},
+		{"empty", "\n", nil, exitError, "FILE: error: there is no document in it", "one document could not be judged"},
+		{"no CRD that could be decoded", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRefused, "FILE: goods.example.com: refused\n  FILE: CustomResourceDefinition in version", ""},
+		{"the same for machines", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRefused, `"accepted":false,"refusal":{"code":400,"reason":"BadRequest","message":"`, ""},
 		{"machines", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"violations":[],"warnings":[]`, ""},
 		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "Kubernetes minor 3", ""},
 		{"an older minor", good, []string{"--kubernetes-minor", "33"}, 0, "accepted", ""},
@@ -85,8 +88,9 @@ func TestCheck(t *testing.T) {
 	if code, stdout, _ := invoke(t, good, "check", "-"); code != 0 || !strings.Contains(stdout, "-: goods.example.com: accepted") {
 		t.Errorf("stdin: %d %s", code, stdout)
 	}
-	if code, _, stderr := invoke(t, "", "check", "/does/not/exist"); code != exitError || !strings.Contains(stderr, "/does/not/exist") {
-		t.Errorf("a missing file: %d %s", code, stderr)
+	path := file(t, good)
+	if code, stdout, _ := invoke(t, "", "check", "/does/not/exist", path); code != exitError || !strings.Contains(stdout, "/does/not/exist: error: ") || !strings.Contains(stdout, path+": goods.example.com: accepted") {
+		t.Errorf("a missing file, and one that is there: %d %s", code, stdout)
 	}
 }
 
@@ -100,8 +104,12 @@ func TestCheckJSONIsOneObjectALine(t *testing.T) {
 		}
 		got = append(got, j)
 	}
-	if len(got) != 2 || !got[0].Accepted || got[1].Accepted || got[1].Document != 2 || len(got[1].Violations) == 0 || got[1].Violations[0].Line != 17 {
-		t.Errorf("%+v", got)
+	if len(got) != 2 || !got[0].Accepted || got[0].Refusal != nil || got[1].Accepted || got[1].Document != 2 || len(got[1].Violations) == 0 || got[1].Refusal.Code != http.StatusUnprocessableEntity {
+		t.Fatalf("%+v", got)
+	}
+	v := got[1].Violations[0]
+	if v.Position == nil || v.Position.Line != 17 || v.Detail == "" || !strings.HasPrefix((good + "---\n" + bad)[v.Position.Offset:], "string}") {
+		t.Errorf("%+v at %+v", v, v.Position)
 	}
 }
 
