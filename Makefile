@@ -65,8 +65,8 @@ fuzz: ## Run every fuzz target for FUZZTIME each
 e2e: build ## Start the real server; drive it from Go and Python; kill -9 it 100 times
 	@.ci/e2e
 
-image: ## Build the container image (needs a container engine)
-	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t crdeval:$(VERSION) .
+image: ## Build the container image, crdeval:devel (needs Docker)
+	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t crdeval:$(VERSION) -t crdeval:devel .
 
 clean: ## Remove what the targets above made
 	rm -rf $(BIN) $(CACHE) engine/conformance/out
