@@ -7,10 +7,12 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
@@ -106,9 +108,11 @@ func covered(f flags) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	binary := filepath.Join(dir, "conformance")
-	build := exec.Command("go", "build", "-cover", "-covermode=set", "-coverpkg="+cover.Flag(mainPackage), "-o", binary, mainPackage)
+	build := exec.CommandContext(ctx, "go", "build", "-cover", "-covermode=set", "-coverpkg="+cover.Flag(mainPackage), "-o", binary, mainPackage)
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build with coverage: %w", err)
@@ -117,7 +121,7 @@ func covered(f flags) error {
 	if err := os.Mkdir(data, 0o755); err != nil {
 		return err
 	}
-	cmd := exec.Command(binary, os.Args[1:]...)
+	cmd := exec.CommandContext(ctx, binary, os.Args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "GOCOVERDIR="+data)
 	runErr := cmd.Run()
@@ -138,7 +142,7 @@ func summarize(f flags, data string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer list.Close()
+	defer func() { _ = list.Close() }()
 	exclusions, err := cover.Exclusions(list)
 	if err != nil {
 		return false, err
@@ -155,11 +159,12 @@ func summarize(f flags, data string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer out.Close()
 	for _, l := range lines {
 		for _, b := range l.Missed {
-			fmt.Fprintf(out, "%s %d-%d (%d statements)\n", b.File, b.From, b.To, b.Statements)
+			if _, err := fmt.Fprintf(out, "%s %d-%d (%d statements)\n", b.File, b.From, b.To, b.Statements); err != nil {
+				return false, err
+			}
 		}
 	}
-	return cover.Print(os.Stdout, lines), nil
+	return cover.Print(os.Stdout, lines), out.Close()
 }
