@@ -1,0 +1,52 @@
+package crdeval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+)
+
+func Example() {
+	ctx := context.Background()
+	client, err := crdeval.Dial("localhost:9090")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = client.Close() }()
+
+	manifest, err := os.ReadFile("deploy/samples/crds/crontabs.yaml")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = client.RegisterCRD(ctx, manifest)
+	var refused *crdeval.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		fmt.Println("an API server would refuse it:", refused.Report.GetRefusal().GetMessage())
+		return
+	case err != nil:
+		fmt.Println(err)
+		return
+	}
+
+	results, err := client.Validate(ctx, []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range results {
+		switch {
+		case r.Err != nil:
+			fmt.Println("could not be evaluated:", r.Err)
+		case r.Allowed():
+			fmt.Println("allowed")
+		default:
+			fmt.Println("refused:", r.Verdict.GetRefusal().GetMessage())
+		}
+	}
+}
