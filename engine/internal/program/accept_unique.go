@@ -1,6 +1,7 @@
 package program
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -151,14 +152,24 @@ func (w *acceptor) hashScalar(i uint32) uint64 {
 	}
 	switch n := &w.d.Nodes[i]; n.Kind {
 	case value.Int:
-		return n.Val
+		return hashBits(n.Val)
 	case value.String:
 		return maphash.String(seed, w.d.Str(i))
 	case value.Float:
-		return 2 // rare, and 0 is -0
+		if w.d.Float(i) == 0 {
+			return 2 // and so is -0
+		}
+		return hashBits(n.Val)
 	default:
 		return uint64(n.Kind)
 	}
+}
+
+// hashBits is seeded, so that nobody can choose numbers that collide.
+func hashBits(bits uint64) uint64 {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], bits)
+	return maphash.Bytes(seed, b[:])
 }
 
 func mix(h uint32, v uint64) uint32 {
