@@ -1,6 +1,10 @@
 package program
 
-import "github.com/crdeval/crdeval/engine/value"
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
 
 // A small document can ask for much: a list of empty objects for a copy of every default in each of them, unknown fields deep
 // inside nested arrays for long paths to each of them. These bounds keep what one document costs in proportion to its size.
@@ -37,5 +41,59 @@ func tooManySteps() error {
 	return &value.LimitError{
 		Limit: "paths of pruned and defaulted fields", Unit: "path steps", Maximum: maxPathSteps, Actual: maxPathSteps + 1, AtLeast: true,
 		Advice: "send a smaller document, or one with fewer unknown fields",
+	}
+}
+
+// maxProperties is how many properties one schema node may declare: their slots have 16 bits, of which one value is NoSlot.
+const maxProperties = int(NoSlot) - 1
+
+func tooManyProperties(count int) error {
+	if count <= maxProperties {
+		return nil
+	}
+	return &value.LimitError{
+		Limit: "properties of one schema node", Unit: "properties", Maximum: int64(maxProperties), Actual: int64(count),
+		Advice: "split the object into several, or use additionalProperties for what is a map",
+	}
+}
+
+// Fits looks for the bounds of Compile that can be told by a glance at the schema, before anything is spent on it. The error is
+// a *value.LimitError.
+func Fits(s *apiextensionsv1.JSONSchemaProps) error {
+	if s == nil {
+		return nil
+	}
+	if err := tooManyProperties(len(s.Properties)); err != nil {
+		return err
+	}
+	for _, p := range s.Properties {
+		if err := Fits(&p); err != nil {
+			return err
+		}
+	}
+	for _, list := range [...][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range list {
+			if err := Fits(&list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if s.Items != nil {
+		if err := Fits(s.Items.Schema); err != nil {
+			return err
+		}
+	}
+	if s.AdditionalProperties != nil {
+		if err := Fits(s.AdditionalProperties.Schema); err != nil {
+			return err
+		}
+	}
+	return Fits(s.Not)
+}
+
+// limit takes note of the first error about a bound; nil is none.
+func (c *compiler) limit(err error) {
+	if c.err == nil {
+		c.err = err
 	}
 }

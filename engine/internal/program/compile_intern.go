@@ -56,7 +56,7 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 			}
 		}
 		if len(m.Names) >= int(NoSlot) {
-			c.fail("a schema node with %d properties: at most %d can be compiled", len(m.Names), NoSlot-1)
+			c.limit(tooManyProperties(len(m.Names)))
 		}
 	}
 	if len(s.XListMapKeys) > 0 {

@@ -73,7 +73,7 @@ func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node)
 		}
 	}
 	if s.Pattern != "" {
-		v.Pattern = intern(s.Pattern)
+		v.Pattern = c.pattern(s.Pattern)
 	}
 	if v.Format != "" {
 		v.Format = c.text(v.Format)
@@ -134,11 +134,17 @@ func (n *Node) kindSets() (sure, maybe kindSet) {
 	return sure, maybe &^ sure
 }
 
+// pattern interns a pattern, unless it would be too large.
+func (c *compiler) pattern(source string) *Pattern {
+	c.limit(oversize(source))
+	return intern(source)
+}
+
 // legacy compiles the keywords that only schemas which are not structural have.
 func (c *compiler) legacy(s *apiextensionsv1.JSONSchemaProps) *Legacy {
 	l := &Legacy{}
 	for k, p := range s.PatternProperties {
-		l.PatternProperties = append(l.PatternProperties, PatternProperty{Pattern: intern(k), Node: c.node(&p, Junctor, nil)})
+		l.PatternProperties = append(l.PatternProperties, PatternProperty{Pattern: c.pattern(k), Node: c.node(&p, Junctor, nil)})
 	}
 	slices.SortFunc(l.PatternProperties, func(a, b PatternProperty) int { return strings.Compare(a.Pattern.Source, b.Pattern.Source) })
 	for k, d := range s.Dependencies {

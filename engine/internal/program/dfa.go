@@ -67,7 +67,9 @@ func newDFA(prog *syntax.Prog) *dfa {
 		}
 	}
 	b := dfaBuilder{prog: prog, dfa: &dfa{}, states: map[string]uint16{}, on: make([]bool, len(prog.Inst))}
-	b.classes()
+	if !b.classes() {
+		return nil
+	}
 	if b.build(); b.work > maxDFAWork {
 		return nil
 	}
@@ -86,8 +88,12 @@ type dfaBuilder struct {
 	work    int // instructions looked at
 }
 
-// classes puts bytes that every instruction treats alike into one class.
-func (b *dfaBuilder) classes() {
+// maxDFACompared bounds how often classes compares two instructions: some milliseconds.
+const maxDFACompared = 1 << 20
+
+// classes puts bytes that every instruction treats alike into one class. False: there are too many different instructions.
+func (b *dfaBuilder) classes() bool {
+	compared := 0
 	names := map[string]uint8{}
 	sign := make([]byte, 0, len(b.prog.Inst))
 	var distinct []*syntax.Inst
@@ -96,6 +102,9 @@ func (b *dfaBuilder) classes() {
 		same := func(d *syntax.Inst) bool { return d.Op == in.Op && d.Arg == in.Arg && slices.Equal(d.Rune, in.Rune) }
 		if reads(in) && !slices.ContainsFunc(distinct, same) {
 			distinct = append(distinct, in)
+		}
+		if compared += len(distinct); compared > maxDFACompared {
+			return false
 		}
 	}
 	b.work += utf8.RuneSelf * len(distinct)
@@ -115,6 +124,7 @@ func (b *dfaBuilder) classes() {
 		b.dfa.class[c] = class
 	}
 	b.dfa.width = len(b.samples)
+	return true
 }
 
 // reads: the instruction consumes a rune.

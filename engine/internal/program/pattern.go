@@ -13,55 +13,92 @@ import (
 )
 
 // Pattern is a regular expression of a schema, interned process-wide: equal texts of any CRD are one Pattern for as long
-// as some plan holds it. It is compiled at its first use and then shared.
+// as some plan holds it. It is compiled at its first use and then shared; what it is compiled to is weighed and may be dropped
+// again, see MaxPatternBytes.
 type Pattern struct {
 	Source string
 
-	first sync.Once // the table, or what parsing failed with
-	dfa   *dfa
-	err   error
+	built    atomic.Pointer[built]
+	tableNot atomic.Bool // the table was tried, and shall not be tried again
 
-	second sync.Once // package regexp's, for what the table leaves out
-	re     *regexp.Regexp
-	weight atomic.Int64
+	building sync.Mutex
+	place    *place
+}
+
+// built is what a Pattern is compiled to. It does not change, but for the mark that it was used.
+type built struct {
+	err   error          // what parsing failed with, the only field then
+	dfa   *dfa           // nil if there is none
+	re    *regexp.Regexp // package regexp's, for what the table leaves out; nil until that is needed
+	bytes int64          // what it retains, about
+	used  atomic.Bool    // since eviction last looked at it
 }
 
 // Regexp is the compiled expression, or the error that regexp.Compile gives for it. Only schemas that are not structural
 // can hold a pattern with an error.
 func (p *Pattern) Regexp() (*regexp.Regexp, error) {
-	p.prepare()
-	if p.err != nil {
-		return nil, p.err
-	}
-	p.second.Do(func() {
-		p.re = regexp.MustCompile(p.Source) // it is what prepare did
-		p.weight.Add(regexpSize(p.Source))
-	})
-	return p.re, nil
+	b := p.with(true)
+	return b.re, b.err
 }
 
 // Err is the error that regexp.Compile gives for the expression, nil mostly. It compiles nothing that Match may not need.
-func (p *Pattern) Err() error {
-	p.prepare()
-	return p.err
+func (p *Pattern) Err() error { return p.with(false).err }
+
+// with returns what the pattern is compiled to, with package regexp's form if the caller needs that or if there is no table.
+// Mostly it is there, and nothing is locked.
+func (p *Pattern) with(re bool) *built {
+	if b := p.built.Load(); b != nil && (b.re != nil || b.dfa != nil && !re || b.err != nil) {
+		if !b.used.Load() {
+			b.used.Store(true)
+		}
+		return b
+	}
+	return p.build(re)
 }
 
-func (p *Pattern) prepare() {
-	p.first.Do(func() {
-		parsed, err := syntax.Parse(p.Source, syntax.Perl)
+func (p *Pattern) build(re bool) *built {
+	p.building.Lock()
+	defer p.building.Unlock()
+	had := p.built.Load()
+	if had != nil && (had.re != nil || had.dfa != nil && !re || had.err != nil) {
+		return had // somebody else was faster
+	}
+	b := &built{bytes: int64(unsafe.Sizeof(built{}))} // its first use does not count: much is used just once
+	if had != nil {
+		b.dfa = had.dfa
+	} else if !p.tableNot.Load() {
+		prog, err := program(p.Source)
 		if err != nil {
-			p.err = err
-			return
+			b.err = err
+		} else if b.dfa = newDFA(prog); b.dfa == nil {
+			p.tableNot.Store(true)
 		}
-		prog, err := syntax.Compile(parsed.Simplify())
-		if err != nil {
-			p.err = err
-			return
+	}
+	if b.err == nil && (re || b.dfa == nil) {
+		b.re, b.err = regexp.Compile(p.Source)
+	}
+	if b.dfa != nil {
+		b.bytes += b.dfa.size()
+	}
+	if b.re != nil {
+		if prog, err := program(p.Source); err == nil {
+			b.bytes += regexpSize(prog)
 		}
-		if p.dfa = newDFA(prog); p.dfa != nil {
-			p.weight.Add(p.dfa.size())
-		}
-	})
+	}
+	p.built.Store(b)
+	if p.place != nil {
+		retained.grow(p.place, b.bytes)
+	}
+	return b
+}
+
+// program is the instructions of an expression, or the error that regexp.Compile gives.
+func program(source string) (*syntax.Prog, error) {
+	parsed, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	return syntax.Compile(parsed.Simplify())
 }
 
 // Sizes in bytes from which a match can take longer than a cancellation may wait, some milliseconds: it then looks now
@@ -73,21 +110,21 @@ const (
 
 // Match reports whether the pattern occurs in s. Over long texts it gives up, with ok false, once stop says so.
 func (p *Pattern) Match(s string, stop *Stop) (matched, ok bool) {
-	p.prepare()
-	if p.dfa != nil {
-		if matched, ok = p.dfa.match(s, stop); ok || stop.Stopped() {
+	b := p.with(false)
+	if b.dfa != nil {
+		if matched, ok = b.dfa.match(s, stop); ok || stop.Stopped() {
 			return matched, ok
 		}
+		b = p.with(true)
 	}
-	re, err := p.Regexp()
-	if err != nil {
+	if b.err != nil {
 		return false, true
 	}
 	if len(s) < longRegexpText || stop == nil {
-		return re.MatchString(s), true
+		return b.re.MatchString(s), true
 	}
 	r := stoppingReader{s: s, stop: stop}
-	matched = re.MatchReader(&r)
+	matched = b.re.MatchReader(&r)
 	return matched, !r.stopped
 }
 
@@ -128,33 +165,37 @@ func intern(source string) *Pattern {
 			return p
 		}
 	}
-	p := &Pattern{Source: source}
-	patterns.m[source] = weak.Make(p)
-	runtime.AddCleanup(p, forget, source)
+	p := &Pattern{Source: source, place: &place{}}
+	p.place.pattern = weak.Make(p)
+	patterns.m[source] = p.place.pattern
+	runtime.AddCleanup(p, forget, forgotten{source, p.place})
 	return p
 }
 
-func forget(source string) {
+type forgotten struct {
+	source string
+	place  *place
+}
+
+func forget(f forgotten) {
+	retained.drop(f.place)
 	patterns.Lock()
 	defer patterns.Unlock()
-	if w, ok := patterns.m[source]; ok && w.Value() == nil {
-		delete(patterns.m, source)
+	if w, ok := patterns.m[f.source]; ok && w.Value() == nil {
+		delete(patterns.m, f.source)
 	}
 }
 
 // Patterns is the number of distinct patterns that the live plans of this process share, and about how many bytes these
-// take as far as they were used.
+// take as far as they were used and are not dropped since.
 func Patterns() (count int, bytes int64) {
 	patterns.Lock()
 	defer patterns.Unlock()
 	for source, w := range patterns.m {
-		if p := w.Value(); p != nil {
+		if w.Value() != nil {
 			count++
-			bytes += int64(unsafe.Sizeof(*p)) + int64(len(source)) + p.weight.Load()
+			bytes += int64(unsafe.Sizeof(Pattern{})) + int64(unsafe.Sizeof(place{})) + int64(len(source))
 		}
 	}
-	return count, bytes
+	return count, bytes + retained.bytes()
 }
-
-// regexpSize estimates what package regexp retains for an expression: measured, some 100 bytes for each of its bytes.
-func regexpSize(source string) int64 { return 1024 + 100*int64(len(source)) }

@@ -47,9 +47,9 @@ func TestPatternMatchesLikeRegexp(t *testing.T) {
 				t.Errorf("%q in %q: %v %v", source, s, got, ok)
 			}
 		}
-		if p.dfa != nil {
+		if b := p.built.Load(); b.dfa != nil {
 			tables++
-			t.Logf("%q: %d states of %d classes", source, len(p.dfa.atEnd), p.dfa.width)
+			t.Logf("%q: %d states of %d classes", source, len(b.dfa.atEnd), b.dfa.width)
 		}
 	}
 	if tables < len(patternSamples)-9 {

@@ -1,0 +1,143 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestPatternMemory: patterns that are used retain what they are said to, and no more than the bound.
+func TestPatternMemory(t *testing.T) {
+	const count = 250 // twice the bound
+	before := heap()
+	list := make([]*Pattern, count)
+	for i := range list {
+		list[i] = intern(fmt.Sprintf(`^((a%d){1,30}){1,33}$`, i))
+		if matched, ok := list[i].Match(fmt.Sprintf("a%da%d", i, i), nil); !matched || !ok {
+			t.Fatalf("pattern %d does not match", i)
+		}
+	}
+	_, weight := Patterns()
+	grown := heap() - before
+	t.Logf("%d patterns retain %d KiB, and are said to retain %d KiB", count, grown>>10, weight>>10)
+	if weight > MaxPatternBytes+1<<20 || grown > MaxPatternBytes*3/2 {
+		t.Errorf("%d MiB, said to be %d MiB: more than the bound of %d MiB", grown>>20, weight>>20, MaxPatternBytes>>20)
+	}
+	if grown > 2*weight || weight > 2*grown {
+		t.Errorf("%d bytes are said to be %d", grown, weight)
+	}
+	// What was dropped is built again.
+	for i := range list {
+		if matched, ok := list[i].Match(fmt.Sprintf("b%d", i), nil); matched || !ok {
+			t.Fatalf("pattern %d matches", i)
+		}
+	}
+	runtime.KeepAlive(list)
+}
+
+// TestPatternInUseStays: eviction passes over what was used since it last came by.
+func TestPatternInUseStays(t *testing.T) {
+	used := intern(`^used (a|b){3}$`)
+	var others []*Pattern
+	for i := range 140 {
+		used.Match("used aba", nil)
+		kept := used.built.Load()
+		p := intern(fmt.Sprintf(`^((b%d){1,30}){1,33}$`, i))
+		others = append(others, p)
+		p.Match("c", nil)
+		if used.built.Load() != kept {
+			t.Fatalf("dropped between two uses, after %d others", i)
+		}
+	}
+	runtime.KeepAlive(others)
+}
+
+func TestPatternsConcurrently(t *testing.T) {
+	var list []*Pattern
+	for i := range 150 {
+		list = append(list, intern(fmt.Sprintf(`^((c%d){1,30}){1,33}$`, i)))
+	}
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range list {
+				k := (i*7 + g*31) % len(list)
+				if matched, ok := list[k].Match(fmt.Sprintf("c%d", k), nil); !matched || !ok {
+					t.Errorf("pattern %d does not match", k)
+				}
+				if matched, _ := list[k].Match("é", nil); matched {
+					t.Errorf("pattern %d matches", k)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestPatternMatchAllocatesNothing(t *testing.T) {
+	p := intern(`^[a-z]+(-[a-z]+)*$`)
+	if n := testing.AllocsPerRun(100, func() { p.Match("some-name", nil) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestOversizePattern(t *testing.T) {
+	for name, c := range map[string]struct {
+		source string
+		over   bool
+	}{
+		"ordinary":                {`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`, false},
+		"counts":                  {`^((a1){1,30}){1,33}$`, false},
+		"a thousand long texts":   {`^(` + strings.Repeat("a", 1000) + `){1,1000}$`, true},
+		"a thousand classes":      {`^(\pL\pN){1,1000}$`, false},
+		"very many classes":       {strings.Repeat(`\pL`, 5000), true},
+		"a long text":             {strings.Repeat("a", 1<<15), false},
+		"cannot be parsed at all": {`(a{1000}){1000}`, false},
+	} {
+		_, err := Compile(&apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
+			"a": {Type: "string", Pattern: c.source},
+		}}, Options{})
+		var limit *value.LimitError
+		if errors.As(err, &limit) != c.over {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.over {
+			t.Logf("%s: %v", name, err)
+			continue
+		}
+		if prog, err := program(c.source); err == nil && programSize(prog) > maxPatternProgram {
+			t.Errorf("%s: %d bytes", name, programSize(prog))
+		}
+	}
+}
+
+// TestPatternOfManyClasses: the table is given up early where its classes would take seconds to tell apart.
+func TestPatternOfManyClasses(t *testing.T) {
+	var b strings.Builder
+	for i := range 20000 {
+		b.WriteRune(rune(0x4e00 + i))
+	}
+	start := time.Now()
+	if matched, ok := intern(b.String()).Match("a", nil); matched || !ok {
+		t.Error("matches")
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+}
