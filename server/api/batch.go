@@ -38,11 +38,11 @@ type batch struct {
 
 // open checks what concerns a call as a whole and takes the view that all its items see.
 func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, error) {
+	if len(r.GetItems()) > s.limits.MaxBatchItems { // first of all: the codec has cut off what follows
+		return nil, tooMany("items", "max_batch_items", s.limits.MaxBatchItems)
+	}
 	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
 		return nil, err
-	}
-	if n := len(r.GetItems()); n > s.limits.MaxBatchItems {
-		return nil, exceeded("max_batch_items", s.limits.MaxBatchItems, n, "items", "send them in several calls")
 	}
 	if len(r.GetCrds()) > 0 {
 		return nil, unavailable(crdevalv1.Feature_FEATURE_OVERLAY, "crds")

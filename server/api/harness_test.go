@@ -59,7 +59,7 @@ func start(t testing.TB, wrap func(api.Registry) api.Registry) *wire {
 	if wrap != nil {
 		r = wrap(kept)
 	}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(api.Limits{})))
 	api.Register(server, api.Options{Registry: r, Limits: api.Limits{MaxMessageBytes: maxMessage}, Version: "v0.0.0-test", Log: log})
 	state := health.NewServer()
 	healthv1.RegisterHealthServer(server, state)

@@ -88,6 +88,28 @@ func exceeded(limit string, maximum, actual int, unit, advice string) error {
 	}
 }
 
+// tooMany is the error of a list beyond its limit. Nobody has counted how far: see Codec.
+func tooMany(unit, limit string, maximum int) error {
+	return &problem{
+		reason:   crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+		message:  fmt.Sprintf("there are more %s than the limit %s, which is %d: send them in several calls", unit, limit, maximum),
+		metadata: map[string]string{"limit": limit, "maximum": fmt.Sprint(maximum)},
+	}
+}
+
+// Lists are the limits of the lists in a request, by the name of their field.
+func (l Limits) Lists() map[string]ListLimit {
+	return map[string]ListLimit{
+		"items": {"max_batch_items", l.withDefaults().MaxBatchItems}, "crds": {"max_overlay_crds", maxOverlayCrds},
+	}
+}
+
+// ListLimit is a limit of elements and its name.
+type ListLimit struct {
+	Name    string
+	Maximum int
+}
+
 // pageSize is the size of a page for what a request asks.
 func (l Limits) pageSize(asked int32) (int, error) {
 	switch {
@@ -96,7 +118,7 @@ func (l Limits) pageSize(asked int32) (int, error) {
 	case asked == 0:
 		return l.DefaultPageSize, nil
 	case int(asked) > l.MaxPageSize:
-		return 0, exceeded("max_page_size", l.MaxPageSize, int(asked), "entries of a page", "ask for smaller pages")
+		return 0, invalid("page_size", "page_size is %d: the limit max_page_size is %d", asked, l.MaxPageSize)
 	}
 	return int(asked), nil
 }

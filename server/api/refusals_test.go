@@ -153,7 +153,7 @@ func badCalls() []call {
 	return []call{
 		{"batch limit", validate(&crdevalv1.ValidateRequest{Catalog: "default", Items: items}), "POST", toValidate, tooMany, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"message limit", validate(large), "POST", toValidate, `"` + strings.Repeat(hugeString, 3) + `"`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
-		{"page limit", listed(1001), "GET", toRegister + "?pageSize=1001", "", "", codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
+		{"page limit", listed(1001), "GET", toRegister + "?pageSize=1001", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"page size", listed(-1), "GET", toRegister + "?pageSize=-1", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"no catalog", validate(&crdevalv1.ValidateRequest{}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"unknown catalog", validate(&crdevalv1.ValidateRequest{Catalog: "x"}), "POST", "/v1/catalogs/x:validate", "{}", asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},

@@ -172,6 +172,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.grpc = transport.NewServer(transport.ServerOptions{
 		TLS: a.tls, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
+		Codec: api.Codec(a.config.limits()),
 	})
 	a.health = health.NewServer()
 	a.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING) // until Run

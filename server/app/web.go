@@ -26,8 +26,12 @@ func (a *App) startWeb(ctx context.Context) error {
 		if err := a.telemetry.ObserveBodies(bodies.Taken); err != nil {
 			return err
 		}
+		lists := map[string]gateway.ListLimit{}
+		for name, l := range a.config.limits().Lists() {
+			lists[name] = gateway.ListLimit(l)
+		}
 		rest, err := gateway.New(ctx, conn, gateway.Options{
-			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies,
+			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists,
 			Before: func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 			Limits: value.Limits{
 				MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),

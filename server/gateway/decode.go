@@ -10,9 +10,10 @@ import (
 )
 
 // decodeMessage reads src, one JSON value and nothing after it, into m, of our own package. Documents in m are slices of src.
-// Unknown fields, fields given twice and values of a wrong type are refused, with line, column and path.
-func decodeMessage(src []byte, m protoreflect.Message) error {
-	d := decoder{scanner: scanner{src: src}}
+// Unknown fields, fields given twice and values of a wrong type are refused, with line, column and path; so is a list beyond its limit, at
+// the first element too many.
+func decodeMessage(src []byte, m protoreflect.Message, lists map[string]ListLimit) error {
+	d := decoder{scanner: scanner{src: src}, lists: lists}
 	if d.peek() == 0 && d.pos == len(src) {
 		return errEmptyBody
 	}
@@ -57,7 +58,8 @@ func newDocument(raw []byte) *crdevalv1.Document {
 // decoder is the walk over a body. path is where it is, for errors.
 type decoder struct {
 	scanner
-	path []step
+	path  []step
+	lists map[string]ListLimit // of the message that is the body; nil: no limits
 }
 
 // step is a field or, with a negative name, an index.
@@ -189,8 +191,15 @@ func (d *decoder) list(f *field, l protoreflect.List) error {
 		d.pos++
 		return nil
 	}
+	limit, limited := ListLimit{}, false
+	if len(d.path) == 1 {
+		limit, limited = d.lists[f.name]
+	}
 	d.path = append(d.path, step{})
 	for i := 0; ; i++ {
+		if limited && i == limit.Maximum {
+			return &listError{f.name, limit}
+		}
 		d.path[len(d.path)-1].index = i
 		if err := d.element(f, l); err != nil {
 			return err

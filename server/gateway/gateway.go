@@ -53,6 +53,9 @@ type Options struct {
 	// Before, if given, is asked before a body is read: its error, a status, is the answer, so that nobody's body is read in vain. The server
 	// behind judges all calls again, also those without a body.
 	Before func(*http.Request) error
+	// Lists are how many elements the lists of a request may have, by the JSON name of their field; one more gets LIMIT_EXCEEDED before any of the
+	// others is built. Default: DefaultLists.
+	Lists map[string]ListLimit
 	// Limits bound the YAML bodies that are turned into JSON here; MaxBytes is MaxBodyBytes then. Documents are bounded by the server.
 	Limits value.Limits
 	// Metadata adds to what is passed on of a request, such as the identity that its TLS connection proves. Default: nothing.
@@ -78,6 +81,9 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	}
 	if o.Bodies == nil {
 		o.Bodies = NewBodies(bodiesAtOnce * o.MaxBodyBytes)
+	}
+	if o.Lists == nil {
+		o.Lists = DefaultLists()
 	}
 	o.Limits.MaxBytes = int(o.MaxBodyBytes)
 	muxOptions := []runtime.ServeMuxOption{

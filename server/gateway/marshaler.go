@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 
@@ -9,7 +8,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -49,7 +47,9 @@ func appendAny(dst []byte, m proto.Message) ([]byte, error) {
 
 // Unmarshal reads data, one JSON value and nothing after it, into v: a message, or a **crdevalv1.Document, which becomes nil
 // for null. Documents share memory with data.
-func (Marshaler) Unmarshal(data []byte, v any) error {
+func (Marshaler) Unmarshal(data []byte, v any) error { return unmarshal(data, v, nil) }
+
+func unmarshal(data []byte, v any, lists map[string]ListLimit) error {
 	switch v := v.(type) {
 	case **crdevalv1.Document:
 		d, err := decodeDocument(data)
@@ -63,7 +63,7 @@ func (Marshaler) Unmarshal(data []byte, v any) error {
 		return err
 	case proto.Message:
 		if r := v.ProtoReflect(); r.Descriptor().ParentFile().Package() == ownPackage {
-			return decodeMessage(data, r)
+			return decodeMessage(data, r, lists)
 		}
 		return protojson.Unmarshal(data, v)
 	}
@@ -81,7 +81,7 @@ func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 			}
 			return m.Unmarshal(data, v)
 		}
-		b.err = b.decode(m, v)
+		b.err = b.decode(v)
 		return b.err
 	})
 }
@@ -96,28 +96,4 @@ func (m Marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 		_, err = w.Write(data)
 		return err
 	})
-}
-
-// decode gives the body to v. A YAML body that is a document as a whole stays YAML; any other is turned into JSON first.
-func (b *body) decode(m Marshaler, v any) error {
-	if !b.yaml {
-		return m.Unmarshal(b.data, v)
-	}
-	if len(bytes.TrimSpace(b.data)) == 0 {
-		return errEmptyBody
-	}
-	if v, ok := v.(**crdevalv1.Document); ok {
-		*v = &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: b.data}}
-		return nil
-	}
-	converted, source, err := value.YAMLToJSON(b.data, b.limits)
-	if err != nil {
-		return err
-	}
-	if err := source.StrictError(); err != nil {
-		// The JSON no longer has the duplicates, so nobody behind could report them as the request asks for.
-		return fmt.Errorf("the body gives keys twice: %w", err)
-	}
-	b.source = source
-	return m.Unmarshal(converted, v)
 }

@@ -27,6 +27,8 @@ type body struct {
 	data   []byte
 	yaml   bool
 	limits value.Limits
+	lists  map[string]ListLimit
+	held   *room
 	source *value.YAMLSource // of a YAML body that was turned into JSON
 	err    error             // of decoding: grpc-gateway keeps its text alone
 }
@@ -47,7 +49,7 @@ func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *room) (*
 		return nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
 			fmt.Sprintf("Content-Encoding %q is not supported: send the body as it is", enc), nil)
 	}
-	b := &body{yaml: yaml, limits: o.Limits}
+	b := &body{yaml: yaml, limits: o.Limits, lists: o.Lists, held: held}
 	b.data, err = readWhole(w, r, o.MaxBodyBytes, held)
 	return b, err
 }
@@ -89,6 +91,14 @@ func isYAML(h http.Header) (bool, error) {
 func (b *body) status() *status.Status {
 	if b.err == nil {
 		return nil
+	}
+	if st, ok := status.FromError(b.err); ok {
+		return st
+	}
+	var list *listError
+	if errors.As(b.err, &list) {
+		return status.Convert(failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, list.Error(),
+			map[string]string{"limit": list.limit.Name, "maximum": strconv.Itoa(list.limit.Maximum)}))
 	}
 	var limit *value.LimitError
 	if errors.As(b.err, &limit) {

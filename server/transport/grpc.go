@@ -10,6 +10,7 @@ import (
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/selector"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/stats"
 )
@@ -23,11 +24,12 @@ const streamWindow = 4 << 20
 
 // ServerOptions configure NewServer. The zero value is an open server without TLS.
 type ServerOptions struct {
-	TLS             *TLS          // nil: none
-	Gate            *Gate         // nil: everybody comes in
-	MaxMessageBytes int           // 0: DefaultMaxMessageBytes
-	Stats           stats.Handler // telemetry; nil: none
-	Log             *slog.Logger  // nil: slog.Default()
+	TLS             *TLS             // nil: none
+	Gate            *Gate            // nil: everybody comes in
+	MaxMessageBytes int              // 0: DefaultMaxMessageBytes
+	Stats           stats.Handler    // telemetry; nil: none
+	Log             *slog.Logger     // nil: slog.Default()
+	Codec           encoding.CodecV2 // nil: gRPC's own
 }
 
 // NewServer returns a gRPC server without services.
@@ -60,6 +62,9 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.ChainStreamInterceptor(append(stream, admitted.stream)...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	}
+	if o.Codec != nil {
+		options = append(options, grpc.ForceServerCodecV2(o.Codec))
 	}
 	if o.Stats != nil {
 		options = append(options, grpc.StatsHandler(o.Stats))

@@ -1,0 +1,79 @@
+package gateway
+
+import (
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/value"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// TestListsAreBoundedWhileRead: the elements beyond a limit cost nothing, whatever the body's language and style.
+func TestListsAreBoundedWhileRead(t *testing.T) {
+	const many = 1_000_000
+	for name, c := range map[string]struct {
+		body string
+		yaml bool
+		want string
+	}{
+		"JSON items":        {`{"items":[` + strings.Repeat("{},", many) + `{}]}`, false, "max_batch_items"},
+		"JSON crds":         {`{"crds":[` + strings.Repeat("{},", many) + `{}]}`, false, "max_overlay_crds"},
+		"YAML items":        {"options: {}\nitems:\n" + strings.Repeat("- {}\n", many), true, "max_batch_items"},
+		"YAML indented":     {"items: # all\n\n" + strings.Repeat("  - object:\n      a: 1\n  # one more\n", many/4), true, "max_batch_items"},
+		"YAML flow":         {"items: [" + strings.Repeat("{},", many) + "]\n", true, "max_yaml_nodes"},
+		"YAML dashes":       {"x:\n  " + strings.Repeat("- ", many) + "\n", true, "max_yaml_nodes"},
+		"JSON that is YAML": {`{"items":[` + strings.Repeat("{},", many) + `{}]}`, true, "max_yaml_nodes"},
+	} {
+		b := &body{data: []byte(c.body), yaml: c.yaml, lists: DefaultLists(), limits: value.Limits{MaxBytes: 64 << 20}}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var r crdevalv1.ValidateRequest
+		b.err = b.decode(&r)
+		runtime.ReadMemStats(&after)
+		if st := b.status(); st == nil || reasonOf(st) != crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED || !strings.Contains(st.Message(), c.want) {
+			t.Errorf("%s: %v, want %s", name, st, c.want)
+		}
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(len(c.body)) {
+			t.Errorf("%s: %d bytes were allocated for a body of %d", name, taken, len(c.body))
+		}
+	}
+}
+
+func TestBlockEntries(t *testing.T) {
+	for text, want := range map[string]bool{
+		"items:\n- a\n- b\n":                                           false,
+		"items:\n- a\n- b\n- c\n":                                      true,
+		"items:\n- a\n- b\n-\n":                                        true,
+		"items:\r\n- a\r\n- b\r\n-\r\n":                                true,
+		"x: 1\nitems:\n  - a\n  - b\n  - c\n":                          true,
+		"items:\n  - - 1\n    - 2\n    - 3\n  - |\n    - x\n    - y\n": false,
+		"items:\n- a\n- b\nother:\n- c\n":                              false,
+		"items:\n  - a\nother:\n  - c\n  - d\n":                        false,
+		"items:\n- a\n--- \n- b\n- c\n":                                false,
+		"items: [a, b, c]\n- a\n":                                      false,
+		"nothing: 1\n":                                                 false,
+		"":                                                             false,
+	} {
+		if got := blockEntries([]byte(text), "items", 2); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+// TestYAMLTakesRoom: what a YAML body becomes in memory counts among the bodies.
+func TestYAMLTakesRoom(t *testing.T) {
+	held := NewBodies(4000)
+	_, rest := serve(t, Options{MaxBodyBytes: 1000, Bodies: held})
+	held.taken.Add(3000)
+	header := http.Header{"Content-Type": {"application/yaml"}}
+	url := rest.URL + "/v1/catalogs/default:validate"
+	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader("items:\n- object: {a: 1}\n- object: {a: 1}\n- object: {a: 1}\n- object: {a: 1}\n"), header); code != http.StatusServiceUnavailable || !strings.Contains(text, "OVERLOADED") {
+		t.Errorf("HTTP %d %s", code, text)
+	}
+	held.taken.Add(-3000)
+	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader("items:\n- object: {a: 1}\n"), header); code != http.StatusOK || held.Taken() != 0 {
+		t.Errorf("HTTP %d %s, %d bytes taken", code, text, held.Taken())
+	}
+}
