@@ -74,14 +74,14 @@ const (
 	ErrorReason_ERROR_REASON_REPLICA_BEHIND ErrorReason = 16
 	// INVALID_ARGUMENT, HTTP 400. The token or page token is of another store, or is no token.
 	ErrorReason_ERROR_REASON_TOKEN_FOREIGN ErrorReason = 17
-	// OUT_OF_RANGE, HTTP 400. The place to resume from is no longer kept. List again.
+	// OUT_OF_RANGE, HTTP 400. The place to resume from, or the state that a page token names, is no longer kept. List again.
 	ErrorReason_ERROR_REASON_WATCH_EXPIRED ErrorReason = 18
 	// RESOURCE_EXHAUSTED, HTTP 413. A published limit is exceeded: text and metadata name it, its value and what was sent. A gRPC
 	// message of more than max_message_bytes is refused by the transport, with the same code and without an ErrorInfo.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 19
 	// DEADLINE_EXCEEDED, HTTP 504. The item took longer than `item_timeout`, or the call's deadline came before its turn.
 	ErrorReason_ERROR_REASON_ITEM_DEADLINE ErrorReason = 20
-	// DEADLINE_EXCEEDED, HTTP 504. The call's deadline came before an answer.
+	// DEADLINE_EXCEEDED, HTTP 504. The call's deadline came before an answer, or a REST body did not arrive in time.
 	ErrorReason_ERROR_REASON_DEADLINE ErrorReason = 21
 	// CANCELLED, HTTP 499. The caller went away.
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 22
@@ -91,7 +91,7 @@ const (
 	ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE ErrorReason = 24
 	// FAILED_PRECONDITION, HTTP 400. The CRD's conversion webhook is at a host that this server may not call.
 	ErrorReason_ERROR_REASON_CONVERSION_HOST_FORBIDDEN ErrorReason = 25
-	// UNAVAILABLE, HTTP 503. The server has more work than memory or time for. Retry later.
+	// UNAVAILABLE, HTTP 503. The server has more work than places or memory for, or is shutting down. Nothing was done. Retry later.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 26
 	// UNAUTHENTICATED, HTTP 401. No identity, or one that is not known.
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 27

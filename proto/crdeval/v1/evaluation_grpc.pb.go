@@ -37,7 +37,8 @@ const (
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
 // LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
-// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE.
+// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
+// UNAUTHENTICATED.
 type EvaluationServiceClient interface {
 	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, and answers
 	// the verdict with its findings.
@@ -120,7 +121,8 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
 // LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
-// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE.
+// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
+// UNAUTHENTICATED.
 type EvaluationServiceServer interface {
 	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, and answers
 	// the verdict with its findings.

@@ -39,7 +39,7 @@ const (
 // Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
 //
 // Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-// Errors of every call: STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, LIMIT_EXCEEDED, DEADLINE.
+// Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type RegistryServiceClient interface {
 	// Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. A CRD that Kubernetes would
 	// refuse is an answer with `accepted` false, over REST HTTP 200. Registering the same again changes nothing.
@@ -54,9 +54,9 @@ type RegistryServiceClient interface {
 	//
 	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND.
 	GetCrd(ctx context.Context, in *GetCrdRequest, opts ...grpc.CallOption) (*GetCrdResponse, error)
-	// Lists the CRDs of a catalog, by name.
+	// Lists the CRDs of a catalog, by name. All pages are of the state that the first one saw.
 	//
-	// Errors: CATALOG_NOT_FOUND.
+	// Errors: CATALOG_NOT_FOUND; WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most: list again.
 	ListCrds(ctx context.Context, in *ListCrdsRequest, opts ...grpc.CallOption) (*ListCrdsResponse, error)
 	// Removes a CRD and all its revisions from a catalog.
 	//
@@ -64,13 +64,15 @@ type RegistryServiceClient interface {
 	DeleteCrd(ctx context.Context, in *DeleteCrdRequest, opts ...grpc.CallOption) (*DeleteCrdResponse, error)
 	// Creates an empty catalog.
 	//
-	// Errors: CATALOG_EXISTS, INVALID_ARGUMENT.
+	// Errors: CATALOG_EXISTS.
 	CreateCatalog(ctx context.Context, in *CreateCatalogRequest, opts ...grpc.CallOption) (*CreateCatalogResponse, error)
 	// Answers a catalog.
 	//
 	// Errors: CATALOG_NOT_FOUND.
 	GetCatalog(ctx context.Context, in *GetCatalogRequest, opts ...grpc.CallOption) (*GetCatalogResponse, error)
-	// Lists the catalogs, by name.
+	// Lists the catalogs, by name. All pages are of the state that the first one saw.
+	//
+	// Errors: WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most: list again.
 	ListCatalogs(ctx context.Context, in *ListCatalogsRequest, opts ...grpc.CallOption) (*ListCatalogsResponse, error)
 	// Removes a catalog. `default` cannot be removed.
 	//
@@ -183,7 +185,7 @@ func (c *registryServiceClient) DeleteCatalog(ctx context.Context, in *DeleteCat
 // Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
 //
 // Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-// Errors of every call: STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, LIMIT_EXCEEDED, DEADLINE.
+// Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type RegistryServiceServer interface {
 	// Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. A CRD that Kubernetes would
 	// refuse is an answer with `accepted` false, over REST HTTP 200. Registering the same again changes nothing.
@@ -198,9 +200,9 @@ type RegistryServiceServer interface {
 	//
 	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND.
 	GetCrd(context.Context, *GetCrdRequest) (*GetCrdResponse, error)
-	// Lists the CRDs of a catalog, by name.
+	// Lists the CRDs of a catalog, by name. All pages are of the state that the first one saw.
 	//
-	// Errors: CATALOG_NOT_FOUND.
+	// Errors: CATALOG_NOT_FOUND; WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most: list again.
 	ListCrds(context.Context, *ListCrdsRequest) (*ListCrdsResponse, error)
 	// Removes a CRD and all its revisions from a catalog.
 	//
@@ -208,13 +210,15 @@ type RegistryServiceServer interface {
 	DeleteCrd(context.Context, *DeleteCrdRequest) (*DeleteCrdResponse, error)
 	// Creates an empty catalog.
 	//
-	// Errors: CATALOG_EXISTS, INVALID_ARGUMENT.
+	// Errors: CATALOG_EXISTS.
 	CreateCatalog(context.Context, *CreateCatalogRequest) (*CreateCatalogResponse, error)
 	// Answers a catalog.
 	//
 	// Errors: CATALOG_NOT_FOUND.
 	GetCatalog(context.Context, *GetCatalogRequest) (*GetCatalogResponse, error)
-	// Lists the catalogs, by name.
+	// Lists the catalogs, by name. All pages are of the state that the first one saw.
+	//
+	// Errors: WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most: list again.
 	ListCatalogs(context.Context, *ListCatalogsRequest) (*ListCatalogsResponse, error)
 	// Removes a catalog. `default` cannot be removed.
 	//

@@ -112,14 +112,14 @@ func (Step) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{0}
 }
 
-// A place in the source text that the caller sent.
+// A place in the source text that the caller sent: in the Document's own bytes or, where a REST body is YAML as a whole, in the body.
 type Position struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Line, counted from 1. Lines end at a line feed.
 	Line int32 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
 	// Column, counted from 1, in Unicode code points.
 	Column int32 `protobuf:"varint,2,opt,name=column,proto3" json:"column,omitempty"`
-	// Offset in bytes from the start of the document's bytes, counted from 0.
+	// Offset in bytes from the start of that text, counted from 0.
 	Offset        int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

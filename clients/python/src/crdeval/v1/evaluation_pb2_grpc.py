@@ -31,7 +31,8 @@ class EvaluationServiceStub:
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
     LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE.
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
+    UNAUTHENTICATED.
     """
 
     def __init__(self, channel):
@@ -73,7 +74,8 @@ class EvaluationServiceServicer:
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
     LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE.
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
+    UNAUTHENTICATED.
     """
 
     def Validate(self, request, context):
@@ -155,7 +157,8 @@ class EvaluationService:
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
     LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE.
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
+    UNAUTHENTICATED.
     """
 
     @staticmethod

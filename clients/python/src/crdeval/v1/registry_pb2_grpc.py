@@ -29,7 +29,7 @@ class RegistryServiceStub:
     """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, LIMIT_EXCEEDED, DEADLINE.
+    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def __init__(self, channel):
@@ -89,7 +89,7 @@ class RegistryServiceServicer:
     """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, LIMIT_EXCEEDED, DEADLINE.
+    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def RegisterCrd(self, request, context):
@@ -121,9 +121,9 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCrds(self, request, context):
-        """Lists the CRDs of a catalog, by name.
+        """Lists the CRDs of a catalog, by name. All pages are of the state that the first one saw.
 
-        Errors: CATALOG_NOT_FOUND.
+        Errors: CATALOG_NOT_FOUND; WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most: list again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -141,7 +141,7 @@ class RegistryServiceServicer:
     def CreateCatalog(self, request, context):
         """Creates an empty catalog.
 
-        Errors: CATALOG_EXISTS, INVALID_ARGUMENT.
+        Errors: CATALOG_EXISTS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -157,7 +157,9 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCatalogs(self, request, context):
-        """Lists the catalogs, by name.
+        """Lists the catalogs, by name. All pages are of the state that the first one saw.
+
+        Errors: WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most: list again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -232,7 +234,7 @@ class RegistryService:
     """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, LIMIT_EXCEEDED, DEADLINE.
+    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     @staticmethod
