@@ -193,10 +193,14 @@ func TestInterceptors(t *testing.T) {
 		t.Errorf("too large a response: %v", err)
 	}
 	e.handle = func(context.Context, *wrapperspb.BytesValue) (*wrapperspb.BytesValue, error) { panic("secret ouch") }
-	for name, err := range map[string]error{"unary": func() error { _, err := call(t.Context(), c, ""); return err }(), "stream": stream(t.Context(), c)} {
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-request-id", "r17")
+	for name, err := range map[string]error{"unary": func() error { _, err := call(ctx, c, ""); return err }(), "stream": stream(ctx, c)} {
 		if status.Code(err) != codes.Internal || reasonOf(err) != "INTERNAL" || strings.Contains(err.Error(), "ouch") {
 			t.Errorf("%s: a panic became %v", name, err)
 		}
+	}
+	if n := strings.Count(logged.String(), "request_id=r17"); n != 2 {
+		t.Errorf("the access log has %d calls by their names:\n%s", n, &logged)
 	}
 	if n := strings.Count(logged.String(), "secret ouch"); n != 2 || !strings.Contains(logged.String(), "transport_test.go") {
 		t.Errorf("the log has %d panics:\n%s", n, &logged)
