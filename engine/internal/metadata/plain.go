@@ -58,7 +58,12 @@ func Plain(d *value.Doc, meta uint32, r Rules) bool {
 			if !plainManagers(d, c) {
 				return false
 			}
-		default: // generateName
+		case "generateName":
+			// A prefix may end with a dash, which upstream replaces before it looks.
+			if !isSubdomain(strings.TrimSuffix(d.Str(c), "-")) {
+				return false
+			}
+		default:
 			return false
 		}
 	}
