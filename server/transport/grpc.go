@@ -72,19 +72,26 @@ func NewServer(o ServerOptions) *grpc.Server {
 	return grpc.NewServer(options...)
 }
 
+// cutTime is how long Drain waits for handlers whose calls it has cut off: enough for those that heed their context.
+const cutTime = time.Second
+
 // Drain stops a server: no new calls, those in flight end; when ctx ends first, they are cut off. It says whether all ended by themselves.
+// Handlers that go on although their calls are cut off are left behind: they must not keep a process alive.
 func Drain(ctx context.Context, s *grpc.Server) (graceful bool) {
 	done := make(chan struct{})
 	go func() {
-		s.GracefulStop()
+		s.GracefulStop() // waits for handlers, whatever Stop does
 		close(done)
 	}()
 	select {
 	case <-done:
 		return true
 	case <-ctx.Done():
-		s.Stop() // makes GracefulStop return
-		<-done
-		return false
 	}
+	s.Stop()
+	select {
+	case <-done:
+	case <-time.After(cutTime):
+	}
+	return false
 }

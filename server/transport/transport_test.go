@@ -347,6 +347,37 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestDrainLeavesHandlersBehind: one that does not heed its context holds up nobody.
+func TestDrainLeavesHandlersBehind(t *testing.T) {
+	entered, end := make(chan struct{}), make(chan struct{})
+	e := &echo{handle: func(_ context.Context, in *wrapperspb.BytesValue) (*wrapperspb.BytesValue, error) {
+		close(entered)
+		<-end
+		return in, nil
+	}}
+	addr, s := serve(t, ServerOptions{Log: quiet()}, e, "localhost:0")
+	c := dial(t, addr.String(), insecure.NewCredentials())
+	result := make(chan error, 1)
+	go func() { _, err := call(t.Context(), c, ""); result <- err }()
+	<-entered
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	drained := make(chan bool, 1)
+	go func() { drained <- Drain(ctx, s) }()
+	select {
+	case graceful := <-drained:
+		if graceful {
+			t.Error("it was cut off, and is called graceful")
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the handler holds up the drain")
+	}
+	close(end)
+	if err := <-result; err == nil {
+		t.Error("the call was not cut off")
+	}
+}
+
 func TestHTTPPanicsAreLoggedAndCloseTheConnection(t *testing.T) {
 	var logged bytes.Buffer
 	l, err := Listen(t.Context(), "localhost:0")

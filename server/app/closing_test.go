@@ -1,0 +1,29 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestClosingDoesNotWaitForever: a step that hangs is left behind, and those below it run all the same.
+func TestClosingDoesNotWaitForever(t *testing.T) {
+	var c closing
+	end, closed := make(chan struct{}), false
+	c.then("the lowest", func(context.Context) error { closed = true; return nil })
+	c.then("what fails", func(context.Context) error { return errors.New("broken") })
+	c.then("what hangs", func(context.Context) error { <-end; return nil })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	err := c.all(ctx)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if !closed || err == nil || !strings.Contains(err.Error(), "closing what hangs: it was not done in time") || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("closed %t, %v", closed, err)
+	}
+	close(end)
+}
