@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Limits bounds documents: what is read, and what defaults make of it. A field that is zero means its default.
+// Limits bounds documents: what is read, what defaults make of it, and what is found wrong with it. A field that is zero means its default.
 type Limits struct {
 	// MaxBytes is the largest size of a document in bytes; by default 3 MiB, what an API server takes as a body.
 	MaxBytes int
@@ -21,10 +21,15 @@ type Limits struct {
 	// list of a million empty objects becomes a million copies of a default. API servers have no such bound; what exceeds the
 	// default one several times is more than their storage takes. This package does not fill in defaults: it only states the bound.
 	MaxDefaultBytes int
+	// MaxFindings is how many findings one document may have, by default 10,000, and MaxFindingBytes how many bytes their texts may
+	// take, by default 8 MiB: field, message, the place. An answer has no part of the findings, but an error about the limit. API
+	// servers have no such bounds, but take minutes for as many. This package finds nothing: it only states the bounds.
+	MaxFindings, MaxFindingBytes int
 }
 
 // DefaultLimits are the limits that hold where the caller sets none.
-var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20, MaxDefaultBytes: 8 << 20}
+var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20, MaxDefaultBytes: 8 << 20,
+	MaxFindings: 10_000, MaxFindingBytes: 8 << 20}
 
 // upstreamDepth is maxNestingDepth of sigs.k8s.io/json.
 const upstreamDepth = 10000
@@ -50,7 +55,20 @@ func (l Limits) withDefaults() Limits {
 		l.MaxAliasBytes = DefaultLimits.MaxAliasBytes
 	}
 	l.MaxDefaultBytes = l.DefaultBytes()
+	l.MaxFindings, l.MaxFindingBytes = l.Findings()
 	return l
+}
+
+// Findings is MaxFindings and MaxFindingBytes, or their defaults.
+func (l Limits) Findings() (count, bytes int) {
+	count, bytes = l.MaxFindings, l.MaxFindingBytes
+	if count <= 0 {
+		count = DefaultLimits.MaxFindings
+	}
+	if bytes <= 0 {
+		bytes = DefaultLimits.MaxFindingBytes
+	}
+	return min(count, maxSource), min(bytes, maxSource)
 }
 
 // DefaultBytes is MaxDefaultBytes, or its default.
@@ -63,8 +81,8 @@ func (l Limits) DefaultBytes() int {
 
 // LimitError says that a document exceeds one of the Limits.
 type LimitError struct {
-	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults"
-	Unit    string // "bytes", "levels", "path steps"
+	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults", "answer about one document"
+	Unit    string // "bytes", "levels", "path steps", "findings"
 	Maximum int64
 	// Actual is what the document has; a lower bound if AtLeast is set, because reading stopped there.
 	Actual  int64

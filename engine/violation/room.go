@@ -1,0 +1,67 @@
+package violation
+
+import "github.com/crdeval/crdeval/engine/value"
+
+// Room is how much may be found about one document: how many findings, and how many bytes of text they take. The reference has no
+// such bound, and no API server would answer in time beyond it. What does not fit is an error, never a part of an answer: an
+// answer that looks complete is complete. A nil Room has no end. It is used by one goroutine.
+type Room struct {
+	maxFindings, maxBytes int
+	findings, bytes       int
+	err                   *value.LimitError
+}
+
+// trials is how many times more may be found while a branch of a junctor is tried whose findings may be dropped.
+const trials = 4
+
+// NewRoom returns the room that the limits leave for one document.
+func NewRoom(l value.Limits) *Room {
+	findings, bytes := l.Findings()
+	return &Room{maxFindings: findings, maxBytes: bytes}
+}
+
+// Take makes room for one finding, whose texts take so many bytes. trial: it may be dropped again. False: there is not enough
+// left, and Err says so from now on; who gets that ends.
+func (r *Room) Take(bytes int, trial bool) bool {
+	if r == nil {
+		return true
+	}
+	r.findings, r.bytes = r.findings+1, r.bytes+bytes
+	factor := 1
+	if trial {
+		factor = trials
+	}
+	return r.within(factor)
+}
+
+// Give gives back what was taken for one finding that was dropped.
+func (r *Room) Give(bytes int) {
+	if r != nil {
+		r.findings, r.bytes = r.findings-1, r.bytes-bytes
+	}
+}
+
+// Fits reports whether what was taken, for trials too, has room now that no trial is under way. False is as with Take.
+func (r *Room) Fits() bool { return r == nil || r.within(1) }
+
+func (r *Room) within(factor int) bool {
+	const advice = "mend what is known to be wrong, or split the document, or raise the limit"
+	switch {
+	case r.err != nil:
+	case r.findings > r.maxFindings*factor:
+		r.err = &value.LimitError{Limit: "answer about one document", Unit: "findings", Maximum: int64(r.maxFindings),
+			Actual: int64(r.findings), AtLeast: true, Advice: advice}
+	case r.bytes > r.maxBytes*factor:
+		r.err = &value.LimitError{Limit: "answer about one document", Unit: "bytes of findings", Maximum: int64(r.maxBytes),
+			Actual: int64(r.bytes), AtLeast: true, Advice: advice}
+	}
+	return r.err == nil
+}
+
+// Err is a *value.LimitError if something did not fit, else nil.
+func (r *Room) Err() error {
+	if r == nil || r.err == nil {
+		return nil
+	}
+	return r.err
+}
