@@ -45,14 +45,19 @@ func (p *Plan) Explain(d *value.Doc, root uint32, at At) []violation.Violation {
 // every text with every other: with more than these it would not answer within the time that an API server gives a request.
 const MaxFindings = 100_000
 
+// maxFindingBytes bounds what findings take in memory: each that is none of an enum's values lists them all.
+const maxFindingBytes = 128 << 20
+
 // explainer is one run. Methods that judge return the match count: how many checks applied and agreed, as the reference counts
 // them in order to choose between branches. Their findings are appended to found; a value is valid if they appended none.
 type explainer struct {
 	tour
 	found []finding
+	bytes int // that found takes
 	quiet int // above 0 only whether there are findings matters
 	ticks uint
-	done  bool
+	done  bool // nobody waits for the answer
+	full  bool // there are as many findings as Explain gives: those to come would change nothing
 }
 
 // value is SchemaValidator.Validate: eight validators, each of which counts one when it applies, and one for the whole.
@@ -60,7 +65,7 @@ func (e *explainer) value(n *Node, i uint32) (matches int) {
 	if e.ticks++; e.ticks&0xff == 0 && e.at.Stop.Stopped() {
 		e.done = true
 	}
-	if e.done {
+	if e.done || e.full {
 		return 0
 	}
 	kind := e.d.Nodes[i].Kind

@@ -32,7 +32,7 @@ func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
 		e.leave()
 		e.quiet--
 		valid := len(e.found) == start
-		e.found = e.found[:start]
+		e.cut(start)
 		if valid {
 			e.summary("not", i, "%q must not validate the schema (not)")
 		}
@@ -40,7 +40,7 @@ func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
 	if v.Legacy != nil && len(v.Legacy.Dependencies) > 0 && e.d.Nodes[i].Kind == value.Object {
 		matches += e.dependencies(v.Legacy, i)
 	}
-	e.found = append(e.found, important...)
+	e.keep(important...)
 	return matches + 1
 }
 
@@ -70,10 +70,10 @@ func (e *explainer) anyOf(branches []*Node, i uint32) (matches int, important []
 		if better(!failed, m, most) {
 			most, failed, failures = m, true, append(failures[:0], e.found[start:]...)
 		}
-		e.found = e.found[:start]
+		e.cut(start)
 	}
 	e.summary("anyOf", i, "%q must validate at least one schema (anyOf)")
-	e.found = append(e.found, failures...)
+	e.keep(failures...)
 	return most, important
 }
 
@@ -94,14 +94,14 @@ func (e *explainer) oneOf(branches []*Node, i uint32) (matches int, important []
 		if valid == 0 && better(!failed, m, most) {
 			most, failed, failures = m, true, append(failures[:0], e.found[start:]...)
 		}
-		e.found = e.found[:start]
+		e.cut(start)
 	}
 	switch valid {
 	case 1:
 		return first, important
 	case 0:
 		e.summary("oneOf", i, "%q must validate one and only one schema (oneOf). Found none valid")
-		e.found = append(e.found, failures...)
+		e.keep(failures...)
 		return most, important
 	default:
 		e.summary("oneOf", i, fmt.Sprintf("%%q must validate one and only one schema (oneOf). Found %d valid alternatives", valid))

@@ -98,6 +98,9 @@ func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 func (e *explainer) unique(i uint32) {
 	list, _ := e.d.Any(i).([]any)
 	for k, x := range list {
+		if e.done = e.done || e.at.Stop.Stopped(); e.done {
+			return // comparing all with all takes long
+		}
 		for _, y := range list[:k] {
 			if reflect.DeepEqual(x, y) {
 				e.invalid("uniqueItems", i, "", func(at string) string { return at + " in body shouldn't contain duplicates" })

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -39,10 +40,31 @@ func (e *explainer) report(keyword string, i uint32, placed bool, fill func(at s
 			f.err.Field = e.at.Field.String()
 		}
 	}
-	e.found = append(e.found, f)
-	e.done = e.done || len(e.found) >= MaxFindings
+	e.keep(f)
 	return &e.found[len(e.found)-1]
 }
+
+// keep appends findings and notes when there are as many as Explain gives.
+func (e *explainer) keep(found ...finding) {
+	e.found = append(e.found, found...)
+	for k := range found {
+		e.bytes += found[k].size()
+	}
+	e.full = len(e.found) >= MaxFindings || e.bytes >= maxFindingBytes
+}
+
+// cut forgets the findings from start on: those of a branch that a junctor need not report. However many they were, the walk
+// goes on.
+func (e *explainer) cut(start int) {
+	for k := range e.found[start:] {
+		e.bytes -= e.found[start+k].size()
+	}
+	e.found = e.found[:start]
+	e.full = len(e.found) >= MaxFindings || e.bytes >= maxFindingBytes
+}
+
+// size is about what the finding takes in memory, in bytes, beside the value that it shows.
+func (f *finding) size() int { return 2*len(f.text) + len(f.way)*int(unsafe.Sizeof(step{})) }
 
 // place sets the field of an error about the dotted path: upstream drops one leading dot, and a path that is a dot altogether.
 func (a *At) place(err *field.Error, dotted string) {

@@ -254,3 +254,34 @@ func TestExplainIsBounded(t *testing.T) {
 		t.Errorf("%d findings", got)
 	}
 }
+
+// A branch that fails in very many ways is one that fails: what comes after it is judged all the same.
+func TestBoundedBranches(t *testing.T) {
+	many := strings.Repeat("1,", MaxFindings+10) + "1"
+	for _, c := range []struct {
+		name, schema, want string
+	}{
+		{"anyOf", `v:{"type":"object","anyOf":[{"properties":{"l":{"items":{"minimum":5}}}},{"required":["x"]}]}`, `<nil>: Invalid value: "": "v" must validate at least one schema (anyOf)`},
+		{"oneOf", `v:{"type":"object","oneOf":[{"properties":{"l":{"items":{"minimum":5}}}},{"required":["x"]}]}`, `<nil>: Invalid value: "": "v" must validate one and only one schema (oneOf). Found none valid`},
+		{"not, and what follows", `v:{"type":"object","not":{"properties":{"l":{"items":{"minimum":5}}}},"required":["x"]}`, `v.x: Required value`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := compileText(t, c.schema, Options{})
+			d, root := parseText(t, `v:{"l":[`+many+`]}`)
+			found := p.Explain(d, root, At{})
+			if !slices.ContainsFunc(found, func(v violation.Violation) bool { return v.Error.Error() == c.want }) {
+				t.Errorf("%d findings, and %s is not among them", len(found), c.want)
+			}
+		})
+	}
+}
+
+// Every finding about an enum lists it.
+func TestFindingsAreBoundedInBytes(t *testing.T) {
+	enum := `"` + strings.Repeat("e", 10_000) + `"`
+	p := compileText(t, `v:{"type":"array","items":{"type":"string","enum":[`+enum+`]}}`, Options{})
+	d, root := parseText(t, `v:["`+strings.Repeat(`x","`, MaxFindings/4)+`x"]`)
+	if got, most := len(p.Explain(d, root, At{})), maxFindingBytes/(2*10_000)+1; got == 0 || got > most {
+		t.Errorf("%d findings, at most %d expected", got, most)
+	}
+}
