@@ -43,6 +43,7 @@ type App struct {
 	tls       *transport.TLS // nil: none
 	tokens    *transport.Tokens
 	gate      *transport.Gate
+	refused   func() // counts a call refused with OVERLOADED
 	health    *health.Server
 	grpc      *grpc.Server
 	web       []web
@@ -159,12 +160,12 @@ func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory()
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	methods := map[string]bool{} // written before the first call is served
-	refused, err := a.telemetry.CountRefusals()
-	if err != nil {
+	var err error
+	if a.refused, err = a.telemetry.CountRefusals(); err != nil {
 		return err
 	}
 	a.gate = transport.NewGate(transport.GateOptions{
-		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: pressure(limit), Refused: refused,
+		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: pressure(limit), Refused: a.refused,
 	})
 	if err := a.telemetry.ObserveInFlight(a.gate.InFlight); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -188,6 +189,16 @@ func TestTheWholeWay(t *testing.T) {
 	} {
 		if code, body := fetch(t, rest, http.MethodGet, path, "", ""); code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %.300s", path, code, body)
+		}
+	}
+	operations, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, metrics := fetch(t, rest, http.MethodGet, "/metrics", "", "")
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE ((?:crdeval|rpc|http)_\w+)`).FindAllStringSubmatch(metrics, -1) {
+		if !strings.Contains(string(operations), "`"+m[1]+"`") {
+			t.Errorf("docs/operations.md does not explain %s", m[1])
 		}
 	}
 	stream, err := reflectionv1.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())

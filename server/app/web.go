@@ -22,7 +22,7 @@ func (a *App) startWeb(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		bodies := gateway.NewBodies(int64(a.config.restBodyBytes()))
+		bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.refused)
 		if err := a.telemetry.ObserveBodies(bodies.Taken); err != nil {
 			return err
 		}

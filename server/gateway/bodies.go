@@ -15,7 +15,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// The time that a body has to arrive: bodyPatience, and a second more for every bodyPace bytes.
+// The time that a body has to arrive: bodyPatience, and a second more for every bodyPace bytes that have arrived.
 const (
 	bodyPatience = 30 * time.Second
 	bodyPace     = 512 << 10
@@ -29,11 +29,17 @@ const bodyStep = 64 << 10
 type Bodies struct {
 	max      int64
 	patience time.Duration
+	refused  func()
 	taken    atomic.Int64
 }
 
-// NewBodies returns room for max bytes.
-func NewBodies(max int64) *Bodies { return &Bodies{max: max, patience: bodyPatience} }
+// NewBodies returns room for max bytes. refused, if not nil, is told of every body that finds none.
+func NewBodies(max int64, refused func()) *Bodies {
+	if refused == nil {
+		refused = func() {}
+	}
+	return &Bodies{max: max, patience: bodyPatience, refused: refused}
+}
 
 // Taken is how many bytes are held at this moment.
 func (b *Bodies) Taken() int64 { return b.taken.Load() }
@@ -48,6 +54,7 @@ type room struct {
 func (r *room) take(n int64) error {
 	if now := r.of.taken.Add(n); now > r.of.max {
 		r.of.taken.Add(-n)
+		r.of.refused()
 		return failure(codes.Unavailable, crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
 			fmt.Sprintf("there is no room for the body: the bodies of all calls would have %d bytes in memory, and --rest-body-bytes is %d: try again later, or send fewer items in a call", now, r.of.max),
 			map[string]string{"limit": "rest_body_bytes", "maximum": fmt.Sprint(r.of.max)})
@@ -67,14 +74,9 @@ func readWhole(w http.ResponseWriter, r *http.Request, limit int64, held *room) 
 	if length > limit {
 		return nil, tooLarge(length, limit)
 	}
-	most := length
-	if most < 0 {
-		most = limit
-	}
-	patience := held.of.patience + time.Duration(most/bodyPace)*time.Second
 	deadlines := http.NewResponseController(w)
-	_ = deadlines.SetReadDeadline(time.Now().Add(patience)) // not every writer has deadlines
-	data, err := readInto(r.Body, length, limit, held)
+	body := &pacedBody{body: r.Body, deadlines: deadlines, next: time.Now().Add(held.of.patience)}
+	data, err := readInto(body, length, limit, held)
 	if _, ours := status.FromError(err); err != nil && ours {
 		return nil, err
 	}
@@ -82,12 +84,35 @@ func readWhole(w http.ResponseWriter, r *http.Request, limit int64, held *room) 
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
-			fmt.Sprintf("the body did not arrive within %s", patience), nil)
+			fmt.Sprintf("the body came too slowly: it has %s, and a second more for each %d bytes, and %d have arrived", held.of.patience, bodyPace, body.read), nil)
 	case err != nil:
 		return nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY,
 			fmt.Sprintf("the body could not be read to its end: %v", err), nil)
 	}
 	return data, nil
+}
+
+// pacedBody is a body that has to arrive in time: one that promises much and sends nothing has no more time than one that promises little.
+type pacedBody struct {
+	body      io.Reader
+	deadlines *http.ResponseController
+	next      time.Time // the deadline of what has not been read
+	set       bool
+	read      int64
+}
+
+// Read moves the deadline by what has been read since the last whole bodyPace.
+func (p *pacedBody) Read(to []byte) (n int, err error) {
+	if !p.set {
+		_ = p.deadlines.SetReadDeadline(p.next) // not every writer has deadlines
+		p.set = true
+	}
+	n, err = p.body.Read(to)
+	if paces := (p.read+int64(n))/bodyPace - p.read/bodyPace; paces > 0 {
+		p.next, p.set = p.next.Add(time.Duration(paces)*time.Second), false
+	}
+	p.read += int64(n)
+	return n, err
 }
 
 // readInto reads length bytes or, if that is negative, up to limit. Errors are those of the body, or statuses.

@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"bufio"
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +18,8 @@ import (
 
 // TestBodiesInMemory: bodies have room together, not each; it is given back; what was refused was not read into memory.
 func TestBodiesInMemory(t *testing.T) {
-	held := NewBodies(100)
+	var refused atomic.Int32
+	held := NewBodies(100, func() { refused.Add(1) })
 	r, rest := serve(t, Options{MaxBodyBytes: 100, Bodies: held})
 	url := rest.URL + "/v1/catalogs/default/crds"
 	first, writer := io.Pipe()
@@ -52,6 +56,9 @@ func TestBodiesInMemory(t *testing.T) {
 			t.Errorf("%s: HTTP %d %s", name, code, text)
 		}
 	}
+	if n := refused.Load(); n != 2 {
+		t.Errorf("%d refusals counted", n)
+	}
 	if _, err := writer.Write(body); err != nil {
 		t.Fatal(err)
 	}
@@ -69,20 +76,44 @@ func TestBodiesInMemory(t *testing.T) {
 
 // TestSlowBodies: a body that does not arrive gives its room back, with an error that says so.
 func TestSlowBodies(t *testing.T) {
-	held := NewBodies(1000)
+	held := NewBodies(1000, nil)
 	held.patience = 50 * time.Millisecond
 	_, rest := serve(t, Options{MaxBodyBytes: 1000, Bodies: held})
 	body, writer := io.Pipe()
 	time.AfterFunc(200*time.Millisecond, func() { _ = writer.Close() })
 	code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", body, nil)
-	if code != http.StatusGatewayTimeout || !strings.Contains(text, "did not arrive within 50ms") || held.Taken() != 0 {
+	if code != http.StatusGatewayTimeout || !strings.Contains(text, "the body came too slowly: it has 50ms") || held.Taken() != 0 {
 		t.Errorf("HTTP %d %s, %d bytes taken", code, text, held.Taken())
+	}
+}
+
+// TestStalledBodies: a body that promises much has no more time than what of it has arrived earns it.
+func TestStalledBodies(t *testing.T) {
+	held := NewBodies(64<<20, nil)
+	held.patience = 50 * time.Millisecond
+	_, rest := serve(t, Options{Bodies: held})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(rest.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.Write([]byte("POST /v1/catalogs/default/crds HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n{\"a\":")); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second)) // less than a promise of 60 MB used to earn
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusGatewayTimeout || held.Taken() != 0 {
+		t.Errorf("HTTP %d, %d bytes taken", resp.StatusCode, held.Taken())
 	}
 }
 
 // TestSlowCalls: the time that a body has to arrive is not the time that its call may take.
 func TestSlowCalls(t *testing.T) {
-	held := NewBodies(1000)
+	held := NewBodies(1000, nil)
 	held.patience = 50 * time.Millisecond
 	r, rest := serve(t, Options{Bodies: held})
 	r.mu.Lock()

@@ -80,7 +80,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		o.MaxBodyBytes = DefaultMaxBodyBytes
 	}
 	if o.Bodies == nil {
-		o.Bodies = NewBodies(bodiesAtOnce * o.MaxBodyBytes)
+		o.Bodies = NewBodies(bodiesAtOnce*o.MaxBodyBytes, nil)
 	}
 	if o.Lists == nil {
 		o.Lists = DefaultLists()

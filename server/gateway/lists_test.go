@@ -64,7 +64,7 @@ func TestBlockEntries(t *testing.T) {
 
 // TestYAMLTakesRoom: what a YAML body becomes in memory counts among the bodies.
 func TestYAMLTakesRoom(t *testing.T) {
-	held := NewBodies(4000)
+	held := NewBodies(4000, nil)
 	_, rest := serve(t, Options{MaxBodyBytes: 1000, Bodies: held})
 	held.taken.Add(3000)
 	header := http.Header{"Content-Type": {"application/yaml"}}

@@ -55,11 +55,11 @@ func (t *Telemetry) ObserveCache(stats func() cache.Stats) error {
 	f := figures{meter: t.Meter.Meter(scope)}
 	f.gauge("crdeval.cache.entries", "{program}", "Compiled programs kept.", func() int64 { return int64(s.Entries) })
 	f.gauge("crdeval.cache.bytes", "By", "What the kept programs weigh.", func() int64 { return s.Bytes })
-	f.gauge("crdeval.cache.budget", "By", "What they may weigh.", func() int64 { return s.MaxBytes })
+	f.gauge("crdeval.cache.budget", "By", "What the kept programs may weigh: --cache-bytes.", func() int64 { return s.MaxBytes })
 	f.counter("crdeval.cache.hits", "{lookup}", "Lookups that found their program.", func() uint64 { return s.Hits })
-	f.counter("crdeval.cache.misses", "{lookup}", "Lookups that did not.", func() uint64 { return s.Misses })
+	f.counter("crdeval.cache.misses", "{lookup}", "Lookups that did not find their program, so that it was built or waited for.", func() uint64 { return s.Misses })
 	f.counter("crdeval.cache.evictions", "{program}", "Programs that had to make room: the budget is too small if this grows steadily.", func() uint64 { return s.Evictions })
-	f.counter("crdeval.cache.builds", "{build}", "Programs built because a lookup missed, well or badly.", func() uint64 { return s.Builds })
+	f.counter("crdeval.cache.builds", "{build}", "Builds of programs that ended, well or badly.", func() uint64 { return s.Builds })
 	f.counter("crdeval.cache.failures", "{build}", "Builds that ended badly.", func() uint64 { return s.Failures })
 	f.counter("crdeval.cache.oversized", "{program}", "Programs heavier than the whole budget: handed out, not kept.", func() uint64 { return s.Oversized })
 	return f.register(func() { s = stats() })
@@ -71,7 +71,7 @@ func (t *Telemetry) ObserveRegistry(counts func() registry.Counts) error {
 	f := figures{meter: t.Meter.Meter(scope)}
 	f.gauge("crdeval.registry.catalogs", "{catalog}", "Catalogs, the default one included.", func() int64 { return int64(n.Catalogs) })
 	f.gauge("crdeval.registry.crds", "{crd}", "Registered CRDs.", func() int64 { return int64(n.CRDs) })
-	f.gauge("crdeval.registry.revisions", "{revision}", "Revisions kept.", func() int64 { return int64(n.Revisions) })
+	f.gauge("crdeval.registry.revisions", "{revision}", "Revisions kept, the current ones included.", func() int64 { return int64(n.Revisions) })
 	f.gauge("crdeval.registry.manifest_bytes", "By", "Memory of all kept manifests, compressed.", func() int64 { return n.ManifestBytes })
 	return f.register(func() { n = counts() })
 }
