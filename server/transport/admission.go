@@ -6,7 +6,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/tap"
 )
 
 // admission bounds the work in flight: a call beyond the bound is refused at once, with a code that clients retry, rather than queued until
@@ -44,18 +43,6 @@ func (a admission) enter(method string) (leave func(), err error) {
 	default:
 		return nil, a.full()
 	}
-}
-
-// tap refuses a call by its headers, before its message is read into memory. It takes no place: enter does, which also judges those that
-// arrive in the same moment.
-func (a admission) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if isProbe(info.FullMethodName) {
-		return ctx, nil
-	}
-	if err := a.check(); err != nil {
-		return nil, err
-	}
-	return ctx, nil
 }
 
 // check says whether there is a place and memory at this moment.

@@ -1,7 +1,11 @@
 package transport
 
 import (
+	"context"
 	"strings"
+	"time"
+
+	"google.golang.org/grpc/tap"
 )
 
 // Gate decides which calls come in: those of callers that are known, while there is a place and memory for them. A server asks it for every call;
@@ -34,6 +38,25 @@ func (g *Gate) Check(authorization string) error {
 		}
 	}
 	return g.admission.check()
+}
+
+// tap is Check for a gRPC server: it refuses a call by its headers, before its message is read into memory. It takes no place: the
+// interceptors do, which also judge calls that arrive in the same moment.
+func (g *Gate) tap(log accessLog) tap.ServerInHandle {
+	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
+		if isProbe(info.FullMethodName) {
+			return ctx, nil
+		}
+		authorization := ""
+		if given := info.Header["authorization"]; len(given) > 0 {
+			authorization = given[0]
+		}
+		if err := g.Check(authorization); err != nil {
+			log.record(ctx, info.FullMethodName, time.Now(), err)
+			return nil, err
+		}
+		return ctx, nil
+	}
 }
 
 // InFlight is how many calls are in flight, those of probes aside; 0 where MaxInFlight sets no bound.

@@ -1,12 +1,17 @@
 package transport
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 func TestGateCheck(t *testing.T) {
@@ -44,5 +49,28 @@ func TestGateCheck(t *testing.T) {
 	check("no memory", "Bearer alpha", codes.Unavailable, "OVERLOADED")
 	if refused != 2 || g.InFlight() != 0 {
 		t.Errorf("%d refusals counted, %d in flight", refused, g.InFlight())
+	}
+}
+
+// TestStrangersSendNoMessages: who has no token is refused by the headers, not when a message has been read.
+func TestStrangersSendNoMessages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte("alpha\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := NewTokens(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, _ := serve(t, ServerOptions{Log: quiet(), Gate: NewGate(GateOptions{Tokens: tokens})}, &echo{}, "localhost:0")
+	c := dial(t, addr.String(), insecure.NewCredentials())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	s, err := c.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, "/test.Echo/Call") // a unary method whose message never comes
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RecvMsg(new(wrapperspb.BytesValue)); status.Code(err) != codes.Unauthenticated || reasonOf(err) != "UNAUTHENTICATED" {
+		t.Error(err)
 	}
 }

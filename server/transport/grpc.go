@@ -57,7 +57,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.MaxSendMsgSize(o.MaxMessageBytes),
 		grpc.InitialWindowSize(streamWindow),
 		grpc.InitialConnWindowSize(streamWindow),
-		grpc.InTapHandle(admitted.tap),
+		grpc.InTapHandle(o.Gate.tap(access)),
 		grpc.ChainUnaryInterceptor(append(unary, admitted.unary)...),
 		grpc.ChainStreamInterceptor(append(stream, admitted.stream)...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
