@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -52,7 +53,7 @@ func startService(obj *object) (*service, error) {
 		_, err = s.client.RegisterCRD(ctx, manifest)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w (and the server: %v)", err, s.close())
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
@@ -108,7 +109,7 @@ func (s *service) grpcCall(body []byte) side {
 		}
 		for _, r := range results {
 			if !r.Allowed() {
-				return fmt.Errorf("refused: %v %v", r.Verdict, r.Err)
+				return errors.Join(fmt.Errorf("not allowed: %v", r.Verdict), r.Err)
 			}
 		}
 		return nil
@@ -140,8 +141,8 @@ func (s *service) restCall(body []byte) side {
 		if err != nil {
 			return err
 		}
-		defer response.Body.Close()
 		answer, err := io.ReadAll(response.Body)
+		_ = response.Body.Close() // read to its end, or the error is told
 		if err != nil {
 			return err
 		}
