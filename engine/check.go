@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/review"
 	"github.com/crdeval/crdeval/engine/value"
@@ -47,7 +48,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 	crd := r.CRD
 	report := &Report{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
-		Accepted: r.Accepted(), Warnings: r.Warnings, HasRules: r.HasRules, LowestMinor: r.LowestMinor,
+		Accepted: r.Accepted(), Warnings: admission.Sent(r.Warnings), HasRules: r.HasRules, LowestMinor: r.LowestMinor,
 	}
 	for i, v := range r.Versions {
 		report.Versions = append(report.Versions, versionInfo(i, v))

@@ -140,6 +140,10 @@ func TestValidate(t *testing.T) {
 		{name: "duplicate owners", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","ownerReferences":[
 			{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u","controller":true},{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u","controller":true}]}}`))},
 			warnings: []string{".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u"}},
+		{name: "managed fields, which are written anew", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","managedFields":[{"operation":"Other","fieldsType":"X"}]}}`))}},
+		{name: "managed fields as given", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","managedFields":[{"operation":"Other"}]}}`))}, options: EvaluationOptions{AsGiven: true},
+			code: 422, refusal: "*", findings: []string{`metadata.managedFields[0].operation: Unsupported value: "Other": supported values: "Apply", "Update" | /metadata/managedFields/0/operation |  | 1:117 | METADATA`}},
+		{name: "a field whose name is no header", item: Item{Object: gadget(`,"spec":{"a\u0000":1,"b":2}`)}, warnings: []string{`unknown field "spec.b"`}},
 		{name: "finalizers", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","finalizers":["x"]}}`))},
 			warnings: []string{`metadata.finalizers: "x": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers`}},
 		{name: "deprecated", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d"}}`))}, warnings: []string{deprecated}},

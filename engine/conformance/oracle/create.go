@@ -80,21 +80,21 @@ func (d *Definition) create(r Request) Answer {
 		headers.add(yamlWarnings(text)...)
 	}
 	if refusal != nil {
-		refusal.Warnings = headers.texts
+		refusal.Warnings = headers.sent()
 		return *refusal
 	}
 	if r.Handler {
 		if err := d.handle(obj, r, &headers); err != nil {
-			return Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Warnings: headers.texts}
+			return Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
 		}
 	}
 	answer := Answer{Strict: strict}
 	ctx := context.Background()
 	v.strategy.PrepareForCreate(ctx, obj)
-	if answer.Errors = FindingsOf(rest.ValidateCreate(ctx, obj, v.strategy)); len(answer.Errors) == 0 {
+	if answer.Errors = FindingsOf(rest.ValidateCreate(ctx, tracked(obj, r), v.strategy)); len(answer.Errors) == 0 {
 		headers.add(v.strategy.WarningsOnCreate(ctx, obj)...)
 	}
-	answer.Warnings = headers.texts
+	answer.Warnings = headers.sent()
 	answer.Object, _ = json.Marshal(obj)
 	return answer
 }

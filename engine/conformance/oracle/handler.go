@@ -24,9 +24,27 @@ func (d *Definition) handle(obj *unstructured.Unstructured, r Request, headers *
 	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(namespace, obj); err != nil {
 		return err
 	}
-	var kept []metav1.OwnerReference
+	owners := obj.GetOwnerReferences()
+	if kept := dedup(owners, headers); len(kept) < len(owners) {
+		obj.SetOwnerReferences(kept)
+	}
+	return nil
+}
+
+// tracked is the object as it is validated: the field manager has written its managed fields anew by then. (What it writes is valid. Entries
+// of the request survive it only if they claim fields that the object does not have, which are not generated.)
+func tracked(obj *unstructured.Unstructured, r Request) *unstructured.Unstructured {
+	if r.Handler && len(obj.GetManagedFields()) > 0 {
+		obj = obj.DeepCopy()
+		obj.SetManagedFields(nil)
+	}
+	return obj
+}
+
+// dedup stands for dedupOwnerReferencesAndAddWarning (endpoints/handlers/rest.go).
+func dedup(owners []metav1.OwnerReference, headers *headers) (kept []metav1.OwnerReference) {
 	var dropped []string
-	for _, ref := range obj.GetOwnerReferences() {
+	for _, ref := range owners {
 		known := false
 		for _, k := range kept {
 			known = known || apiequality.Semantic.DeepEqual(k, ref)
@@ -37,9 +55,9 @@ func (d *Definition) handle(obj *unstructured.Unstructured, r Request, headers *
 			kept = append(kept, ref)
 		}
 	}
-	if len(dropped) > 0 {
-		headers.add(fmt.Sprintf(handlers.DuplicateOwnerReferencesWarningFormat, strings.Join(dropped, ", ")))
-		obj.SetOwnerReferences(kept)
+	if len(dropped) == 0 {
+		return owners
 	}
-	return nil
+	headers.add(fmt.Sprintf(handlers.DuplicateOwnerReferencesWarningFormat, strings.Join(dropped, ", ")))
+	return kept
 }

@@ -45,17 +45,19 @@ func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
 	ctx := context.Background()
-	crdStrategy.PrepareForCreate(ctx, crd)
 	var headers headers
 	for _, text := range strict {
 		headers.add(yamlWarnings(text)...)
 	}
+	crd.SetOwnerReferences(dedup(crd.GetOwnerReferences(), &headers))
+	crd.SetManagedFields(nil) // the field manager writes them anew
+	crdStrategy.PrepareForCreate(ctx, crd)
 	// The texts of WarningsOnCreate are told with refusals, too: upstream keeps them for accepted definitions.
 	// Their order is that of Go's maps.
 	texts := crdStrategy.WarningsOnCreate(ctx, crd)
 	sort.Strings(texts)
 	headers.add(texts...)
-	answer := Answer{Warnings: headers.texts, Errors: FindingsOf(crdStrategy.Validate(ctx, crd))}
+	answer := Answer{Warnings: headers.sent(), Errors: FindingsOf(crdStrategy.Validate(ctx, crd))}
 	v1, err := served(crd)
 	if err != nil {
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}

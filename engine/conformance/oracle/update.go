@@ -29,7 +29,7 @@ func (d *Definition) update(r Request) Answer {
 		headers.add(yamlWarnings(text)...)
 	}
 	if refusal != nil {
-		refusal.Warnings = headers.texts
+		refusal.Warnings = headers.sent()
 		return *refusal
 	}
 	stored, err := d.Stored(r.Old, r.Version)
@@ -48,7 +48,7 @@ func (d *Definition) update(r Request) Answer {
 	if len(answer.Errors) == 0 {
 		headers.add(strategy.WarningsOnUpdate(ctx, obj, old)...)
 	}
-	answer.Warnings = headers.texts
+	answer.Warnings = headers.sent()
 	answer.Object, _ = json.Marshal(obj)
 	return answer
 }

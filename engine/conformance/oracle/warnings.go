@@ -2,11 +2,16 @@ package oracle
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"sort"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	kubeversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/warning"
 )
 
 // headers collects warning headers as the API server's recorder does: each text once.
@@ -22,6 +27,24 @@ func (h *headers) add(texts ...string) {
 			h.texts = append(h.texts, text)
 		}
 	}
+}
+
+// sent are the texts that a client reads in the headers which the API server's own recorder writes.
+func (h *headers) sent() (texts []string) {
+	if len(h.texts) == 0 {
+		return nil
+	}
+	response := httptest.NewRecorder()
+	filters.WithWarningRecorder(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		for _, text := range h.texts {
+			warning.AddWarning(request.Context(), "", text)
+		}
+	})).ServeHTTP(response, httptest.NewRequest(http.MethodPost, "/", nil))
+	written, _ := utilnet.ParseWarningHeaders(response.Header()["Warning"])
+	for _, w := range written {
+		texts = append(texts, w.Text)
+	}
+	return texts
 }
 
 // yamlWarnings stands for parseYAMLWarnings (endpoints/handlers/rest.go): the YAML decoder's list becomes one warning a line.

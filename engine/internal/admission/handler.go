@@ -2,11 +2,9 @@ package admission
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -70,12 +68,7 @@ func (p *pass) remove(meta uint32, key string) {
 	}
 }
 
-const duplicateOwners = ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, " +
-	"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: %v"
-
 // dedupOwners drops owner references that repeat an earlier one.
-//
-// Upstream: endpoints/handlers/rest.go, dedupOwnerReferencesAndAddWarning.
 func (p *pass) dedupOwners(meta uint32) {
 	if meta == 0 {
 		return
@@ -87,23 +80,15 @@ func (p *pass) dedupOwners(meta uint32) {
 	if err != nil {
 		return // coerced metadata decodes
 	}
-	var kept []metav1.OwnerReference
-	var dropped []string
-	for _, o := range m.OwnerReferences {
-		if slices.ContainsFunc(kept, func(k metav1.OwnerReference) bool { return apiequality.Semantic.DeepEqual(k, o) }) {
-			dropped = append(dropped, string(o.UID))
-		} else {
-			kept = append(kept, o)
-		}
-	}
-	if len(dropped) == 0 {
+	kept, warning := metadata.DedupOwners(m.OwnerReferences)
+	if warning == "" {
 		return
 	}
 	m.OwnerReferences = kept
 	if err := metadata.Replace(p.d, meta, m); err == nil {
 		p.d.MarkDirty(p.root)
 	}
-	p.warn(fmt.Sprintf(duplicateOwners, strings.Join(dropped, ", ")))
+	p.warn(warning)
 }
 
 // generatedSuffix stands for the five random characters that a server appends to generateName.

@@ -59,6 +59,7 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	err := do(p)
 	p.d.Release()
 	out := p.outcome
+	out.Warnings = Sent(out.Warnings)
 	*p = pass{}
 	passes.Put(p)
 	if late := expired(ctx); late != nil {
@@ -339,6 +340,9 @@ func (p *pass) unknownMetadata(paths []string) {
 func (p *pass) finish(found []violation.Violation) {
 	p.out.Violations = make([]Finding, len(found))
 	for i := range found {
+		if i%64 == 63 && p.stop.Stopped() {
+			return // as the caller sees
+		}
 		p.out.Violations[i] = Finding{Violation: found[i], Position: found[i].Position(p.d)}
 		p.out.Violations[i].Node = 0
 	}

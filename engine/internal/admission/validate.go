@@ -58,6 +58,10 @@ func (p *pass) metadataErrors() []violation.Violation {
 		m, errs = metadata.FromTree(p.d, meta)
 	}
 	if len(errs) == 0 {
+		if p.r.Handler && !p.r.AsGiven {
+			// The field manager writes them anew before they are validated, whatever the client sent (endpoints/handlers/create.go).
+			m.ManagedFields = nil
+		}
 		errs = metadata.Validate(m, p.def.Namespaced)
 	}
 	found := make([]violation.Violation, 0, len(errs))

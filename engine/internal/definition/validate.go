@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
@@ -45,6 +46,8 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = format.LatestMinor - 1
 	}
+	owners, repeated := metadata.DedupOwners(m.CRD.OwnerReferences)
+	m.CRD.OwnerReferences = owners
 	var errs field.ErrorList
 	errs = append(errs, checkMetadata(ctx, &m.CRD.ObjectMeta, &m.spec)...)
 	errs = append(errs, m.spec.check(field.NewPath("spec"))...)
@@ -58,7 +61,11 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 			settle(p)
 		}
 	}
-	return Result{Errors: errs, Warnings: warnings(&m.spec, o.KubernetesMinor)}
+	texts := warnings(&m.spec, o.KubernetesMinor)
+	if repeated != "" {
+		texts = append([]string{repeated}, texts...)
+	}
+	return Result{Errors: errs, Warnings: texts}
 }
 
 // checkMetadata checks the CRD's own metadata as it stands after the API server has set its part.
@@ -66,6 +73,8 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 	m := *meta
 	// A CRD has no namespace: the one of a manifest is dropped (k8s.io/apiserver/pkg/registry/rest/meta.go).
 	m.Namespace, m.Generation, m.SelfLink = "", 1, ""
+	// The field manager writes managed fields anew before they are validated (k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+	m.ManagedFields = nil
 	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
 	name := func(name string, prefix bool) []string {
 		texts := validation.NameIsDNSSubdomain(name, prefix)
