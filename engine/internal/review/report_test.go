@@ -1,0 +1,85 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// manifest is a CRD with the versions given, each with its schema.
+func manifest(versions ...string) string {
+	var list []string
+	for i := 0; i < len(versions); i += 2 {
+		list = append(list, fmt.Sprintf(`{"name":%q,"served":true,"storage":%v,"schema":{"openAPIV3Schema":%s}}`, versions[i], i == 0, versions[i+1]))
+	}
+	return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.com"},
+"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"as","kind":"A"},"versions":[` + strings.Join(list, ",") + `]}}`
+}
+
+func of(t *testing.T, text string, places bool) *Report {
+	t.Helper()
+	m, err := definition.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON([]byte(text), value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !places {
+		root = 0
+	}
+	return Of(context.Background(), m, definition.Options{}, d, root)
+}
+
+func TestVersions(t *testing.T) {
+	const plain, short = `{"type":"object"}`, `{"type":"object","properties":{"s":{"type":"string","format":"k8s-short-name"}}}`
+	const rules = `{"type":"object","properties":{"s":{"type":"array","items":{"type":"object","x-kubernetes-validations":[{"rule":"true"}]}}}}`
+	r := of(t, manifest("v1beta1", plain, "v2", short, "v1", rules), true)
+	if !r.Accepted() {
+		t.Fatalf("%+v", r.Findings)
+	}
+	var got []string
+	for _, v := range r.Versions {
+		got = append(got, fmt.Sprintf("%s at %d, rules %v, 1.%d", v.Name, v.Index, v.HasRules, v.LowestMinor))
+	}
+	if want := []string{"v2 at 1, rules false, 1.34", "v1 at 2, rules true, 1.30", "v1beta1 at 0, rules false, 1.30"}; !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if r.LowestMinor != 34 || !r.HasRules {
+		t.Errorf("of all versions: 1.%d, rules %v", r.LowestMinor, r.HasRules)
+	}
+	if n := len(r.Warnings); n == 0 || r.Warnings[n-1] != RulesNotice("as.example.com") {
+		t.Errorf("the last warning is not the notice about rules: %q", r.Warnings)
+	}
+	if r = of(t, manifest("v1", plain), true); r.LowestMinor != format.OldestMinor || r.HasRules || len(r.Warnings) != 0 {
+		t.Errorf("a plain CRD: 1.%d, rules %v, warnings %q", r.LowestMinor, r.HasRules, r.Warnings)
+	}
+}
+
+func TestFindingsHavePlaces(t *testing.T) {
+	text := manifest("v1", `{"type":"object","properties":{"s":{"type":"array"}}}`)
+	r := of(t, text, true)
+	if len(r.Findings) != 1 {
+		t.Fatalf("%+v", r.Findings)
+	}
+	f := r.Findings[0]
+	if f.Path.Pointer() != "/spec/versions/0/schema/openAPIV3Schema/properties/s/items" || f.Schema != "/properties/s/items" {
+		t.Errorf("at %s, in the schema at %s", f.Path.Pointer(), f.Schema)
+	}
+	if want := strings.Index(text, `{"type":"array"}`); f.Position.Offset != want || f.Position.Line != 2 {
+		t.Errorf("%+v, want offset %d", f.Position, want)
+	}
+	f = of(t, text, false).Findings[0]
+	if f.Position != (value.Position{}) || f.Error.Error() != r.Findings[0].Error.Error() || f.Schema != "/properties/s/items" {
+		t.Errorf("without a tree: %+v", f)
+	}
+}
