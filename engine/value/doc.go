@@ -29,6 +29,7 @@ type Doc struct {
 	yaml       [4]*YAMLSource // where the tree of a source came from YAML
 	index      [4]textIndex
 	original   *Doc     // the request as it was sent, for positions
+	finder     *Finder  // of original
 	table      []uint32 // hash table of the duplicate check
 }
 
@@ -78,7 +79,7 @@ func (d *Doc) forget(s Source) {
 	}
 	if s == Request && d.original != nil {
 		d.original.Release()
-		d.original = nil
+		d.original, d.finder = nil, nil
 	}
 }
 

@@ -80,14 +80,10 @@ func (d *Doc) PositionAt(p Path) Position {
 			return Position{} // the caller has changed the text
 		}
 	}
-	node := d.original.Root(Request)
-	for i := range p {
-		next := d.original.Lookup(node, p[i:i+1])
-		if next == 0 {
-			break
-		}
-		node = next
+	if d.finder == nil {
+		d.finder = d.original.Finder()
 	}
+	node := d.finder.Deepest(d.original.Root(Request), p)
 	return d.positionOf(Request, d.original.Nodes[node].Off)
 }
 

@@ -1,6 +1,10 @@
 package violation
 
-import "github.com/crdeval/crdeval/engine/value"
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
 
 // Room is how much may be found about one document: how many findings, and how many bytes of text they take. The reference has no
 // such bound, and no API server would answer in time beyond it. What does not fit is an error, never a part of an answer: an
@@ -64,4 +68,14 @@ func (r *Room) Err() error {
 		return nil
 	}
 	return r.err
+}
+
+// Size is about how many bytes the texts of an error take: the place, the message and the value that it shows. A value that is
+// neither a text nor a number counts as nothing: whoever has one knows how long it is.
+func Size(err *field.Error) int {
+	size := len(err.Field) + len(err.Detail) + 32
+	if text, isText := err.BadValue.(string); isText {
+		size += len(text)
+	}
+	return size
 }

@@ -49,7 +49,7 @@ func Of(step Step, err *field.Error, path value.Path) Violation {
 // have no place of their own. It is found on demand; d is the Doc that was judged.
 func (v *Violation) Position(d *value.Doc) value.Position {
 	if v.Node != 0 && int(v.Node) < len(d.Nodes) {
-		if p := d.Position(v.Node); p != (value.Position{}) {
+		if p := d.PositionOf(v.Node, v.Path); p != (value.Position{}) {
 			return p
 		}
 	}

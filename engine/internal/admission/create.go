@@ -98,23 +98,30 @@ func (p *pass) explain(v *Version) error {
 		return nil
 	}
 	p.prepare(v)
-	p.answer(p.validate(v))
+	found, err := p.validate(v)
+	if err != nil {
+		return err
+	}
+	if err := p.answer(found); err != nil {
+		return err
+	}
 	p.object()
 	return nil
 }
 
-// answer makes findings the outcome, or adds the warnings of an object that has none.
-func (p *pass) answer(found []violation.Violation) {
+// answer makes findings the outcome, or adds the warnings of an object that has none. The error is a Fault: the time is over.
+func (p *pass) answer(found []violation.Violation) error {
 	if len(found) == 0 {
 		p.warnFinalizers()
-		return
+		return nil
 	}
 	name := ""
 	if meta := p.d.Field(p.root, "metadata"); meta != 0 {
 		name, _, _ = nestedString(p.d, meta, "name")
 	}
-	p.out.Refusal = invalid(p.of.GroupKind(), name, found)
+	p.out.Refusal = invalid(p.of.GroupKind(), name, found, p.stop)
 	p.finish(found)
+	return expired(p.ctx)
 }
 
 // judgeAsGiven validates the tree as it was parsed.
@@ -129,7 +136,13 @@ func (p *pass) judgeAsGiven(v *Version) error {
 		}
 	}
 	p.complete()
-	p.answer(p.validate(v))
+	found, err := p.validate(v)
+	if err != nil {
+		return err
+	}
+	if err := p.answer(found); err != nil {
+		return err
+	}
 	p.object()
 	return nil
 }

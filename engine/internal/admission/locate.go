@@ -35,15 +35,3 @@ func locate(d *value.Doc, node uint32, text string, at value.Path) (value.Path, 
 	}
 	return nil, 0
 }
-
-// deepest is the node that a path leads to, or its deepest ancestor that is there.
-func deepest(d *value.Doc, root uint32, p value.Path) uint32 {
-	for i := range p {
-		next := d.Lookup(root, p[i:i+1])
-		if next == 0 {
-			break
-		}
-		root = next
-	}
-	return root
-}

@@ -3,6 +3,7 @@ package admission
 import (
 	"encoding/hex"
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,9 +36,10 @@ func serverError(text string) *Refusal {
 }
 
 // invalid is the answer to an object with findings. The text has each finding's message once, in brackets if there are several.
-func invalid(kind schema.GroupKind, name string, found []violation.Violation) *Refusal {
-	s := apierrors.NewInvalid(kind, name, violation.Errors(found)).ErrStatus
-	return &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: s.Message}
+// The caller looks whether stop ended it before its end.
+func invalid(kind schema.GroupKind, name string, found []violation.Violation, stop *Stop) *Refusal {
+	text := violation.Message(kind, name, violation.Errors(found), stop.Stopped)
+	return &Refusal{Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: text, Cause: text}
 }
 
 // undecodable is the answer to a body that could not be decoded. kind is what the endpoint holds, of what the body says it is:

@@ -56,7 +56,7 @@ func scale(d *value.Doc, root uint32, s *Scale) (found []violation.Violation) {
 			at = append(at, value.Name(name))
 		}
 		v := violation.Of(violation.Scale, field.Invalid(field.NewPath(path.Text), bad, detail), at)
-		v.Node = deepest(d, root, at)
+		v.Node = d.Finder().Deepest(root, at)
 		found = append(found, v)
 	}
 	for _, path := range [...]ScalePath{s.SpecReplicas, s.StatusReplicas} {

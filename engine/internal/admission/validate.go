@@ -10,22 +10,30 @@ import (
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// validate is the strategy's validation, rules aside.
+// validate is the strategy's validation, rules aside. The error is a Fault: the findings are too many, or the time is over.
 //
 // Upstream: registry/customresource/validator.go, Validate; strategy.go, Validate.
-func (p *pass) validate(v *Version) []violation.Violation {
+func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	d, plan := p.d, v.Plan
 	found := p.typeErrors(v)
-	at := program.At{Stop: p.stop}
+	room := violation.NewRoom(p.r.Limits)
+	at := program.At{Stop: p.stop, Room: room}
 	if len(found) == 0 {
 		if !p.r.SkipMetadata {
-			found = append(found, p.metadataErrors()...)
+			found = append(found, p.metadataErrors(room)...)
 		}
 		found = append(found, plan.Explain(d, p.root, at)...)
 		found = append(found, scale(d, p.root, v.Scale)...)
 	}
 	found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
-	return append(found, plan.ExplainLists(d, p.root, at)...)
+	found = append(found, plan.ExplainLists(d, p.root, at)...)
+	if err := expired(p.ctx); err != nil {
+		return nil, err
+	}
+	if err := room.Err(); err != nil {
+		return nil, exceeded(err)
+	}
+	return found, nil
 }
 
 // typeErrors are the findings about kind and apiVersion.
@@ -33,7 +41,7 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 	add := func(key, bad, want string) {
 		at := value.Path{value.Name(key)}
 		f := violation.Of(violation.TypeMeta, field.Invalid(field.NewPath(key), bad, "must be "+want), at)
-		f.Node = deepest(p.d, p.root, at)
+		f.Node = p.d.Finder().Deepest(p.root, at)
 		found = append(found, f)
 	}
 	kind, _, _ := nestedString(p.d, p.root, "kind")
@@ -48,7 +56,7 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 }
 
 // metadataErrors are the findings about the object's own metadata.
-func (p *pass) metadataErrors() []violation.Violation {
+func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 	meta := p.d.Field(p.root, "metadata")
 	if !p.r.AsGiven && metadata.Plain(p.d, meta, metadata.Rules{Namespaced: p.def.Namespaced}) {
 		return nil
@@ -65,9 +73,13 @@ func (p *pass) metadataErrors() []violation.Violation {
 		errs = metadata.Validate(m, p.def.Namespaced)
 	}
 	found := make([]violation.Violation, 0, len(errs))
+	places := entries{d: p.d, finder: p.d.Finder(), root: p.root}
 	for _, err := range errs {
-		f := violation.Of(violation.Metadata, err, violation.PathOf(err.Field))
-		f.Node = deepest(p.d, p.root, f.Path)
+		if !room.Take(violation.Size(err), false) {
+			break
+		}
+		f := violation.Of(violation.Metadata, err, nil)
+		f.Path, f.Node = places.of(err)
 		found = append(found, f)
 	}
 	return found

@@ -20,6 +20,9 @@ type At struct {
 	Schema string
 	// Stop ends the walk early; what Explain then returns is incomplete and must not be used.
 	Stop *Stop
+	// Room is for how much may be found; nil for any amount. What Explain returns is incomplete and must not be used if that
+	// did not fit.
+	Room *violation.Room
 }
 
 // Explain gives every finding that the reference's validators (k8s.io/kube-openapi/pkg/validation/validate, by way of

@@ -1,0 +1,61 @@
+package value
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFinder(t *testing.T) {
+	for _, n := range []int{0, 1, fewChildren, fewChildren + 1, 100} {
+		var members, elements []string
+		for i := range n {
+			members = append(members, fmt.Sprintf(`"k%d":%d`, i, i))
+			elements = append(elements, fmt.Sprint(i))
+		}
+		d := Acquire()
+		root, err := d.ParseJSON([]byte(`{"o":{`+strings.Join(members, ",")+`},"l":[`+strings.Join(elements, ",")+`]}`), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := d.Finder()
+		o, l := f.Field(root, "o"), f.Field(root, "l")
+		for i := range n + 2 {
+			key := fmt.Sprintf("k%d", i)
+			if got, want := f.Field(o, key), d.Field(o, key); got != want || got != f.Child(o, Entry(key)) {
+				t.Errorf("of %d members, %s: node %d, want %d", n, key, got, want)
+			}
+			if got, want := f.Element(l, i), d.Index(l, i); got != want || got != f.Child(l, At(i)) {
+				t.Errorf("of %d elements, %d: node %d, want %d", n, i, got, want)
+			}
+		}
+		if f.Field(l, "k0") != 0 || f.Element(o, 0) != 0 || f.Element(l, -1) != 0 {
+			t.Error("found something in what it is not")
+		}
+		if got := f.Deepest(root, Path{Name("o"), Name("none"), At(3)}); got != o {
+			t.Errorf("deepest is %d, want %d", got, o)
+		}
+		d.Release()
+	}
+}
+
+// TestManyPositionsByPath: the place of each of very many values that are in the text, and of some that are not any more.
+func TestManyPositionsByPath(t *testing.T) {
+	const count = 100_000
+	text := []byte(`{"l":[` + strings.Repeat("1,", count) + `1]}`)
+	d := Acquire()
+	defer d.Release()
+	if _, err := d.ParseJSON(text, Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	for i := range count {
+		if got := d.PositionAt(Path{Name("l"), At(i)}); got.Offset != 6+2*i {
+			t.Fatalf("element %d at %+v", i, got)
+		}
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
