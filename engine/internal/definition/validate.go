@@ -72,7 +72,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.ErrorList {
 	m := *meta
 	// A CRD has no namespace: the one of a manifest is dropped (k8s.io/apiserver/pkg/registry/rest/meta.go).
-	m.Namespace, m.Generation, m.SelfLink = "", 1, ""
+	m.Namespace, m.Generation, m.SelfLink = "", 1, "" //nolint:staticcheck // API servers still clear selfLink
 	// The field manager writes managed fields anew before they are validated (k8s.io/apiserver/pkg/endpoints/handlers/create.go).
 	m.ManagedFields = nil
 	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
