@@ -67,6 +67,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.health.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
 	a.log.InfoContext(ctx, "serving", "version", a.build.Version, "grpc", addresses(a.GRPCAddresses()), "http", addresses(a.HTTPAddresses()),
 		"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.tokens != nil)
+	a.warnOfExposure(ctx)
 
 	var err error
 	select {
