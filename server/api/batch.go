@@ -34,6 +34,7 @@ type batch struct {
 	timeout time.Duration // for each item, 0 for none
 	limits  engine.Limits
 	faults  faults
+	budget  budget
 }
 
 // open checks what concerns a call as a whole and takes the view that all its items see.
@@ -56,6 +57,7 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 		return nil, err
 	}
 	b.view = view
+	b.budget.reset(s.limits.MaxMessageBytes, len(b.items))
 	return b, nil
 }
 
@@ -126,7 +128,7 @@ func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolve
 			end := int(next.Add(int64(share)))
 			for i := end - share; i < min(end, n); i++ {
 				if err := b.one(items, &r, i, evaluate); err != nil {
-					fail(i, b.itemStatus(ctx, err))
+					fail(i, b.boundedStatus(ctx, err))
 				}
 			}
 			if end >= n {
@@ -156,12 +158,24 @@ func (b *batch) one(ctx context.Context, r *resolver, i int, evaluate func(conte
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if b.budget.exhausted() {
+		return b.budget.none()
+	}
 	if b.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.timeout)
 		defer cancel()
 	}
 	return evaluate(ctx, r, i)
+}
+
+// boundedStatus is itemStatus, cut down to that of an answer without room if it is long and the answer has none.
+func (b *batch) boundedStatus(ctx context.Context, err error) *statusv1.Status {
+	st := b.itemStatus(ctx, err)
+	if b.budget.takeError(st) {
+		return st
+	}
+	return b.faults.status(ctx, b.budget.none())
 }
 
 // itemStatus is the error of one item. Time that ran out is the item's here, not the call's.

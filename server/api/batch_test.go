@@ -201,19 +201,3 @@ func TestPreconditions(t *testing.T) {
 		}
 	}
 }
-
-// TestAnswerTooLarge: an answer over the limit is an error that says so, and not a broken connection.
-func TestAnswerTooLarge(t *testing.T) {
-	w := start(t, nil).withCronTab()
-	object := cronTab(`{"image":"` + strings.Repeat("X", 2<<20) + `"}`)
-	r := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: jsonDocument(object)}, {Object: jsonDocument(object)}}}
-	_, err := w.evaluation.Validate(context.Background(), r)
-	st := status.Convert(err)
-	if st.Code() != codes.ResourceExhausted || reason(t, st) != "LIMIT_EXCEEDED" || !strings.Contains(st.Message(), "max_message_bytes") {
-		t.Errorf("gRPC: %v", st)
-	}
-	a := w.do("POST", "/v1/catalogs/default:validate", `{"items":[{"object":`+object+`},{"object":`+object+`}]}`)
-	if a.code != http.StatusRequestEntityTooLarge || reason(t, a.status(t)) != "LIMIT_EXCEEDED" {
-		t.Errorf("REST: %d %.300s", a.code, a.text)
-	}
-}

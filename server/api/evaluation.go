@@ -4,7 +4,6 @@ import (
 	"context"
 
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -43,6 +42,10 @@ func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateR
 		at.verdict.Pruned, at.verdict.Defaulted = changes(v.Pruned), changes(v.Defaulted)
 		at.outcome.Verdict = &at.verdict
 		at.result.Result = &at.outcome
+		if err := b.budget.take(&at.result); err != nil {
+			at.verdict.Reset()
+			return err
+		}
 		return nil
 	}
 	fail := func(i int, st *statusv1.Status) { slots[i].result.Result = &crdevalv1.VerdictResult_Error{Error: st} }
@@ -52,9 +55,6 @@ func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateR
 	answer := &crdevalv1.ValidateResponse{Results: make([]*crdevalv1.VerdictResult, len(slots))}
 	for i := range slots {
 		answer.Results[i] = &slots[i].result
-	}
-	if err := s.fits(answer); err != nil {
-		return nil, s.faults.call(ctx, err)
 	}
 	return answer, nil
 }
@@ -138,6 +138,11 @@ func (s *evaluationService) transform(ctx context.Context, r evaluation, target 
 		}
 		at.outcome.Transformed = &at.transformed
 		at.result.Result = &at.outcome
+		if err := b.budget.take(&at.result); err != nil {
+			at.transformed.Reset()
+			at.json.Json = nil
+			return err
+		}
 		return nil
 	}
 	fail := func(i int, st *statusv1.Status) {
@@ -150,14 +155,5 @@ func (s *evaluationService) transform(ctx context.Context, r evaluation, target 
 	for i := range slots {
 		results[i] = &slots[i].result
 	}
-	return results, s.fits(&crdevalv1.ReadResponse{Results: results})
-}
-
-// fits says whether an answer can be sent.
-func (s *evaluationService) fits(answer proto.Message) error {
-	if size := proto.Size(answer); size > s.limits.MaxMessageBytes {
-		return exceeded("max_message_bytes", s.limits.MaxMessageBytes, size, "bytes of the answer",
-			"send fewer items in a call, or ask for less of each with options.view")
-	}
-	return nil
+	return results, nil
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
 )
-
-const mebibyte = 1 << 20
 
 // Limits are what a call may ask for. ServerService.GetServerInfo publishes them, and every error about one names it as it is
 // spelled there. A zero field takes its default.
@@ -16,21 +16,13 @@ type Limits struct {
 	MaxBatchItems int
 	// MaxMessageBytes bounds a message either way; the transport enforces it for requests. Default: 64 MiB.
 	MaxMessageBytes int
-	// Documents bound each document; manifests have the same bound of size.
+	// Documents bound each document; manifests have the same bound of size. Default: value.DefaultLimits.
 	Documents engine.Limits
 	// DefaultPageSize is that of lists where the request gives none. Default: 100.
 	DefaultPageSize int
 	// MaxPageSize bounds the page of a list. Default: 1,000.
 	MaxPageSize int
 }
-
-// The limits of documents where Limits leave them open, as engine/value has them.
-const (
-	defaultDocumentBytes = 3 * mebibyte
-	defaultDocumentDepth = 10_000
-	defaultAliasFactor   = 10
-	defaultAliasBytes    = 3 * mebibyte
-)
 
 // The limits that nobody sets.
 const (
@@ -42,20 +34,20 @@ const (
 // withDefaults fills in what is zero.
 func (l Limits) withDefaults() Limits {
 	for _, d := range []struct {
-		field *int
-		value int
+		field     *int
+		otherwise int
 	}{
 		{&l.MaxBatchItems, 1000},
-		{&l.MaxMessageBytes, 64 * mebibyte},
-		{&l.DefaultPageSize, 100},
-		{&l.MaxPageSize, 1000},
-		{&l.Documents.MaxBytes, defaultDocumentBytes},
-		{&l.Documents.MaxDepth, defaultDocumentDepth},
-		{&l.Documents.MaxAliasFactor, defaultAliasFactor},
-		{&l.Documents.MaxAliasBytes, defaultAliasBytes},
+		{&l.MaxMessageBytes, 64 << 20},
+		{&l.DefaultPageSize, registry.DefaultPageSize},
+		{&l.MaxPageSize, registry.MaxPageSize},
+		{&l.Documents.MaxBytes, value.DefaultLimits.MaxBytes},
+		{&l.Documents.MaxDepth, value.DefaultLimits.MaxDepth},
+		{&l.Documents.MaxAliasFactor, value.DefaultLimits.MaxAliasFactor},
+		{&l.Documents.MaxAliasBytes, value.DefaultLimits.MaxAliasBytes},
 	} {
 		if *d.field <= 0 {
-			*d.field = d.value
+			*d.field = d.otherwise
 		}
 	}
 	return l
@@ -76,15 +68,6 @@ func (l Limits) message() *crdevalv1.Limits {
 		MaxOverlayCrds:   maxOverlayCrds,
 		MaxErrorDetails:  maxErrorDetails,
 		MaxErrorBytes:    maxErrorBytes,
-	}
-}
-
-// exceeded is the error of a request beyond a limit: what was sent, in its unit, and what helps.
-func exceeded(limit string, maximum, actual int, unit, advice string) error {
-	return &problem{
-		reason:   crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
-		message:  fmt.Sprintf("%d %s exceed the limit %s, which is %d: %s", actual, unit, limit, maximum, advice),
-		metadata: map[string]string{"limit": limit, "maximum": fmt.Sprint(maximum), "actual": fmt.Sprint(actual)},
 	}
 }
 

@@ -178,8 +178,10 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 
 // refuseBody answers to a request whose body was not read to its end.
 func (g *gateway) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
-	w.Header().Set("Connection", "close") // what drain leaves of the body is not waited for
-	drain(w, r, 4*g.options.MaxBodyBytes)
+	w.Header().Set("Connection", "close")           // what drain leaves of the body is not waited for
+	if status.Code(err) != codes.DeadlineExceeded { // else there is nothing to drain
+		drain(w, r, 4*g.options.MaxBodyBytes)
+	}
 	writeError(w, status.Convert(err))
 }
 
