@@ -1,9 +1,9 @@
 package metadata
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -29,7 +30,7 @@ func Decode(d *value.Doc, meta uint32) (*metav1.ObjectMeta, error) {
 }
 
 // Validate checks the metadata of a root object on create as a custom resource's strategy does: the findings, in the order
-// of the fields, those about labels and annotations sorted by text (upstream's are in random order).
+// of the fields, those about labels and annotations in the order of their keys (upstream's is random).
 //
 // Upstream: registry/customresource/validator.go, validateObjectMetaDeclaratively; and rest.ValidateCreate, which runs a
 // second, weaker check if nothing at all was found (it finds nothing then).
@@ -41,22 +42,35 @@ func validate(m *metav1.ObjectMeta, namespaced bool, name validation.ValidateNam
 	// The gate DeclarativeValidationBeta is on by default in 1.37; the declarative rules of ObjectMeta are alpha there, so
 	// that the handwritten ones speak.
 	errs := validation.ValidateObjectMetaDeclaratively(context.Background(), operation.Create, m, nil, namespaced, name, at, true)
-	sortRuns(errs, at.Child("labels").String(), at.Child("annotations").String())
+	inKeyOrder(errs, m, at)
 	return errs
 }
 
-// sortRuns sorts the runs of findings about one of the fields: they came out of a Go map.
-func sortRuns(errs field.ErrorList, fields ...string) {
-	for start := 0; start < len(errs); {
-		end := start + 1
-		for end < len(errs) && errs[end].Field == errs[start].Field {
-			end++
-		}
-		if slices.Contains(fields, errs[start].Field) {
-			slices.SortStableFunc(errs[start:end], func(a, b *field.Error) int { return cmp.Compare(a.Error(), b.Error()) })
-		}
-		start = end
+// inKeyOrder puts the findings about labels and annotations, which came out of Go maps, into the order of the keys. Those about
+// one key stay in upstream's order, and what is said about all annotations stays behind.
+func inKeyOrder(errs field.ErrorList, m *metav1.ObjectMeta, at *field.Path) {
+	if len(errs) < 2 {
+		return
 	}
+	reorder(errs, at.Child("labels"), m.Labels, func(key string, at *field.Path) field.ErrorList {
+		return metav1validation.ValidateLabels(map[string]string{key: m.Labels[key]}, at)
+	})
+	reorder(errs, at.Child("annotations"), m.Annotations, func(key string, at *field.Path) field.ErrorList {
+		found := validation.ValidateAnnotations(map[string]string{key: ""}, at)
+		return slices.DeleteFunc(found, func(err *field.Error) bool { return err.Type == field.ErrorTypeTooLong })
+	})
+}
+
+func reorder(errs field.ErrorList, at *field.Path, entries map[string]string, check func(key string, at *field.Path) field.ErrorList) {
+	start := slices.IndexFunc(errs, func(err *field.Error) bool { return err.Field == at.String() })
+	if start < 0 {
+		return
+	}
+	var ordered field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		ordered = append(ordered, check(key, at)...)
+	}
+	copy(errs[start:], ordered)
 }
 
 // ValidateEmbedded checks apiVersion, kind and metadata of the embedded resource at node obj, which stands at path at.
