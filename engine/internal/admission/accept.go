@@ -1,10 +1,14 @@
 package admission
 
 import (
+	"sync"
+
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/value"
 )
+
+var editsPool = sync.Pool{New: func() any { return new(program.Edits) }}
 
 // accept goes the fast way. True: that settled the matter. False: the tree is half done.
 func (p *pass) accept(v *Version) bool {
@@ -35,12 +39,19 @@ func (p *pass) accept(v *Version) bool {
 	var edits *program.Edits
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
 		edits = editsPool.Get().(*program.Edits)
-		defer editsPool.Put(edits)
 		mode.Edits = edits
 	}
-	if !v.Plan.Accept(d, p.root, mode) {
-		return false
+	accepted := v.Plan.Accept(d, p.root, mode) && p.acceptEdits(v, edits)
+	if edits != nil {
+		editsPool.Put(edits) // not by defer: after a panic it must not go back
 	}
+	return accepted
+}
+
+// acceptEdits does what remains when the plan accepts: unknown fields are told, the scale subresource judged. edits is nil if
+// nobody asks for them.
+func (p *pass) acceptEdits(v *Version, edits *program.Edits) bool {
+	d := p.d
 	unknown := p.r.FieldValidation != Ignore && edits.Any(program.Pruned)
 	if unknown && p.r.FieldValidation == Strict || !plainScale(d, p.root, v.Scale) {
 		return false

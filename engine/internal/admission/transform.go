@@ -128,30 +128,3 @@ func (p *pass) readKnown() error {
 func (p *pass) refused(r *Refusal) error {
 	return &Fault{Code: ObjectRefused, Text: r.Message, Refusal: r}
 }
-
-// prune is shape without the dropping of nulls.
-func (p *pass) prune() error {
-	refused := func(cause error) error { return p.refused(p.undecodable(&p.of, cause)) }
-	track := metadata.Options{Track: p.r.WantChanges}
-	_, unknown, err := metadata.Coerce(p.d, p.root, track)
-	if err != nil {
-		return refused(err)
-	}
-	p.unknownMetadata(unknown)
-	if !p.matches {
-		return nil
-	}
-	if !p.def.PreserveUnknown {
-		pruned, err := p.own.Plan.Prune(p.d, p.root, p.r.WantChanges)
-		if err != nil {
-			return exceeded(err)
-		}
-		p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
-	}
-	embedded, found := p.own.Plan.CoerceEmbedded(p.d, p.root, track)
-	if found != nil {
-		return refused(found.Error)
-	}
-	p.unknownMetadata(embedded)
-	return nil
-}

@@ -1,0 +1,67 @@
+package admission
+
+import (
+	"encoding/json"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// metaString is a text of metadata, "" if there is none; not ok if there is something else in its place.
+func (p *pass) metaString(meta uint32, key string) (text string, ok bool) {
+	if meta == 0 {
+		return "", true
+	}
+	text, _, err := nestedString(p.d, meta, key)
+	return text, err == nil
+}
+
+// remove drops a member of metadata.
+func (p *pass) remove(meta uint32, key string) {
+	prev := uint32(0)
+	for c := p.d.Nodes[meta].First; c != 0; c = p.d.Nodes[c].Next {
+		if p.d.Key(c) == key {
+			p.d.Remove(meta, prev, c)
+			p.d.MarkDirty(p.root, meta)
+			return
+		}
+		prev = c
+	}
+}
+
+// set puts a member of metadata to a text.
+func (p *pass) set(name, text string) {
+	meta := p.metadata()
+	quoted, _ := json.Marshal(text)                           // a string has a JSON text
+	made, _ := p.d.Parse(quoted, value.Arena, value.Limits{}) // which is JSON
+	p.put(meta, p.d.Field(meta, name), name, made)
+}
+
+// put puts a node in the place of the member c of metadata, or adds it if that is 0.
+func (p *pass) put(meta, c uint32, name string, made uint32) {
+	if c != 0 {
+		p.d.Replace(c, made)
+	} else {
+		p.d.SetKey(made, name)
+		p.d.Append(meta, made)
+	}
+	p.d.MarkDirty(p.root, meta)
+}
+
+// metadata is the node of the metadata, made if there is none.
+func (p *pass) metadata() uint32 {
+	d := p.d
+	meta := d.Field(p.root, "metadata")
+	if meta != 0 && d.Nodes[meta].Kind == value.Object {
+		return meta
+	}
+	made, _ := d.Parse([]byte("{}"), value.Arena, value.Limits{}) // it is JSON
+	if meta != 0 {
+		d.Replace(meta, made)
+	} else {
+		meta = made
+		d.SetKey(meta, "metadata")
+		d.Append(p.root, meta)
+	}
+	d.MarkDirty(p.root)
+	return meta
+}

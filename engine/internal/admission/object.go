@@ -1,0 +1,49 @@
+package admission
+
+import (
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// finish takes findings out of the Doc.
+func (p *pass) finish(found []violation.Violation) {
+	p.out.Violations = make([]Finding, len(found))
+	for i := range found {
+		if i%64 == 63 && p.stop.Stopped() {
+			return // as the caller sees
+		}
+		p.out.Violations[i] = Finding{Violation: found[i], Position: found[i].Position(p.d)}
+		p.out.Violations[i].Node = 0
+	}
+}
+
+// room is what a printed object may need beyond its own length, mostly: metadata.generation, some defaults.
+const room = 128
+
+// object prints the object, and says whether it is another one than the body, as far as the request asks.
+func (p *pass) object() {
+	flags := p.d.Nodes[p.root].Flags
+	if p.r.WantChanged {
+		p.out.Changed = flags&value.Lossy != 0 || flags&value.Dirty != 0 && !p.asSent()
+	}
+	if !p.r.WantObject {
+		return
+	}
+	if flags&(value.Dirty|value.Lossy) == 0 && p.r.Buffer == nil {
+		p.out.Object = p.d.Raw(p.root)
+		return
+	}
+	buffer := p.r.Buffer
+	if buffer == nil {
+		buffer = make([]byte, 0, len(p.json)+len(p.json)/8+room)
+	}
+	p.out.Object = p.d.AppendJSON(buffer, p.root)
+}
+
+// asSent compares the tree with the body: an edit may have changed nothing.
+func (p *pass) asSent() bool {
+	original := value.Acquire()
+	defer original.Release()
+	root, err := original.Parse(p.json, value.Request, value.Limits{MaxBytes: len(p.json)})
+	return err == nil && value.Equal(p.d, p.root, original, root)
+}

@@ -1,0 +1,139 @@
+package admission
+
+import (
+	"sync"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// shape does to the tree what upstream's coercing decoder does: metadata, then, if the object is of the CRD's group and kind,
+// unknown members, nulls, embedded metadata. unknown holds the unknown fields in upstream's order, if o or the request asks for
+// them; refused is why upstream would not decode the object; err is a Fault.
+//
+// Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
+func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) {
+	repair := o.Lenient && p.matches
+	o.Track = o.Track || p.r.WantChanges
+	_, unknown, refused = metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
+	if refused != nil {
+		return nil, refused, nil
+	}
+	if p.r.WantChanges {
+		p.unknownMetadata(unknown)
+	}
+	if !p.matches {
+		return unknown, nil, nil
+	}
+	plan := nothing()
+	if p.own != nil {
+		plan = p.own.Plan
+	}
+	if !p.def.PreserveUnknown {
+		pruned, err := plan.Prune(p.d, p.root, o.Track)
+		if err != nil {
+			return nil, nil, exceeded(err)
+		}
+		for _, c := range pruned {
+			unknown = append(unknown, c.Text)
+			if p.r.WantChanges {
+				p.out.Pruned = append(p.out.Pruned, p.change(c))
+			}
+		}
+		plan.DropNulls(p.d, p.root)
+	}
+	embedded, found := plan.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
+	if found != nil {
+		return nil, found.Error, nil
+	}
+	if p.r.WantChanges {
+		p.unknownMetadata(embedded)
+	}
+	return append(unknown, embedded...), nil, nil
+}
+
+// nothing is the plan of a version that the CRD does not have: upstream finds no schema for it and prunes everything.
+var nothing = sync.OnceValue(func() *program.Plan {
+	p, err := program.Compile(nil, program.Options{})
+	if err != nil {
+		panic(err) // there is nothing in it that could be wrong
+	}
+	return p
+})
+
+// fill fills in the defaults of the object's own version. The error is a Fault.
+func (p *pass) fill() error {
+	if !p.matches || p.own == nil {
+		return nil
+	}
+	defaulted, err := p.own.Plan.Default(p.d, p.root, p.r.WantChanges, p.r.Limits)
+	if err != nil {
+		return exceeded(err)
+	}
+	p.out.Defaulted = p.changes(defaulted)
+	return nil
+}
+
+func (p *pass) changes(list []program.Change) []Change {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]Change, len(list))
+	for i, c := range list {
+		all[i] = p.change(c)
+	}
+	return all
+}
+
+func (p *pass) change(c program.Change) Change {
+	return Change{Path: c.Path, Text: c.Text, Value: p.d.AppendJSON(nil, c.Node)}
+}
+
+// unknownMetadata takes note of fields that went when metadata was read. Only their names are left: the values come from the
+// text, which is read once more.
+func (p *pass) unknownMetadata(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	original := value.Acquire()
+	defer original.Release()
+	root, err := original.Parse(p.json, value.Request, value.Limits{MaxBytes: len(p.json)})
+	if err != nil {
+		return // it was read before
+	}
+	for _, text := range paths {
+		c := Change{Text: text}
+		if path, node := locate(original, root, text, nil); node != 0 {
+			c.Path, c.Value = path.Detach(), original.AppendJSON(nil, node)
+		}
+		p.out.Pruned = append(p.out.Pruned, c)
+	}
+}
+
+// prune is shape without the dropping of nulls.
+func (p *pass) prune() error {
+	refused := func(cause error) error { return p.refused(p.undecodable(&p.of, cause)) }
+	track := metadata.Options{Track: p.r.WantChanges}
+	_, unknown, err := metadata.Coerce(p.d, p.root, track)
+	if err != nil {
+		return refused(err)
+	}
+	p.unknownMetadata(unknown)
+	if !p.matches {
+		return nil
+	}
+	if !p.def.PreserveUnknown {
+		pruned, err := p.own.Plan.Prune(p.d, p.root, p.r.WantChanges)
+		if err != nil {
+			return exceeded(err)
+		}
+		p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
+	}
+	embedded, found := p.own.Plan.CoerceEmbedded(p.d, p.root, track)
+	if found != nil {
+		return refused(found.Error)
+	}
+	p.unknownMetadata(embedded)
+	return nil
+}
