@@ -1,6 +1,8 @@
 package program
 
 import (
+	"slices"
+
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -36,6 +38,9 @@ func (w *acceptor) values(v *Validation, i uint32) bool {
 		if v.MinProperties != nil && int64(n.Live) < *v.MinProperties || v.MaxProperties != nil && int64(n.Live) > *v.MaxProperties {
 			return false
 		}
+		if len(v.Required) > manyNames && w.manyRequired(v, i) {
+			return false
+		}
 		for j := range v.Required {
 			if w.field(i, v.Required[j].Slot, v.Required[j].Name) == 0 {
 				return false
@@ -46,6 +51,18 @@ func (w *acceptor) values(v *Validation, i uint32) bool {
 		return false
 	}
 	return v.Junctors == &noJunctors || w.junctors(v.Junctors, i)
+}
+
+// maxLookups bounds the members passed on the way to required names that have no slot.
+const maxLookups = 1 << 20
+
+// manyRequired doubts an object in which more names must be looked up than can be done in milliseconds: explain has a better way.
+func (w *acceptor) manyRequired(v *Validation, i uint32) (stop bool) {
+	lookups := len(v.Required) * int(w.d.Nodes[i].Live)
+	if lookups > maxLookups && slices.ContainsFunc(v.Required, func(r Required) bool { return r.Slot == NoSlot }) {
+		w.doubt = true
+	}
+	return w.doubt || w.tick(len(v.Required)/8)
 }
 
 // field is a member of the object at i, by slot or else by name.

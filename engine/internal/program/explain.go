@@ -44,31 +44,21 @@ func (p *Plan) Explain(d *value.Doc, root uint32, at At) []violation.Violation {
 	return e.violations()
 }
 
-// MaxFindings is how many findings Explain gives at most; when it has them it ends. The reference has no limit, but compares
-// every text with every other: with more than these it would not answer within the time that an API server gives a request.
-const MaxFindings = 100_000
-
-// maxFindingBytes bounds what findings take in memory: each that is none of an enum's values lists them all.
-const maxFindingBytes = 128 << 20
-
 // explainer is one run. Methods that judge return the match count: how many checks applied and agreed, as the reference counts
 // them in order to choose between branches. Their findings are appended to found; a value is valid if they appended none.
 type explainer struct {
 	tour
 	found []finding
-	bytes int // that found takes
 	quiet int // above 0 only whether there are findings matters
-	ticks uint
-	done  bool // nobody waits for the answer
-	full  bool // there are as many findings as Explain gives: those to come would change nothing
+	floor int // length of found where the innermost branch began
+	trial int // above 0 what is found may be dropped again
+
+	unseen finding // what report returns of a finding that nobody will see
 }
 
 // value is SchemaValidator.Validate: eight validators, each of which counts one when it applies, and one for the whole.
 func (e *explainer) value(n *Node, i uint32) (matches int) {
-	if e.ticks++; e.ticks&0xff == 0 && e.at.Stop.Stopped() {
-		e.done = true
-	}
-	if e.done || e.full {
+	if e.tick(1) {
 		return 0
 	}
 	kind := e.d.Nodes[i].Kind
@@ -164,14 +154,32 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 			e.leave()
 		}
 	}
+	find := e.d.Field
+	if len(v.Required) > manyNames {
+		find = e.find().Field
+	}
 	for k := range v.Required {
+		if e.tick(1) {
+			break
+		}
 		name := v.Required[k].Name
-		c := e.d.Field(i, name)
+		c := find(i, name)
 		if c == 0 || !quirk.On(37) && e.d.Nodes[c].Kind == value.Null {
 			e.required(i, name)
 		}
 	}
 	return matches
+}
+
+// manyNames is how many names are looked up in one object without a thought.
+const manyNames = 16
+
+// find is for looking up many names in one object.
+func (t *tour) find() *value.Finder {
+	if t.finder == nil {
+		t.finder = t.d.Finder()
+	}
+	return t.finder
 }
 
 // undeclared judges a member that no declared property and no pattern speaks for.

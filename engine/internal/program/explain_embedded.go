@@ -41,6 +41,9 @@ func (e *embeddedExplainer) resource(i uint32) {
 	at := e.field()
 	schema := e.at.Schema + pointerOf(e.way) + "/x-kubernetes-embedded-resource"
 	for _, err := range metadata.ValidateEmbedded(e.d, i, at) {
+		if e.take(err, i, false); e.done {
+			return
+		}
 		key := "metadata"
 		for _, name := range [...]string{"apiVersion", "kind"} {
 			if err.Field == at.Child(name).String() {

@@ -27,9 +27,7 @@ func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
 	if v.Not != nil {
 		e.quiet++
 		start := len(e.found)
-		e.enter(step{kind: stepBranch, name: "not", index: -1})
-		e.value(v.Not, i)
-		e.leave()
+		e.branch("not", -1, v.Not, i)
 		e.quiet--
 		valid := len(e.found) == start
 		e.cut(start)
@@ -40,15 +38,18 @@ func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
 	if v.Legacy != nil && len(v.Legacy.Dependencies) > 0 && e.d.Nodes[i].Kind == value.Object {
 		matches += e.dependencies(v.Legacy, i)
 	}
-	e.keep(important...)
+	e.keep(important)
 	return matches + 1
 }
 
-// branch judges one branch; its findings stay on found.
+// branch judges one branch; its findings stay on found. k is -1 for the only one.
 func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches int) {
+	floor := e.floor
+	e.floor = len(e.found)
 	e.enter(step{kind: stepBranch, name: keyword, index: k})
 	matches = e.value(n, i)
 	e.leave()
+	e.floor = floor
 	return matches
 }
 
@@ -61,26 +62,39 @@ func (e *explainer) anyOf(branches []*Node, i uint32) (matches int, important []
 	start := len(e.found)
 	var failures []finding
 	most, failed := 0, false
+	e.try()
+	defer e.tried()
 	for k, n := range branches {
 		m := e.branch("anyOf", k, n, i)
 		if len(e.found) == start {
+			e.drop(failures)
 			return m, nil
 		}
 		important = e.important(important, start)
 		if better(!failed, m, most) {
-			most, failed, failures = m, true, append(failures[:0], e.found[start:]...)
+			most, failed, failures = m, true, e.instead(failures, start)
 		}
 		e.cut(start)
 	}
 	e.summary("anyOf", i, "%q must validate at least one schema (anyOf)")
-	e.keep(failures...)
+	e.found = append(e.found, failures...)
 	return most, important
+}
+
+// instead takes the findings from start on off the list, with their room, in the place of the failures of another branch.
+func (e *explainer) instead(failures []finding, start int) []finding {
+	e.drop(failures)
+	failures = append(failures[:0], e.found[start:]...)
+	e.found = e.found[:start]
+	return failures
 }
 
 func (e *explainer) oneOf(branches []*Node, i uint32) (matches int, important []finding) {
 	start := len(e.found)
 	var failures []finding
 	most, failed, valid, first := 0, false, 0, 0
+	e.try()
+	defer e.tried()
 	for k, n := range branches {
 		m := e.branch("oneOf", k, n, i)
 		if len(e.found) == start {
@@ -92,16 +106,19 @@ func (e *explainer) oneOf(branches []*Node, i uint32) (matches int, important []
 		}
 		important = e.important(important, start)
 		if valid == 0 && better(!failed, m, most) {
-			most, failed, failures = m, true, append(failures[:0], e.found[start:]...)
+			most, failed, failures = m, true, e.instead(failures, start)
 		}
 		e.cut(start)
+	}
+	if valid > 0 {
+		e.drop(failures)
 	}
 	switch valid {
 	case 1:
 		return first, important
 	case 0:
 		e.summary("oneOf", i, "%q must validate one and only one schema (oneOf). Found none valid")
-		e.keep(failures...)
+		e.found = append(e.found, failures...)
 		return most, important
 	default:
 		e.summary("oneOf", i, fmt.Sprintf("%%q must validate one and only one schema (oneOf). Found %d valid alternatives", valid))

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -24,6 +23,7 @@ type finding struct {
 	member  string // the member of node that is meant, if it is absent
 	missing bool
 	node    uint32
+	cost    int // of the room for findings
 }
 
 // report appends a finding about node i. The error is built by fill from the dotted path of the place; it gets its field here,
@@ -40,31 +40,48 @@ func (e *explainer) report(keyword string, i uint32, placed bool, fill func(at s
 			f.err.Field = e.at.Field.String()
 		}
 	}
-	e.keep(f)
+	if f.err == nil && len(e.found) > e.floor {
+		e.unseen = f
+		return &e.unseen // one tells that the branch failed
+	}
+	if f.err != nil {
+		f.cost = e.take(f.err, i, e.trial > 0)
+	}
+	e.found = append(e.found, f)
 	return &e.found[len(e.found)-1]
 }
 
-// keep appends findings and notes when there are as many as Explain gives.
-func (e *explainer) keep(found ...finding) {
-	e.found = append(e.found, found...)
+// keep appends findings that have no room yet.
+func (e *explainer) keep(found []finding) {
+	for _, f := range found {
+		f.cost = e.take(f.err, f.node, e.trial > 0)
+		e.found = append(e.found, f)
+	}
+}
+
+// drop gives back the room of findings.
+func (e *explainer) drop(found []finding) {
 	for k := range found {
-		e.bytes += found[k].size()
+		if found[k].err != nil {
+			e.at.Room.Give(found[k].cost)
+		}
 	}
-	e.full = len(e.found) >= MaxFindings || e.bytes >= maxFindingBytes
 }
 
-// cut forgets the findings from start on: those of a branch that a junctor need not report. However many they were, the walk
-// goes on.
+// cut forgets the findings from start on: those of a branch that a junctor need not report.
 func (e *explainer) cut(start int) {
-	for k := range e.found[start:] {
-		e.bytes -= e.found[start+k].size()
-	}
+	e.drop(e.found[start:])
 	e.found = e.found[:start]
-	e.full = len(e.found) >= MaxFindings || e.bytes >= maxFindingBytes
 }
 
-// size is about what the finding takes in memory, in bytes, beside the value that it shows.
-func (f *finding) size() int { return 2*len(f.text) + len(f.way)*int(unsafe.Sizeof(step{})) }
+// try begins to judge branches whose findings may be dropped, and tried ends that.
+func (e *explainer) try() { e.trial++ }
+
+func (e *explainer) tried() {
+	if e.trial--; e.trial == 0 && !e.at.Room.Fits() {
+		e.done = true
+	}
+}
 
 // place sets the field of an error about the dotted path: upstream drops one leading dot, and a path that is a dot altogether.
 func (a *At) place(err *field.Error, dotted string) {
@@ -224,6 +241,9 @@ func (e *explainer) violations() []violation.Violation {
 	list := make([]violation.Violation, 0, len(e.found))
 	seen := make(map[string]struct{}, len(e.found))
 	for k := range e.found {
+		if e.tick(4) {
+			break
+		}
 		f := &e.found[k]
 		if _, known := seen[f.text]; known && quirk.On(7) {
 			continue

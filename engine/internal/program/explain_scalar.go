@@ -127,6 +127,13 @@ func (e *explainer) enum(v *Validation, i uint32) {
 	if v.Enum == nil || len(v.Enum.Values) == 0 {
 		return
 	}
+	if kind := e.d.Nodes[i].Kind; (kind == value.Array || kind == value.Object) && !v.Enum.compound {
+		e.notInEnum(i, v.Enum.Values)
+		return
+	}
+	if e.tick(e.textOf(i) / 64) {
+		return
+	}
 	data := e.d.Any(i)
 	for _, want := range v.Enum.Values {
 		if enumMatches(data, want) {

@@ -15,6 +15,49 @@ type tour struct {
 	d   *value.Doc
 	at  At
 	way []step
+
+	work   int           // since the walk last asked whether to stop
+	done   bool          // nobody waits for the answer, or it has no room: what was found is incomplete
+	finder *value.Finder // nil until somebody needs it
+}
+
+// tourPoll is how much work, in values judged, a walk does between two looks at its Stop: some hundred microseconds.
+const tourPoll = 256
+
+// tick counts work. True: the walk ends here.
+func (t *tour) tick(work int) bool {
+	if t.work += work; t.work >= tourPoll {
+		t.work = 0
+		t.done = t.done || t.at.Stop.Stopped()
+	}
+	return t.done
+}
+
+// take makes room for a finding with an error about the value at i; cost is what is given back for one that is dropped. No room
+// ends the walk.
+func (t *tour) take(err *field.Error, i uint32, trial bool) (cost int) {
+	cost = violation.Size(err)
+	switch err.BadValue.(type) {
+	case map[string]any, []any:
+		cost += t.textOf(i)
+	}
+	cost += max(0, len(t.way)-ordinaryDepth) * bytesPerStep
+	if t.tick(1 + cost/256); !t.at.Room.Take(cost, trial) {
+		t.done = true
+	}
+	return cost
+}
+
+// A finding further down than any ordinary one is counts for more than its texts: the steps to it take memory.
+const (
+	ordinaryDepth = 64
+	bytesPerStep  = 16
+)
+
+// textOf is about how long the text of a value is.
+func (t *tour) textOf(i uint32) int {
+	n := &t.d.Nodes[i]
+	return int(n.End - n.Off)
 }
 
 // step is one step of the way from the root of the walk to the node being judged, through the value and the schema alike.
@@ -51,7 +94,7 @@ func (n *Node) member(key string) (step, *Node) {
 // visits one it stands there.
 func (t *tour) below(n *Node, i uint32, visit func(n *Node, i uint32)) {
 	object, k := t.d.Nodes[i].Kind == value.Object, 0
-	for c := t.d.Nodes[i].First; c != 0; c, k = t.d.Nodes[c].Next, k+1 {
+	for c := t.d.Nodes[i].First; c != 0 && !t.tick(1); c, k = t.d.Nodes[c].Next, k+1 {
 		s, child := step{kind: stepItem, index: k}, n.Items
 		if object {
 			s, child = n.member(t.d.Key(c))

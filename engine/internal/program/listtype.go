@@ -52,6 +52,9 @@ func (e *listExplainer) set(i uint32) {
 	seen := make(counter, e.d.Len(i))
 	k := 0
 	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		if e.tick(1 + e.textOf(c)/64) {
+			return
+		}
 		if x := e.d.Any(c); seen.repeats(x) {
 			e.duplicate(k, c, x)
 		}
@@ -74,13 +77,20 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 		return
 	}
 	seen := make(counter, e.d.Len(i))
+	lookUp := e.d.Field
+	if len(n.ListKeys) > manyNames {
+		lookUp = e.find().Field
+	}
 	k = -1
 	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
 		k++
+		if e.tick(4 + e.textOf(c)/64) {
+			return
+		}
 		// What is compared: with one key its value, with several all of them as an object. What is shown: always an object.
 		shown := map[string]any{}
 		for _, key := range n.ListKeys {
-			if v := e.d.Field(c, key.Name); v != 0 {
+			if v := lookUp(c, key.Name); v != 0 {
 				shown[key.Name] = e.d.Any(v)
 			}
 		}
@@ -128,6 +138,7 @@ func (e *listExplainer) report(k int, c uint32, keyword string, fill func(*field
 	schema := e.at.Schema + pointerOf(e.way) + "/" + keyword
 	e.enter(step{kind: stepItem, index: k})
 	v := e.violation(violation.List, c, fill(e.field()))
+	e.take(v.Error, c, false)
 	e.leave()
 	v.Schema = schema
 	e.found = append(e.found, v)
