@@ -21,8 +21,11 @@ import (
 // Engine is the engine as a subject of the run.
 type Engine struct{}
 
-// Settled and Doubted count accepted objects that the accept walk settled, and those on which it had a doubt.
-var Settled, Doubted atomic.Int64
+// Settled counts accepted objects that the accept walk settled.
+var Settled atomic.Int64
+
+// Doubted counts accepted objects on which the accept walk had a doubt.
+var Doubted atomic.Int64
 
 // Register implements run.Subject.
 func (Engine) Register(manifest []byte) (run.Definition, oracle.Answer) {
@@ -130,7 +133,7 @@ func (d *Definition) create(r oracle.Request, exact bool) (answer oracle.Answer,
 	}
 	answer.Strict, answer.Object = out.Strict, out.Object
 	for i := range out.Violations {
-		answer.Errors = append(answer.Errors, oracle.FindingOf(out.Violations[i].Violation.Error))
+		answer.Errors = append(answer.Errors, oracle.FindingOf(out.Violations[i].Error))
 	}
 	return answer, out.Explained
 }
