@@ -9,5 +9,6 @@
 // What could not be evaluated is an *Error with a Reason, and never reads as "passed".
 //
 // Documents go in and come out as bytes, so that no number loses a digit. The tree they are parsed into is in engine/value,
-// the findings are in engine/violation, the order of all steps is in engine/internal/admission.
+// the findings are in engine/violation, the order of all steps is in engine/internal/admission; docs/architecture.md tells it all
+// on a page.
 package engine
