@@ -26,7 +26,10 @@ type (
 		} `json:"error"`
 	}
 	verdict struct {
-		Allowed    bool     `json:"allowed"`
+		Allowed bool `json:"allowed"`
+		Refusal struct {
+			Message string `json:"message"`
+		} `json:"refusal"`
 		Warnings   []string `json:"warnings"`
 		Violations []struct {
 			Field   string `json:"field"`
@@ -127,6 +130,9 @@ func printResult(name string, r result) {
 		fmt.Printf("  %-26s allowed\n", name)
 	default:
 		fmt.Printf("  %-26s refused\n", name)
+		if len(r.Verdict.Violations) == 0 { // text that is no JSON, for one, is refused as a whole
+			fmt.Printf("    %s\n", r.Verdict.Refusal.Message)
+		}
 	}
 	for _, v := range r.Verdict.Violations {
 		fmt.Printf("    %s: %s\n", v.Field, v.Message)
