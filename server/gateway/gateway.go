@@ -195,10 +195,10 @@ func drain(w http.ResponseWriter, r *http.Request, atMost int64) {
 	_, _ = io.CopyN(io.Discard, r.Body, atMost)
 }
 
-// restorePositions lets findings about a YAML body point into it.
+// restorePositions lets findings about a body point into it.
 func restorePositions(ctx context.Context, _ http.ResponseWriter, answer proto.Message) error {
-	if b, ok := ctx.Value(bodyKey{}).(*body); ok && b.source != nil {
-		relocate(answer, b.source)
+	if b, ok := ctx.Value(bodyKey{}).(*body); ok {
+		b.pointIntoBody(answer)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 			}
 			return m.Unmarshal(data, v)
 		}
-		b.err = b.decode(v)
+		b.request, b.err = v, b.decode(v)
 		return b.err
 	})
 }

@@ -1,14 +1,84 @@
 package gateway
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
+
+// pointIntoBody makes the positions of findings those in the body, whatever the documents in it begin with: the answer to a body is about
+// that body.
+func (b *body) pointIntoBody(answer proto.Message) {
+	if b.source != nil {
+		relocate(answer, b.source)
+		return
+	}
+	if b.yaml {
+		return // the body is the document
+	}
+	place := origin{text: b.data, line: 1}
+	switch r := answer.(type) {
+	case *crdevalv1.ValidateResponse:
+		request, ok := b.request.(*crdevalv1.ValidateRequest)
+		if !ok || len(request.GetItems()) != len(r.GetResults()) {
+			return
+		}
+		for i, result := range r.GetResults() {
+			if found := result.GetVerdict().GetViolations(); len(found) > 0 {
+				place.shift(found, request.GetItems()[i].GetObject().GetJson())
+			}
+		}
+	case *crdevalv1.RegisterCrdResponse:
+		place.shift(r.GetReport().GetViolations(), b.manifest())
+	case *crdevalv1.CheckCrdResponse:
+		place.shift(r.GetReport().GetViolations(), b.manifest())
+	}
+}
+
+func (b *body) manifest() []byte {
+	if d, ok := b.request.(**crdevalv1.Document); ok {
+		return (*d).GetJson()
+	}
+	return nil
+}
+
+// origin is where a document begins in the text that it is a slice of. Documents come in the order of the text.
+type origin struct {
+	text                []byte
+	offset, line, start int // start is the offset of the line
+}
+
+// shift moves positions in a document to those in the text.
+func (o *origin) shift(found []*crdevalv1.Violation, document []byte) {
+	at := cap(o.text) - cap(document) // both end where their memory does
+	if len(found) == 0 || len(document) == 0 || at < o.offset || at+len(document) > len(o.text) || &o.text[at] != &document[0] {
+		return
+	}
+	passed := o.text[o.offset:at]
+	o.line += bytes.Count(passed, []byte{'\n'})
+	if i := bytes.LastIndexByte(passed, '\n'); i >= 0 {
+		o.start = o.offset + i + 1
+	}
+	o.offset = at
+	column := utf8.RuneCount(o.text[o.start:at])
+	for _, v := range found {
+		p := v.GetPosition()
+		if p == nil {
+			continue
+		}
+		if p.GetLine() == 1 {
+			p.Column += int32(column)
+		}
+		p.Line += int32(o.line - 1)
+		p.Offset += int64(at)
+	}
+}
 
 // relocate moves the positions of findings from the JSON that a YAML request was turned into, back to the YAML that the caller
 // wrote: line, column and offset are those of the body.

@@ -24,13 +24,14 @@ const (
 // body is a request body, read whole before anything is called: grpc-gateway sees it as an empty one, the Marshaler takes its
 // bytes.
 type body struct {
-	data   []byte
-	yaml   bool
-	limits value.Limits
-	lists  map[string]ListLimit
-	held   *room
-	source *value.YAMLSource // of a YAML body that was turned into JSON
-	err    error             // of decoding: grpc-gateway keeps its text alone
+	data    []byte
+	yaml    bool
+	limits  value.Limits
+	lists   map[string]ListLimit
+	held    *room
+	source  *value.YAMLSource // of a YAML body that was turned into JSON
+	request any               // what it was decoded into, whose documents are slices of data unless there is a source
+	err     error             // of decoding: grpc-gateway keeps its text alone
 }
 
 // Read says that nothing is left.
