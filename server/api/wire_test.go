@@ -132,7 +132,7 @@ items:
 	if len(found) != 1 || found[0].GetPosition().GetLine() != 10 || found[0].GetPosition().GetColumn() < 7 {
 		t.Errorf("%v", found)
 	}
-	for _, bad := range []string{"items: [", "items: []\nitems: []\n", "items: [{object: {a: 1, a: 2}}]", "items: []\n---\nitems: []\n", "itemz: []", "", "- a"} {
+	for _, bad := range []string{"items: [", "items: []\nitems: []\n", "items: [{crd: a, crd: b}]", "items: []\n---\nitems: []\n", "itemz: []", "", "- a"} {
 		if a := w.do("POST", "/v1/catalogs/default:validate", bad, "Content-Type", "application/yaml"); a.code != http.StatusBadRequest || reason(t, a.status(t)) != "MALFORMED_BODY" {
 			t.Errorf("%q: %d %s", bad, a.code, a.text)
 		}

@@ -16,7 +16,7 @@ import (
 // that body.
 func (b *body) pointIntoBody(answer proto.Message) {
 	if b.source != nil {
-		relocate(answer, b.source)
+		relocate(answer, b.source, b.apart)
 		return
 	}
 	if b.yaml {
@@ -81,8 +81,8 @@ func (o *origin) shift(found []*crdevalv1.Violation, document []byte) {
 }
 
 // relocate moves the positions of findings from the JSON that a YAML request was turned into, back to the YAML that the caller
-// wrote: line, column and offset are those of the body.
-func relocate(answer proto.Message, source *value.YAMLSource) {
+// wrote: line, column and offset are those of the body. Items in apart have their lines and columns already, and what their offsets need.
+func relocate(answer proto.Message, source *value.YAMLSource, apart map[int]int) {
 	r, ok := answer.(*crdevalv1.ValidateResponse)
 	if !ok {
 		return
@@ -91,6 +91,10 @@ func relocate(answer proto.Message, source *value.YAMLSource) {
 		object := value.Path{value.Name("items"), value.At(i), value.Name("object")}
 		for _, v := range result.GetVerdict().GetViolations() {
 			if v.GetPosition() == nil {
+				continue
+			}
+			if more, alone := apart[i]; alone {
+				v.Position.Offset += int64(more)
 				continue
 			}
 			p := locate(source, object, v.GetPointer())

@@ -38,7 +38,7 @@ func TestRelocate(t *testing.T) {
 		answer := &crdevalv1.ValidateResponse{Results: []*crdevalv1.VerdictResult{{Result: &crdevalv1.VerdictResult_Verdict{Verdict: &crdevalv1.Verdict{
 			Violations: []*crdevalv1.Violation{{Pointer: c.pointer, Position: &crdevalv1.Position{Line: 1, Column: 1}}, {}},
 		}}}}}
-		relocate(answer, source)
+		relocate(answer, source, nil)
 		found := answer.GetResults()[0].GetVerdict().GetViolations()
 		if p := found[0].GetPosition(); p.GetLine() != c.line || p.GetColumn() != c.column {
 			t.Errorf("%q is at %d:%d, want %d:%d", c.pointer, p.GetLine(), p.GetColumn(), c.line, c.column)

@@ -30,6 +30,7 @@ type body struct {
 	lists   map[string]ListLimit
 	held    *room
 	source  *value.YAMLSource // of a YAML body that was turned into JSON
+	apart   map[int]int       // by item: what to add to the offsets of findings about a YAML object that went on as YAML
 	request any               // what it was decoded into, whose documents are slices of data unless there is a source
 	err     error             // of decoding: grpc-gateway keeps its text alone
 }
@@ -110,7 +111,7 @@ func (b *body) status() *status.Status {
 	var syntax *value.SyntaxError
 	if errors.As(b.err, &syntax) {
 		text = "the body: " + syntax.Error()
-		if syntax.Line > 0 {
+		if syntax.Line > 0 && syntax.Column > 0 { // YAML's texts name the line themselves
 			text = fmt.Sprintf("the body, line %d, column %d: %s", syntax.Line, syntax.Column, syntax.Error())
 		}
 	}

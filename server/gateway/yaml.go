@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -24,13 +26,61 @@ func (b *body) decode(v any) error {
 		return err
 	}
 	converted, source, err := value.YAMLToJSON(b.data, b.limits)
-	if err != nil {
-		return err
-	}
-	if err := source.StrictError(); err != nil {
-		// The JSON no longer has the duplicates, so nobody behind could report them as the request asks for.
-		return fmt.Errorf("the body gives keys twice: %w", err)
+	if fault := faultOf(source, err); fault != nil {
+		request, many := v.(batch)
+		if _, limit := errors.AsType[*value.LimitError](err); limit || !many {
+			return fault
+		}
+		return b.decodeAround(request, v, fault)
 	}
 	b.source = source
 	return unmarshal(converted, v, b.lists)
+}
+
+// batch is a request with items.
+type batch interface{ GetItems() []*crdevalv1.Item }
+
+// decodeAround is decode for a body that cannot be read as a whole, or has keys twice, because of objects in it: these are their items' matter, and go
+// on as the YAML that they are. Whatever else is wrong with the body is the fault.
+func (b *body) decodeAround(request batch, v any, fault error) error {
+	rest, apart := setApart(b.data, b.limits)
+	if len(apart) == 0 {
+		return fault
+	}
+	converted, source, err := value.YAMLToJSON(rest, b.limits)
+	if err := faultOf(source, err); err != nil {
+		return err
+	}
+	b.source = source
+	if err := unmarshal(converted, v, b.lists); err != nil {
+		return err
+	}
+	b.apart = make(map[int]int, len(apart))
+	padding := 0
+	for _, o := range apart {
+		if o.item >= len(request.GetItems()) {
+			return fault
+		}
+		if padding += o.padding(); padding > len(b.data)+b.limits.MaxBytes/2 {
+			return fault
+		}
+		request.GetItems()[o.item].Object = &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: o.document()}}
+		b.apart[o.item] = o.offset - o.padding()
+	}
+	return nil
+}
+
+// faultOf is what is wrong with a YAML body as a whole, from what YAMLToJSON returned, in words for who wrote the body.
+func faultOf(source *value.YAMLSource, err error) error {
+	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok && strings.Contains(syntax.Text, "unsupported map key of type: %!s(<nil>)") {
+		return &value.SyntaxError{Offset: -1, Line: syntax.Line, Column: syntax.Column, Text: "yaml: a key is null: keys are texts, so quote it", Cause: err}
+	}
+	if err != nil {
+		return err
+	}
+	if strict := source.StrictError(); strict != nil {
+		// The JSON no longer has the duplicates, so nobody behind could report them as the request asks for.
+		return fmt.Errorf("the body gives keys twice: %s", strings.ReplaceAll(strings.TrimPrefix(strict.Error(), "yaml: unmarshal errors:\n  "), "\n  ", "; "))
+	}
+	return nil
 }
