@@ -5,6 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -16,14 +17,16 @@ import (
 func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) {
 	repair := o.Lenient && p.matches
 	o.Track = o.Track || p.r.WantChanges
-	_, unknown, refused = metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
-	if refused != nil {
-		return nil, refused, nil
+	if quirk.On(44) {
+		_, unknown, refused = metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
+		if refused != nil {
+			return nil, refused, nil
+		}
 	}
 	if p.r.WantChanges {
 		p.unknownMetadata(unknown)
 	}
-	if !p.matches {
+	if !p.matches && quirk.On(34) {
 		return unknown, nil, nil
 	}
 	plan := nothing()

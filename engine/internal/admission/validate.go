@@ -6,6 +6,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -25,8 +26,10 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 		found = append(found, plan.Explain(d, p.root, at)...)
 		found = append(found, scale(d, p.root, v.Scale)...)
 	}
-	found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
-	found = append(found, plan.ExplainLists(d, p.root, at)...)
+	if len(found) == 0 || quirk.On(52) {
+		found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
+		found = append(found, plan.ExplainLists(d, p.root, at)...)
+	}
 	if err := expired(p.ctx); err != nil {
 		return nil, err
 	}

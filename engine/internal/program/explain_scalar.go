@@ -44,7 +44,7 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	}
 	typ, format := goType(kind)
 	accepts := slices.Contains(types, typ)
-	if !accepts && quirk.On(14) {
+	if !accepts && (n.Has(intOrStringTyped) && quirk.On(15) || !n.Has(intOrStringTyped) && quirk.On(14)) {
 		accepts = kind == value.Float && slices.Contains(types, "integer") && nearInteger(e.d.Float(i))
 	}
 	accepts = accepts || kind == value.Int && slices.Contains(types, "number")
