@@ -4,14 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/review"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -41,9 +45,17 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 		}
 		return undecodable(d, root, err)
 	}
-	r := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor}, d, root)
-	if err := o.check(ctx); err != nil {
-		return nil, nil, err // what was found until the end of the call may be incomplete
+	for i := range m.CRD.Spec.Versions {
+		if err := program.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
+			return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
+		}
+	}
+	r, err := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor, Limits: o.Limits}, d, root)
+	if late := o.check(ctx); late != nil {
+		return nil, nil, late // what was found until the end of the call may be incomplete
+	}
+	if err != nil {
+		return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
 	}
 	crd := r.CRD
 	report := &Report{
@@ -61,8 +73,12 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 		errs = append(errs, r.Findings[i].Error)
 		report.Violations = append(report.Violations, violationOf(&r.Findings[i].Violation, r.Findings[i].Position))
 	}
-	status := apierrors.NewInvalid(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind(), crd.Name, errs).ErrStatus
-	report.Refusal = &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
+	message := violation.Message(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind(), crd.Name, errs,
+		func() bool { return ctx.Err() != nil })
+	report.Refusal = &Refusal{Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: message}
+	if late := o.check(ctx); late != nil {
+		return nil, nil, late
+	}
 	return report, nil, nil
 }
 

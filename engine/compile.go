@@ -131,12 +131,15 @@ const (
 	versionSize    = 1 << 9
 )
 
+// mostCompared is with how many versions before it a version is compared: with all of them, thousands would take very long.
+const mostCompared = 16
+
 // compileVersion compiles one version; equal schemas of a CRD share one plan.
 func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options) error {
 	start := time.Now()
 	version, inner := &crd.Spec.Versions[i], d.inner.Versions[i]
 	s := schema.Of(version)
-	for j := range i {
+	for j := max(0, i-mostCompared); j < i; j++ {
 		other := d.inner.Versions[j]
 		if other.HasStatus == inner.HasStatus && reflect.DeepEqual(schema.Of(&crd.Spec.Versions[j]), s) {
 			inner.Plan = other.Plan

@@ -1,6 +1,7 @@
 package violation
 
 import (
+	"errors"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,7 +18,18 @@ func Message(kind schema.GroupKind, name string, errs []*field.Error, stopped fu
 	if len(errs) == 0 {
 		return string(text)
 	}
-	text = append(text, ": "...)
+	return string(appendTexts(append(text, ": "...), errs, stopped))
+}
+
+// Together is one error for all of these, as field.ErrorList.ToAggregate makes it, nil for none; see Message.
+func Together(errs []*field.Error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return errors.New(string(appendTexts(nil, errs, nil)))
+}
+
+func appendTexts(text []byte, errs []*field.Error, stopped func() bool) []byte {
 	start := len(text)
 	seen := make(map[string]struct{}, len(errs))
 	for i, err := range errs {
@@ -37,7 +49,7 @@ func Message(kind schema.GroupKind, name string, errs []*field.Error, stopped fu
 		text = append(text, one...)
 	}
 	if len(seen) == 1 {
-		return string(append(text[:start], text[start+1:]...))
+		return append(text[:start], text[start+1:]...)
 	}
-	return string(append(text, ']'))
+	return append(text, ']')
 }

@@ -22,6 +22,9 @@ func TestMessageIsUpstreams(t *testing.T) {
 				if got := Message(kind, name, errs, nil); got != want {
 					t.Errorf("%s\nwant %s", got, want)
 				}
+				if got, want := Together(errs), errs.ToAggregate(); (got == nil) != (want == nil) || got != nil && got.Error() != want.Error() {
+					t.Errorf("%v, want %v", got, want)
+				}
 			}
 		}
 	}

@@ -13,6 +13,10 @@ type Room struct {
 	maxFindings, maxBytes int
 	findings, bytes       int
 	err                   *value.LimitError
+
+	done  <-chan struct{}
+	asked uint
+	ended bool
 }
 
 // trials is how many times more may be found while a branch of a junctor is tried whose findings may be dropped.
@@ -22,6 +26,39 @@ const trials = 4
 func NewRoom(l value.Limits) *Room {
 	findings, bytes := l.Findings()
 	return &Room{maxFindings: findings, maxBytes: bytes}
+}
+
+// Until has Open look now and then whether the channel is closed, since nobody waits any more.
+func (r *Room) Until(done <-chan struct{}) *Room {
+	r.done = done
+	return r
+}
+
+// Done is the channel that Until was given, nil if there is none.
+func (r *Room) Done() <-chan struct{} {
+	if r == nil {
+		return nil
+	}
+	return r.done
+}
+
+// askEvery is how many steps go by between two questions of Open whether anybody still waits: some hundred microseconds.
+const askEvery = 64
+
+// Open reports whether there is a point in looking for more: what was found has room, and somebody waits for it. Walks ask at
+// every step.
+func (r *Room) Open() bool {
+	if r == nil {
+		return true
+	}
+	if r.asked++; r.asked%askEvery == 0 {
+		select {
+		case <-r.done:
+			r.ended = true
+		default:
+		}
+	}
+	return r.err == nil && !r.ended
 }
 
 // Take makes room for one finding, whose texts take so many bytes. trial: it may be dropped again. False: there is not enough

@@ -22,14 +22,14 @@ import (
 //
 // As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place for.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
-func checkDefaults(s *schema.Props, path *field.Path) field.ErrorList {
+func checkDefaults(s *schema.Props, path *field.Path, room *violation.Room) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // as which the root is treated
 	plan, err := program.Compile(&resource, program.Options{ForDefaults: true})
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{d: value.Acquire()}
+	c := defaultCheck{d: value.Acquire(), room: room, stop: program.StopOn(room.Done())}
 	defer c.d.Release()
 	c.node(&resource, plan.Root, path, surroundings{})
 	return c.errs
@@ -38,6 +38,8 @@ func checkDefaults(s *schema.Props, path *field.Path) field.ErrorList {
 type defaultCheck struct {
 	d    *value.Doc
 	errs field.ErrorList
+	room *violation.Room
+	stop *program.Stop
 }
 
 // surroundings is the resource, at the root or embedded, that a schema is part of.
@@ -59,6 +61,9 @@ func (s surroundings) enter(name string) surroundings {
 
 // node checks the default of s, for which n was compiled, and of everything below it.
 func (c *defaultCheck) node(s *schema.Props, n *program.Node, path *field.Path, in surroundings) {
+	if !c.room.Open() {
+		return
+	}
 	if s.XEmbeddedResource {
 		in = surroundings{resource: n}
 	}
@@ -112,11 +117,11 @@ func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Pat
 		// What the CRD holds, and what is stored of it, is what coercion makes of it.
 		s.Default.Raw = c.d.AppendJSON(nil, root)
 	}
-	if bad := plan.ExplainEmbedded(c.d, root, program.At{Field: path}); len(bad) > 0 {
+	if bad := plan.ExplainEmbedded(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
 		c.errs = append(c.errs, violation.Errors(bad)...)
 		return
 	}
-	c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path}))...)
+	c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}))...)
 }
 
 // insideMeta checks a default of apiVersion, kind or a part of metadata.
@@ -130,7 +135,7 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *program.Node, path *field.
 	if _, bad := resource.CoerceEmbedded(c.d, object, metadata.Options{}); bad != nil {
 		invalid = bad.Error
 	} else {
-		invalid = violation.Errors(resource.ExplainEmbedded(c.d, object, program.At{})).ToAggregate()
+		invalid = violation.Together(violation.Errors(resource.ExplainEmbedded(c.d, object, program.At{Room: c.room, Stop: c.stop})))
 	}
 	root, ok := c.parse(s.Default.Raw, path)
 	if !ok {
@@ -141,7 +146,7 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *program.Node, path *field.
 		return
 	}
 	plan := program.Plan{Root: n, Structural: true, HasSchema: true}
-	c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path}))...)
+	c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}))...)
 }
 
 // parse reads a default into the Doc, which loses what it held.

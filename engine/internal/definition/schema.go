@@ -8,11 +8,12 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // checkSchema checks the schema of a version, or the one that all versions share. status says that the status subresource is on.
 // (validation.go, validateCustomResourceDefinitionValidation)
-func checkSchema(c *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
+func checkSchema(c *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path, room *violation.Room) field.ErrorList {
 	if c == nil || c.OpenAPIV3Schema == nil {
 		return nil
 	}
@@ -26,13 +27,13 @@ func checkSchema(c *apiextensionsv1.CustomResourceValidation, status bool, path 
 	}
 	unsupported := schema.Unsupported(s)
 	if unsupported == nil {
-		if found := schema.Structural(at, s); len(found) > 0 {
+		if found := schema.Structural(at, s, room); len(found) > 0 {
 			errs = append(errs, found...)
 		} else if quirk.On(46) && schema.HasDefaults(s) {
-			errs = append(errs, checkDefaults(s, at)...)
+			errs = append(errs, checkDefaults(s, at, room)...)
 		}
 	}
-	errs = append(errs, schema.Keywords(at, s)...)
+	errs = append(errs, schema.Keywords(at, s, room)...)
 	if unsupported != nil && len(errs) == 0 {
 		// Whatever is unsupported is mostly refused as a keyword, too, in better words.
 		errs = append(errs, field.Invalid(at, "", unsupported.Error()))

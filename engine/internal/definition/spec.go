@@ -5,6 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // spec is a CRD's spec in the shape of the API server's internal type, which is the one that is validated: what all versions share
@@ -22,6 +23,8 @@ type spec struct {
 	selectableFields         []apiextensionsv1.SelectableField
 	conversion               *conversion
 	preserveUnknownFields    bool
+
+	room *violation.Room // for what is found
 }
 
 // conversion is spec.conversion, flat as it was in v1beta1.

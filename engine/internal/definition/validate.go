@@ -15,6 +15,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // Options shape the judgement of a CRD.
@@ -22,6 +24,8 @@ type Options struct {
 	// KubernetesMinor is the minor of Kubernetes 1.x whose formats are known: an API server knows those of the release before
 	// its own. 0 stands for what a stock API server of the latest release knows, those of 1.36.
 	KubernetesMinor int
+	// Limits bound what is found.
+	Limits value.Limits
 }
 
 // Result is what an API server says to the creation of a CRD.
@@ -32,6 +36,9 @@ type Result struct {
 	// Warnings are the texts of the Warning headers that come with the answer, in document order, without those of decoding.
 	// One may stand there twice; the API server sends each text once.
 	Warnings []string
+	// Err is a *value.LimitError if the findings exceed the limits. They are incomplete then, and mean nothing; as they are where
+	// the context has ended.
+	Err error
 }
 
 // Validate judges a CRD as an API server does when it is created. The status that a manifest carries does not count, nor does
@@ -46,6 +53,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = format.LatestMinor - 1
 	}
+	m.spec.room = violation.NewRoom(o.Limits).Until(ctx.Done())
 	owners, repeated := metadata.DedupOwners(m.CRD.OwnerReferences)
 	m.CRD.OwnerReferences = owners
 	var errs field.ErrorList
@@ -55,6 +63,9 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	errs = append(errs, approval(&m.CRD.ObjectMeta, m.spec.group)...)
 	if m.spec.preserveUnknownFields && quirk.On(47) {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"))
+	}
+	if err := m.spec.fits(errs, o.Limits); err != nil || ctx.Err() != nil {
+		return Result{Errors: errs, Err: err}
 	}
 	if len(errs) == 0 {
 		for _, p := range m.spec.schemas() {
@@ -66,6 +77,20 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 		texts = append([]string{repeated}, texts...)
 	}
 	return Result{Errors: errs, Warnings: texts}
+}
+
+// fits counts all findings, which the checks of schemas, where most of them come from, do while they look.
+func (s *spec) fits(errs field.ErrorList, l value.Limits) error {
+	if err := s.room.Err(); err != nil {
+		return err
+	}
+	room := violation.NewRoom(l)
+	for _, err := range errs {
+		if !room.Take(violation.Size(err), false) {
+			break
+		}
+	}
+	return room.Err()
 }
 
 // checkMetadata checks the CRD's own metadata as it stands after the API server has set its part.
@@ -124,7 +149,7 @@ func (s *spec) check(path *field.Path) field.ErrorList {
 		}
 	}
 	add(names(&s.names, path.Child("names"))...)
-	add(checkSchema(s.validation, s.anyStatus(), path.Child("validation"))...)
+	add(checkSchema(s.validation, s.anyStatus(), path.Child("validation"), s.room)...)
 	add(subresources(s.subresources, path.Child("subresources"))...)
 	add(columnList(s.additionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
 	if len(s.selectableFields) > 0 {

@@ -19,59 +19,127 @@ var lifted = []struct{ upstream, written string }{
 	{"spec.conversion.conversionReviewVersions", "spec.conversion.webhook.conversionReviewVersions"},
 }
 
-// Locate finds the place in a manifest that the field of a finding means, and the node there or its deepest ancestor that the
-// manifest has. Fields name places of upstream's internal form; v1 manifests and v1beta1 manifests are written otherwise.
-func Locate(d *value.Doc, root uint32, text string) (value.Path, uint32) {
-	best, node, rest := walk(d, root, text, nil)
-	for _, l := range lifted {
-		tail, ok := strings.CutPrefix(text, l.upstream)
+// locator finds places in one manifest.
+type locator struct {
+	d      *value.Doc
+	root   uint32
+	finder *value.Finder
+	folded map[uint32]map[string][]uint32 // members of large objects by their names in lower case
+
+	way value.Path // where walk stands
+	// What walk found: the longest way, the node there, what is left of the text.
+	best value.Path
+	node uint32
+	rest string
+}
+
+func newLocator(d *value.Doc, root uint32) *locator {
+	return &locator{d: d, root: root, finder: d.Finder()}
+}
+
+// locate finds the place in the manifest that the field of a finding means, and the node there or its deepest ancestor that the
+// manifest has, with the path to that. Fields name places of upstream's internal form; v1 manifests and v1beta1 manifests are
+// written otherwise.
+func (l *locator) locate(text string) (place, there value.Path, node uint32) {
+	l.follow(text)
+	best, node, rest := l.best, l.node, l.rest
+	for _, lift := range lifted {
+		tail, ok := strings.CutPrefix(text, lift.upstream)
 		if rest == "" || !ok || tail != "" && tail[0] != '.' && tail[0] != '[' {
 			continue
 		}
-		if p, n, left := walk(d, root, l.written+tail, nil); left == "" || len(p) > len(best) {
-			best, node, rest = p, n, left
+		if l.follow(lift.written + tail); l.rest == "" || len(l.best) > len(best) {
+			best, node, rest = l.best, l.node, l.rest
 		}
 	}
-	return append(best, violation.PathOf(rest)...), node
+	return append(best[:len(best):len(best)], violation.PathOf(rest)...), best, node
 }
 
-// walk follows the text through the tree as far as it goes; rest is what is left. Keys may hold dots and brackets: the tree
-// tells where they end.
-func walk(d *value.Doc, node uint32, text string, at value.Path) (best value.Path, deepest uint32, rest string) {
-	best, deepest, rest = at, node, text
-	if text == "" {
-		return best, deepest, rest
-	}
-	try := func(c uint32, step value.Segment, tail string) {
-		if tail != "" && tail[0] != '.' && tail[0] != '[' {
-			return
-		}
-		if p, n, left := walk(d, c, tail, at.With(step)); len(left) < len(rest) {
-			best, deepest, rest = p, n, left
-		}
-	}
-	switch d.Nodes[node].Kind {
-	case value.Object:
-		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
-			key := d.Key(c)
-			if tail, ok := strings.CutPrefix(text, "["+key+"]"); ok {
-				try(c, value.Entry(key), tail)
+func (l *locator) follow(text string) {
+	l.way, l.best, l.node, l.rest = l.way[:0], nil, l.root, text
+	l.walk(l.root, text)
+}
+
+// fewMembers is up to how many members are compared with the text one by one.
+const fewMembers = 16
+
+// walk follows the text through the tree as far as it goes. Keys may hold dots and brackets: the tree tells where they end.
+func (l *locator) walk(node uint32, text string) {
+	switch n := &l.d.Nodes[node]; {
+	case text == "":
+	case n.Kind == value.Object && n.Live <= fewMembers:
+		for c := n.First; c != 0; c = l.d.Nodes[c].Next {
+			key := l.d.Key(c)
+			if text[0] == '[' && len(text) > len(key)+1 && text[1:1+len(key)] == key && text[1+len(key)] == ']' {
+				l.try(c, value.Entry(key), text[len(key)+2:])
 			}
 			plain := strings.TrimPrefix(text, ".")
 			// Printer columns and selectable fields are named as the Go type's fields are: JSONPath.
 			if len(plain) >= len(key) && strings.EqualFold(plain[:len(key)], key) {
-				try(c, value.Name(key), plain[len(key):])
+				l.try(c, value.Name(key), plain[len(key):])
 			}
 		}
-	case value.Array:
-		inner, tail, ok := strings.Cut(strings.TrimPrefix(text, "["), "]")
-		if i, err := strconv.Atoi(inner); ok && err == nil && text[0] == '[' {
-			if c := d.Index(node, i); c != 0 {
-				try(c, value.At(i), tail)
+	case n.Kind == value.Object:
+		l.many(node, text)
+	case n.Kind == value.Array && text[0] == '[':
+		inner, tail, ok := strings.Cut(text[1:], "]")
+		if i, err := strconv.Atoi(inner); ok && err == nil && i >= 0 {
+			if c := l.finder.Element(node, i); c != 0 {
+				l.try(c, value.At(i), tail)
 			}
 		}
 	}
-	return best, deepest, rest
+	if len(text) < len(l.rest) {
+		l.best, l.node, l.rest = l.way.Clone(), node, text
+	}
+}
+
+// many is walk for an object of many members: the keys are those that the text can begin with.
+func (l *locator) many(node uint32, text string) {
+	if text[0] == '[' {
+		for end := 1; end < len(text); end++ {
+			if text[end] != ']' {
+				continue
+			}
+			if c := l.finder.Field(node, text[1:end]); c != 0 {
+				l.try(c, value.Entry(l.d.Key(c)), text[end+1:])
+			}
+		}
+	}
+	plain, members := strings.TrimPrefix(text, "."), l.fold(node)
+	for end := 0; end <= len(plain); end++ {
+		if end < len(plain) && plain[end] != '.' && plain[end] != '[' {
+			continue
+		}
+		for _, c := range members[strings.ToLower(plain[:end])] {
+			l.try(c, value.Name(l.d.Key(c)), plain[end:])
+		}
+	}
+}
+
+func (l *locator) fold(node uint32) map[string][]uint32 {
+	known := l.folded[node]
+	if known == nil {
+		known = make(map[string][]uint32, l.d.Len(node))
+		for c := l.d.Nodes[node].First; c != 0; c = l.d.Nodes[c].Next {
+			key := strings.ToLower(l.d.Key(c))
+			known[key] = append(known[key], c)
+		}
+		if l.folded == nil {
+			l.folded = map[uint32]map[string][]uint32{}
+		}
+		l.folded[node] = known
+	}
+	return known
+}
+
+func (l *locator) try(c uint32, step value.Segment, tail string) {
+	if tail != "" && tail[0] != '.' && tail[0] != '[' {
+		return
+	}
+	l.way = append(l.way, step)
+	l.walk(c, tail)
+	l.way = l.way[:len(l.way)-1]
 }
 
 // schemaPointer is the part of a place that lies in a schema.

@@ -29,7 +29,7 @@ func TestLocate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, node := Locate(d, root, tt.field)
+		p, _, node := newLocator(d, root).locate(tt.field)
 		if p.Pointer() != tt.want {
 			t.Errorf("%s: %s, want %s", tt.field, p.Pointer(), tt.want)
 		}

@@ -48,18 +48,28 @@ type Version struct {
 	*apiextensionsv1.CustomResourceDefinitionVersion
 }
 
-// mostLocated is how many findings get a place in the manifest: finding one costs a walk, and nobody reads that many.
-const mostLocated = 1000
-
-// Of judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places.
-func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *value.Doc, root uint32) *Report {
+// Of judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places. The error is a
+// *value.LimitError, for more findings than the limits allow, or that of a context which has ended.
+func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *value.Doc, root uint32) (*Report, error) {
 	result := definition.Validate(ctx, m, o)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if result.Err != nil {
+		return nil, result.Err
+	}
 	r := &Report{CRD: m.CRD, LowestMinor: format.OldestMinor}
-	for i, err := range result.Errors {
-		f := Finding{Violation: violation.Of(violation.CRD, err, violation.PathOf(err.Field))}
-		if i < mostLocated && root != 0 {
-			path, node := Locate(d, root, err.Field)
-			f.Path, f.Position = path.Detach(), d.Position(node)
+	places := newLocator(d, root)
+	for _, err := range result.Errors {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f := Finding{Violation: violation.Of(violation.CRD, err, nil)}
+		if root != 0 {
+			path, there, node := places.locate(err.Field)
+			f.Path, f.Position = path.Detach(), d.PositionOf(node, there)
+		} else {
+			f.Path = violation.PathOf(err.Field)
 		}
 		f.Schema = schemaPointer(f.Path)
 		r.Findings = append(r.Findings, f)
@@ -79,7 +89,7 @@ func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *va
 	if r.HasRules {
 		r.warn(RulesNotice(m.CRD.Name))
 	}
-	return r
+	return r, nil
 }
 
 func (r *Report) warn(texts ...string) {

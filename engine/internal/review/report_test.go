@@ -37,7 +37,11 @@ func of(t *testing.T, text string, places bool) *Report {
 	if !places {
 		root = 0
 	}
-	return Of(context.Background(), m, definition.Options{}, d, root)
+	r, err := Of(context.Background(), m, definition.Options{}, d, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func TestVersions(t *testing.T) {

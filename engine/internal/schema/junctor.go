@@ -34,7 +34,7 @@ func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *fi
 
 // clause checks a schema below a junctor, which may validate values and do nothing else.
 func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
-	if s == nil {
+	if s == nil || !c.room.Open() {
 		return
 	}
 	c.values(s, plainAnyOf, false, path)
@@ -83,7 +83,7 @@ func (c *structuralCheck) complete(v, s *Props, spinePath, path *field.Path) {
 
 // counterpart checks that the spine has s for the clause v and what is needed below both.
 func (c *structuralCheck) counterpart(v, s *Props, spinePath, path *field.Path) {
-	if v == nil {
+	if v == nil || !c.room.Open() {
 		return
 	}
 	if s == nil {

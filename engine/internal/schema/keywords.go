@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // types are the types of OpenAPI v3.
@@ -14,11 +15,13 @@ var types = []string{"array", "boolean", "integer", "number", "object", "string"
 // Keywords returns which keywords of a schema and of everything below it are refused or do not go together, structural or not:
 // properties in the order of their names. A nil schema has no errors.
 //
+// Where the room ends, so does the search; what was found is incomplete then.
+//
 // Rules (x-kubernetes-validations) are judged by their shape alone. Compiling them belongs to the end of node, after the node's
 // own checks and its children's and only if those found nothing.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
-func Keywords(path *field.Path, s *Props) field.ErrorList {
-	var c keywordCheck
+func Keywords(path *field.Path, s *Props, room *violation.Room) field.ErrorList {
+	c := keywordCheck{room: room}
 	c.node(s, path, place{root: true})
 	return c.errs
 }
@@ -32,12 +35,18 @@ type place struct {
 	noDefaults string
 }
 
-type keywordCheck struct{ errs field.ErrorList }
+type keywordCheck struct {
+	errs field.ErrorList
+	room *violation.Room
+}
 
-func (c *keywordCheck) add(e *field.Error) { c.errs = append(c.errs, e) }
+func (c *keywordCheck) add(e *field.Error) {
+	c.errs = append(c.errs, e)
+	c.room.Take(violation.Size(e), false)
+}
 
 func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
-	if s == nil {
+	if s == nil || !c.room.Open() {
 		return
 	}
 	below := at

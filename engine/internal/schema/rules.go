@@ -2,6 +2,7 @@ package schema
 
 import (
 	"strings"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,6 +20,7 @@ var ruleReasons = []string{
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
 func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	supported := sync.OnceValue(func() bool { return Unsupported(s) == nil })
 	for i := range s.XValidations {
 		r, at := &s.XValidations[i], path.Child("x-kubernetes-validations").Index(i)
 		rule, message := strings.TrimSpace(r.Rule), strings.TrimSpace(r.Message)
@@ -38,13 +40,13 @@ func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 		if r.Reason != nil && !contains(ruleReasons, string(*r.Reason)) {
 			errs = append(errs, field.NotSupported(at.Child("reason"), *r.Reason, ruleReasons))
 		}
-		errs = append(errs, ruleFieldPath(s, r.FieldPath, at.Child("fieldPath"))...)
+		errs = append(errs, ruleFieldPath(s, r.FieldPath, at.Child("fieldPath"), supported)...)
 	}
 	return errs
 }
 
 // ruleFieldPath checks the path that a rule's failure is reported at; a blank one fails twice.
-func ruleFieldPath(s *Props, fieldPath string, path *field.Path) field.ErrorList {
+func ruleFieldPath(s *Props, fieldPath string, path *field.Path, supported func() bool) field.ErrorList {
 	if fieldPath == "" {
 		return nil
 	}
@@ -55,7 +57,7 @@ func ruleFieldPath(s *Props, fieldPath string, path *field.Path) field.ErrorList
 	if hasNewlines(fieldPath) {
 		errs = append(errs, field.Invalid(path, fieldPath, "must not contain line breaks"))
 	}
-	if _, _, err := Resolve(fieldPath, s, true); err != nil && Unsupported(s) == nil {
+	if _, _, err := Resolve(fieldPath, s, true); err != nil && supported() {
 		errs = append(errs, field.Invalid(path, fieldPath, "must be a valid path"))
 	}
 	return errs

@@ -73,7 +73,7 @@ func TestUnsupported(t *testing.T) {
 }
 
 func TestStructuralIsSorted(t *testing.T) {
-	errs := Structural(field.NewPath("s"), parse(t, `{"properties":{"b":{},"a":{"type":"array"}},"additionalProperties":true}`))
+	errs := Structural(field.NewPath("s"), parse(t, `{"properties":{"b":{},"a":{"type":"array"}},"additionalProperties":true}`), nil)
 	var got []string
 	for _, e := range errs {
 		got = append(got, e.Field)

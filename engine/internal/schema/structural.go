@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // level is where on the spine of a schema a node stands; it decides wording and the rules of the root.
@@ -23,10 +24,10 @@ const (
 // oneOf, not) validate values and nothing else, and whatever the junctors of the root speak of stands on the spine too (the
 // reference does not ask that of junctors further down); metadata at the root may only restrict name and generateName.
 //
-// The schema must not be Unsupported.
+// The schema must not be Unsupported. Where the room ends, so does the search; what was found is incomplete then.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, ValidateStructural)
-func Structural(path *field.Path, s *Props) field.ErrorList {
-	var c structuralCheck
+func Structural(path *field.Path, s *Props, room *violation.Room) field.ErrorList {
+	c := structuralCheck{room: room}
 	c.spine(s, root, path)
 	c.complete(s, s, path, path)
 	texts := make(map[*field.Error]string, len(c.errs))
@@ -37,13 +38,19 @@ func Structural(path *field.Path, s *Props) field.ErrorList {
 	return c.errs
 }
 
-type structuralCheck struct{ errs field.ErrorList }
+type structuralCheck struct {
+	errs field.ErrorList
+	room *violation.Room
+}
 
-func (c *structuralCheck) add(e *field.Error) { c.errs = append(c.errs, e) }
+func (c *structuralCheck) add(e *field.Error) {
+	c.errs = append(c.errs, e)
+	c.room.Take(violation.Size(e), false)
+}
 
 // spine checks a node of the spine and everything below it.
 func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
-	if s == nil {
+	if s == nil || !c.room.Open() {
 		return
 	}
 	if s.Type == "array" && items(s) == nil {
