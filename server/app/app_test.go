@@ -91,7 +91,7 @@ func start(t *testing.T, flags ...string) *running {
 		t.Fatal(err)
 	}
 	log := &synced{}
-	a, err := Start(t.Context(), c, Build{Version: "v0.0.0-test"}, slog.New(slog.NewTextHandler(log, nil)))
+	a, err := Start(t.Context(), c, Build{Version: "v0.0.0-test"}, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: c.LogLevel})))
 	if err != nil {
 		t.Fatal(err)
 	}

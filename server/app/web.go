@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/gateway"
@@ -30,9 +31,14 @@ func (a *App) startWeb(ctx context.Context) error {
 		for name, l := range a.config.limits().Lists() {
 			lists[name] = gateway.ListLimit(l)
 		}
+		pages := map[string]http.Handler{}
+		if a.config.MetricsAddress == "" {
+			pages["/metrics"] = a.telemetry.Handler()
+		}
 		rest, err := gateway.New(ctx, conn, gateway.Options{
-			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists,
-			Before: func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
+			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages,
+			Metadata: func(_ context.Context, r *http.Request) metadata.MD { return transport.ClientOf(r) },
+			Before:   func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 			Limits: value.Limits{
 				MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 			},
@@ -40,12 +46,8 @@ func (a *App) startWeb(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		mux := http.NewServeMux()
-		mux.Handle("/", a.telemetry.HTTPHandler(rest))
-		if a.config.MetricsAddress == "" {
-			mux.Handle("GET /metrics", a.telemetry.Handler())
-		}
-		if err := a.addWeb(ctx, mux, addresses, a.tls); err != nil {
+		// No http.ServeMux in front: it answers paths that are not in its own form with a redirect in HTML.
+		if err := a.addWeb(ctx, a.telemetry.HTTPHandler(rest), addresses, a.tls); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,12 @@
 package gateway
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,6 +18,9 @@ import (
 // the first element too many.
 func decodeMessage(src []byte, m protoreflect.Message, lists map[string]ListLimit) error {
 	d := decoder{scanner: scanner{src: src}, lists: lists}
+	if bytes.HasPrefix(src, byteOrderMark) {
+		return d.fail("there is a byte order mark before the JSON: send the body without it")
+	}
 	if d.peek() == 0 && d.pos == len(src) {
 		return errEmptyBody
 	}
@@ -26,6 +33,9 @@ func decodeMessage(src []byte, m protoreflect.Message, lists map[string]ListLimi
 // decodeDocument takes src, one JSON value and nothing after it, as a Document; nil for null.
 func decodeDocument(src []byte) (*crdevalv1.Document, error) {
 	s := scanner{src: src}
+	if bytes.HasPrefix(src, byteOrderMark) {
+		return nil, s.fail("there is a byte order mark before the JSON: send the body without it")
+	}
 	if s.peek() == 0 && s.pos == len(src) {
 		return nil, errEmptyBody
 	}
@@ -258,7 +268,20 @@ func (d *decoder) submessage(f *field, m protoreflect.Message) error {
 	}
 	if err := protojson.Unmarshal(raw, m.Interface()); err != nil {
 		d.pos = start
+		if f.fd.Message().FullName() == "google.protobuf.Duration" {
+			return d.fail("%s is no duration: %s", raw, durationForm(raw))
+		}
 		return d.fail("no value of %s: %v", f.fd.Message().FullName(), err)
 	}
 	return nil
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// durationForm says how a duration is written: the one that was meant, if that can be told.
+func durationForm(raw []byte) string {
+	if meant, err := time.ParseDuration(strings.Trim(string(raw), `"`)); err == nil {
+		return fmt.Sprintf(`write seconds, as in "%ss"`, strconv.FormatFloat(meant.Seconds(), 'f', -1, 64))
+	}
+	return `write seconds, as in "0.001s" or "1.5s"`
 }

@@ -58,6 +58,8 @@ type Options struct {
 	Lists map[string]ListLimit
 	// Limits bound the YAML bodies that are turned into JSON here; MaxBytes is MaxBodyBytes then. Documents are bounded by the server.
 	Limits value.Limits
+	// Pages are further paths, each for GET and HEAD. Default: none.
+	Pages map[string]http.Handler
 	// Metadata adds to what is passed on of a request, such as the identity that its TLS connection proves. Default: nothing.
 	Metadata func(context.Context, *http.Request) metadata.MD
 }
@@ -152,6 +154,11 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // call reads the body and hands over to grpc-gateway.
 func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 	if path.body == "" {
+		if hasBody(r) {
+			g.refuseBody(w, r, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+				fmt.Sprintf("%s %s takes no body: everything is in the path and the query", r.Method, r.URL.Path), nil))
+			return
+		}
 		r.Body = http.NoBody
 		r.Header.Del("Content-Type")
 		g.mux.ServeHTTP(w, r)
@@ -170,10 +177,20 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 		g.refuseBody(w, r, err)
 		return
 	}
+	b.route, b.url = path, r.URL.Path
 	r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
 	r.Body = b
 	r.Header.Set("Content-Type", mediaJSON) // what it was is in b; grpc-gateway has one marshaler
 	g.mux.ServeHTTP(w, r)
+}
+
+// hasBody says whether a request has a body of at least a byte.
+func hasBody(r *http.Request) bool {
+	if r.ContentLength >= 0 {
+		return r.ContentLength > 0
+	}
+	n, _ := io.ReadFull(r.Body, make([]byte, 1))
+	return n > 0
 }
 
 // refuseBody answers to a request whose body was not read to its end.
@@ -220,6 +237,9 @@ func (g *gateway) own(path string) http.HandlerFunc {
 		return g.ready
 	case "/openapi.json":
 		return func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, openAPI) }
+	}
+	if page := g.options.Pages[path]; page != nil {
+		return page.ServeHTTP
 	}
 	return nil
 }

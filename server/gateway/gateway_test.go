@@ -186,12 +186,67 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestPathWins: the catalog of the path is the one that counts.
-func TestPathWins(t *testing.T) {
+// TestPathAndBody: the catalog is the path's; a body may name the same one.
+func TestPathAndBody(t *testing.T) {
 	r, rest := serve(t, Options{})
-	send(t, http.MethodPost, rest.URL+"/v1/catalogs/team-a:validate", strings.NewReader(`{"catalog":"team-b"}`), nil)
-	if r.catalog != "team-a" {
-		t.Errorf("the call reached the catalog %q", r.catalog)
+	url := rest.URL + "/v1/catalogs/team-a:validate"
+	for _, body := range []string{`{}`, `{"catalog":"team-a"}`} {
+		if code, text, _ := send(t, http.MethodPost, url, strings.NewReader(body), nil); code != http.StatusOK || r.catalog != "team-a" {
+			t.Errorf("%s: HTTP %d %s, the call reached the catalog %q", body, code, text, r.catalog)
+		}
+	}
+	r.catalog = ""
+	code, text, _ := send(t, http.MethodPost, url, strings.NewReader(`{"catalog":"team-b"}`), nil)
+	if code != http.StatusBadRequest || !strings.Contains(text, `"reason":"INVALID_ARGUMENT"`) || !strings.Contains(text, `catalog is \"team-a\" in the path and \"team-b\" in the body`) || r.catalog != "" {
+		t.Errorf("HTTP %d %s, the call reached the catalog %q", code, text, r.catalog)
+	}
+}
+
+// TestNoBodyWanted: what would be ignored is refused, however it is sent.
+func TestNoBodyWanted(t *testing.T) {
+	_, rest := serve(t, Options{})
+	for name, body := range map[string]io.Reader{"told": strings.NewReader(`{"force":true}`), "untold": io.MultiReader(strings.NewReader(`{}`))} {
+		code, text, _ := send(t, http.MethodGet, rest.URL+"/v1/catalogs/a", body, nil)
+		if code != http.StatusBadRequest || !strings.Contains(text, "GET /v1/catalogs/a takes no body") {
+			t.Errorf("%s: HTTP %d %s", name, code, text)
+		}
+	}
+	if code, text, _ := send(t, http.MethodGet, rest.URL+"/v1/catalogs/a", io.MultiReader(strings.NewReader("")), nil); code != http.StatusOK {
+		t.Errorf("an empty one: HTTP %d %s", code, text)
+	}
+}
+
+// TestOddPaths: paths that are not in their plain form are errors in JSON, not redirects.
+func TestOddPaths(t *testing.T) {
+	_, rest := serve(t, Options{Pages: map[string]http.Handler{"/metrics": http.NotFoundHandler()}})
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	for path, want := range map[string]int{
+		"/v1/catalogs//crds": 404, "//v1/serverInfo": 404, "/v1/../v1/serverInfo": 404, "/v1/catalogs/": 404, "/v1/serverInfo/": 404, "/metrics": 405,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, rest.URL, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.URL.Path = path
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != want || resp.Header.Get("Content-Type") != "application/json" || !bytes.HasPrefix(text, []byte(`{"code":`)) {
+			t.Errorf("%s: HTTP %d %s", path, resp.StatusCode, text)
+		}
+	}
+}
+
+// TestQueryGivenTwice: under both of its names a parameter is given twice.
+func TestQueryGivenTwice(t *testing.T) {
+	_, rest := serve(t, Options{})
+	code, text, _ := send(t, http.MethodGet, rest.URL+"/v1/catalogs?pageSize=1&page_size=2", nil, nil)
+	if code != http.StatusBadRequest || !strings.Contains(text, `the query parameter \"page_size\" is given twice, also as \"pageSize\"`) {
+		t.Errorf("HTTP %d %s", code, text)
 	}
 }
 

@@ -81,7 +81,9 @@ func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 			}
 			return m.Unmarshal(data, v)
 		}
-		b.request, b.err = v, b.decode(v)
+		if b.request, b.err = v, b.decode(v); b.err == nil {
+			b.err = b.contradicted(v)
+		}
 		return b.err
 	})
 }

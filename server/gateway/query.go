@@ -20,6 +20,7 @@ type strictQuery struct{ runtime.DefaultQueryParser }
 // Parse is called for requests whose message is not their body.
 func (q *strictQuery) Parse(m proto.Message, values url.Values, taken *utilities.DoubleArray) error {
 	fields := m.ProtoReflect().Descriptor().Fields()
+	seen := map[protoreflect.FieldNumber]string{}
 	for name, given := range values {
 		fd := fields.ByJSONName(name)
 		if fd == nil {
@@ -30,9 +31,12 @@ func (q *strictQuery) Parse(m proto.Message, values url.Values, taken *utilities
 			return fmt.Errorf("unknown query parameter %q: this call takes %s", name, parameters(fields, taken))
 		case len(given) > 1:
 			return fmt.Errorf("the query parameter %q is given %d times", name, len(given))
+		case seen[fd.Number()] != "":
+			return fmt.Errorf("the query parameter %q is given twice, also as %q", max(name, seen[fd.Number()]), min(name, seen[fd.Number()]))
 		case !utf8.ValidString(given[0]):
 			return fmt.Errorf("the query parameter %q is not UTF-8", name)
 		}
+		seen[fd.Number()] = name
 	}
 	err := q.DefaultQueryParser.Parse(m, values, taken)
 	if err == nil {

@@ -28,6 +28,8 @@ type body struct {
 	yaml    bool
 	limits  value.Limits
 	lists   map[string]ListLimit
+	route   *route // what the path gives: the message may say the same and nothing else
+	url     string
 	held    *room
 	source  *value.YAMLSource // of a YAML body that was turned into JSON
 	apart   map[int]int       // by item: what to add to the offsets of findings about a YAML object that went on as YAML

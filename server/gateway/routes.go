@@ -13,6 +13,7 @@ import (
 type route struct {
 	method   string
 	segments []string // "" stands for a parameter
+	params   []string // the parameter's field, likewise
 	verb     string   // behind the colon of the last segment
 	body     string   // "" for none, "*" for the message, else a field
 }
@@ -56,9 +57,10 @@ func routeOf(md protoreflect.MethodDescriptor) (route, bool) {
 		return route{}, false
 	}
 	r.segments, r.verb = split(template)
+	r.params = make([]string, len(r.segments))
 	for i, s := range r.segments {
 		if strings.HasPrefix(s, "{") {
-			r.segments[i] = ""
+			r.segments[i], r.params[i] = "", strings.Trim(s, "{}")
 		}
 	}
 	return r, true

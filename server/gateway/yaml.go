@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -35,6 +39,27 @@ func (b *body) decode(v any) error {
 	}
 	b.source = source
 	return unmarshal(converted, v, b.lists)
+}
+
+// contradicted is the error of a message that has another value for a field than the path.
+func (b *body) contradicted(v any) error {
+	m, ok := v.(proto.Message)
+	if !ok || b.route == nil {
+		return nil
+	}
+	r := m.ProtoReflect()
+	for i, name := range b.route.params {
+		fd := r.Descriptor().Fields().ByName(protoreflect.Name(name))
+		if fd == nil || !r.Has(fd) || fd.Kind() != protoreflect.StringKind {
+			continue
+		}
+		segments, _ := split(b.url)
+		if given, other := segments[i], r.Get(fd).String(); other != given {
+			return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+				fmt.Sprintf("%s is %q in the path and %q in the body: leave it out of the body", fd.JSONName(), given, other), map[string]string{"field": name})
+		}
+	}
+	return nil
 }
 
 // batch is a request with items.

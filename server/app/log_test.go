@@ -1,0 +1,25 @@
+package app
+
+import (
+	"net/http"
+	"regexp"
+	"testing"
+)
+
+// TestTheLogNamesClients: a call over REST has the address of who made the request, not that of the gateway.
+func TestTheLogNamesClients(t *testing.T) {
+	r := start(t, "--log-level=debug")
+	rest := r.HTTPAddresses()[0]
+	if code, body := fetch(t, rest, http.MethodGet, "/v1/serverInfo", "", ""); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	if code, body := fetch(t, rest, http.MethodPost, "//v1/catalogs", "application/json", "{}"); code != http.StatusNotFound || body[0] != '{' {
+		t.Errorf("%d %s", code, body)
+	}
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`GetServerInfo.* peer=127\.0\.0\.1:\d+ request_id=\w+`).MatchString(r.log.String()) {
+		t.Errorf("the log:\n%s", r.log)
+	}
+}
