@@ -28,6 +28,7 @@ type evaluation interface {
 
 // batch is an evaluation call under way.
 type batch struct {
+	catalog string
 	view    registry.View
 	items   []*crdevalv1.Item
 	options engine.EvaluationOptions
@@ -48,7 +49,7 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 	if len(r.GetCrds()) > 0 {
 		return nil, unavailable(crdevalv1.Feature_FEATURE_OVERLAY, "crds")
 	}
-	b := &batch{items: r.GetItems(), limits: s.limits.Documents, faults: s.faults}
+	b := &batch{catalog: r.GetCatalog(), items: r.GetItems(), limits: s.limits.Documents, faults: s.faults}
 	if err := b.takeOptions(r.GetOptions()); err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolve
 			end := int(next.Add(int64(share)))
 			for i := end - share; i < min(end, n); i++ {
 				if err := b.one(items, &r, i, evaluate); err != nil {
-					fail(i, b.boundedStatus(ctx, err))
+					fail(i, b.boundedStatus(ctx, b.aboutVersion(&r, b.items[i], err)))
 				}
 			}
 			if end >= n {

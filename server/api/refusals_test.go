@@ -3,11 +3,13 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -92,6 +94,12 @@ func TestBadObjects(t *testing.T) {
 			st := status.FromProto(bad.GetError())
 			if st.Code() != c.code || reason(t, st) != c.reason || st.Message() == "" || len(st.Message()) > 4096 {
 				t.Errorf("got %v, want %s %s", bad, c.code, c.reason)
+			}
+			if strings.HasPrefix(c.reason, "VERSION_") {
+				want := map[string]string{"catalog": "default", "crd": crd, "version": c.item.GetVersion()}
+				if got := st.Details()[0].(*errdetails.ErrorInfo).GetMetadata(); !maps.Equal(got, want) {
+					t.Errorf("metadata %v, want %v", got, want)
+				}
 			}
 			t.Log(st.Message())
 		})

@@ -105,7 +105,11 @@ func classify(err error) *problem {
 	case errors.As(err, &fromRegistry):
 		return &problem{reasonNamed(string(fromRegistry.Reason)), fromRegistry.Message, fromRegistry.Metadata}
 	case errors.As(err, &fromEngine):
-		return fromTheEngine(fromEngine)
+		var about *versionError
+		if errors.As(err, &about) {
+			return fromTheEngine(fromEngine, about.metadata)
+		}
+		return fromTheEngine(fromEngine, nil)
 	case errors.As(err, &panicked):
 		return nil
 	case errors.Is(err, context.Canceled):
@@ -134,8 +138,9 @@ var limitNames = map[string]string{
 	"document size": "max_document_bytes", "nesting depth": "max_document_depth", "alias expansion": "max_alias_bytes",
 }
 
-func fromTheEngine(e *engine.Error) *problem {
+func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
 	p := &problem{reasonNamed(string(e.Reason)), e.Message, map[string]string{}}
+	maps.Copy(p.metadata, metadata)
 	var limit *value.LimitError
 	if errors.As(e, &limit) {
 		if name := limitNames[limit.Limit]; name != "" {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -104,7 +106,7 @@ func (a *App) startPrograms(context.Context) error {
 }
 
 func (a *App) startRegistry(ctx context.Context) error {
-	store, err := a.openStore()
+	store, err := a.openStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,11 +126,16 @@ func (a *App) startRegistry(ctx context.Context) error {
 	return a.telemetry.ObserveRegistry(a.registry.Counts)
 }
 
-func (a *App) openStore() (registry.Store, error) {
+func (a *App) openStore(ctx context.Context) (registry.Store, error) {
 	switch a.config.Store {
 	case StoreMemory:
 		return memory.New(), nil
 	case StoreBolt:
+		path := filepath.Join(a.config.DataDir, bolt.FileName)
+		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+			// A process that was killed while it made the file leaves one, and so does who empties a file that had contents.
+			a.log.WarnContext(ctx, "the registry's file has no bytes: a new, empty registry begins in it; if it had contents, stop and restore it from a backup", "file", path)
+		}
 		return bolt.Open(a.config.DataDir)
 	}
 	return nil, fmt.Errorf("--store: there is no store %q", a.config.Store)

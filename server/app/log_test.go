@@ -2,7 +2,10 @@ package app
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -21,5 +24,22 @@ func TestTheLogNamesClients(t *testing.T) {
 	}
 	if !regexp.MustCompile(`GetServerInfo.* peer=127\.0\.0\.1:\d+ request_id=\w+`).MatchString(r.log.String()) {
 		t.Errorf("the log:\n%s", r.log)
+	}
+}
+
+// TestTheLogWarnsOfAnEmptiedRegistry: a file without bytes may have been a registry.
+func TestTheLogWarnsOfAnEmptiedRegistry(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "registry.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, warned := range []bool{true, false} {
+		r := start(t, "--store=bolt", "--data-dir="+dir)
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(r.log.String(), "the registry's file has no bytes"); got != warned {
+			t.Errorf("warned: %t\n%s", got, r.log)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/crdeval/crdeval/cache"
@@ -104,7 +105,7 @@ func (r *Registry) write(ctx context.Context, plan func(*snapshot) (Transaction,
 	for range attempts {
 		if r.stale {
 			if err := r.reload(ctx); err != nil {
-				return nil, unavailable(err)
+				return nil, r.unavailable(ctx, err)
 			}
 			r.stale = false
 		}
@@ -124,10 +125,10 @@ func (r *Registry) write(ctx context.Context, plan func(*snapshot) (Transaction,
 			return nil, context.Cause(ctx)
 		default:
 			r.stale = true
-			return nil, unavailable(err)
+			return nil, r.unavailable(ctx, err)
 		}
 	}
-	return nil, unavailable(fmt.Errorf("%d attempts, each overtaken by another write: %w", attempts, ErrConflict))
+	return nil, r.unavailable(ctx, fmt.Errorf("%d attempts, each overtaken by another write: %w", attempts, ErrConflict))
 }
 
 // accept makes a committed transaction visible.
@@ -136,7 +137,7 @@ func (r *Registry) accept(ctx context.Context, current *snapshot, t Transaction,
 		// Others wrote in between, to entries that we did not touch: their writes belong to that sequence too.
 		if err := r.reload(context.WithoutCancel(ctx)); err != nil {
 			r.stale = true
-			return nil, unavailable(err)
+			return nil, r.unavailable(ctx, err)
 		}
 		return r.snapshot.Load(), nil
 	}
@@ -152,8 +153,20 @@ func (r *Registry) accept(ctx context.Context, current *snapshot, t Transaction,
 	return next, nil
 }
 
-func unavailable(err error) error {
-	return &Error{Reason: StoreUnavailable, Message: "the registry's store failed: " + err.Error() + "; try again", Err: err}
+// unavailable is the error of a store that failed. Callers are told the kind of failure; where on the server it happened is for the log.
+func (r *Registry) unavailable(ctx context.Context, err error) error {
+	r.log.ErrorContext(ctx, "the registry's store failed", "error", err)
+	what := "the server's log says how"
+	var number syscall.Errno
+	switch {
+	case errors.As(err, &number):
+		what = number.Error()
+	case errors.Is(err, ErrConflict):
+		what = "each attempt was overtaken by another write"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		what = "it did not answer in time"
+	}
+	return &Error{Reason: StoreUnavailable, Message: "the registry's store failed: " + what + "; try again", Err: err}
 }
 
 // Counts says how much is registered.

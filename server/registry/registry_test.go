@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -549,11 +551,11 @@ func TestStoreFailures(t *testing.T) {
 	store := newMapStore()
 	r := newRegistry(t, store, nil)
 	rev := testRevision("1", "g.io", names{Plural: "foos"})
-	boom := errors.New("disk full")
+	boom := fmt.Errorf("writing /secret/registry.db: %w", &fs.PathError{Op: "write", Path: "/secret/registry.db", Err: syscall.ENOSPC})
 	store.fail = func(Transaction) error { return boom }
 	_, err := register(t, r, "default", rev, Precondition{})
 	wantReason(t, err, StoreUnavailable)
-	if !errors.Is(err, boom) || !strings.Contains(err.Error(), "disk full") {
+	if !errors.Is(err, boom) || !strings.Contains(err.Error(), "no space left on device") || strings.Contains(err.Error(), "/secret") {
 		t.Errorf("got %v", err)
 	}
 	if n := r.Counts(); n.CRDs != 0 {
