@@ -99,6 +99,13 @@ func (r *Room) within(factor int) bool {
 	return r.err == nil
 }
 
+// Fail ends the room for another reason than what was taken.
+func (r *Room) Fail(err *value.LimitError) {
+	if r != nil && r.err == nil {
+		r.err = err
+	}
+}
+
 // Err is a *value.LimitError if something did not fit, else nil.
 func (r *Room) Err() error {
 	if r == nil || r.err == nil {

@@ -62,6 +62,9 @@ func (p *pass) explain(v *Version) error {
 	if err := p.parse(); err != nil {
 		return internal(fmt.Errorf("a document was read once, but not twice: %w", err))
 	}
+	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
+		return exceeded(err)
+	}
 	track := p.r.FieldValidation != Ignore
 	if track {
 		for duplicate := range p.d.Duplicates(value.Request) {
@@ -127,6 +130,9 @@ func (p *pass) answer(found []violation.Violation) error {
 // judgeAsGiven validates the tree as it was parsed.
 func (p *pass) judgeAsGiven(v *Version) error {
 	p.out.Explained = true
+	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
+		return exceeded(err)
+	}
 	if p.r.FieldValidation != Ignore {
 		for duplicate := range p.d.Duplicates(value.Request) {
 			p.out.Strict = append(p.out.Strict, duplicate.Text)

@@ -54,6 +54,9 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 		o.KubernetesMinor = format.LatestMinor - 1
 	}
 	m.spec.room = violation.NewRoom(o.Limits).Until(ctx.Done())
+	if err := metadata.FitsMeta(&m.CRD.ObjectMeta); err != nil {
+		return Result{Err: err}
+	}
 	owners, repeated := metadata.DedupOwners(m.CRD.OwnerReferences)
 	m.CRD.OwnerReferences = owners
 	var errs field.ErrorList

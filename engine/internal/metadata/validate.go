@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -66,11 +67,29 @@ func reorder(errs field.ErrorList, at *field.Path, entries map[string]string, ch
 	if start < 0 {
 		return
 	}
-	var ordered field.ErrorList
-	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		ordered = append(ordered, check(key, at)...)
+	end := start
+	for end < len(errs) && errs[end].Field == errs[start].Field {
+		end++
 	}
-	copy(errs[start:], ordered)
+	// Upstream has findings that are alike once: two labels with one bad value make one. So those that are there are sorted, and
+	// what is said about all entries comes last.
+	type said struct{ bad, detail string }
+	what := func(err *field.Error) said { return said{fmt.Sprint(err.BadValue), err.Detail} }
+	ranks := map[said]int{}
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		for _, err := range check(key, at) {
+			if _, known := ranks[what(err)]; !known {
+				ranks[what(err)] = len(ranks)
+			}
+		}
+	}
+	rank := func(err *field.Error) int {
+		if r, known := ranks[what(err)]; known {
+			return r
+		}
+		return len(ranks)
+	}
+	slices.SortStableFunc(errs[start:end], func(a, b *field.Error) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // ValidateEmbedded checks apiVersion, kind and metadata of the embedded resource at node obj, which stands at path at.

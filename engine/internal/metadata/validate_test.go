@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -33,5 +34,18 @@ func TestValidateOrder(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// Two labels with one bad value make one finding upstream, which must not cost another one its place.
+func TestValidateKeepsWhatIsSaidOnce(t *testing.T) {
+	m := &metav1.ObjectMeta{Name: "x", Namespace: "d", Labels: map[string]string{"ok": "fine", "bad key": "fine", "a": "bad value", "b": "bad value"},
+		Annotations: map[string]string{"also bad": "x"}}
+	var got []string
+	for _, err := range Validate(m, true) {
+		got = append(got, fmt.Sprint(err.Field, " ", err.BadValue))
+	}
+	if want := []string{"metadata.labels bad value", "metadata.labels bad key", "metadata.annotations also bad"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -1,6 +1,8 @@
 package program
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -38,6 +40,11 @@ func (e *embeddedExplainer) judge(n *Node, i uint32) {
 
 // resource judges an object as a resource. The structured path leads to the member that a finding is about or lies below.
 func (e *embeddedExplainer) resource(i uint32) {
+	if limit := new(value.LimitError); errors.As(metadata.Fits(e.d, e.d.Field(i, "metadata")), &limit) {
+		e.at.Room.Fail(limit)
+		e.done = true
+		return
+	}
 	at := e.field()
 	schema := e.at.Schema + pointerOf(e.way) + "/x-kubernetes-embedded-resource"
 	for _, err := range metadata.ValidateEmbedded(e.d, i, at) {

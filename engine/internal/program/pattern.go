@@ -108,8 +108,12 @@ const (
 	longRegexpText = 1 << 12
 )
 
-// Match reports whether the pattern occurs in s. Over long texts it gives up, with ok false, once stop says so.
+// Match reports whether the pattern occurs in s. Over long texts, and before it compiles the pattern, it gives up, with ok false,
+// once stop says so.
 func (p *Pattern) Match(s string, stop *Stop) (matched, ok bool) {
+	if p.built.Load() == nil && stop.Stopped() {
+		return false, false // compiling can take milliseconds
+	}
 	b := p.with(false)
 	if b.dfa != nil {
 		if matched, ok = b.dfa.match(s, stop); ok || stop.Stopped() {

@@ -1,0 +1,62 @@
+package metadata
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Metadata that is not plainly right is judged by apimachinery, which knows no deadline: a list of owners takes it time that grows
+// with the square of its length, an entry of anything else some ten microseconds. What exceeds these bounds is not judged. The
+// reference has neither, and takes minutes.
+const (
+	maxOwners  = 1_000
+	maxEntries = 10_000 // labels, annotations, finalizers or managed fields
+)
+
+// Fits checks the bounds of the metadata at a node, 0 for none. The error is a *value.LimitError.
+func Fits(d *value.Doc, meta uint32) error {
+	if meta == 0 || d.Nodes[meta].Kind != value.Object {
+		return nil
+	}
+	for c := d.Nodes[meta].First; c != 0; c = d.Nodes[c].Next {
+		if err := fits(d.Key(c), d.Len(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FitsMeta is Fits for metadata that was decoded.
+func FitsMeta(m *metav1.ObjectMeta) error {
+	for _, part := range [...]struct {
+		name  string
+		count int
+	}{
+		{"labels", len(m.Labels)}, {"annotations", len(m.Annotations)}, {"ownerReferences", len(m.OwnerReferences)},
+		{"finalizers", len(m.Finalizers)}, {"managedFields", len(m.ManagedFields)},
+	} {
+		if err := fits(part.name, part.count); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fits(name string, count int) error {
+	most := maxEntries
+	switch name {
+	case "ownerReferences":
+		most = maxOwners
+	case "labels", "annotations", "finalizers", "managedFields":
+	default:
+		return nil
+	}
+	if count <= most {
+		return nil
+	}
+	return &value.LimitError{
+		Limit: "size of metadata." + name, Unit: "entries", Maximum: int64(most), Actual: int64(count),
+		Advice: "remove entries that nobody needs, or mend what is wrong with them",
+	}
+}
