@@ -153,7 +153,7 @@ func changes(list []admission.Change) []FieldChange {
 	}
 	out := make([]FieldChange, len(list))
 	for i, c := range list {
-		out[i] = FieldChange{Path: c.Text, Pointer: c.Path.Pointer(), Value: c.Value}
+		out[i] = FieldChange{Path: c.Text, Pointer: c.Pointer, Value: c.Value}
 	}
 	return out
 }

@@ -99,8 +99,23 @@ func changes(list []engine.FieldChange) []*crdevalv1.FieldChange {
 		return nil
 	}
 	all := make([]*crdevalv1.FieldChange, len(list))
+	made := make([]change, len(list))
 	for i := range list {
-		all[i] = &crdevalv1.FieldChange{Path: valid(list[i].Path), Pointer: valid(list[i].Pointer), Value: json(list[i].Value)}
+		m, c := &made[i], &list[i]
+		m.FieldChange.Path, m.FieldChange.Pointer = valid(c.Path), valid(c.Pointer)
+		if c.Value != nil {
+			m.json.Json = c.Value
+			m.value.Content = &m.json
+			m.FieldChange.Value = &m.value
+		}
+		all[i] = &m.FieldChange
 	}
 	return all
+}
+
+// change is a FieldChange with its parts, so that a list is made at once: an object can have many.
+type change struct {
+	crdevalv1.FieldChange
+	value crdevalv1.Document
+	json  crdevalv1.Document_Json
 }

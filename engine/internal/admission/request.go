@@ -80,9 +80,10 @@ type Finding struct {
 
 // Change is one field that was removed or filled in, its value as JSON.
 type Change struct {
-	Path  value.Path
-	Text  string // the path as upstream writes it
-	Value []byte
+	Path    value.Path
+	Text    string // the path as upstream writes it
+	Pointer string // the path as an RFC 6901 pointer
+	Value   []byte
 }
 
 // Stop ends walks early; see program.Stop.

@@ -40,9 +40,9 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 		}
 		for _, c := range pruned {
 			unknown = append(unknown, c.Text)
-			if p.r.WantChanges {
-				p.out.Pruned = append(p.out.Pruned, p.change(c))
-			}
+		}
+		if p.r.WantChanges {
+			p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
 		}
 		plan.DropNulls(p.d, p.root)
 	}
@@ -82,16 +82,21 @@ func (p *pass) changes(list []program.Change) []Change {
 	if len(list) == 0 {
 		return nil
 	}
+	room := 0
+	for _, c := range list {
+		n := &p.d.Nodes[c.Node]
+		room += len(c.Text) + int(n.End-n.Off) + roomForPointer
+	}
+	slab := value.NewSlab(room)
 	all := make([]Change, len(list))
 	for i, c := range list {
-		all[i] = p.change(c)
+		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: slab.Pointer(c.Path), Value: slab.JSON(p.d, c.Node)}
 	}
 	return all
 }
 
-func (p *pass) change(c program.Change) Change {
-	return Change{Path: c.Path, Text: c.Text, Value: p.d.AppendJSON(nil, c.Node)}
-}
+// roomForPointer is by how much a pointer is longer than upstream's text, mostly.
+const roomForPointer = 2
 
 // unknownMetadata takes note of fields that went when metadata was read. Only their names are left: the values come from the
 // text, which is read once more.
@@ -108,7 +113,7 @@ func (p *pass) unknownMetadata(paths []string) {
 	for _, text := range paths {
 		c := Change{Text: text}
 		if path, node := locate(original, root, text, nil); node != 0 {
-			c.Path, c.Value = path.Detach(), original.AppendJSON(nil, node)
+			c.Path, c.Pointer, c.Value = path.Detach(), path.Pointer(), original.AppendJSON(nil, node)
 		}
 		p.out.Pruned = append(p.out.Pruned, c)
 	}

@@ -71,18 +71,21 @@ func (e *Edits) Any(k EditKind) bool {
 // Changes tells what an accept walk of the plan changed, as Prune and Default tell it with track: pruned fields by their
 // text, defaults in document order. d is the Doc of that walk, as the walk left it.
 func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
-	segments := 0
+	segments, first := 0, 0 // first: of the defaults, which stand behind what was pruned
 	for _, x := range e.List {
 		segments += int(x.to - x.from)
+		if x.Kind == Pruned {
+			first++
+		}
 	}
-	all := make(value.Path, 0, segments)
-	var text []byte
+	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*roomPerSegment)
+	list := make([]Change, len(e.List))
+	pruned, defaulted = list[:0:first], list[first:first]
 	for _, x := range e.List {
 		from := len(all)
 		all = p.appendPath(all, d, e, x)
 		path := all[from:len(all):len(all)]
-		text = path.AppendDotted(text[:0])
-		c := Change{Path: path, Text: string(text), Node: x.Node}
+		c := Change{Path: path, Text: texts.Dotted(path), Node: x.Node}
 		if x.Kind == Pruned {
 			pruned = append(pruned, c)
 		} else {
@@ -92,6 +95,9 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 	slices.SortStableFunc(pruned, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
 	return pruned, defaulted
 }
+
+// roomPerSegment is what most segments of a path take as text.
+const roomPerSegment = 12
 
 // appendPath goes down the containers of an edit, and down the schema beside them: only the schema knows which keys are
 // keys of maps, and the plan's names outlive the Doc.
