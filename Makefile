@@ -6,7 +6,8 @@ SHELL := /bin/bash
 CACHE   := $(CURDIR)/.cache
 BIN     := $(CURDIR)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+COMMIT  ?= $(shell git describe --always --abbrev=40 --exclude='*' --dirty=-modified 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.stamp=$(COMMIT)
 
 # Arguments of the targets below.
 CASE     ?= .
@@ -14,14 +15,16 @@ N        ?= 100000
 SEED     ?= 1
 SUITE    ?= objects
 FUZZTIME ?= 60s
+GRPC_PORT ?= 9090
+REST_PORT ?= 8080
 
 .PHONY: help run build test race lint generate bench conformance quirks fuzz e2e image clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-run: build ## Start the service with the sample CRDs, evaluate sample objects, print the verdicts, stay up until Ctrl-C
-	@go run ./clients/go/examples/tour --server-binary $(BIN)/crdeval --samples deploy/samples
+run: build ## Start the service with the sample CRDs, evaluate sample objects, print the verdicts, stay up until Ctrl-C; GRPC_PORT=… REST_PORT=…
+	@go run ./clients/go/examples/tour --server-binary $(BIN)/crdeval --samples deploy/samples --grpc-port $(GRPC_PORT) --rest-port $(REST_PORT)
 
 build: ## Build the static binary bin/crdeval
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/crdeval ./server/cmd/crdeval
@@ -66,7 +69,7 @@ e2e: build ## Start the real server; drive it from Go and Python; kill -9 it 100
 	@.ci/e2e
 
 image: ## Build the container image, crdeval:devel (needs Docker)
-	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t crdeval:$(VERSION) -t crdeval:devel .
+	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t crdeval:$(VERSION) -t crdeval:devel .
 
 clean: ## Remove what the targets above made
 	rm -rf $(BIN) $(CACHE) engine/conformance/out

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -23,6 +26,23 @@ func setByEnvironment(flag *kong.Flag) bool {
 		}
 	}
 	return false
+}
+
+// WarnOfEnvironment logs every variable of the environment (as os.Environ gives it) that looks like a setting and is none: a misspelt one would
+// be ignored in silence.
+func WarnOfEnvironment(ctx context.Context, environ []string, known []*kong.Flag, log *slog.Logger) {
+	settings := map[string]bool{}
+	for _, flag := range known {
+		for _, name := range flag.Envs {
+			settings[name] = true
+		}
+	}
+	slices.Sort(environ)
+	for _, entry := range environ {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, environmentPrefix) && !settings[name] {
+			log.WarnContext(ctx, "this variable is no setting and is ignored: crdeval serve --help lists them", "variable", name)
+		}
+	}
 }
 
 // Defaults returns the configuration of a server that nobody configured. Flags may be given as on a command line; the environment
@@ -76,12 +96,17 @@ const referenceHead = `# Configuration
     printf 'grpc-address: [":9090"]\ncache-bytes: 1GiB\n' > crdeval.yaml && crdeval serve --config crdeval.yaml
 
 A flag goes before the environment, the environment before the file, the file before the default. Unknown flags and unknown keys of the file are
-errors; so are settings that contradict each other, and all of them are told at once. Secrets are never settings: they are in files whose paths are.
+errors; so are settings that contradict each other, and all of those are told at once. A variable that begins with ` + "`CRDEVAL_`" + ` and is no setting is
+warned of. A list takes its values by commas, or several flags. Secrets are never settings: they are in files whose paths are.
 
 Sizes are bytes, or have a unit: ` + "`KiB`, `MiB`, `GiB` (1024 each) or `kB`, `MB`, `GB` (1000 each)" + `. Durations are written as ` + "`500ms`, `20s`, `1m30s`" + `.
 `
 
 const referenceTail = `
+## What needs no token
+
+With ` + "`--auth-token-file`" + ` every call needs a token, over gRPC and REST, but for those of orchestrators: ` + "`grpc.health.v1.Health`, `GET /healthz`, `GET /readyz`, `GET /openapi.json` and `GET /metrics`" + `. With ` + "`--metrics-address`" + ` the metrics are there and no longer on ` + "`--http-address`" + `.
+
 ## What else is read from the environment
 
 - Traces and metrics are exported as OpenTelemetry's own variables say: ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_SERVICE_NAME`" + `

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,27 +9,35 @@ import (
 	"io"
 	"os"
 
-	"k8s.io/apimachinery/pkg/util/yaml"
-
 	"github.com/crdeval/crdeval/engine"
 )
 
 type checkCommand struct {
-	Files           []string `arg:"" help:"Files with CRDs, JSON or YAML, one or several documents each; - is stdin." name:"file"`
+	Files           []string `arg:"" help:"Files with CRDs, JSON or YAML, one or several documents each, lists too; - is stdin." name:"file"`
 	Output          string   `short:"o" default:"text" enum:"text,json" help:"text, for people, or json, for programs: an object a CRD, a CRD a line."`
 	KubernetesMinor int      `default:"0" help:"Judge as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
+	SkipOtherKinds  bool     `help:"Pass over documents that are no CustomResourceDefinitions. Default: they are errors."`
+}
+
+// Help is what --help adds.
+func (*checkCommand) Help() string {
+	return `Exit codes: 0, an API server would take every CRD; 1, it would refuse at least one; 2, something could not be judged (a file that cannot be read, a document that is no YAML or no CRD) or wrong usage. Everything that can be judged is judged and printed in any case; where both 1 and 2 apply, it is 2.`
 }
 
 // judgement is the report on one document. What REST tells as well is spelled as there.
 type judgement struct {
 	File       string      `json:"file"`
-	Document   int         `json:"document"` // from 1; 0: the whole file
+	Document   int         `json:"document"`       // from 1; 0: the whole file
+	Item       int         `json:"item,omitempty"` // of a document that is a list: from 1
 	Name       string      `json:"name,omitempty"`
 	Accepted   bool        `json:"accepted"`
 	Refusal    *refusal    `json:"refusal,omitempty"`
 	Violations []violation `json:"violations"`
 	Warnings   []string    `json:"warnings"`
 	Error      string      `json:"error,omitempty"` // the document could not be judged
+	Line       int         `json:"line,omitempty"`  // of the error, where it is known
+
+	skipped bool // it is of another kind
 }
 
 type refusal struct {
@@ -59,10 +66,14 @@ type position struct {
 
 // Run judges every document of every file, whatever becomes of the others.
 func (c *checkCommand) Run(ctx context.Context, env environment) error {
-	refused, unjudged := 0, 0
+	judged, refused, unjudged := 0, 0, 0
 	for _, name := range c.Files {
 		all := c.judgeFile(ctx, name, env)
 		for _, j := range all {
+			if j.skipped {
+				continue
+			}
+			judged++
 			if err := c.print(env.stdout, j, len(all) > 1); err != nil {
 				return err
 			}
@@ -79,6 +90,8 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 		return errors.New("one document could not be judged")
 	case unjudged > 0:
 		return fmt.Errorf("%d documents could not be judged", unjudged)
+	case judged == 0:
+		return errors.New("there is no CustomResourceDefinition among the documents")
 	case refused > 0:
 		return errRefused
 	}
@@ -95,10 +108,13 @@ func (c *checkCommand) judgeFile(ctx context.Context, name string, env environme
 	if err != nil {
 		return []judgement{{File: name, Violations: []violation{}, Warnings: []string{}, Error: err.Error()}}
 	}
-	all := make([]judgement, len(documents))
+	var all []judgement
 	for i, d := range documents {
-		all[i] = c.judge(ctx, d)
-		all[i].File, all[i].Document = name, i+1
+		for item, m := range d.manifests() {
+			j := c.judge(ctx, m)
+			j.File, j.Document, j.Item = name, i+1, item
+			all = append(all, j)
+		}
 	}
 	return all
 }
@@ -110,60 +126,20 @@ func (c *checkCommand) read(name string, env environment) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// document is one of a file: where it begins, for positions.
-type document struct {
-	text   []byte
-	lines  int // before it
-	offset int // in bytes
-}
+// crdKind is the only kind that is judged.
+const crdKind = "CustomResourceDefinition"
 
-// split cuts a stream of YAML documents where kubectl cuts it. Documents without content are left out.
-func split(content []byte) ([]document, error) {
-	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	var all []document
-	offset := 0
-	for {
-		text, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if at := bytes.Index(content[offset:], text); at >= 0 {
-			offset += at
-		}
-		if hasContent(text) {
-			all = append(all, document{text, bytes.Count(content[:offset], []byte("\n")), offset})
-		}
-		offset += len(text)
-	}
-	if len(all) == 0 {
-		return nil, errors.New("there is no document in it")
-	}
-	return all, nil
-}
-
-// hasContent says whether there is anything but comments and white space.
-func hasContent(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *checkCommand) judge(ctx context.Context, d document) judgement {
+func (c *checkCommand) judge(ctx context.Context, m manifest) judgement {
 	j := judgement{Violations: []violation{}, Warnings: []string{}}
-	manifest := engine.YAML(d.text)
-	if json.Valid(d.text) {
-		manifest = engine.JSON(d.text)
+	if apiVersion, kind, err := engine.TypeMetaOf(m.document, engine.Limits{}); err == nil && kind != "" && kind != crdKind {
+		j.skipped = c.SkipOtherKinds
+		j.Error = fmt.Sprintf("this is a %s (%s) and no %s: leave it out, or pass over such documents with --skip-other-kinds", kind, apiVersion, crdKind)
+		j.Line = m.begin()
+		return j
 	}
-	report, err := engine.Check(ctx, manifest, engine.Options{KubernetesMinor: c.KubernetesMinor})
+	report, err := engine.Check(ctx, m.document, engine.Options{KubernetesMinor: c.KubernetesMinor})
 	if err != nil {
-		j.Error = err.Error()
+		j.Error, j.Line = m.inFile(err)
 		return j
 	}
 	j.Name, j.Accepted = report.Name, report.Accepted
@@ -173,7 +149,7 @@ func (c *checkCommand) judge(ctx context.Context, d document) judgement {
 			Type: v.Type, Field: v.Field, Message: v.Message, Detail: v.Detail, BadValue: v.BadValue, Pointer: v.Pointer, SchemaPointer: v.SchemaPointer,
 		}
 		if p := v.Position; p != nil {
-			out.Position = &position{Line: p.Line + d.lines, Column: p.Column, Offset: p.Offset + d.offset}
+			out.Position = m.place(v.Pointer, *p)
 		}
 		j.Violations = append(j.Violations, out)
 	}
@@ -191,8 +167,13 @@ func (c *checkCommand) print(w io.Writer, j judgement, numbered bool) error {
 	if numbered {
 		where = fmt.Sprintf("%s[%d]", j.File, j.Document)
 	}
+	if j.Item > 0 {
+		where += fmt.Sprintf(".items[%d]", j.Item-1)
+	}
 	var b bytes.Buffer
 	switch {
+	case j.Error != "" && j.Line > 0:
+		fmt.Fprintf(&b, "%s:%d: error: %s\n", j.File, j.Line, j.Error)
 	case j.Error != "":
 		fmt.Fprintf(&b, "%s: error: %s\n", where, j.Error)
 	case j.Accepted:

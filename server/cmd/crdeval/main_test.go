@@ -55,6 +55,9 @@ func file(t *testing.T, content string) string {
 	return path
 }
 
+// list has both, as kubectl get writes them.
+var list = "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(good), "\n", "\n  ") + "\n- " + strings.ReplaceAll(strings.TrimSpace(bad), "\n", "\n  ") + "\n"
+
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct {
 		name, content  string
@@ -67,9 +70,14 @@ func TestCheck(t *testing.T) {
 		{"the finding", bad, nil, exitRefused, `openAPIV3Schema.type: Invalid value: "string": must be object at the root`, ""},
 		{"several documents", "# a list\n---\n" + good + "---\n" + bad, nil, exitRefused, "FILE[2]: bads.example.com: refused\n  FILE:19:", ""},
 		{"JSON", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"goods.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"goods","kind":"Good"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, nil, 0, "accepted", ""},
-		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE: error: ", "one document could not be judged"},
+		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE:1: error: this is a Pod (v1) and no CustomResourceDefinition", "one document could not be judged"},
 		{"the others are judged all the same", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be judged"},
-		{"broken YAML", "a: [\n", nil, exitError, "FILE: error: ", ""},
+		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "one document"},
+		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11: error: manifest: yaml: line 11: ", ""},
+		{"other kinds passed over", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
+		{"nothing but other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, exitError, "", "there is no CustomResourceDefinition"},
+		{"a list", "---\n" + list, nil, exitRefused, "FILE[1].items[0]: goods.example.com: accepted\nFILE[1].items[1]: bads.example.com: refused\n  FILE:20:", ""},
+		{"without a name", strings.Replace(bad, "{name: bads.example.com}", "{}", 1), nil, exitRefused, "FILE: refused\n", ""},
 		{"empty", "\n", nil, exitError, "FILE: error: there is no document in it", "one document could not be judged"},
 		{"no CRD that could be decoded", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRefused, "FILE: goods.example.com: refused\n  FILE: CustomResourceDefinition in version", ""},
 		{"the same for machines", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRefused, `"accepted":false,"refusal":{"code":400,"reason":"BadRequest","message":"`, ""},
@@ -135,6 +143,8 @@ func TestUsage(t *testing.T) {
 }
 
 func TestServeAndHealthcheck(t *testing.T) {
+	t.Setenv("CRDEVAL_CACHE_BITES", "1GiB")
+	t.Setenv("CRDEVAL_CACHE_BYTES", "1GiB")
 	socket := "unix://" + filepath.Join(t.TempDir(), "s")
 	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=100ms"); code != exitRefused || !strings.Contains(stderr, "does not answer") {
 		t.Errorf("nobody there: %d %s", code, stderr)
@@ -153,6 +163,9 @@ func TestServeAndHealthcheck(t *testing.T) {
 	wg.Wait()
 	if code != 0 {
 		t.Errorf("exit code %d\n%s", code, &log)
+	}
+	if text := log.String(); strings.Count(text, "this variable is no setting") != 1 || !strings.Contains(text, "CRDEVAL_CACHE_BITES") {
+		t.Errorf("no warning of a misspelt variable:\n%s", text)
 	}
 	for line := range strings.Lines(log.String()) {
 		if !json.Valid([]byte(line)) {

@@ -11,8 +11,14 @@ import (
 // version is set by the linker: -X main.version=v1.2.3.
 var version = "devel"
 
-// commit is the one that the binary was built from, as the Go tool knows it; "" if it does not.
+// stamp is the commit, set by the linker where the Go tool sees no repository: -X main.stamp=0123abc.
+var stamp = ""
+
+// commit is the one that the binary was built from, as the linker or the Go tool was told; "" if neither was.
 func commit() string {
+	if stamp != "" {
+		return stamp
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""

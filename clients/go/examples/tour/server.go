@@ -29,11 +29,11 @@ type server struct {
 
 // start runs `crdeval serve` on localhost with a store of its own and waits until it is ready.
 func start(ctx context.Context, s settings) (*server, error) {
-	grpcAddress, err := address(ctx, s.grpcPort, "--grpc-port")
+	grpcAddress, err := address(ctx, s.grpcPort, "--grpc-port", "GRPC_PORT")
 	if err != nil {
 		return nil, err
 	}
-	restAddress, err := address(ctx, s.restPort, "--rest-port")
+	restAddress, err := address(ctx, s.restPort, "--rest-port", "REST_PORT")
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func start(ctx context.Context, s settings) (*server, error) {
 }
 
 // address is localhost with the port, a free one for 0; an error if the port is taken.
-func address(ctx context.Context, port int, flagName string) (string, error) {
+func address(ctx context.Context, port int, flagName, variable string) (string, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return "", fmt.Errorf("port %d is taken; choose another by %s (0: any free one): %w", port, flagName, err)
+		return "", fmt.Errorf("port %d is taken; choose another by %s (0: any free one), with make run by %s=…: %w", port, flagName, variable, err)
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().String(), nil
