@@ -22,7 +22,8 @@ const (
 	ReasonVersionNotFound Reason = "VERSION_NOT_FOUND"
 	// ReasonVersionNotServed: the CRD lists the version, but does not serve it.
 	ReasonVersionNotServed Reason = "VERSION_NOT_SERVED"
-	// ReasonLimitExceeded: a document is too large or too deep, or aliases or defaults make too much of it; Error.Limit has the bound.
+	// ReasonLimitExceeded: a document is too large or too deep, aliases or defaults make too much of it, or too much is wrong with it;
+	// Error.Limit has the bound.
 	ReasonLimitExceeded Reason = "LIMIT_EXCEEDED"
 	// ReasonItemDeadline: the context's deadline passed, or it was cancelled, before the item was done.
 	ReasonItemDeadline Reason = "ITEM_DEADLINE"

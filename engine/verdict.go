@@ -11,7 +11,9 @@ type Verdict struct {
 	Allowed bool
 	// Refusal is the API server's answer to an object that is not allowed, nil otherwise.
 	Refusal *Refusal
-	// Violations are the findings in document order, then schema order. Empty for an object that could not be decoded.
+	// Violations are the findings in document order, then schema order; the members of a YAML document stand in the order of
+	// their keys, since an API server makes JSON of it first. Empty for an object that could not be decoded. More than the limits
+	// allow are an error and no Verdict.
 	Violations []Violation
 	// Warnings are the texts of the Warning headers the API server would send, and crdeval's own note if the CRD has rules
 	// that were not evaluated. Read-only: results share them.

@@ -81,7 +81,7 @@ func (l Limits) DefaultBytes() int {
 
 // LimitError says that a document exceeds one of the Limits.
 type LimitError struct {
-	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults", "answer about one document"
+	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults", "list of findings", …
 	Unit    string // "bytes", "levels", "path steps", "findings"
 	Maximum int64
 	// Actual is what the document has; a lower bound if AtLeast is set, because reading stopped there.

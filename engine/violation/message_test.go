@@ -65,7 +65,7 @@ func TestRoom(t *testing.T) {
 	if r.Take(1, false) || r.Fits() || r.Err() == nil {
 		t.Error("room for a fourth")
 	}
-	const want = "answer about one document of at least 4 findings exceeds the limit of 3 findings: " +
+	const want = "list of findings of at least 4 findings exceeds the limit of 3 findings: " +
 		"mend what is known to be wrong, or split the document, or raise the limit"
 	if got := fmt.Sprint(r.Err()); got != want {
 		t.Errorf("%s", got)

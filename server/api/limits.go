@@ -45,6 +45,8 @@ func (l Limits) withDefaults() Limits {
 		{&l.Documents.MaxDepth, value.DefaultLimits.MaxDepth},
 		{&l.Documents.MaxAliasFactor, value.DefaultLimits.MaxAliasFactor},
 		{&l.Documents.MaxAliasBytes, value.DefaultLimits.MaxAliasBytes},
+		{&l.Documents.MaxFindings, value.DefaultLimits.MaxFindings},
+		{&l.Documents.MaxFindingBytes, value.DefaultLimits.MaxFindingBytes},
 	} {
 		if *d.field <= 0 {
 			*d.field = d.otherwise
@@ -68,6 +70,8 @@ func (l Limits) message() *crdevalv1.Limits {
 		MaxOverlayCrds:   maxOverlayCrds,
 		MaxErrorDetails:  maxErrorDetails,
 		MaxErrorBytes:    maxErrorBytes,
+		MaxFindings:      int32(l.Documents.MaxFindings),
+		MaxFindingBytes:  int64(l.Documents.MaxFindingBytes),
 	}
 }
 

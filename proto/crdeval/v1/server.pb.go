@@ -120,8 +120,13 @@ type Limits struct {
 	MaxErrorDetails int32 `protobuf:"varint,11,opt,name=max_error_details,json=maxErrorDetails,proto3" json:"max_error_details,omitempty"`
 	// Bytes of the text of one error status. Default 4 KiB.
 	MaxErrorBytes int32 `protobuf:"varint,12,opt,name=max_error_bytes,json=maxErrorBytes,proto3" json:"max_error_bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Findings about one document, before those that say the same are dropped. Beyond it the item has an error, and no part of the
+	// findings. Default 10,000.
+	MaxFindings int32 `protobuf:"varint,13,opt,name=max_findings,json=maxFindings,proto3" json:"max_findings,omitempty"`
+	// Bytes of the texts of all findings about one document. Default 8 MiB.
+	MaxFindingBytes int64 `protobuf:"varint,14,opt,name=max_finding_bytes,json=maxFindingBytes,proto3" json:"max_finding_bytes,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -234,6 +239,20 @@ func (x *Limits) GetMaxErrorDetails() int32 {
 func (x *Limits) GetMaxErrorBytes() int32 {
 	if x != nil {
 		return x.MaxErrorBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetMaxFindings() int32 {
+	if x != nil {
+		return x.MaxFindings
+	}
+	return 0
+}
+
+func (x *Limits) GetMaxFindingBytes() int64 {
+	if x != nil {
+		return x.MaxFindingBytes
 	}
 	return 0
 }
@@ -371,7 +390,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xfc\x03\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xcb\x04\n" +
 	"\x06Limits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -385,7 +404,9 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x10max_overlay_crds\x18\n" +
 	" \x01(\x05R\x0emaxOverlayCrds\x12*\n" +
 	"\x11max_error_details\x18\v \x01(\x05R\x0fmaxErrorDetails\x12&\n" +
-	"\x0fmax_error_bytes\x18\f \x01(\x05R\rmaxErrorBytes\"\x16\n" +
+	"\x0fmax_error_bytes\x18\f \x01(\x05R\rmaxErrorBytes\x12!\n" +
+	"\fmax_findings\x18\r \x01(\x05R\vmaxFindings\x12*\n" +
+	"\x11max_finding_bytes\x18\x0e \x01(\x03R\x0fmaxFindingBytes\"\x16\n" +
 	"\x14GetServerInfoRequest\"\x82\x02\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
