@@ -29,6 +29,7 @@ const (
 	maxOverlayCrds  = 16
 	maxErrorDetails = 16
 	maxErrorBytes   = 4 << 10
+	maxYAMLNodes    = 500_000 // the gateway's
 )
 
 // withDefaults fills in what is zero.
@@ -72,6 +73,7 @@ func (l Limits) message() *crdevalv1.Limits {
 		MaxErrorBytes:    maxErrorBytes,
 		MaxFindings:      int32(l.Documents.MaxFindings),
 		MaxFindingBytes:  int64(l.Documents.MaxFindingBytes),
+		MaxYamlNodes:     maxYAMLNodes,
 	}
 }
 

@@ -31,11 +31,11 @@ func (e *listError) Error() string {
 	return fmt.Sprintf("there are more %s than the limit %s, which is %d: send them in several calls", e.field, e.limit.Name, e.limit.Maximum)
 }
 
-// The bounds of a YAML body that is turned into JSON. Two bytes may be a node, and a node takes some hundred while it is read.
-const (
-	maxYAMLNodes  = 500_000
-	yamlNodeBytes = 256
-)
+// MaxYAMLNodes bounds a YAML body that is turned into JSON. Two bytes may be a node, and a node takes some hundred while it is read.
+const MaxYAMLNodes = 500_000
+
+// yamlNodeBytes is the room that a node takes among the bodies.
+const yamlNodeBytes = 256
 
 // boundYAML refuses a YAML body by its text alone that has too many elements in a list, too many nodes, or too many for the memory that is
 // left beside other bodies. It takes room for the nodes.
@@ -46,11 +46,11 @@ func (b *body) boundYAML() error {
 		}
 	}
 	nodes := yamlNodes(b.data)
-	if nodes > maxYAMLNodes {
+	if nodes > MaxYAMLNodes {
 		return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
 			fmt.Sprintf("the body has about %d YAML nodes (lines and entries of flow collections), and the limit max_yaml_nodes is %d: send fewer items in a call, or JSON",
-				nodes, maxYAMLNodes),
-			map[string]string{"limit": "max_yaml_nodes", "maximum": fmt.Sprint(maxYAMLNodes), "actual": fmt.Sprint(nodes)})
+				nodes, MaxYAMLNodes),
+			map[string]string{"limit": "max_yaml_nodes", "maximum": fmt.Sprint(MaxYAMLNodes), "actual": fmt.Sprint(nodes)})
 	}
 	if b.held == nil {
 		return nil

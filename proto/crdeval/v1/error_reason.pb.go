@@ -97,7 +97,8 @@ const (
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 27
 	// PERMISSION_DENIED, HTTP 403. The caller may not do that.
 	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 28
-	// INTERNAL, HTTP 500. A fault of crdeval. For an item of a batch: that item alone.
+	// INTERNAL, HTTP 500. A fault of crdeval. For an item of a batch: that item alone. A gRPC message that is none of the method's
+	// (bytes that cannot be decoded, a string that is not UTF-8) is refused by gRPC itself, with the same code and without an ErrorInfo.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 29
 	// NOT_FOUND, HTTP 404. REST: there is nothing at that path.
 	ErrorReason_ERROR_REASON_PATH_NOT_FOUND ErrorReason = 30

@@ -37,6 +37,7 @@ const (
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
 // LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
+// Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
 // UNAUTHENTICATED.
 type EvaluationServiceClient interface {
@@ -121,6 +122,7 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
 // LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
+// Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
 // UNAUTHENTICATED.
 type EvaluationServiceServer interface {

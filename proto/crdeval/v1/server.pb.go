@@ -125,8 +125,10 @@ type Limits struct {
 	MaxFindings int32 `protobuf:"varint,13,opt,name=max_findings,json=maxFindings,proto3" json:"max_findings,omitempty"`
 	// Bytes of the texts of all findings about one document. Default 8 MiB.
 	MaxFindingBytes int64 `protobuf:"varint,14,opt,name=max_finding_bytes,json=maxFindingBytes,proto3" json:"max_finding_bytes,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// YAML nodes in a REST body that is YAML and holds a whole request, estimated from its lines and the entries of its flow collections: 500,000.
+	MaxYamlNodes  int32 `protobuf:"varint,15,opt,name=max_yaml_nodes,json=maxYamlNodes,proto3" json:"max_yaml_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -253,6 +255,13 @@ func (x *Limits) GetMaxFindings() int32 {
 func (x *Limits) GetMaxFindingBytes() int64 {
 	if x != nil {
 		return x.MaxFindingBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetMaxYamlNodes() int32 {
+	if x != nil {
+		return x.MaxYamlNodes
 	}
 	return 0
 }
@@ -390,7 +399,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xcb\x04\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xf1\x04\n" +
 	"\x06Limits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -406,7 +415,8 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x11max_error_details\x18\v \x01(\x05R\x0fmaxErrorDetails\x12&\n" +
 	"\x0fmax_error_bytes\x18\f \x01(\x05R\rmaxErrorBytes\x12!\n" +
 	"\fmax_findings\x18\r \x01(\x05R\vmaxFindings\x12*\n" +
-	"\x11max_finding_bytes\x18\x0e \x01(\x03R\x0fmaxFindingBytes\"\x16\n" +
+	"\x11max_finding_bytes\x18\x0e \x01(\x03R\x0fmaxFindingBytes\x12$\n" +
+	"\x0emax_yaml_nodes\x18\x0f \x01(\x05R\fmaxYamlNodes\"\x16\n" +
 	"\x14GetServerInfoRequest\"\x82\x02\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +

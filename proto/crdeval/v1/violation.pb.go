@@ -112,7 +112,7 @@ func (Step) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{0}
 }
 
-// A place in the source text that the caller sent: in the Document's own bytes or, where a REST body is YAML as a whole, in the body.
+// A place in the text that the caller sent: over REST in the body of the request, JSON or YAML; over gRPC in the Document's own bytes.
 type Position struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Line, counted from 1. Lines end at a line feed.

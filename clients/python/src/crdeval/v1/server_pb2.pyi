@@ -26,7 +26,7 @@ FEATURE_STATUS: Feature
 FEATURE_CONVERSION_WEBHOOKS: Feature
 
 class Limits(_message.Message):
-    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes")
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes")
     MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -41,6 +41,7 @@ class Limits(_message.Message):
     MAX_ERROR_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_FINDINGS_FIELD_NUMBER: _ClassVar[int]
     MAX_FINDING_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_YAML_NODES_FIELD_NUMBER: _ClassVar[int]
     max_batch_items: int
     max_message_bytes: int
     max_document_bytes: int
@@ -55,7 +56,8 @@ class Limits(_message.Message):
     max_error_bytes: int
     max_findings: int
     max_finding_bytes: int
-    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ...) -> None: ...
+    max_yaml_nodes: int
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()
