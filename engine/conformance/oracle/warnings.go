@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -39,7 +40,7 @@ func (h *headers) sent() (texts []string) {
 		for _, text := range h.texts {
 			warning.AddWarning(request.Context(), "", text)
 		}
-	})).ServeHTTP(response, httptest.NewRequest(http.MethodPost, "/", nil))
+	})).ServeHTTP(response, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", nil))
 	written, _ := utilnet.ParseWarningHeaders(response.Header()["Warning"])
 	for _, w := range written {
 		texts = append(texts, w.Text)

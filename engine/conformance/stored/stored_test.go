@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"sort"
@@ -107,7 +108,7 @@ func compare(theirs *oracle.Definition, ours *engine.Definition, body []byte) (d
 	ctx, item := context.Background(), engine.Item{Object: engine.JSON(body)}
 	one := func(what string, object []byte, theirErr error, got *engine.Transformed, err error) bool {
 		switch {
-		case theirErr == oracle.ErrNoMetadata:
+		case errors.Is(theirErr, oracle.ErrNoMetadata):
 		case (theirErr == nil) != (err == nil):
 			diffs = append(diffs, fmt.Sprintf("%s: upstream %v, ours %v", what, theirErr, err))
 		case err != nil:
