@@ -133,7 +133,7 @@ func (d document) firstLine() int {
 // place is where in the file something is: told is the place in the manifest.
 func (m *manifest) place(pointer string, told engine.Position) *position {
 	if m.source != nil {
-		told = engine.Position(m.lookUp(pointer))
+		told = m.lookUp(pointer)
 	}
 	return &position{Line: told.Line + m.from.lines, Column: told.Column, Offset: told.Offset + m.from.offset}
 }
