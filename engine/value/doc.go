@@ -44,7 +44,9 @@ var pool = sync.Pool{New: func() any { return new(Doc) }}
 // Acquire returns an empty Doc from the pool.
 func Acquire() *Doc {
 	d := pool.Get().(*Doc)
-	d.Reset()
+	if len(d.Nodes) == 0 { // a new one; Release leaves the others empty
+		d.Reset()
+	}
 	return d
 }
 

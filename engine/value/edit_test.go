@@ -147,3 +147,35 @@ func TestGraftAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", got)
 	}
 }
+
+// TestOutputAroundEdits: what stands between two edits is copied as it is written, and nothing else.
+func TestOutputAroundEdits(t *testing.T) {
+	const text = `{"a":1,"b":{"x":1,"y":2},"c":3,"d" :4,"e":5, "f":1.0,"g":"\u0041","h":7,"\u0069":8,"j":9}`
+	for _, c := range []struct{ remove, want string }{
+		{"a", `{"b":{"x":1,"y":2},"c":3,"d":4,"e":5,"f":1,"g":"\u0041","h":7,"i":8,"j":9}`},
+		{"b", `{"a":1,"c":3,"d":4,"e":5,"f":1,"g":"\u0041","h":7,"i":8,"j":9}`},
+		{"h", `{"a":1,"b":{"x":1,"y":2},"c":3,"d":4,"e":5,"f":1,"g":"\u0041","i":8,"j":9}`},
+		{"j", `{"a":1,"b":{"x":1,"y":2},"c":3,"d":4,"e":5,"f":1,"g":"\u0041","h":7,"i":8}`},
+		{"b.x", `{"a":1,"b":{"y":2},"c":3,"d":4,"e":5,"f":1,"g":"\u0041","h":7,"i":8,"j":9}`},
+		{"b.y", `{"a":1,"b":{"x":1},"c":3,"d":4,"e":5,"f":1,"g":"\u0041","h":7,"i":8,"j":9}`},
+	} {
+		d := Acquire()
+		root := mustParse(t, d, []byte(text))
+		parent, name := root, c.remove
+		if outer, inner, below := strings.Cut(name, "."); below {
+			parent, name = d.Field(root, outer), inner
+		}
+		prev := uint32(0)
+		for m := d.Nodes[parent].First; m != 0; m = d.Nodes[m].Next {
+			if d.Key(m) == name {
+				d.Remove(parent, prev, m)
+			}
+			prev = m
+		}
+		d.MarkDirty(root)
+		if got := string(d.AppendJSON(nil, root)); got != c.want {
+			t.Errorf("without %s: %s\nwant %s", c.remove, got, c.want)
+		}
+		d.Release()
+	}
+}

@@ -17,13 +17,23 @@ func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 	switch n.Kind {
 	case Object:
 		dst = append(dst, '{')
-		for c := n.First; c != 0; c = d.Nodes[c].Next {
+		for c := n.First; c != 0; {
 			if c != n.First {
 				dst = append(dst, ',')
 			}
-			dst = d.appendKey(dst, &d.Nodes[c])
-			dst = append(dst, ':')
-			dst = d.AppendJSON(dst, c)
+			m := &d.Nodes[c]
+			if m.asWritten() {
+				from := m.Key - 1
+				for m.Next != 0 && d.Nodes[m.Next].asWritten() && d.Nodes[m.Next].Key == m.End+2 { // a comma and a quote between
+					m = &d.Nodes[m.Next]
+				}
+				dst = append(dst, d.Src[Request][from:m.End]...)
+			} else {
+				dst = d.appendKey(dst, m)
+				dst = append(dst, ':')
+				dst = d.AppendJSON(dst, c)
+			}
+			c = m.Next
 		}
 		return append(dst, '}')
 	case Array:
@@ -37,6 +47,11 @@ func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 		return append(dst, ']')
 	}
 	return d.appendScalar(dst, n, false)
+}
+
+// asWritten reports that a member is printed as it stands in the request, from the quote of its key on.
+func (n *Node) asWritten() bool {
+	return n.Flags&(Dirty|Lossy) == 0 && n.Src == Request && n.KeySrc == Request && n.Off == n.Key+n.KeyLen+2
 }
 
 // appendKey copies a key that was written without escapes and quotes any other.

@@ -1,14 +1,10 @@
 package admission
 
 import (
-	"sync"
-
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/value"
 )
-
-var editsPool = sync.Pool{New: func() any { return new(program.Edits) }}
 
 // accept goes the fast way. True: that settled the matter. False: the tree is half done.
 func (p *pass) accept(v *Version) bool {
@@ -36,16 +32,10 @@ func (p *pass) accept(v *Version) bool {
 	}
 	p.prepareMetadata()
 	mode := program.Mode{Create: true, Limits: p.r.Limits, Stop: p.stop}
-	var edits *program.Edits
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
-		edits = editsPool.Get().(*program.Edits)
-		mode.Edits = edits
+		mode.Edits = p.edits
 	}
-	accepted := v.Plan.Accept(d, p.root, mode) && p.acceptEdits(v, edits)
-	if edits != nil {
-		editsPool.Put(edits) // not by defer: after a panic it must not go back
-	}
-	return accepted
+	return v.Plan.Accept(d, p.root, mode) && p.acceptEdits(v, mode.Edits)
 }
 
 // acceptEdits does what remains when the plan accepts: unknown fields are told, the scale subresource judged. edits is nil if

@@ -23,6 +23,7 @@ type pass struct {
 	stop *program.Stop
 
 	d      *value.Doc
+	edits  *program.Edits // stays with the pass, for its memory
 	root   uint32
 	warned map[string]struct{} // the texts in out.Warnings, nil until one is added to the version's own
 
@@ -37,7 +38,7 @@ type pass struct {
 	own     *Version                // the version that it says it is of, nil if the CRD has none such
 }
 
-var passes = sync.Pool{New: func() any { return new(pass) }}
+var passes = sync.Pool{New: func() any { return &pass{edits: new(program.Edits)} }}
 
 // run evaluates one request. A panic below leaves the Doc and the pass to the garbage collector: they must not go back into
 // their pools.
@@ -55,7 +56,7 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	p.d.Release()
 	out := p.outcome
 	out.Warnings = Sent(out.Warnings)
-	*p = pass{}
+	*p = pass{edits: p.edits}
 	passes.Put(p)
 	if late := expired(ctx); late != nil {
 		return out, late
