@@ -326,7 +326,7 @@ func TestExplainStopsSoon(t *testing.T) {
 		at := At{Stop: StopOn(done)}
 		p.Explain(d, root, at)
 		p.ExplainLists(d, root, at)
-		if took := time.Since(start); took > 100*time.Millisecond {
+		if took := time.Since(start); took > time.Second { // some milliseconds on an idle machine, minutes if nothing stopped it
 			t.Errorf("%s: took %v after it was stopped", c.name, took)
 		}
 	}
