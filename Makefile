@@ -24,7 +24,8 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 run: build ## Start the service with the sample CRDs, evaluate sample objects, print the verdicts, stay up until Ctrl-C; GRPC_PORT=… REST_PORT=…
-	@go run ./clients/go/examples/tour --server-binary $(BIN)/crdeval --samples deploy/samples --grpc-port $(GRPC_PORT) --rest-port $(REST_PORT)
+	@go build -o $(BIN)/tour ./clients/go/examples/tour
+	@$(BIN)/tour --server-binary $(BIN)/crdeval --samples deploy/samples --grpc-port $(GRPC_PORT) --rest-port $(REST_PORT)
 
 build: ## Build the static binary bin/crdeval
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/crdeval ./server/cmd/crdeval
