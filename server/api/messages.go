@@ -102,11 +102,11 @@ func changes(list []engine.FieldChange) []*crdevalv1.FieldChange {
 	made := make([]change, len(list))
 	for i := range list {
 		m, c := &made[i], &list[i]
-		m.FieldChange.Path, m.FieldChange.Pointer = valid(c.Path), valid(c.Pointer)
+		m.Path, m.Pointer = valid(c.Path), valid(c.Pointer)
 		if c.Value != nil {
 			m.json.Json = c.Value
 			m.value.Content = &m.json
-			m.FieldChange.Value = &m.value
+			m.Value = &m.value
 		}
 		all[i] = &m.FieldChange
 	}
