@@ -131,7 +131,7 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 		if w.drops(n, name) {
 			continue
 		}
-		if child.Default.Nulls && !w.keepNulls || n.Flags&Embedded != 0 && isMeta(name) {
+		if child.Default.Nulls && !w.keepNulls || !w.shaping && n.Flags&Embedded != 0 && isMeta(name) {
 			return false // nulls of defaults are never dropped, and defaults of metadata never coerced
 		}
 		if !w.room.take(name, child.Default.Fragment) {
