@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -23,6 +24,7 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 			return nil, refused, nil
 		}
 	}
+	own := len(unknown) // those of the object's own metadata
 	if p.r.WantChanges {
 		p.unknownMetadata(unknown)
 	}
@@ -52,6 +54,11 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 	}
 	if p.r.WantChanges {
 		p.unknownMetadata(embedded)
+	}
+	if plan.Root.Has(program.Embedded) {
+		// Upstream coerces the metadata of such a root twice, each time from what the client sent, and tells of it twice.
+		embedded = append(embedded, unknown[:own]...)
+		slices.Sort(embedded)
 	}
 	return append(unknown, embedded...), nil, nil
 }
