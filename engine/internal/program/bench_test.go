@@ -1,7 +1,9 @@
 package program
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -13,8 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// The benchmarks' objects and CRDs. Those CRDs that come from other modules are looked for in the module cache; the case is
-// skipped where they are not, since tests fetch nothing.
+// The benchmarks' objects and CRDs. Those CRDs that belong to other projects come out of their modules: module@version/file.
 var benchCases = []struct{ name, object, crd string }{
 	{"crontab", "crontab.json", "../../conformance/testdata/bench/crontab-crd.yaml"},
 	{"httproute-small", "httproute-small.json", "sigs.k8s.io/gateway-api@v1.5.1/config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
@@ -23,20 +24,31 @@ var benchCases = []struct{ name, object, crd string }{
 	{"certificate", "certificate.json", "github.com/cert-manager/cert-manager@v1.21.2/deploy/crds/cert-manager.io_certificates.yaml"},
 }
 
+// moduleDir is where the module cache has a module, module@version; it is downloaded if it is not there.
+func moduleDir(t testing.TB, module string) string {
+	t.Helper()
+	var m struct{ Dir string }
+	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module).Output()
+	if err == nil {
+		err = json.Unmarshal(out, &m)
+	}
+	if err != nil {
+		t.Fatalf("go mod download %s: %v %s", module, err, out)
+	}
+	return m.Dir
+}
+
 // benchCase gives the schema of v1 and the object of a case.
 func benchCase(t testing.TB, crd, object string) (*apiextensionsv1.JSONSchemaProps, []byte) {
 	t.Helper()
 	if !strings.HasPrefix(crd, ".") {
-		cache := os.Getenv("GOMODCACHE")
-		if cache == "" {
-			home, _ := os.UserHomeDir()
-			cache = filepath.Join(home, "go", "pkg", "mod")
-		}
-		crd = filepath.Join(cache, crd)
+		at := strings.Index(crd, "@")
+		module, file, _ := strings.Cut(crd[at:], "/")
+		crd = filepath.Join(moduleDir(t, crd[:at]+module), file)
 	}
 	text, err := os.ReadFile(crd)
 	if err != nil {
-		t.Skipf("no CRD: %v", err)
+		t.Fatal(err)
 	}
 	var c apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(text, &c); err != nil {
