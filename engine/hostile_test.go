@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/pattern"
 )
 
 // crdOf is the text of a CRD whose spec has a schema.
@@ -102,8 +102,8 @@ func TestPatternsOfOneCRD(t *testing.T) {
 	}
 	grown := liveHeap() - before
 	t.Logf("%d KiB more on the heap", grown>>10)
-	if grown > program.MaxPatternBytes*3/2 {
-		t.Errorf("%d MiB more on the heap, the bound is %d MiB", grown>>20, program.MaxPatternBytes>>20)
+	if grown > pattern.MaxBytes*3/2 {
+		t.Errorf("%d MiB more on the heap, the bound is %d MiB", grown>>20, pattern.MaxBytes>>20)
 	}
 	runtime.KeepAlive(d)
 }

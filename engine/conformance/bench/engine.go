@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/pattern"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
@@ -151,7 +152,7 @@ func perCopy(copies int, compile func() (any, error)) (float64, error) {
 
 // interned is how many patterns a plan uses, and the bytes that these take once they have matched something.
 func interned(plan *program.Plan) (count int, bytes float64) {
-	patterns := map[*program.Pattern]bool{}
+	patterns := map[*pattern.Pattern]bool{}
 	collect(plan.Root, map[*program.Node]bool{}, patterns)
 	before := retained()
 	for p := range patterns {
@@ -162,7 +163,7 @@ func interned(plan *program.Plan) (count int, bytes float64) {
 	return len(patterns), float64(after - before)
 }
 
-func collect(n *program.Node, seen map[*program.Node]bool, patterns map[*program.Pattern]bool) {
+func collect(n *program.Node, seen map[*program.Node]bool, patterns map[*pattern.Pattern]bool) {
 	if n == nil || seen[n] {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -20,7 +21,7 @@ type pass struct {
 	def  *Definition
 	r    *Request // &request
 	out  *Outcome // &outcome
-	stop *program.Stop
+	stop *stop.Signal
 
 	d      *value.Doc
 	edits  *program.Edits // stays with the pass, for its memory
@@ -50,7 +51,7 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	p.request, p.ctx, p.def, p.d = *r, ctx, d, value.Acquire()
 	p.r, p.out = &p.request, &p.outcome
 	if done := ctx.Done(); done != nil {
-		p.stop = program.StopOn(done)
+		p.stop = stop.On(done)
 	}
 	err := do(p)
 	p.d.Release()

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -85,6 +84,3 @@ type Change struct {
 	Pointer string // the path as an RFC 6901 pointer
 	Value   []byte
 }
-
-// Stop ends walks early; see program.Stop.
-type Stop = program.Stop

@@ -12,6 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -29,7 +30,7 @@ func checkDefaults(s *schema.Props, path *field.Path, room *violation.Room) fiel
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{d: value.Acquire(), room: room, stop: program.StopOn(room.Done())}
+	c := defaultCheck{d: value.Acquire(), room: room, stop: stop.On(room.Done())}
 	defer c.d.Release()
 	c.node(&resource, plan.Root, path, surroundings{})
 	return c.errs
@@ -39,7 +40,7 @@ type defaultCheck struct {
 	d    *value.Doc
 	errs field.ErrorList
 	room *violation.Room
-	stop *program.Stop
+	stop *stop.Signal
 }
 
 // surroundings is the resource, at the root or embedded, that a schema is part of.

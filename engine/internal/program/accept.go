@@ -2,6 +2,7 @@ package program
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -13,7 +14,7 @@ type Mode struct {
 	// Limits bound what defaults may add; a walk that would exceed them doubts.
 	Limits value.Limits
 	// Stop ends a walk early, with a doubt. Nil never stops.
-	Stop *Stop
+	Stop *stop.Signal
 	// Edits takes note of what the walk prunes and fills in. Nil: nobody asks.
 	Edits *Edits
 }
@@ -42,7 +43,7 @@ func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 type acceptor struct {
 	d     *value.Doc
 	p     *Plan
-	stop  *Stop
+	stop  *stop.Signal
 	edits *Edits
 	work  uint32 // values seen since stop was last asked
 	room  room

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/pattern"
 	"github.com/crdeval/crdeval/engine/value"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -135,9 +136,9 @@ func (n *Node) kindSets() (sure, maybe kindSet) {
 }
 
 // pattern interns a pattern, unless it would be too large.
-func (c *compiler) pattern(source string) *Pattern {
-	c.limit(oversize(source))
-	return intern(source)
+func (c *compiler) pattern(source string) *pattern.Pattern {
+	c.limit(pattern.Oversize(source))
+	return pattern.Intern(source)
 }
 
 // legacy compiles the keywords that only schemas which are not structural have.

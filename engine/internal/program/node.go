@@ -2,6 +2,7 @@ package program
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/pattern"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -132,7 +133,7 @@ type Validation struct {
 	MinLength, MaxLength               *int64 // in code points
 	MinItems, MaxItems                 *int64
 	MinProperties, MaxProperties       *int64
-	Pattern                            *Pattern
+	Pattern                            *pattern.Pattern
 	Enum                               *Enum
 	Format                             string    // as written, after the formats that this Kubernetes version does not know were stripped
 	FormatID                           format.ID // format.None where kube-openapi's registry does not know Format
@@ -189,7 +190,7 @@ type Legacy struct {
 
 // PatternProperty is one entry of patternProperties.
 type PatternProperty struct {
-	Pattern *Pattern
+	Pattern *pattern.Pattern
 	Node    *Node
 }
 

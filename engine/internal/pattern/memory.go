@@ -1,4 +1,4 @@
-package program
+package pattern
 
 import (
 	"regexp/syntax"
@@ -9,15 +9,15 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// MaxPatternBytes is how much memory the compiled patterns of this process may retain, all CRDs together: real CRDs need a few
+// MaxBytes is how much memory the compiled patterns of this process may retain, all CRDs together: real CRDs need a few
 // hundred KiB. They are compiled at their first use, long after the plans that hold them were weighed, and a line of text can
 // compile to megabytes; so they are weighed by themselves. Beyond the bound those that were not used lately are dropped, and
 // compiled again if they are needed again: a schema of more and larger patterns than that is slow, and costs no more memory.
-const MaxPatternBytes = 64 << 20
+const MaxBytes = 64 << 20
 
-// maxPatternProgram is how much memory the instructions of one pattern may take, in bytes. Package regexp itself goes up to some
+// maxProgram is how much memory the instructions of one pattern may take, in bytes. Package regexp itself goes up to some
 // hundred MiB, which takes it seconds that nobody can cut short; the reference has no bound of its own.
-const maxPatternProgram = 4 << 20
+const maxProgram = 4 << 20
 
 // retained are the compiled patterns, in a ring: eviction goes round it, passes over each that was used since the last time and
 // drops each that was not (the clock algorithm). Uses need no lock that way.
@@ -50,7 +50,7 @@ func (r *ring) grow(at *place, bytes int64) {
 		at.prev, at.next = r.hand.prev, r.hand
 		at.prev.next, at.next.prev = at, at
 	}
-	for r.total > MaxPatternBytes && r.hand != nil {
+	for r.total > MaxBytes && r.hand != nil {
 		r.turn()
 	}
 }
@@ -122,15 +122,15 @@ func programSize(prog *syntax.Prog) int64 {
 	return size
 }
 
-// oversize is the error of a pattern whose program would exceed maxPatternProgram, nil for all others and for those that cannot
+// Oversize is the error of a pattern whose program would exceed maxProgram, nil for all others and for those that cannot
 // be parsed.
-func oversize(source string) error {
+func Oversize(source string) error {
 	repeats, classes := false, false
 	for i := range len(source) {
 		repeats = repeats || source[i] == '{'
 		classes = classes || source[i] == '\\' || source[i] == '['
 	}
-	if bound := int64(len(source)) * 64; !repeats && bound <= maxPatternProgram && (!classes || bound <= maxPatternProgram>>6) {
+	if bound := int64(len(source)) * 64; !repeats && bound <= maxProgram && (!classes || bound <= maxProgram>>6) {
 		return nil // the ordinary case, as an instruction has a byte of the text at least, and a class some thousand runes at most
 	}
 	parsed, err := syntax.Parse(source, syntax.Perl)
@@ -138,9 +138,9 @@ func oversize(source string) error {
 		return nil //nolint:nilerr // compiling it says so
 	}
 	insts, runes := unrolled(parsed)
-	if size := insts*instSize + runes*4; size > maxPatternProgram {
+	if size := insts*instSize + runes*4; size > maxProgram {
 		return &value.LimitError{
-			Limit: "compiled size of a pattern", Unit: "bytes", Maximum: maxPatternProgram, Actual: size,
+			Limit: "compiled size of a pattern", Unit: "bytes", Maximum: maxProgram, Actual: size,
 			Advice: "write a shorter pattern, or one with smaller counts of repetition",
 		}
 	}

@@ -1,4 +1,4 @@
-package program
+package pattern
 
 import (
 	"io"
@@ -10,11 +10,13 @@ import (
 	"unicode/utf8"
 	"unsafe"
 	"weak"
+
+	"github.com/crdeval/crdeval/engine/internal/stop"
 )
 
 // Pattern is a regular expression of a schema, interned process-wide: equal texts of any CRD are one Pattern for as long
 // as some plan holds it. It is compiled at its first use and then shared; what it is compiled to is weighed and may be dropped
-// again, see MaxPatternBytes.
+// again, see MaxBytes.
 type Pattern struct {
 	Source string
 
@@ -110,7 +112,7 @@ const (
 
 // Match reports whether the pattern occurs in s. Over long texts, and before it compiles the pattern, it gives up, with ok false,
 // once stop says so.
-func (p *Pattern) Match(s string, stop *Stop) (matched, ok bool) {
+func (p *Pattern) Match(s string, stop *stop.Signal) (matched, ok bool) {
 	if p.built.Load() == nil && stop.Stopped() {
 		return false, false // compiling can take milliseconds
 	}
@@ -136,7 +138,7 @@ func (p *Pattern) Match(s string, stop *Stop) (matched, ok bool) {
 type stoppingReader struct {
 	s       string
 	i, next int // where it reads, and where it asks stop again
-	stop    *Stop
+	stop    *stop.Signal
 	stopped bool
 }
 
@@ -160,8 +162,8 @@ var patterns = struct {
 	m map[string]weak.Pointer[Pattern]
 }{m: map[string]weak.Pointer[Pattern]{}}
 
-// intern returns the one Pattern for this text. The table holds it weakly: it goes when the last plan that uses it goes.
-func intern(source string) *Pattern {
+// Intern returns the one Pattern for this text. The table holds it weakly: it goes when the last plan that uses it goes.
+func Intern(source string) *Pattern {
 	patterns.Lock()
 	defer patterns.Unlock()
 	if w, ok := patterns.m[source]; ok {
@@ -190,9 +192,9 @@ func forget(f forgotten) {
 	}
 }
 
-// Patterns is the number of distinct patterns that the live plans of this process share, and about how many bytes these
+// Retained is the number of distinct patterns that the live plans of this process share, and about how many bytes these
 // take as far as they were used and are not dropped since.
-func Patterns() (count int, bytes int64) {
+func Retained() (count int, bytes int64) {
 	patterns.Lock()
 	defer patterns.Unlock()
 	for source, w := range patterns.m {

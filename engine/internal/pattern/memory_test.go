@@ -1,4 +1,4 @@
-package program
+package pattern
 
 import (
 	"errors"
@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -28,16 +26,16 @@ func TestPatternMemory(t *testing.T) {
 	before := heap()
 	list := make([]*Pattern, count)
 	for i := range list {
-		list[i] = intern(fmt.Sprintf(`^((a%d){1,30}){1,33}$`, i))
+		list[i] = Intern(fmt.Sprintf(`^((a%d){1,30}){1,33}$`, i))
 		if matched, ok := list[i].Match(fmt.Sprintf("a%da%d", i, i), nil); !matched || !ok {
 			t.Fatalf("pattern %d does not match", i)
 		}
 	}
-	_, weight := Patterns()
+	_, weight := Retained()
 	grown := heap() - before
 	t.Logf("%d patterns retain %d KiB, and are said to retain %d KiB", count, grown>>10, weight>>10)
-	if weight > MaxPatternBytes+1<<20 || grown > MaxPatternBytes*3/2 {
-		t.Errorf("%d MiB, said to be %d MiB: more than the bound of %d MiB", grown>>20, weight>>20, MaxPatternBytes>>20)
+	if weight > MaxBytes+1<<20 || grown > MaxBytes*3/2 {
+		t.Errorf("%d MiB, said to be %d MiB: more than the bound of %d MiB", grown>>20, weight>>20, MaxBytes>>20)
 	}
 	if grown > 2*weight || weight > 2*grown {
 		t.Errorf("%d bytes are said to be %d", grown, weight)
@@ -53,12 +51,12 @@ func TestPatternMemory(t *testing.T) {
 
 // TestPatternInUseStays: eviction passes over what was used since it last came by.
 func TestPatternInUseStays(t *testing.T) {
-	used := intern(`^used (a|b){3}$`)
+	used := Intern(`^used (a|b){3}$`)
 	var others []*Pattern
 	for i := range 140 {
 		used.Match("used aba", nil)
 		kept := used.built.Load()
-		p := intern(fmt.Sprintf(`^((b%d){1,30}){1,33}$`, i))
+		p := Intern(fmt.Sprintf(`^((b%d){1,30}){1,33}$`, i))
 		others = append(others, p)
 		p.Match("c", nil)
 		if used.built.Load() != kept {
@@ -71,7 +69,7 @@ func TestPatternInUseStays(t *testing.T) {
 func TestPatternsConcurrently(t *testing.T) {
 	var list []*Pattern
 	for i := range 150 {
-		list = append(list, intern(fmt.Sprintf(`^((c%d){1,30}){1,33}$`, i)))
+		list = append(list, Intern(fmt.Sprintf(`^((c%d){1,30}){1,33}$`, i)))
 	}
 	var wg sync.WaitGroup
 	for g := range 4 {
@@ -91,7 +89,7 @@ func TestPatternsConcurrently(t *testing.T) {
 }
 
 func TestPatternMatchAllocatesNothing(t *testing.T) {
-	p := intern(`^[a-z]+(-[a-z]+)*$`)
+	p := Intern(`^[a-z]+(-[a-z]+)*$`)
 	if n := testing.AllocsPerRun(100, func() { p.Match("some-name", nil) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -110,9 +108,7 @@ func TestOversizePattern(t *testing.T) {
 		"a long text":             {strings.Repeat("a", 1<<15), false},
 		"cannot be parsed at all": {`(a{1000}){1000}`, false},
 	} {
-		_, err := Compile(&apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-			"a": {Type: "string", Pattern: c.source},
-		}}, Options{})
+		err := Oversize(c.source)
 		var limit *value.LimitError
 		if errors.As(err, &limit) != c.over {
 			t.Errorf("%s: %v", name, err)
@@ -121,7 +117,7 @@ func TestOversizePattern(t *testing.T) {
 			t.Logf("%s: %v", name, err)
 			continue
 		}
-		if prog, err := program(c.source); err == nil && programSize(prog) > maxPatternProgram {
+		if prog, err := program(c.source); err == nil && programSize(prog) > maxProgram {
 			t.Errorf("%s: %d bytes", name, programSize(prog))
 		}
 	}
@@ -134,7 +130,7 @@ func TestPatternOfManyClasses(t *testing.T) {
 		b.WriteRune(rune(0x4e00 + i))
 	}
 	start := time.Now()
-	if matched, ok := intern(b.String()).Match("a", nil); matched || !ok {
+	if matched, ok := Intern(b.String()).Match("a", nil); matched || !ok {
 		t.Error("matches")
 	}
 	if took := time.Since(start); took > time.Second {

@@ -1,4 +1,4 @@
-package program
+package pattern
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crdeval/crdeval/engine/internal/stop"
 )
 
 var patternSamples = []string{
@@ -32,7 +34,7 @@ func TestPatternMatchesLikeRegexp(t *testing.T) {
 	tables := 0
 	for _, source := range patternSamples {
 		re, err := regexp.Compile(source)
-		p := intern(source)
+		p := Intern(source)
 		if err != nil {
 			if _, got := p.Regexp(); got == nil || got.Error() != err.Error() {
 				t.Errorf("%q: error %v, want %v", source, got, err)
@@ -85,14 +87,14 @@ func TestPatternStops(t *testing.T) {
 		"table":  {`^[a-z]*$`, strings.Repeat("a", 3<<20)},
 		"regexp": {`^[a-zé]*$`, strings.Repeat("é", 3<<19)},
 	} {
-		if matched, ok := intern(c.source).Match(c.text, nil); !matched || !ok {
+		if matched, ok := Intern(c.source).Match(c.text, nil); !matched || !ok {
 			t.Errorf("%s: no match without a stop", name)
 		}
-		if matched, ok := intern(c.source).Match(c.text, StopOn(make(chan struct{}))); !matched || !ok {
+		if matched, ok := Intern(c.source).Match(c.text, stop.On(make(chan struct{}))); !matched || !ok {
 			t.Errorf("%s: no match with an open channel", name)
 		}
 		start := time.Now()
-		if _, ok := intern(c.source).Match(c.text, StopOn(done)); ok {
+		if _, ok := Intern(c.source).Match(c.text, stop.On(done)); ok {
 			t.Errorf("%s: went to the end of a text that nobody wants matched", name)
 		}
 		if took := time.Since(start); took > time.Second {
@@ -103,11 +105,11 @@ func TestPatternStops(t *testing.T) {
 
 func TestPatternsAreSharedAndForgotten(t *testing.T) {
 	const source = "^only in this test$"
-	p := intern(source)
-	if intern(source) != p {
+	p := Intern(source)
+	if Intern(source) != p {
 		t.Error("two Patterns for one text")
 	}
-	if n, bytes := Patterns(); n == 0 || bytes == 0 {
+	if n, bytes := Retained(); n == 0 || bytes == 0 {
 		t.Errorf("%d patterns, %d bytes", n, bytes)
 	}
 	runtime.KeepAlive(p)
