@@ -54,19 +54,19 @@ type Kind uint8
 
 // The kinds.
 const (
-	Opaque    Kind = iota // no CEL type: preserved unknown data without a type, and lists and maps of it
-	Bool                  // boolean
-	Int                   // integer
-	Double                // number
-	String                // string
-	Bytes                 // string, format byte
-	Duration              // string, format duration
-	Date                  // string, format date: a timestamp
-	DateTime              // string, format date-time: a timestamp
-	Dyn                   // x-kubernetes-int-or-string
-	List                  // array
-	Map                   // object with additionalProperties that have a schema
-	Object                // object with properties, or with nothing declared
+	Opaque   Kind = iota // no CEL type: preserved unknown data without a type, and lists and maps of it
+	Bool                 // boolean
+	Int                  // integer
+	Double               // number
+	String               // string
+	Bytes                // string, format byte
+	Duration             // string, format duration
+	Date                 // string, format date: a timestamp
+	DateTime             // string, format date-time: a timestamp
+	Dyn                  // x-kubernetes-int-or-string
+	List                 // array
+	Map                  // object with additionalProperties that have a schema
+	Object               // object with properties, or with nothing declared
 )
 
 // ListType is x-kubernetes-list-type.
