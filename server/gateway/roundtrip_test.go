@@ -92,10 +92,14 @@ func (g generator) scalar(fd protoreflect.FieldDescriptor) protoreflect.Value {
 		return protoreflect.ValueOfInt32(int32(n))
 	case protoreflect.Int64Kind:
 		return protoreflect.ValueOfInt64(n)
+	case protoreflect.Uint64Kind:
+		return protoreflect.ValueOfUint64(uint64(n))
+	case protoreflect.DoubleKind:
+		return protoreflect.ValueOfFloat64(float64(n) / 3)
 	case protoreflect.StringKind:
 		return protoreflect.ValueOfString(texts[g.IntN(len(texts))])
 	case protoreflect.EnumKind:
-		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(g.IntN(6))) // 5 is no value of some
+		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(g.IntN(7))) // 6 is no value of some
 	}
 	panic(fmt.Sprintf("no generator for %s", fd.Kind()))
 }

@@ -148,9 +148,9 @@ const (
 	Trace_TRACE_UNSPECIFIED Trace = 0
 	// None.
 	Trace_TRACE_NONE Trace = 1
-	// Those that failed.
+	// Those that did not pass: outcomes FAILED, ERROR and FORGIVEN.
 	Trace_TRACE_FAILED Trace = 2
-	// All that ran.
+	// All, also those that passed and those that were skipped.
 	Trace_TRACE_ALL Trace = 3
 )
 
@@ -197,6 +197,71 @@ func (Trace) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
 }
 
+// What became of a rule at one value of the document.
+type RuleOutcome int32
+
+const (
+	// Never sent.
+	RuleOutcome_RULE_OUTCOME_UNSPECIFIED RuleOutcome = 0
+	// True.
+	RuleOutcome_RULE_OUTCOME_PASSED RuleOutcome = 1
+	// False: a violation.
+	RuleOutcome_RULE_OUTCOME_FAILED RuleOutcome = 2
+	// No answer: an error of the expression, or a cost beyond a limit. A violation.
+	RuleOutcome_RULE_OUTCOME_ERROR RuleOutcome = 3
+	// Not evaluated: `skipped` says why.
+	RuleOutcome_RULE_OUTCOME_SKIPPED RuleOutcome = 4
+	// False or without an answer, and forgiven, since the update did not touch the value.
+	RuleOutcome_RULE_OUTCOME_FORGIVEN RuleOutcome = 5
+)
+
+// Enum value maps for RuleOutcome.
+var (
+	RuleOutcome_name = map[int32]string{
+		0: "RULE_OUTCOME_UNSPECIFIED",
+		1: "RULE_OUTCOME_PASSED",
+		2: "RULE_OUTCOME_FAILED",
+		3: "RULE_OUTCOME_ERROR",
+		4: "RULE_OUTCOME_SKIPPED",
+		5: "RULE_OUTCOME_FORGIVEN",
+	}
+	RuleOutcome_value = map[string]int32{
+		"RULE_OUTCOME_UNSPECIFIED": 0,
+		"RULE_OUTCOME_PASSED":      1,
+		"RULE_OUTCOME_FAILED":      2,
+		"RULE_OUTCOME_ERROR":       3,
+		"RULE_OUTCOME_SKIPPED":     4,
+		"RULE_OUTCOME_FORGIVEN":    5,
+	}
+)
+
+func (x RuleOutcome) Enum() *RuleOutcome {
+	p := new(RuleOutcome)
+	*p = x
+	return p
+}
+
+func (x RuleOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RuleOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_crdeval_v1_evaluation_proto_enumTypes[3].Descriptor()
+}
+
+func (RuleOutcome) Type() protoreflect.EnumType {
+	return &file_crdeval_v1_evaluation_proto_enumTypes[3]
+}
+
+func (x RuleOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RuleOutcome.Descriptor instead.
+func (RuleOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
+}
+
 // The language of a patch.
 type PatchType int32
 
@@ -234,11 +299,11 @@ func (x PatchType) String() string {
 }
 
 func (PatchType) Descriptor() protoreflect.EnumDescriptor {
-	return file_crdeval_v1_evaluation_proto_enumTypes[3].Descriptor()
+	return file_crdeval_v1_evaluation_proto_enumTypes[4].Descriptor()
 }
 
 func (PatchType) Type() protoreflect.EnumType {
-	return &file_crdeval_v1_evaluation_proto_enumTypes[3]
+	return &file_crdeval_v1_evaluation_proto_enumTypes[4]
 }
 
 func (x PatchType) Number() protoreflect.EnumNumber {
@@ -247,7 +312,241 @@ func (x PatchType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PatchType.Descriptor instead.
 func (PatchType) EnumDescriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{4}
+}
+
+// The value of one sub-expression of a rule, at one time: within a macro such as all() there is a step for each round.
+type TraceStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sub-expression, as the rule spells it.
+	Expression string `protobuf:"bytes,1,opt,name=expression,proto3" json:"expression,omitempty"`
+	// Where it begins in the rule, in Unicode code points, from 0.
+	Offset int32 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Its value. Neither is set where the value is longer than Limits.max_trace_value_bytes, or nothing that has a text.
+	//
+	// Types that are valid to be assigned to Result:
+	//
+	//	*TraceStep_Value
+	//	*TraceStep_Error
+	Result isTraceStep_Result `protobuf_oneof:"result"`
+	// Whether it decided the value of the rule: of `a && b` the operand that was false.
+	Decisive      bool `protobuf:"varint,5,opt,name=decisive,proto3" json:"decisive,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TraceStep) Reset() {
+	*x = TraceStep{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TraceStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TraceStep) ProtoMessage() {}
+
+func (x *TraceStep) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TraceStep.ProtoReflect.Descriptor instead.
+func (*TraceStep) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *TraceStep) GetExpression() string {
+	if x != nil {
+		return x.Expression
+	}
+	return ""
+}
+
+func (x *TraceStep) GetOffset() int32 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *TraceStep) GetResult() isTraceStep_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *TraceStep) GetValue() *Document {
+	if x != nil {
+		if x, ok := x.Result.(*TraceStep_Value); ok {
+			return x.Value
+		}
+	}
+	return nil
+}
+
+func (x *TraceStep) GetError() string {
+	if x != nil {
+		if x, ok := x.Result.(*TraceStep_Error); ok {
+			return x.Error
+		}
+	}
+	return ""
+}
+
+func (x *TraceStep) GetDecisive() bool {
+	if x != nil {
+		return x.Decisive
+	}
+	return false
+}
+
+type isTraceStep_Result interface {
+	isTraceStep_Result()
+}
+
+type TraceStep_Value struct {
+	// The value as JSON; what JSON has not (a duration, a quantity, an absent optional) as the string that CEL makes of it.
+	Value *Document `protobuf:"bytes,3,opt,name=value,proto3,oneof"`
+}
+
+type TraceStep_Error struct {
+	// The error that stands in its place, in the words of CEL: `no such key: x`.
+	Error string `protobuf:"bytes,4,opt,name=error,proto3,oneof"`
+}
+
+func (*TraceStep_Value) isTraceStep_Result() {}
+
+func (*TraceStep_Error) isTraceStep_Result() {}
+
+// What one rule did at one value of the document.
+type RuleTrace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The value that is `self` to the rule, as a JSON pointer (RFC 6901) into the document of the item; "" is the whole document.
+	Pointer string `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	// The rule, as a JSON pointer (RFC 6901) into the CRD's openAPIV3Schema of that version:
+	// /properties/spec/x-kubernetes-validations/0.
+	SchemaPointer string `protobuf:"bytes,2,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
+	// The rule itself.
+	Rule *RuleRef `protobuf:"bytes,3,opt,name=rule,proto3" json:"rule,omitempty"`
+	// What became of it.
+	Outcome RuleOutcome `protobuf:"varint,4,opt,name=outcome,proto3,enum=crdeval.v1.RuleOutcome" json:"outcome,omitempty"`
+	// Why it was not evaluated: a sentence for people. Empty unless the outcome is RULE_OUTCOME_SKIPPED.
+	Skipped string `protobuf:"bytes,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	// What its evaluation was charged, in CEL cost units as Kubernetes counts them; 1,000,000 end a rule, 10,000,000 in all the rules
+	// of an object. What a messageExpression costs is not in it.
+	Cost int64 `protobuf:"varint,6,opt,name=cost,proto3" json:"cost,omitempty"`
+	// The message of the finding. Empty unless the outcome is FAILED, ERROR or FORGIVEN.
+	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	// The values of its sub-expressions, in the order in which they were evaluated. At most Limits.max_trace_steps.
+	Steps []*TraceStep `protobuf:"bytes,8,rep,name=steps,proto3" json:"steps,omitempty"`
+	// How many further steps were left out.
+	OmittedSteps  int32 `protobuf:"varint,9,opt,name=omitted_steps,json=omittedSteps,proto3" json:"omitted_steps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleTrace) Reset() {
+	*x = RuleTrace{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleTrace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleTrace) ProtoMessage() {}
+
+func (x *RuleTrace) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleTrace.ProtoReflect.Descriptor instead.
+func (*RuleTrace) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RuleTrace) GetPointer() string {
+	if x != nil {
+		return x.Pointer
+	}
+	return ""
+}
+
+func (x *RuleTrace) GetSchemaPointer() string {
+	if x != nil {
+		return x.SchemaPointer
+	}
+	return ""
+}
+
+func (x *RuleTrace) GetRule() *RuleRef {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+func (x *RuleTrace) GetOutcome() RuleOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RuleOutcome_RULE_OUTCOME_UNSPECIFIED
+}
+
+func (x *RuleTrace) GetSkipped() string {
+	if x != nil {
+		return x.Skipped
+	}
+	return ""
+}
+
+func (x *RuleTrace) GetCost() int64 {
+	if x != nil {
+		return x.Cost
+	}
+	return 0
+}
+
+func (x *RuleTrace) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *RuleTrace) GetSteps() []*TraceStep {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *RuleTrace) GetOmittedSteps() int32 {
+	if x != nil {
+		return x.OmittedSteps
+	}
+	return 0
 }
 
 // A change to an old object, instead of a new one.
@@ -263,7 +562,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -275,7 +574,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -288,7 +587,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{0}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Patch) GetType() PatchType {
@@ -315,13 +614,15 @@ type Item struct {
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// The object. Required, unless `patch` is given.
 	Object *Document `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
-	// The object as read from storage, at any version that the CRD lists: the write is an update of it.
+	// The object as read from storage, at any version that the CRD lists: the write is an update of it. Bounds as of `object`. Validate
+	// alone takes it; the other calls answer INVALID_ARGUMENT, each item by itself. Default: none, the object is created.
 	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
 	OldObject *Document `protobuf:"bytes,4,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
-	// A patch of `old_object`, instead of `object`. FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
+	// A patch of `old_object`, instead of `object`. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PATCH.
 	Patch *Patch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
-	// The subresource written to: "", status or scale. Default: "", the object itself.
-	// FEATURE_NOT_AVAILABLE for others than "" unless the server has FEATURE_UPDATES.
+	// The subresource written to: "", status or scale. Default: "", the object itself. `status` needs `old_object` and a version that
+	// declares the subresource: INVALID_ARGUMENT otherwise, and for any other name.
+	// FEATURE_NOT_AVAILABLE for status unless the server has FEATURE_UPDATES, for scale unless it has FEATURE_SCALE.
 	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -335,7 +636,7 @@ type Item struct {
 
 func (x *Item) Reset() {
 	*x = Item{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[1]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -347,7 +648,7 @@ func (x *Item) String() string {
 func (*Item) ProtoMessage() {}
 
 func (x *Item) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[1]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -360,7 +661,7 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Item.ProtoReflect.Descriptor instead.
 func (*Item) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{1}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Item) GetCrd() string {
@@ -451,7 +752,7 @@ type EvaluationOptions struct {
 
 func (x *EvaluationOptions) Reset() {
 	*x = EvaluationOptions{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -463,7 +764,7 @@ func (x *EvaluationOptions) String() string {
 func (*EvaluationOptions) ProtoMessage() {}
 
 func (x *EvaluationOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -476,7 +777,7 @@ func (x *EvaluationOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluationOptions.ProtoReflect.Descriptor instead.
 func (*EvaluationOptions) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EvaluationOptions) GetFieldValidation() FieldValidation {
@@ -549,19 +850,24 @@ type Verdict struct {
 	Pruned []*FieldChange `protobuf:"bytes,7,rep,name=pruned,proto3" json:"pruned,omitempty"`
 	// The defaults that were filled in.
 	Defaulted []*FieldChange `protobuf:"bytes,8,rep,name=defaulted,proto3" json:"defaulted,omitempty"`
-	// Findings that are forgiven since the update did not touch their fields (ratcheting).
+	// Findings that are forgiven since the update did not touch their fields (ratcheting): they stand against nothing. Order and
+	// pointers are those of `violations`. Empty for a creation.
 	Forgiven []*Violation `protobuf:"bytes,9,rep,name=forgiven,proto3" json:"forgiven,omitempty"`
 	// The revision of the CRD that judged.
 	Revision string `protobuf:"bytes,10,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The metav1.Status of the refusal, with `with_status`.
-	Status        *Document `protobuf:"bytes,11,opt,name=status,proto3" json:"status,omitempty"`
+	Status *Document `protobuf:"bytes,11,opt,name=status,proto3" json:"status,omitempty"`
+	// What the rules did, as `trace` asks, in the order in which they ran. At most Limits.max_traces.
+	Traces []*RuleTrace `protobuf:"bytes,12,rep,name=traces,proto3" json:"traces,omitempty"`
+	// How many further traces were left out.
+	OmittedTraces int32 `protobuf:"varint,13,opt,name=omitted_traces,json=omittedTraces,proto3" json:"omitted_traces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[3]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +879,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[3]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +892,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Verdict) GetAllowed() bool {
@@ -666,6 +972,20 @@ func (x *Verdict) GetStatus() *Document {
 	return nil
 }
 
+func (x *Verdict) GetTraces() []*RuleTrace {
+	if x != nil {
+		return x.Traces
+	}
+	return nil
+}
+
+func (x *Verdict) GetOmittedTraces() int32 {
+	if x != nil {
+		return x.OmittedTraces
+	}
+	return 0
+}
+
 // An object after one of the steps of a write, or as read.
 type Transformed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -690,7 +1010,7 @@ type Transformed struct {
 
 func (x *Transformed) Reset() {
 	*x = Transformed{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[4]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +1022,7 @@ func (x *Transformed) String() string {
 func (*Transformed) ProtoMessage() {}
 
 func (x *Transformed) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[4]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +1035,7 @@ func (x *Transformed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transformed.ProtoReflect.Descriptor instead.
 func (*Transformed) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Transformed) GetObject() *Document {
@@ -783,7 +1103,7 @@ type VerdictResult struct {
 
 func (x *VerdictResult) Reset() {
 	*x = VerdictResult{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -795,7 +1115,7 @@ func (x *VerdictResult) String() string {
 func (*VerdictResult) ProtoMessage() {}
 
 func (x *VerdictResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -808,7 +1128,7 @@ func (x *VerdictResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerdictResult.ProtoReflect.Descriptor instead.
 func (*VerdictResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{5}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VerdictResult) GetResult() isVerdictResult_Result {
@@ -870,7 +1190,7 @@ type TransformedResult struct {
 
 func (x *TransformedResult) Reset() {
 	*x = TransformedResult{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +1202,7 @@ func (x *TransformedResult) String() string {
 func (*TransformedResult) ProtoMessage() {}
 
 func (x *TransformedResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +1215,7 @@ func (x *TransformedResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformedResult.ProtoReflect.Descriptor instead.
 func (*TransformedResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{6}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TransformedResult) GetResult() isTransformedResult_Result {
@@ -961,7 +1281,7 @@ type ValidateRequest struct {
 
 func (x *ValidateRequest) Reset() {
 	*x = ValidateRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -973,7 +1293,7 @@ func (x *ValidateRequest) String() string {
 func (*ValidateRequest) ProtoMessage() {}
 
 func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -986,7 +1306,7 @@ func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateRequest.ProtoReflect.Descriptor instead.
 func (*ValidateRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{7}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ValidateRequest) GetCatalog() string {
@@ -1035,7 +1355,7 @@ type ValidateResponse struct {
 
 func (x *ValidateResponse) Reset() {
 	*x = ValidateResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1367,7 @@ func (x *ValidateResponse) String() string {
 func (*ValidateResponse) ProtoMessage() {}
 
 func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1380,7 @@ func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateResponse.ProtoReflect.Descriptor instead.
 func (*ValidateResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{8}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ValidateResponse) GetResults() []*VerdictResult {
@@ -1087,7 +1407,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1419,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1432,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PruneRequest) GetCatalog() string {
@@ -1154,7 +1474,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1486,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1499,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{10}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PruneResponse) GetResults() []*TransformedResult {
@@ -1206,7 +1526,7 @@ type DefaultRequest struct {
 
 func (x *DefaultRequest) Reset() {
 	*x = DefaultRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1538,7 @@ func (x *DefaultRequest) String() string {
 func (*DefaultRequest) ProtoMessage() {}
 
 func (x *DefaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1551,7 @@ func (x *DefaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultRequest.ProtoReflect.Descriptor instead.
 func (*DefaultRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DefaultRequest) GetCatalog() string {
@@ -1273,7 +1593,7 @@ type DefaultResponse struct {
 
 func (x *DefaultResponse) Reset() {
 	*x = DefaultResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1285,7 +1605,7 @@ func (x *DefaultResponse) String() string {
 func (*DefaultResponse) ProtoMessage() {}
 
 func (x *DefaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1298,7 +1618,7 @@ func (x *DefaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultResponse.ProtoReflect.Descriptor instead.
 func (*DefaultResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{12}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DefaultResponse) GetResults() []*TransformedResult {
@@ -1327,7 +1647,7 @@ type ReadRequest struct {
 
 func (x *ReadRequest) Reset() {
 	*x = ReadRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1659,7 @@ func (x *ReadRequest) String() string {
 func (*ReadRequest) ProtoMessage() {}
 
 func (x *ReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1672,7 @@ func (x *ReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
 func (*ReadRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{13}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReadRequest) GetCatalog() string {
@@ -1401,7 +1721,7 @@ type ReadResponse struct {
 
 func (x *ReadResponse) Reset() {
 	*x = ReadResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1413,7 +1733,7 @@ func (x *ReadResponse) String() string {
 func (*ReadResponse) ProtoMessage() {}
 
 func (x *ReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1426,7 +1746,7 @@ func (x *ReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadResponse.ProtoReflect.Descriptor instead.
 func (*ReadResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{14}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReadResponse) GetResults() []*TransformedResult {
@@ -1455,7 +1775,7 @@ type ConvertRequest struct {
 
 func (x *ConvertRequest) Reset() {
 	*x = ConvertRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +1787,7 @@ func (x *ConvertRequest) String() string {
 func (*ConvertRequest) ProtoMessage() {}
 
 func (x *ConvertRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +1800,7 @@ func (x *ConvertRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvertRequest.ProtoReflect.Descriptor instead.
 func (*ConvertRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{15}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConvertRequest) GetCatalog() string {
@@ -1529,7 +1849,7 @@ type ConvertResponse struct {
 
 func (x *ConvertResponse) Reset() {
 	*x = ConvertResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1541,7 +1861,7 @@ func (x *ConvertResponse) String() string {
 func (*ConvertResponse) ProtoMessage() {}
 
 func (x *ConvertResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1554,7 +1874,7 @@ func (x *ConvertResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvertResponse.ProtoReflect.Descriptor instead.
 func (*ConvertResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{16}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ConvertResponse) GetResults() []*TransformedResult {
@@ -1569,7 +1889,26 @@ var File_crdeval_v1_evaluation_proto protoreflect.FileDescriptor
 const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"\x1bcrdeval/v1/evaluation.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"^\n" +
+	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"\xaf\x01\n" +
+	"\tTraceStep\x12\x1e\n" +
+	"\n" +
+	"expression\x18\x01 \x01(\tR\n" +
+	"expression\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x05R\x06offset\x12,\n" +
+	"\x05value\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentH\x00R\x05value\x12\x16\n" +
+	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x12\x1a\n" +
+	"\bdecisive\x18\x05 \x01(\bR\bdecisiveB\b\n" +
+	"\x06result\"\xc2\x02\n" +
+	"\tRuleTrace\x12\x18\n" +
+	"\apointer\x18\x01 \x01(\tR\apointer\x12%\n" +
+	"\x0eschema_pointer\x18\x02 \x01(\tR\rschemaPointer\x12'\n" +
+	"\x04rule\x18\x03 \x01(\v2\x13.crdeval.v1.RuleRefR\x04rule\x121\n" +
+	"\aoutcome\x18\x04 \x01(\x0e2\x17.crdeval.v1.RuleOutcomeR\aoutcome\x12\x18\n" +
+	"\askipped\x18\x05 \x01(\tR\askipped\x12\x12\n" +
+	"\x04cost\x18\x06 \x01(\x03R\x04cost\x12\x18\n" +
+	"\amessage\x18\a \x01(\tR\amessage\x12+\n" +
+	"\x05steps\x18\b \x03(\v2\x15.crdeval.v1.TraceStepR\x05steps\x12#\n" +
+	"\romitted_steps\x18\t \x01(\x05R\fomittedSteps\"^\n" +
 	"\x05Patch\x12)\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x15.crdeval.v1.PatchTypeR\x04type\x12*\n" +
 	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\"\xae\x02\n" +
@@ -1592,7 +1931,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x11complete_metadata\x18\x05 \x01(\bR\x10completeMetadata\x12'\n" +
 	"\x05trace\x18\x06 \x01(\x0e2\x11.crdeval.v1.TraceR\x05trace\x12\x1f\n" +
 	"\vwith_status\x18\a \x01(\bR\n" +
-	"withStatus\"\xf3\x03\n" +
+	"withStatus\"\xc9\x04\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12-\n" +
 	"\arefusal\x18\x02 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x125\n" +
@@ -1607,7 +1946,9 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\bforgiven\x18\t \x03(\v2\x15.crdeval.v1.ViolationR\bforgiven\x12\x1a\n" +
 	"\brevision\x18\n" +
 	" \x01(\tR\brevision\x12,\n" +
-	"\x06status\x18\v \x01(\v2\x14.crdeval.v1.DocumentR\x06status\"\xa4\x02\n" +
+	"\x06status\x18\v \x01(\v2\x14.crdeval.v1.DocumentR\x06status\x12-\n" +
+	"\x06traces\x18\f \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12%\n" +
+	"\x0eomitted_traces\x18\r \x01(\x05R\romittedTraces\"\xa4\x02\n" +
 	"\vTransformed\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12/\n" +
 	"\x06pruned\x18\x02 \x03(\v2\x17.crdeval.v1.FieldChangeR\x06pruned\x125\n" +
@@ -1677,7 +2018,14 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"TRACE_NONE\x10\x01\x12\x10\n" +
 	"\fTRACE_FAILED\x10\x02\x12\r\n" +
-	"\tTRACE_ALL\x10\x03*R\n" +
+	"\tTRACE_ALL\x10\x03*\xaa\x01\n" +
+	"\vRuleOutcome\x12\x1c\n" +
+	"\x18RULE_OUTCOME_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13RULE_OUTCOME_PASSED\x10\x01\x12\x17\n" +
+	"\x13RULE_OUTCOME_FAILED\x10\x02\x12\x16\n" +
+	"\x12RULE_OUTCOME_ERROR\x10\x03\x12\x18\n" +
+	"\x14RULE_OUTCOME_SKIPPED\x10\x04\x12\x19\n" +
+	"\x15RULE_OUTCOME_FORGIVEN\x10\x05*R\n" +
 	"\tPatchType\x12\x1a\n" +
 	"\x16PATCH_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10PATCH_TYPE_MERGE\x10\x01\x12\x13\n" +
@@ -1701,98 +2049,107 @@ func file_crdeval_v1_evaluation_proto_rawDescGZIP() []byte {
 	return file_crdeval_v1_evaluation_proto_rawDescData
 }
 
-var file_crdeval_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_crdeval_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_crdeval_v1_evaluation_proto_goTypes = []any{
 	(FieldValidation)(0),        // 0: crdeval.v1.FieldValidation
 	(View)(0),                   // 1: crdeval.v1.View
 	(Trace)(0),                  // 2: crdeval.v1.Trace
-	(PatchType)(0),              // 3: crdeval.v1.PatchType
-	(*Patch)(nil),               // 4: crdeval.v1.Patch
-	(*Item)(nil),                // 5: crdeval.v1.Item
-	(*EvaluationOptions)(nil),   // 6: crdeval.v1.EvaluationOptions
-	(*Verdict)(nil),             // 7: crdeval.v1.Verdict
-	(*Transformed)(nil),         // 8: crdeval.v1.Transformed
-	(*VerdictResult)(nil),       // 9: crdeval.v1.VerdictResult
-	(*TransformedResult)(nil),   // 10: crdeval.v1.TransformedResult
-	(*ValidateRequest)(nil),     // 11: crdeval.v1.ValidateRequest
-	(*ValidateResponse)(nil),    // 12: crdeval.v1.ValidateResponse
-	(*PruneRequest)(nil),        // 13: crdeval.v1.PruneRequest
-	(*PruneResponse)(nil),       // 14: crdeval.v1.PruneResponse
-	(*DefaultRequest)(nil),      // 15: crdeval.v1.DefaultRequest
-	(*DefaultResponse)(nil),     // 16: crdeval.v1.DefaultResponse
-	(*ReadRequest)(nil),         // 17: crdeval.v1.ReadRequest
-	(*ReadResponse)(nil),        // 18: crdeval.v1.ReadResponse
-	(*ConvertRequest)(nil),      // 19: crdeval.v1.ConvertRequest
-	(*ConvertResponse)(nil),     // 20: crdeval.v1.ConvertResponse
-	(*Document)(nil),            // 21: crdeval.v1.Document
-	(*durationpb.Duration)(nil), // 22: google.protobuf.Duration
-	(*Refusal)(nil),             // 23: crdeval.v1.Refusal
-	(*Violation)(nil),           // 24: crdeval.v1.Violation
-	(*FieldChange)(nil),         // 25: crdeval.v1.FieldChange
-	(*status.Status)(nil),       // 26: google.rpc.Status
+	(RuleOutcome)(0),            // 3: crdeval.v1.RuleOutcome
+	(PatchType)(0),              // 4: crdeval.v1.PatchType
+	(*TraceStep)(nil),           // 5: crdeval.v1.TraceStep
+	(*RuleTrace)(nil),           // 6: crdeval.v1.RuleTrace
+	(*Patch)(nil),               // 7: crdeval.v1.Patch
+	(*Item)(nil),                // 8: crdeval.v1.Item
+	(*EvaluationOptions)(nil),   // 9: crdeval.v1.EvaluationOptions
+	(*Verdict)(nil),             // 10: crdeval.v1.Verdict
+	(*Transformed)(nil),         // 11: crdeval.v1.Transformed
+	(*VerdictResult)(nil),       // 12: crdeval.v1.VerdictResult
+	(*TransformedResult)(nil),   // 13: crdeval.v1.TransformedResult
+	(*ValidateRequest)(nil),     // 14: crdeval.v1.ValidateRequest
+	(*ValidateResponse)(nil),    // 15: crdeval.v1.ValidateResponse
+	(*PruneRequest)(nil),        // 16: crdeval.v1.PruneRequest
+	(*PruneResponse)(nil),       // 17: crdeval.v1.PruneResponse
+	(*DefaultRequest)(nil),      // 18: crdeval.v1.DefaultRequest
+	(*DefaultResponse)(nil),     // 19: crdeval.v1.DefaultResponse
+	(*ReadRequest)(nil),         // 20: crdeval.v1.ReadRequest
+	(*ReadResponse)(nil),        // 21: crdeval.v1.ReadResponse
+	(*ConvertRequest)(nil),      // 22: crdeval.v1.ConvertRequest
+	(*ConvertResponse)(nil),     // 23: crdeval.v1.ConvertResponse
+	(*Document)(nil),            // 24: crdeval.v1.Document
+	(*RuleRef)(nil),             // 25: crdeval.v1.RuleRef
+	(*durationpb.Duration)(nil), // 26: google.protobuf.Duration
+	(*Refusal)(nil),             // 27: crdeval.v1.Refusal
+	(*Violation)(nil),           // 28: crdeval.v1.Violation
+	(*FieldChange)(nil),         // 29: crdeval.v1.FieldChange
+	(*status.Status)(nil),       // 30: google.rpc.Status
 }
 var file_crdeval_v1_evaluation_proto_depIdxs = []int32{
-	3,  // 0: crdeval.v1.Patch.type:type_name -> crdeval.v1.PatchType
-	21, // 1: crdeval.v1.Patch.patch:type_name -> crdeval.v1.Document
-	21, // 2: crdeval.v1.Item.object:type_name -> crdeval.v1.Document
-	21, // 3: crdeval.v1.Item.old_object:type_name -> crdeval.v1.Document
-	4,  // 4: crdeval.v1.Item.patch:type_name -> crdeval.v1.Patch
-	0,  // 5: crdeval.v1.EvaluationOptions.field_validation:type_name -> crdeval.v1.FieldValidation
-	1,  // 6: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.View
-	22, // 7: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
-	2,  // 8: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.Trace
-	23, // 9: crdeval.v1.Verdict.refusal:type_name -> crdeval.v1.Refusal
-	24, // 10: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
-	21, // 11: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
-	21, // 12: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
-	25, // 13: crdeval.v1.Verdict.pruned:type_name -> crdeval.v1.FieldChange
-	25, // 14: crdeval.v1.Verdict.defaulted:type_name -> crdeval.v1.FieldChange
-	24, // 15: crdeval.v1.Verdict.forgiven:type_name -> crdeval.v1.Violation
-	21, // 16: crdeval.v1.Verdict.status:type_name -> crdeval.v1.Document
-	21, // 17: crdeval.v1.Transformed.object:type_name -> crdeval.v1.Document
-	25, // 18: crdeval.v1.Transformed.pruned:type_name -> crdeval.v1.FieldChange
-	25, // 19: crdeval.v1.Transformed.defaulted:type_name -> crdeval.v1.FieldChange
-	23, // 20: crdeval.v1.Transformed.refusal:type_name -> crdeval.v1.Refusal
-	7,  // 21: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
-	26, // 22: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
-	8,  // 23: crdeval.v1.TransformedResult.transformed:type_name -> crdeval.v1.Transformed
-	26, // 24: crdeval.v1.TransformedResult.error:type_name -> google.rpc.Status
-	5,  // 25: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.Item
-	6,  // 26: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	21, // 27: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
-	9,  // 28: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
-	5,  // 29: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.Item
-	6,  // 30: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	21, // 31: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
-	10, // 32: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformedResult
-	5,  // 33: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.Item
-	6,  // 34: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	21, // 35: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
-	10, // 36: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformedResult
-	5,  // 37: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.Item
-	6,  // 38: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	21, // 39: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
-	10, // 40: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformedResult
-	5,  // 41: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.Item
-	6,  // 42: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	21, // 43: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
-	10, // 44: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformedResult
-	11, // 45: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
-	13, // 46: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
-	15, // 47: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
-	17, // 48: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
-	19, // 49: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
-	12, // 50: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
-	14, // 51: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
-	16, // 52: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
-	18, // 53: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
-	20, // 54: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
-	50, // [50:55] is the sub-list for method output_type
-	45, // [45:50] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	24, // 0: crdeval.v1.TraceStep.value:type_name -> crdeval.v1.Document
+	25, // 1: crdeval.v1.RuleTrace.rule:type_name -> crdeval.v1.RuleRef
+	3,  // 2: crdeval.v1.RuleTrace.outcome:type_name -> crdeval.v1.RuleOutcome
+	5,  // 3: crdeval.v1.RuleTrace.steps:type_name -> crdeval.v1.TraceStep
+	4,  // 4: crdeval.v1.Patch.type:type_name -> crdeval.v1.PatchType
+	24, // 5: crdeval.v1.Patch.patch:type_name -> crdeval.v1.Document
+	24, // 6: crdeval.v1.Item.object:type_name -> crdeval.v1.Document
+	24, // 7: crdeval.v1.Item.old_object:type_name -> crdeval.v1.Document
+	7,  // 8: crdeval.v1.Item.patch:type_name -> crdeval.v1.Patch
+	0,  // 9: crdeval.v1.EvaluationOptions.field_validation:type_name -> crdeval.v1.FieldValidation
+	1,  // 10: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.View
+	26, // 11: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
+	2,  // 12: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.Trace
+	27, // 13: crdeval.v1.Verdict.refusal:type_name -> crdeval.v1.Refusal
+	28, // 14: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
+	24, // 15: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
+	24, // 16: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
+	29, // 17: crdeval.v1.Verdict.pruned:type_name -> crdeval.v1.FieldChange
+	29, // 18: crdeval.v1.Verdict.defaulted:type_name -> crdeval.v1.FieldChange
+	28, // 19: crdeval.v1.Verdict.forgiven:type_name -> crdeval.v1.Violation
+	24, // 20: crdeval.v1.Verdict.status:type_name -> crdeval.v1.Document
+	6,  // 21: crdeval.v1.Verdict.traces:type_name -> crdeval.v1.RuleTrace
+	24, // 22: crdeval.v1.Transformed.object:type_name -> crdeval.v1.Document
+	29, // 23: crdeval.v1.Transformed.pruned:type_name -> crdeval.v1.FieldChange
+	29, // 24: crdeval.v1.Transformed.defaulted:type_name -> crdeval.v1.FieldChange
+	27, // 25: crdeval.v1.Transformed.refusal:type_name -> crdeval.v1.Refusal
+	10, // 26: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
+	30, // 27: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
+	11, // 28: crdeval.v1.TransformedResult.transformed:type_name -> crdeval.v1.Transformed
+	30, // 29: crdeval.v1.TransformedResult.error:type_name -> google.rpc.Status
+	8,  // 30: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.Item
+	9,  // 31: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	24, // 32: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
+	12, // 33: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
+	8,  // 34: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.Item
+	9,  // 35: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	24, // 36: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
+	13, // 37: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformedResult
+	8,  // 38: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.Item
+	9,  // 39: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	24, // 40: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
+	13, // 41: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformedResult
+	8,  // 42: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.Item
+	9,  // 43: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	24, // 44: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
+	13, // 45: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformedResult
+	8,  // 46: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.Item
+	9,  // 47: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	24, // 48: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
+	13, // 49: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformedResult
+	14, // 50: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
+	16, // 51: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
+	18, // 52: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
+	20, // 53: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
+	22, // 54: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
+	15, // 55: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
+	17, // 56: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
+	19, // 57: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
+	21, // 58: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
+	23, // 59: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
+	55, // [55:60] is the sub-list for method output_type
+	50, // [50:55] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_evaluation_proto_init() }
@@ -1802,11 +2159,15 @@ func file_crdeval_v1_evaluation_proto_init() {
 	}
 	file_crdeval_v1_document_proto_init()
 	file_crdeval_v1_violation_proto_init()
-	file_crdeval_v1_evaluation_proto_msgTypes[5].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[0].OneofWrappers = []any{
+		(*TraceStep_Value)(nil),
+		(*TraceStep_Error)(nil),
+	}
+	file_crdeval_v1_evaluation_proto_msgTypes[7].OneofWrappers = []any{
 		(*VerdictResult_Verdict)(nil),
 		(*VerdictResult_Error)(nil),
 	}
-	file_crdeval_v1_evaluation_proto_msgTypes[6].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[8].OneofWrappers = []any{
 		(*TransformedResult_Transformed)(nil),
 		(*TransformedResult_Error)(nil),
 	}
@@ -1815,8 +2176,8 @@ func file_crdeval_v1_evaluation_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_evaluation_proto_rawDesc), len(file_crdeval_v1_evaluation_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   17,
+			NumEnums:      5,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

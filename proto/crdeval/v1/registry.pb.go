@@ -562,20 +562,233 @@ func (x *Crd) GetManifest() *Document {
 	return nil
 }
 
+// What makes a rule dear: a part of the schema that states no bound, or too large a one.
+type CostCulprit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The list, map or string, as a JSON pointer (RFC 6901) into the CRD's openAPIV3Schema of that version: /properties/spec/properties/items.
+	SchemaPointer string `protobuf:"bytes,1,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
+	// The keyword that bounds it: maxItems of a list, maxProperties of a map, maxLength of a string.
+	Keyword string `protobuf:"bytes,2,opt,name=keyword,proto3" json:"keyword,omitempty"`
+	// The largest value of that keyword with which the rule is within the limit, the other culprits' suggestions in force too.
+	// 0: no value is small enough.
+	Suggested     int64 `protobuf:"varint,3,opt,name=suggested,proto3" json:"suggested,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CostCulprit) Reset() {
+	*x = CostCulprit{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CostCulprit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CostCulprit) ProtoMessage() {}
+
+func (x *CostCulprit) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CostCulprit.ProtoReflect.Descriptor instead.
+func (*CostCulprit) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CostCulprit) GetSchemaPointer() string {
+	if x != nil {
+		return x.SchemaPointer
+	}
+	return ""
+}
+
+func (x *CostCulprit) GetKeyword() string {
+	if x != nil {
+		return x.Keyword
+	}
+	return ""
+}
+
+func (x *CostCulprit) GetSuggested() int64 {
+	if x != nil {
+		return x.Suggested
+	}
+	return 0
+}
+
+// What one rule of x-kubernetes-validations is estimated to cost, before any object is known.
+type RuleReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rule, as a JSON pointer (RFC 6901) into the CRD's openAPIV3Schema of that version:
+	// /properties/spec/x-kubernetes-validations/0.
+	SchemaPointer string `protobuf:"bytes,1,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
+	// The rule itself.
+	Rule *RuleRef `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The most that the rule may cost for a whole object, as Kubernetes estimates it: once, times `cardinality`, in CEL cost units.
+	// 18446744073709551615 stands for all that does not fit. 0 for a rule that does not compile: `violations` has why.
+	EstimatedCost uint64 `protobuf:"varint,3,opt,name=estimated_cost,json=estimatedCost,proto3" json:"estimated_cost,omitempty"`
+	// How many times the rule runs at most for one object: 1 below properties alone, the product of the bounds of the lists and maps
+	// around it otherwise; where one states none, Kubernetes supposes as many as fit into a request.
+	Cardinality uint64 `protobuf:"varint,4,opt,name=cardinality,proto3" json:"cardinality,omitempty"`
+	// What `estimated_cost` may not exceed: 10,000,000.
+	Limit uint64 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	// estimated_cost / limit: above 1 the CRD is refused.
+	ShareOfLimit float64 `protobuf:"fixed64,6,opt,name=share_of_limit,json=shareOfLimit,proto3" json:"share_of_limit,omitempty"`
+	// Whether the rule reads oldSelf: a transition rule, which runs on updates alone unless it has optionalOldSelf.
+	UsesOldSelf bool `protobuf:"varint,7,opt,name=uses_old_self,json=usesOldSelf,proto3" json:"uses_old_self,omitempty"`
+	// What is to blame for the estimate, the worst first. Empty where the estimate hangs on no bound.
+	Culprits []*CostCulprit `protobuf:"bytes,8,rep,name=culprits,proto3" json:"culprits,omitempty"`
+	// The oldest Kubernetes minor version, from 25, whose expressions include this one. 0 for a rule that does not compile.
+	LowestMinor int32 `protobuf:"varint,9,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
+	// Which function, macro or type an older one lacks, a text for people. Empty if `lowest_minor` is 25 or 0.
+	LowestMinorBecause string `protobuf:"bytes,10,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
+	// The most that its messageExpression may cost, counted as `estimated_cost` is, under the same limit. 0 if it has none.
+	MessageEstimatedCost uint64 `protobuf:"varint,11,opt,name=message_estimated_cost,json=messageEstimatedCost,proto3" json:"message_estimated_cost,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *RuleReport) Reset() {
+	*x = RuleReport{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleReport) ProtoMessage() {}
+
+func (x *RuleReport) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleReport.ProtoReflect.Descriptor instead.
+func (*RuleReport) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RuleReport) GetSchemaPointer() string {
+	if x != nil {
+		return x.SchemaPointer
+	}
+	return ""
+}
+
+func (x *RuleReport) GetRule() *RuleRef {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+func (x *RuleReport) GetEstimatedCost() uint64 {
+	if x != nil {
+		return x.EstimatedCost
+	}
+	return 0
+}
+
+func (x *RuleReport) GetCardinality() uint64 {
+	if x != nil {
+		return x.Cardinality
+	}
+	return 0
+}
+
+func (x *RuleReport) GetLimit() uint64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *RuleReport) GetShareOfLimit() float64 {
+	if x != nil {
+		return x.ShareOfLimit
+	}
+	return 0
+}
+
+func (x *RuleReport) GetUsesOldSelf() bool {
+	if x != nil {
+		return x.UsesOldSelf
+	}
+	return false
+}
+
+func (x *RuleReport) GetCulprits() []*CostCulprit {
+	if x != nil {
+		return x.Culprits
+	}
+	return nil
+}
+
+func (x *RuleReport) GetLowestMinor() int32 {
+	if x != nil {
+		return x.LowestMinor
+	}
+	return 0
+}
+
+func (x *RuleReport) GetLowestMinorBecause() string {
+	if x != nil {
+		return x.LowestMinorBecause
+	}
+	return ""
+}
+
+func (x *RuleReport) GetMessageEstimatedCost() uint64 {
+	if x != nil {
+		return x.MessageEstimatedCost
+	}
+	return 0
+}
+
 // What is known about one version of a judged CRD.
 type VersionReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version itself.
 	Version *CrdVersion `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The oldest Kubernetes minor version, from 30, that knows all string and number formats the version uses.
-	LowestMinor   int32 `protobuf:"varint,2,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The oldest Kubernetes minor version that knows all string and number formats that the version uses, and all its rules use:
+	// from 25 as far as rules go, from 30 as far as formats do.
+	LowestMinor int32 `protobuf:"varint,2,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
+	// Its rules, in the order of the schema.
+	Rules []*RuleReport `protobuf:"bytes,3,rep,name=rules,proto3" json:"rules,omitempty"`
+	// What all its rules and message expressions may cost together, in CEL cost units. 18446744073709551615 stands for all that does not fit.
+	EstimatedCost uint64 `protobuf:"varint,4,opt,name=estimated_cost,json=estimatedCost,proto3" json:"estimated_cost,omitempty"`
+	// What `estimated_cost` may not exceed: 100,000,000.
+	CostLimit uint64 `protobuf:"varint,5,opt,name=cost_limit,json=costLimit,proto3" json:"cost_limit,omitempty"`
+	// What stands against a minor version below `lowest_minor`, a text for people: the format or rule, and where. Empty if nothing does.
+	LowestMinorBecause string `protobuf:"bytes,6,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *VersionReport) Reset() {
 	*x = VersionReport{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -587,7 +800,7 @@ func (x *VersionReport) String() string {
 func (*VersionReport) ProtoMessage() {}
 
 func (x *VersionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -600,7 +813,7 @@ func (x *VersionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionReport.ProtoReflect.Descriptor instead.
 func (*VersionReport) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VersionReport) GetVersion() *CrdVersion {
@@ -617,27 +830,57 @@ func (x *VersionReport) GetLowestMinor() int32 {
 	return 0
 }
 
+func (x *VersionReport) GetRules() []*RuleReport {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *VersionReport) GetEstimatedCost() uint64 {
+	if x != nil {
+		return x.EstimatedCost
+	}
+	return 0
+}
+
+func (x *VersionReport) GetCostLimit() uint64 {
+	if x != nil {
+		return x.CostLimit
+	}
+	return 0
+}
+
+func (x *VersionReport) GetLowestMinorBecause() string {
+	if x != nil {
+		return x.LowestMinorBecause
+	}
+	return ""
+}
+
 // The judgement of a CRD.
 type Report struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What Kubernetes would refuse it for. Empty if it is accepted.
 	Violations []*Violation `protobuf:"bytes,1,rep,name=violations,proto3" json:"violations,omitempty"`
-	// What Kubernetes, or crdeval, warns of: unknown fields, schemas that do not do what they seem to, rules that are not evaluated.
+	// What Kubernetes, or crdeval, warns of: unknown fields, schemas that do not do what they seem to.
 	Warnings []string `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// Its versions, in Kubernetes' order of priority. Empty if the manifest could not be read that far.
 	Versions []*VersionReport `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
 	// What the API server would answer. Absent if the CRD is accepted. It stands without violations where the manifest cannot be
 	// decoded: a number where a string belongs.
 	Refusal *Refusal `protobuf:"bytes,4,opt,name=refusal,proto3" json:"refusal,omitempty"`
-	// The oldest Kubernetes minor version, from 30, that knows all string and number formats the CRD uses.
-	LowestMinor   int32 `protobuf:"varint,5,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The oldest Kubernetes minor version that knows what all versions of the CRD use: the largest `lowest_minor` of them.
+	LowestMinor int32 `protobuf:"varint,5,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
+	// The `lowest_minor_because` of that version.
+	LowestMinorBecause string `protobuf:"bytes,6,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +892,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +905,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{5}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Report) GetViolations() []*Violation {
@@ -700,6 +943,13 @@ func (x *Report) GetLowestMinor() int32 {
 	return 0
 }
 
+func (x *Report) GetLowestMinorBecause() string {
+	if x != nil {
+		return x.LowestMinorBecause
+	}
+	return ""
+}
+
 // Request of RegisterCrd.
 type RegisterCrdRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -717,7 +967,7 @@ type RegisterCrdRequest struct {
 
 func (x *RegisterCrdRequest) Reset() {
 	*x = RegisterCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +979,7 @@ func (x *RegisterCrdRequest) String() string {
 func (*RegisterCrdRequest) ProtoMessage() {}
 
 func (x *RegisterCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +992,7 @@ func (x *RegisterCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdRequest.ProtoReflect.Descriptor instead.
 func (*RegisterCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{6}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RegisterCrdRequest) GetCatalog() string {
@@ -790,7 +1040,7 @@ type RegisterCrdResponse struct {
 
 func (x *RegisterCrdResponse) Reset() {
 	*x = RegisterCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -802,7 +1052,7 @@ func (x *RegisterCrdResponse) String() string {
 func (*RegisterCrdResponse) ProtoMessage() {}
 
 func (x *RegisterCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -815,7 +1065,7 @@ func (x *RegisterCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdResponse.ProtoReflect.Descriptor instead.
 func (*RegisterCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{7}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RegisterCrdResponse) GetAccepted() bool {
@@ -861,7 +1111,7 @@ type CheckCrdRequest struct {
 
 func (x *CheckCrdRequest) Reset() {
 	*x = CheckCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +1123,7 @@ func (x *CheckCrdRequest) String() string {
 func (*CheckCrdRequest) ProtoMessage() {}
 
 func (x *CheckCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +1136,7 @@ func (x *CheckCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckCrdRequest.ProtoReflect.Descriptor instead.
 func (*CheckCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{8}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CheckCrdRequest) GetCatalog() string {
@@ -925,7 +1175,7 @@ type CheckCrdResponse struct {
 
 func (x *CheckCrdResponse) Reset() {
 	*x = CheckCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1187,7 @@ func (x *CheckCrdResponse) String() string {
 func (*CheckCrdResponse) ProtoMessage() {}
 
 func (x *CheckCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1200,7 @@ func (x *CheckCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckCrdResponse.ProtoReflect.Descriptor instead.
 func (*CheckCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{9}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CheckCrdResponse) GetAccepted() bool {
@@ -993,7 +1243,7 @@ type GetCrdRequest struct {
 
 func (x *GetCrdRequest) Reset() {
 	*x = GetCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1255,7 @@ func (x *GetCrdRequest) String() string {
 func (*GetCrdRequest) ProtoMessage() {}
 
 func (x *GetCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1268,7 @@ func (x *GetCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrdRequest.ProtoReflect.Descriptor instead.
 func (*GetCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{10}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetCrdRequest) GetCatalog() string {
@@ -1067,7 +1317,7 @@ type GetCrdResponse struct {
 
 func (x *GetCrdResponse) Reset() {
 	*x = GetCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1329,7 @@ func (x *GetCrdResponse) String() string {
 func (*GetCrdResponse) ProtoMessage() {}
 
 func (x *GetCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1342,7 @@ func (x *GetCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrdResponse.ProtoReflect.Descriptor instead.
 func (*GetCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{11}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetCrdResponse) GetCrd() *Crd {
@@ -1122,7 +1372,7 @@ type ListCrdsRequest struct {
 
 func (x *ListCrdsRequest) Reset() {
 	*x = ListCrdsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1134,7 +1384,7 @@ func (x *ListCrdsRequest) String() string {
 func (*ListCrdsRequest) ProtoMessage() {}
 
 func (x *ListCrdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1147,7 +1397,7 @@ func (x *ListCrdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrdsRequest.ProtoReflect.Descriptor instead.
 func (*ListCrdsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{12}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCrdsRequest) GetCatalog() string {
@@ -1200,7 +1450,7 @@ type ListCrdsResponse struct {
 
 func (x *ListCrdsResponse) Reset() {
 	*x = ListCrdsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1462,7 @@ func (x *ListCrdsResponse) String() string {
 func (*ListCrdsResponse) ProtoMessage() {}
 
 func (x *ListCrdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1475,7 @@ func (x *ListCrdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrdsResponse.ProtoReflect.Descriptor instead.
 func (*ListCrdsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{13}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListCrdsResponse) GetCrds() []*Crd {
@@ -1264,7 +1514,7 @@ type DeleteCrdRequest struct {
 
 func (x *DeleteCrdRequest) Reset() {
 	*x = DeleteCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1526,7 @@ func (x *DeleteCrdRequest) String() string {
 func (*DeleteCrdRequest) ProtoMessage() {}
 
 func (x *DeleteCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1539,7 @@ func (x *DeleteCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrdRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{14}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteCrdRequest) GetCatalog() string {
@@ -1324,7 +1574,7 @@ type DeleteCrdResponse struct {
 
 func (x *DeleteCrdResponse) Reset() {
 	*x = DeleteCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1336,7 +1586,7 @@ func (x *DeleteCrdResponse) String() string {
 func (*DeleteCrdResponse) ProtoMessage() {}
 
 func (x *DeleteCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1599,7 @@ func (x *DeleteCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrdResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{15}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteCrdResponse) GetToken() string {
@@ -1372,7 +1622,7 @@ type CreateCatalogRequest struct {
 
 func (x *CreateCatalogRequest) Reset() {
 	*x = CreateCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1384,7 +1634,7 @@ func (x *CreateCatalogRequest) String() string {
 func (*CreateCatalogRequest) ProtoMessage() {}
 
 func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1397,7 +1647,7 @@ func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogRequest.ProtoReflect.Descriptor instead.
 func (*CreateCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{16}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CreateCatalogRequest) GetCatalog() string {
@@ -1427,7 +1677,7 @@ type CreateCatalogResponse struct {
 
 func (x *CreateCatalogResponse) Reset() {
 	*x = CreateCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1689,7 @@ func (x *CreateCatalogResponse) String() string {
 func (*CreateCatalogResponse) ProtoMessage() {}
 
 func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1702,7 @@ func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogResponse.ProtoReflect.Descriptor instead.
 func (*CreateCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{17}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CreateCatalogResponse) GetCatalog() *Catalog {
@@ -1482,7 +1732,7 @@ type GetCatalogRequest struct {
 
 func (x *GetCatalogRequest) Reset() {
 	*x = GetCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1744,7 @@ func (x *GetCatalogRequest) String() string {
 func (*GetCatalogRequest) ProtoMessage() {}
 
 func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1757,7 @@ func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogRequest.ProtoReflect.Descriptor instead.
 func (*GetCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetCatalogRequest) GetCatalog() string {
@@ -1535,7 +1785,7 @@ type GetCatalogResponse struct {
 
 func (x *GetCatalogResponse) Reset() {
 	*x = GetCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1547,7 +1797,7 @@ func (x *GetCatalogResponse) String() string {
 func (*GetCatalogResponse) ProtoMessage() {}
 
 func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1560,7 +1810,7 @@ func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogResponse.ProtoReflect.Descriptor instead.
 func (*GetCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{19}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetCatalogResponse) GetCatalog() *Catalog {
@@ -1585,7 +1835,7 @@ type ListCatalogsRequest struct {
 
 func (x *ListCatalogsRequest) Reset() {
 	*x = ListCatalogsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1597,7 +1847,7 @@ func (x *ListCatalogsRequest) String() string {
 func (*ListCatalogsRequest) ProtoMessage() {}
 
 func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1610,7 +1860,7 @@ func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsRequest.ProtoReflect.Descriptor instead.
 func (*ListCatalogsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{20}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListCatalogsRequest) GetPageSize() int32 {
@@ -1649,7 +1899,7 @@ type ListCatalogsResponse struct {
 
 func (x *ListCatalogsResponse) Reset() {
 	*x = ListCatalogsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1661,7 +1911,7 @@ func (x *ListCatalogsResponse) String() string {
 func (*ListCatalogsResponse) ProtoMessage() {}
 
 func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1674,7 +1924,7 @@ func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsResponse.ProtoReflect.Descriptor instead.
 func (*ListCatalogsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListCatalogsResponse) GetCatalogs() []*Catalog {
@@ -1713,7 +1963,7 @@ type DeleteCatalogRequest struct {
 
 func (x *DeleteCatalogRequest) Reset() {
 	*x = DeleteCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1975,7 @@ func (x *DeleteCatalogRequest) String() string {
 func (*DeleteCatalogRequest) ProtoMessage() {}
 
 func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1988,7 @@ func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteCatalogRequest) GetCatalog() string {
@@ -1775,7 +2025,7 @@ type DeleteCatalogResponse struct {
 
 func (x *DeleteCatalogResponse) Reset() {
 	*x = DeleteCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1787,7 +2037,7 @@ func (x *DeleteCatalogResponse) String() string {
 func (*DeleteCatalogResponse) ProtoMessage() {}
 
 func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1800,7 +2050,7 @@ func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteCatalogResponse) GetToken() string {
@@ -1877,10 +2127,33 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"conditions\x18\x14 \x03(\v2\x18.crdeval.v1.CrdConditionR\n" +
 	"conditions\x120\n" +
-	"\bmanifest\x18\x15 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\"d\n" +
+	"\bmanifest\x18\x15 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\"l\n" +
+	"\vCostCulprit\x12%\n" +
+	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12\x18\n" +
+	"\akeyword\x18\x02 \x01(\tR\akeyword\x12\x1c\n" +
+	"\tsuggested\x18\x03 \x01(\x03R\tsuggested\"\xc5\x03\n" +
+	"\n" +
+	"RuleReport\x12%\n" +
+	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12'\n" +
+	"\x04rule\x18\x02 \x01(\v2\x13.crdeval.v1.RuleRefR\x04rule\x12%\n" +
+	"\x0eestimated_cost\x18\x03 \x01(\x04R\restimatedCost\x12 \n" +
+	"\vcardinality\x18\x04 \x01(\x04R\vcardinality\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\x04R\x05limit\x12$\n" +
+	"\x0eshare_of_limit\x18\x06 \x01(\x01R\fshareOfLimit\x12\"\n" +
+	"\ruses_old_self\x18\a \x01(\bR\vusesOldSelf\x123\n" +
+	"\bculprits\x18\b \x03(\v2\x17.crdeval.v1.CostCulpritR\bculprits\x12!\n" +
+	"\flowest_minor\x18\t \x01(\x05R\vlowestMinor\x120\n" +
+	"\x14lowest_minor_because\x18\n" +
+	" \x01(\tR\x12lowestMinorBecause\x124\n" +
+	"\x16message_estimated_cost\x18\v \x01(\x04R\x14messageEstimatedCost\"\x8a\x02\n" +
 	"\rVersionReport\x120\n" +
 	"\aversion\x18\x01 \x01(\v2\x16.crdeval.v1.CrdVersionR\aversion\x12!\n" +
-	"\flowest_minor\x18\x02 \x01(\x05R\vlowestMinor\"\xe4\x01\n" +
+	"\flowest_minor\x18\x02 \x01(\x05R\vlowestMinor\x12,\n" +
+	"\x05rules\x18\x03 \x03(\v2\x16.crdeval.v1.RuleReportR\x05rules\x12%\n" +
+	"\x0eestimated_cost\x18\x04 \x01(\x04R\restimatedCost\x12\x1d\n" +
+	"\n" +
+	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x120\n" +
+	"\x14lowest_minor_because\x18\x06 \x01(\tR\x12lowestMinorBecause\"\x96\x02\n" +
 	"\x06Report\x125\n" +
 	"\n" +
 	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
@@ -1888,7 +2161,8 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x125\n" +
 	"\bversions\x18\x03 \x03(\v2\x19.crdeval.v1.VersionReportR\bversions\x12-\n" +
 	"\arefusal\x18\x04 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12!\n" +
-	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\"\x95\x01\n" +
+	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\x120\n" +
+	"\x14lowest_minor_because\x18\x06 \x01(\tR\x12lowestMinorBecause\"\x95\x01\n" +
 	"\x12RegisterCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
@@ -1989,85 +2263,91 @@ func file_crdeval_v1_registry_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_registry_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_crdeval_v1_registry_proto_goTypes = []any{
 	(CrdView)(0),                  // 0: crdeval.v1.CrdView
 	(*Catalog)(nil),               // 1: crdeval.v1.Catalog
 	(*CrdCondition)(nil),          // 2: crdeval.v1.CrdCondition
 	(*CrdVersion)(nil),            // 3: crdeval.v1.CrdVersion
 	(*Crd)(nil),                   // 4: crdeval.v1.Crd
-	(*VersionReport)(nil),         // 5: crdeval.v1.VersionReport
-	(*Report)(nil),                // 6: crdeval.v1.Report
-	(*RegisterCrdRequest)(nil),    // 7: crdeval.v1.RegisterCrdRequest
-	(*RegisterCrdResponse)(nil),   // 8: crdeval.v1.RegisterCrdResponse
-	(*CheckCrdRequest)(nil),       // 9: crdeval.v1.CheckCrdRequest
-	(*CheckCrdResponse)(nil),      // 10: crdeval.v1.CheckCrdResponse
-	(*GetCrdRequest)(nil),         // 11: crdeval.v1.GetCrdRequest
-	(*GetCrdResponse)(nil),        // 12: crdeval.v1.GetCrdResponse
-	(*ListCrdsRequest)(nil),       // 13: crdeval.v1.ListCrdsRequest
-	(*ListCrdsResponse)(nil),      // 14: crdeval.v1.ListCrdsResponse
-	(*DeleteCrdRequest)(nil),      // 15: crdeval.v1.DeleteCrdRequest
-	(*DeleteCrdResponse)(nil),     // 16: crdeval.v1.DeleteCrdResponse
-	(*CreateCatalogRequest)(nil),  // 17: crdeval.v1.CreateCatalogRequest
-	(*CreateCatalogResponse)(nil), // 18: crdeval.v1.CreateCatalogResponse
-	(*GetCatalogRequest)(nil),     // 19: crdeval.v1.GetCatalogRequest
-	(*GetCatalogResponse)(nil),    // 20: crdeval.v1.GetCatalogResponse
-	(*ListCatalogsRequest)(nil),   // 21: crdeval.v1.ListCatalogsRequest
-	(*ListCatalogsResponse)(nil),  // 22: crdeval.v1.ListCatalogsResponse
-	(*DeleteCatalogRequest)(nil),  // 23: crdeval.v1.DeleteCatalogRequest
-	(*DeleteCatalogResponse)(nil), // 24: crdeval.v1.DeleteCatalogResponse
-	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
-	(*Document)(nil),              // 26: crdeval.v1.Document
-	(*Violation)(nil),             // 27: crdeval.v1.Violation
-	(*Refusal)(nil),               // 28: crdeval.v1.Refusal
+	(*CostCulprit)(nil),           // 5: crdeval.v1.CostCulprit
+	(*RuleReport)(nil),            // 6: crdeval.v1.RuleReport
+	(*VersionReport)(nil),         // 7: crdeval.v1.VersionReport
+	(*Report)(nil),                // 8: crdeval.v1.Report
+	(*RegisterCrdRequest)(nil),    // 9: crdeval.v1.RegisterCrdRequest
+	(*RegisterCrdResponse)(nil),   // 10: crdeval.v1.RegisterCrdResponse
+	(*CheckCrdRequest)(nil),       // 11: crdeval.v1.CheckCrdRequest
+	(*CheckCrdResponse)(nil),      // 12: crdeval.v1.CheckCrdResponse
+	(*GetCrdRequest)(nil),         // 13: crdeval.v1.GetCrdRequest
+	(*GetCrdResponse)(nil),        // 14: crdeval.v1.GetCrdResponse
+	(*ListCrdsRequest)(nil),       // 15: crdeval.v1.ListCrdsRequest
+	(*ListCrdsResponse)(nil),      // 16: crdeval.v1.ListCrdsResponse
+	(*DeleteCrdRequest)(nil),      // 17: crdeval.v1.DeleteCrdRequest
+	(*DeleteCrdResponse)(nil),     // 18: crdeval.v1.DeleteCrdResponse
+	(*CreateCatalogRequest)(nil),  // 19: crdeval.v1.CreateCatalogRequest
+	(*CreateCatalogResponse)(nil), // 20: crdeval.v1.CreateCatalogResponse
+	(*GetCatalogRequest)(nil),     // 21: crdeval.v1.GetCatalogRequest
+	(*GetCatalogResponse)(nil),    // 22: crdeval.v1.GetCatalogResponse
+	(*ListCatalogsRequest)(nil),   // 23: crdeval.v1.ListCatalogsRequest
+	(*ListCatalogsResponse)(nil),  // 24: crdeval.v1.ListCatalogsResponse
+	(*DeleteCatalogRequest)(nil),  // 25: crdeval.v1.DeleteCatalogRequest
+	(*DeleteCatalogResponse)(nil), // 26: crdeval.v1.DeleteCatalogResponse
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*Document)(nil),              // 28: crdeval.v1.Document
+	(*RuleRef)(nil),               // 29: crdeval.v1.RuleRef
+	(*Violation)(nil),             // 30: crdeval.v1.Violation
+	(*Refusal)(nil),               // 31: crdeval.v1.Refusal
 }
 var file_crdeval_v1_registry_proto_depIdxs = []int32{
-	25, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
-	25, // 1: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
-	25, // 2: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
+	27, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
+	27, // 1: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
+	27, // 2: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
 	3,  // 3: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
 	2,  // 4: crdeval.v1.Crd.conditions:type_name -> crdeval.v1.CrdCondition
-	26, // 5: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
-	3,  // 6: crdeval.v1.VersionReport.version:type_name -> crdeval.v1.CrdVersion
-	27, // 7: crdeval.v1.Report.violations:type_name -> crdeval.v1.Violation
-	5,  // 8: crdeval.v1.Report.versions:type_name -> crdeval.v1.VersionReport
-	28, // 9: crdeval.v1.Report.refusal:type_name -> crdeval.v1.Refusal
-	26, // 10: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
-	6,  // 11: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.Report
-	4,  // 12: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
-	26, // 13: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	6,  // 14: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.Report
-	4,  // 15: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 16: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
-	4,  // 17: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 18: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	4,  // 19: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
-	1,  // 20: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	1,  // 21: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	1,  // 22: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	7,  // 23: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	9,  // 24: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	11, // 25: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	13, // 26: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	15, // 27: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	17, // 28: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	19, // 29: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	21, // 30: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	23, // 31: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	8,  // 32: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	10, // 33: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	12, // 34: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	14, // 35: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	16, // 36: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	18, // 37: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	20, // 38: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	22, // 39: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	24, // 40: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	32, // [32:41] is the sub-list for method output_type
-	23, // [23:32] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	28, // 5: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
+	29, // 6: crdeval.v1.RuleReport.rule:type_name -> crdeval.v1.RuleRef
+	5,  // 7: crdeval.v1.RuleReport.culprits:type_name -> crdeval.v1.CostCulprit
+	3,  // 8: crdeval.v1.VersionReport.version:type_name -> crdeval.v1.CrdVersion
+	6,  // 9: crdeval.v1.VersionReport.rules:type_name -> crdeval.v1.RuleReport
+	30, // 10: crdeval.v1.Report.violations:type_name -> crdeval.v1.Violation
+	7,  // 11: crdeval.v1.Report.versions:type_name -> crdeval.v1.VersionReport
+	31, // 12: crdeval.v1.Report.refusal:type_name -> crdeval.v1.Refusal
+	28, // 13: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
+	8,  // 14: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.Report
+	4,  // 15: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
+	28, // 16: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
+	8,  // 17: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.Report
+	4,  // 18: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 19: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
+	4,  // 20: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 21: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	4,  // 22: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
+	1,  // 23: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	1,  // 24: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	1,  // 25: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	9,  // 26: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	11, // 27: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	13, // 28: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	15, // 29: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	17, // 30: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	19, // 31: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	21, // 32: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	23, // 33: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	25, // 34: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	10, // 35: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	12, // 36: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	14, // 37: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	16, // 38: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	18, // 39: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	20, // 40: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	22, // 41: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	24, // 42: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	26, // 43: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	35, // [35:44] is the sub-list for method output_type
+	26, // [26:35] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }
@@ -2083,7 +2363,7 @@ func file_crdeval_v1_registry_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_registry_proto_rawDesc), len(file_crdeval_v1_registry_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,7 +32,7 @@ const (
 	Feature_FEATURE_UNSPECIFIED Feature = 0
 	// CEL rules are evaluated. Without it every answer about a CRD that has rules warns that they were left aside.
 	Feature_FEATURE_RULES Feature = 1
-	// Updates: Item.old_object, Item.patch, Item.subresource, ratcheting.
+	// Updates: Item.old_object, Item.subresource `status`, ratcheting.
 	Feature_FEATURE_UPDATES Feature = 2
 	// CRDs in evaluation requests: ValidateRequest.crds.
 	Feature_FEATURE_OVERLAY Feature = 3
@@ -42,6 +42,10 @@ const (
 	Feature_FEATURE_STATUS Feature = 5
 	// Conversion by webhook.
 	Feature_FEATURE_CONVERSION_WEBHOOKS Feature = 6
+	// Item.patch.
+	Feature_FEATURE_PATCH Feature = 7
+	// Item.subresource `scale`.
+	Feature_FEATURE_SCALE Feature = 8
 )
 
 // Enum value maps for Feature.
@@ -54,6 +58,8 @@ var (
 		4: "FEATURE_TRACE",
 		5: "FEATURE_STATUS",
 		6: "FEATURE_CONVERSION_WEBHOOKS",
+		7: "FEATURE_PATCH",
+		8: "FEATURE_SCALE",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":         0,
@@ -63,6 +69,8 @@ var (
 		"FEATURE_TRACE":               4,
 		"FEATURE_STATUS":              5,
 		"FEATURE_CONVERSION_WEBHOOKS": 6,
+		"FEATURE_PATCH":               7,
+		"FEATURE_SCALE":               8,
 	}
 )
 
@@ -126,9 +134,15 @@ type Limits struct {
 	// Bytes of the texts of all findings about one document. Default 8 MiB.
 	MaxFindingBytes int64 `protobuf:"varint,14,opt,name=max_finding_bytes,json=maxFindingBytes,proto3" json:"max_finding_bytes,omitempty"`
 	// YAML nodes in a REST body that is YAML and holds a whole request, estimated from its lines and the entries of its flow collections: 500,000.
-	MaxYamlNodes  int32 `protobuf:"varint,15,opt,name=max_yaml_nodes,json=maxYamlNodes,proto3" json:"max_yaml_nodes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MaxYamlNodes int32 `protobuf:"varint,15,opt,name=max_yaml_nodes,json=maxYamlNodes,proto3" json:"max_yaml_nodes,omitempty"`
+	// Traces of rules in one verdict; more are counted, not sent. Default 1,000.
+	MaxTraces int32 `protobuf:"varint,16,opt,name=max_traces,json=maxTraces,proto3" json:"max_traces,omitempty"`
+	// Steps in one trace; more are counted, not sent. Default 1,000.
+	MaxTraceSteps int32 `protobuf:"varint,17,opt,name=max_trace_steps,json=maxTraceSteps,proto3" json:"max_trace_steps,omitempty"`
+	// Bytes of the JSON of one value in a trace; a longer one is left out. Default 1,024.
+	MaxTraceValueBytes int32 `protobuf:"varint,18,opt,name=max_trace_value_bytes,json=maxTraceValueBytes,proto3" json:"max_trace_value_bytes,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -266,6 +280,27 @@ func (x *Limits) GetMaxYamlNodes() int32 {
 	return 0
 }
 
+func (x *Limits) GetMaxTraces() int32 {
+	if x != nil {
+		return x.MaxTraces
+	}
+	return 0
+}
+
+func (x *Limits) GetMaxTraceSteps() int32 {
+	if x != nil {
+		return x.MaxTraceSteps
+	}
+	return 0
+}
+
+func (x *Limits) GetMaxTraceValueBytes() int32 {
+	if x != nil {
+		return x.MaxTraceValueBytes
+	}
+	return 0
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -399,7 +434,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xf1\x04\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xeb\x05\n" +
 	"\x06Limits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -416,7 +451,11 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x0fmax_error_bytes\x18\f \x01(\x05R\rmaxErrorBytes\x12!\n" +
 	"\fmax_findings\x18\r \x01(\x05R\vmaxFindings\x12*\n" +
 	"\x11max_finding_bytes\x18\x0e \x01(\x03R\x0fmaxFindingBytes\x12$\n" +
-	"\x0emax_yaml_nodes\x18\x0f \x01(\x05R\fmaxYamlNodes\"\x16\n" +
+	"\x0emax_yaml_nodes\x18\x0f \x01(\x05R\fmaxYamlNodes\x12\x1d\n" +
+	"\n" +
+	"max_traces\x18\x10 \x01(\x05R\tmaxTraces\x12&\n" +
+	"\x0fmax_trace_steps\x18\x11 \x01(\x05R\rmaxTraceSteps\x121\n" +
+	"\x15max_trace_value_bytes\x18\x12 \x01(\x05R\x12maxTraceValueBytes\"\x16\n" +
 	"\x14GetServerInfoRequest\"\x82\x02\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
@@ -424,7 +463,7 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x12kubernetes_version\x18\x03 \x01(\tR\x11kubernetesVersion\x12+\n" +
 	"\x11kubernetes_minors\x18\x04 \x03(\x05R\x10kubernetesMinors\x12/\n" +
 	"\bfeatures\x18\x05 \x03(\x0e2\x13.crdeval.v1.FeatureR\bfeatures\x12*\n" +
-	"\x06limits\x18\x06 \x01(\v2\x12.crdeval.v1.LimitsR\x06limits*\xa7\x01\n" +
+	"\x06limits\x18\x06 \x01(\v2\x12.crdeval.v1.LimitsR\x06limits*\xcd\x01\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rFEATURE_RULES\x10\x01\x12\x13\n" +
@@ -432,7 +471,9 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x0fFEATURE_OVERLAY\x10\x03\x12\x11\n" +
 	"\rFEATURE_TRACE\x10\x04\x12\x12\n" +
 	"\x0eFEATURE_STATUS\x10\x05\x12\x1f\n" +
-	"\x1bFEATURE_CONVERSION_WEBHOOKS\x10\x062}\n" +
+	"\x1bFEATURE_CONVERSION_WEBHOOKS\x10\x06\x12\x11\n" +
+	"\rFEATURE_PATCH\x10\a\x12\x11\n" +
+	"\rFEATURE_SCALE\x10\b2}\n" +
 	"\rServerService\x12l\n" +
 	"\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 

@@ -183,7 +183,8 @@ type RuleRef struct {
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
 	// Index of the rule in its list, from 0.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// The rule's `reason`, FieldValueInvalid where it states none.
+	// The rule's `reason` as the CRD has it: FieldValueInvalid, FieldValueForbidden, FieldValueRequired or FieldValueDuplicate;
+	// FieldValueInvalid where it states none.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -259,7 +260,7 @@ type Violation struct {
 	// The rule that was broken. Absent for findings of the schema and of metadata.
 	Rule *RuleRef `protobuf:"bytes,7,opt,name=rule,proto3" json:"rule,omitempty"`
 	// The keyword of the schema that found it, as a JSON pointer (RFC 6901) into the CRD's openAPIV3Schema of that version.
-	// Empty for findings that no schema keyword makes.
+	// A rule's is that of the rule: /properties/spec/x-kubernetes-validations/0. Empty for findings that no schema keyword makes.
 	SchemaPointer string `protobuf:"bytes,8,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
 	// Where the field stands in the source, or, for what is missing, the object that lacks it. Absent if that is unknown.
 	Position *Position `protobuf:"bytes,9,opt,name=position,proto3" json:"position,omitempty"`

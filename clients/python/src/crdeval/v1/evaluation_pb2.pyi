@@ -35,6 +35,15 @@ class Trace(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TRACE_FAILED: _ClassVar[Trace]
     TRACE_ALL: _ClassVar[Trace]
 
+class RuleOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RULE_OUTCOME_UNSPECIFIED: _ClassVar[RuleOutcome]
+    RULE_OUTCOME_PASSED: _ClassVar[RuleOutcome]
+    RULE_OUTCOME_FAILED: _ClassVar[RuleOutcome]
+    RULE_OUTCOME_ERROR: _ClassVar[RuleOutcome]
+    RULE_OUTCOME_SKIPPED: _ClassVar[RuleOutcome]
+    RULE_OUTCOME_FORGIVEN: _ClassVar[RuleOutcome]
+
 class PatchType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PATCH_TYPE_UNSPECIFIED: _ClassVar[PatchType]
@@ -52,9 +61,51 @@ TRACE_UNSPECIFIED: Trace
 TRACE_NONE: Trace
 TRACE_FAILED: Trace
 TRACE_ALL: Trace
+RULE_OUTCOME_UNSPECIFIED: RuleOutcome
+RULE_OUTCOME_PASSED: RuleOutcome
+RULE_OUTCOME_FAILED: RuleOutcome
+RULE_OUTCOME_ERROR: RuleOutcome
+RULE_OUTCOME_SKIPPED: RuleOutcome
+RULE_OUTCOME_FORGIVEN: RuleOutcome
 PATCH_TYPE_UNSPECIFIED: PatchType
 PATCH_TYPE_MERGE: PatchType
 PATCH_TYPE_JSON: PatchType
+
+class TraceStep(_message.Message):
+    __slots__ = ("expression", "offset", "value", "error", "decisive")
+    EXPRESSION_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    DECISIVE_FIELD_NUMBER: _ClassVar[int]
+    expression: str
+    offset: int
+    value: _document_pb2.Document
+    error: str
+    decisive: bool
+    def __init__(self, expression: _Optional[str] = ..., offset: _Optional[int] = ..., value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., error: _Optional[str] = ..., decisive: _Optional[bool] = ...) -> None: ...
+
+class RuleTrace(_message.Message):
+    __slots__ = ("pointer", "schema_pointer", "rule", "outcome", "skipped", "cost", "message", "steps", "omitted_steps")
+    POINTER_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_STEPS_FIELD_NUMBER: _ClassVar[int]
+    pointer: str
+    schema_pointer: str
+    rule: _violation_pb2.RuleRef
+    outcome: RuleOutcome
+    skipped: str
+    cost: int
+    message: str
+    steps: _containers.RepeatedCompositeFieldContainer[TraceStep]
+    omitted_steps: int
+    def __init__(self, pointer: _Optional[str] = ..., schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., outcome: _Optional[_Union[RuleOutcome, str]] = ..., skipped: _Optional[str] = ..., cost: _Optional[int] = ..., message: _Optional[str] = ..., steps: _Optional[_Iterable[_Union[TraceStep, _Mapping]]] = ..., omitted_steps: _Optional[int] = ...) -> None: ...
 
 class Patch(_message.Message):
     __slots__ = ("type", "patch")
@@ -105,7 +156,7 @@ class EvaluationOptions(_message.Message):
     def __init__(self, field_validation: _Optional[_Union[FieldValidation, str]] = ..., view: _Optional[_Union[View, str]] = ..., item_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., at_least: _Optional[str] = ..., complete_metadata: _Optional[bool] = ..., trace: _Optional[_Union[Trace, str]] = ..., with_status: _Optional[bool] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("allowed", "refusal", "violations", "warnings", "object", "stored_object", "pruned", "defaulted", "forgiven", "revision", "status")
+    __slots__ = ("allowed", "refusal", "violations", "warnings", "object", "stored_object", "pruned", "defaulted", "forgiven", "revision", "status", "traces", "omitted_traces")
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -117,6 +168,8 @@ class Verdict(_message.Message):
     FORGIVEN_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
+    TRACES_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_TRACES_FIELD_NUMBER: _ClassVar[int]
     allowed: bool
     refusal: _violation_pb2.Refusal
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
@@ -128,7 +181,9 @@ class Verdict(_message.Message):
     forgiven: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     revision: str
     status: _document_pb2.Document
-    def __init__(self, allowed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., forgiven: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+    traces: _containers.RepeatedCompositeFieldContainer[RuleTrace]
+    omitted_traces: int
+    def __init__(self, allowed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., forgiven: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted_traces: _Optional[int] = ...) -> None: ...
 
 class Transformed(_message.Message):
     __slots__ = ("object", "pruned", "defaulted", "warnings", "revision", "changed", "refusal")

@@ -112,27 +112,73 @@ class Crd(_message.Message):
     manifest: _document_pb2.Document
     def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., categories: _Optional[_Iterable[str]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., stored_versions: _Optional[_Iterable[str]] = ..., established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
+class CostCulprit(_message.Message):
+    __slots__ = ("schema_pointer", "keyword", "suggested")
+    SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
+    KEYWORD_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTED_FIELD_NUMBER: _ClassVar[int]
+    schema_pointer: str
+    keyword: str
+    suggested: int
+    def __init__(self, schema_pointer: _Optional[str] = ..., keyword: _Optional[str] = ..., suggested: _Optional[int] = ...) -> None: ...
+
+class RuleReport(_message.Message):
+    __slots__ = ("schema_pointer", "rule", "estimated_cost", "cardinality", "limit", "share_of_limit", "uses_old_self", "culprits", "lowest_minor", "lowest_minor_because", "message_estimated_cost")
+    SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
+    CARDINALITY_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    SHARE_OF_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    USES_OLD_SELF_FIELD_NUMBER: _ClassVar[int]
+    CULPRITS_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
+    schema_pointer: str
+    rule: _violation_pb2.RuleRef
+    estimated_cost: int
+    cardinality: int
+    limit: int
+    share_of_limit: float
+    uses_old_self: bool
+    culprits: _containers.RepeatedCompositeFieldContainer[CostCulprit]
+    lowest_minor: int
+    lowest_minor_because: str
+    message_estimated_cost: int
+    def __init__(self, schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., estimated_cost: _Optional[int] = ..., cardinality: _Optional[int] = ..., limit: _Optional[int] = ..., share_of_limit: _Optional[float] = ..., uses_old_self: _Optional[bool] = ..., culprits: _Optional[_Iterable[_Union[CostCulprit, _Mapping]]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ..., message_estimated_cost: _Optional[int] = ...) -> None: ...
+
 class VersionReport(_message.Message):
-    __slots__ = ("version", "lowest_minor")
+    __slots__ = ("version", "lowest_minor", "rules", "estimated_cost", "cost_limit", "lowest_minor_because")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
+    COST_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
     version: CrdVersion
     lowest_minor: int
-    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ...) -> None: ...
+    rules: _containers.RepeatedCompositeFieldContainer[RuleReport]
+    estimated_cost: int
+    cost_limit: int
+    lowest_minor_because: str
+    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., rules: _Optional[_Iterable[_Union[RuleReport, _Mapping]]] = ..., estimated_cost: _Optional[int] = ..., cost_limit: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ...) -> None: ...
 
 class Report(_message.Message):
-    __slots__ = ("violations", "warnings", "versions", "refusal", "lowest_minor")
+    __slots__ = ("violations", "warnings", "versions", "refusal", "lowest_minor", "lowest_minor_because")
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     warnings: _containers.RepeatedScalarFieldContainer[str]
     versions: _containers.RepeatedCompositeFieldContainer[VersionReport]
     refusal: _violation_pb2.Refusal
     lowest_minor: int
-    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., lowest_minor: _Optional[int] = ...) -> None: ...
+    lowest_minor_because: str
+    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ...) -> None: ...
 
 class RegisterCrdRequest(_message.Message):
     __slots__ = ("catalog", "manifest", "etag", "create_only")

@@ -17,6 +17,8 @@ class Feature(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FEATURE_TRACE: _ClassVar[Feature]
     FEATURE_STATUS: _ClassVar[Feature]
     FEATURE_CONVERSION_WEBHOOKS: _ClassVar[Feature]
+    FEATURE_PATCH: _ClassVar[Feature]
+    FEATURE_SCALE: _ClassVar[Feature]
 FEATURE_UNSPECIFIED: Feature
 FEATURE_RULES: Feature
 FEATURE_UPDATES: Feature
@@ -24,9 +26,11 @@ FEATURE_OVERLAY: Feature
 FEATURE_TRACE: Feature
 FEATURE_STATUS: Feature
 FEATURE_CONVERSION_WEBHOOKS: Feature
+FEATURE_PATCH: Feature
+FEATURE_SCALE: Feature
 
 class Limits(_message.Message):
-    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes")
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes")
     MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -42,6 +46,9 @@ class Limits(_message.Message):
     MAX_FINDINGS_FIELD_NUMBER: _ClassVar[int]
     MAX_FINDING_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_YAML_NODES_FIELD_NUMBER: _ClassVar[int]
+    MAX_TRACES_FIELD_NUMBER: _ClassVar[int]
+    MAX_TRACE_STEPS_FIELD_NUMBER: _ClassVar[int]
+    MAX_TRACE_VALUE_BYTES_FIELD_NUMBER: _ClassVar[int]
     max_batch_items: int
     max_message_bytes: int
     max_document_bytes: int
@@ -57,7 +64,10 @@ class Limits(_message.Message):
     max_findings: int
     max_finding_bytes: int
     max_yaml_nodes: int
-    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ...) -> None: ...
+    max_traces: int
+    max_trace_steps: int
+    max_trace_value_bytes: int
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()
