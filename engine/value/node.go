@@ -38,6 +38,7 @@ const (
 	Wide                      // a string with bytes outside ASCII: its length in code points must be counted
 	Dirty                     // an Array or Object below which something was removed, added or replaced: it cannot be copied
 	Lossy                     // text that upstream would print otherwise (1.0, bad UTF-8, a duplicate key), here or below
+	Slotted                   // an Object whose members stand in Doc.Slots, from Val on: a walk of the compiled program filled them
 )
 
 // Node is one JSON value. The nodes of a Doc are a tree in one array, in pre-order as parsed: First and Next are absolute

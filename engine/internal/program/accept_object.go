@@ -15,6 +15,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		}
 		d.Slots = grow(d.Slots, len(n.Names))
 		d.Nodes[i].Val = uint64(base)
+		d.Nodes[i].Flags |= value.Slotted
 	} else if n.Additional == nil && n.Flags&(KeepUnknown|KeepAll) != 0 && n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
 		return true // nothing is declared, nothing is pruned
 	}

@@ -1,0 +1,59 @@
+package rule
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// Upstream's bounds at run time, in CEL cost units (k8s.io/apiserver/pkg/apis/cel/config.go).
+const (
+	Budget       = 10_000_000 // all rules and message expressions of one object
+	PerCallLimit = 1_000_000  // each
+)
+
+// Run is the evaluation of the rules of one object. It is made by Start, used by one goroutine, and given back by Close.
+type Run struct {
+	// Doc holds the object and, on update, the old one.
+	Doc *value.Doc
+	// Context and Stop end the run early; what was found is incomplete then. Nil never stops.
+	Context context.Context
+	Stop    *stop.Signal
+	// NoClosures replays every rule.
+	NoClosures bool
+	// Left is what remains of the Budget; below 0 after it was exceeded.
+	Left int64
+	// Found are the findings, in the order of evaluation.
+	Found []violation.Violation
+	// Forgiven are findings that ratcheting turned into warnings, whose texts are their Error().
+	Forgiven []violation.Violation
+	// Room bounds what may be found; nil for any amount.
+	Room *violation.Room
+}
+
+// Start begins a run over the document with the whole Budget.
+func Start(d *value.Doc) *Run { return &Run{Doc: d, Left: Budget} }
+
+// Close gives the run's memory back. Found and Forgiven stay valid.
+func (r *Run) Close() {}
+
+// Site is a value that a Set judges.
+type Site struct {
+	// Self and Old are nodes of the run's Doc; Old is 0 where there is no comparable old value.
+	Self, Old uint32
+	Place
+}
+
+// Place tells where a Site stands. It is asked only when something is found.
+type Place interface {
+	// Field is the place in upstream's spelling; nil at the root.
+	Field() *field.Path
+	// Ratchet reports whether upstream forgives what is found here: the nearest value that has an old one is equal to it.
+	Ratchet() bool
+	// Violation wraps an error about the node, which is Self or below it.
+	Violation(node uint32, err *field.Error) violation.Violation
+}
