@@ -26,7 +26,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-var anyLine = regexp.MustCompile(`^[a-z]+/[a-z-]+  ours [0-9.]+ (ms [0-9]+ allocs |KiB|objects/s ) upstream .*(speedup|ratio) [0-9.]+x.*  GOMAXPROCS=[12]$`)
+var anyLine = regexp.MustCompile(`^[a-z-]+/[a-z-]+  ours [0-9.]+ (ms [0-9]+ allocs |KiB|objects/s ) upstream .*(speedup|ratio) [0-9.]+x.*  GOMAXPROCS=[12]$`)
 
 // TestCases runs each case that needs no other module once, briefly.
 func TestCases(t *testing.T) {

@@ -4,17 +4,20 @@
 //   - structural: a create of one object. Strict decoding, metadata coercion, pruning, nulls, defaults, OpenAPI validation, embedded
 //     metadata, list types; not the validation of the object's own metadata. Ours ends with the bytes of the new object, upstream's
 //     with its map.
-//   - compile: a decoded definition made ready for objects, all served versions. Upstream's share is what its handler does for that:
-//     conversion to the internal version, NewStructural, a copy with defaults pruned, NewSchemaValidator. Equal schemas of one
+//   - admit: the whole create: all of structural, the object's own metadata, the rules within upstream's budget for an object.
+//   - reject: admit for an object with ten findings, up to the findings and the Status that a client gets. Both sides find the same, text for text.
+//   - compile: a decoded definition made ready for objects, rules included, all served versions. Upstream's share is what its handler does for that:
+//     conversion to the internal version, NewStructural, a copy with defaults pruned, NewSchemaValidator, the rules' NewValidator. Equal schemas of one
 //     definition are compiled once by ours, as the engine does.
-//   - heap: what one compiled version retains: ours a plan, upstream's a structural schema and a validator. Patterns are interned
+//   - compile-version: the same for the version of the object alone, which has nobody to share with.
+//   - heap: what one compiled version retains: ours a plan with its rules, upstream's a structural schema and two validators. Patterns are interned
 //     process-wide by ours and shown apart, as much of them as matching needs.
-//   - grpc, rest: whole creates, the object's metadata included, in objects a second. Ours are batches of 100 from concurrent callers
+//   - grpc, rest: whole creates, as admit, in objects a second. Ours are batches of 100 from concurrent callers
 //     through client, loopback and server, all in this process; upstream's are function calls, as many goroutines as cores. The
 //     verdict alone is asked for, as upstream tells nothing else. Each side collects its garbage as it ships: the server as it paces
 //     itself, upstream's library by Go's default; GOGC in the environment sets it for both.
 //
-// Rules are taken out of all definitions, on both sides. Before anything is timed, both sides must accept the object, and in
-// structural cases come to the same one. Figures are medians; the sides take turns, each turn begins with a collected heap. Time on
+// For structural cases rules are taken out of the definitions, on both sides. Before anything is timed, both sides must come to the same object, or to
+// the same findings. Figures are medians; the sides take turns, each turn begins with a collected heap. Time on
 // one core is processor time; objects a second are by the clock.
 package bench

@@ -13,11 +13,12 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// object is an object of the benchmarks with its definition, rules taken out.
+// object is an object of the benchmarks with its definition.
 type object struct {
-	name string
-	body []byte
-	crd  *apiextensionsv1.CustomResourceDefinition // decoded, defaulted, names accepted
+	name   string
+	body   []byte                                    // accepted
+	faulty []byte                                    // the same kind of object with ten findings
+	crd    *apiextensionsv1.CustomResourceDefinition // decoded, defaulted, names accepted
 }
 
 // objects are the benchmarks' objects: files of testdata/bench, and where their definitions come from. No module: a file beside the object.
@@ -36,6 +37,10 @@ func load(folder string, i int) (*object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
+	faulty, err := os.ReadFile(filepath.Join(folder, spec.name+"-faulty.json"))
+	if err != nil {
+		return nil, fmt.Errorf("bench: %w", err)
+	}
 	var manifest []byte
 	if spec.module != "" {
 		manifest, err = corpus.Definition(spec.module, spec.crd)
@@ -49,13 +54,33 @@ func load(folder string, i int) (*object, error) {
 	if !answer.Accepted() {
 		return nil, fmt.Errorf("bench: upstream refuses the definition of %s: %+v", spec.name, answer)
 	}
-	crd := registered.V1
-	for v := range crd.Spec.Versions {
-		if s := crd.Spec.Versions[v].Schema; s != nil {
+	return &object{name: spec.name, body: body, faulty: faulty, crd: registered.V1}, nil
+}
+
+// bare is the object with the rules taken out of its definition.
+func (o *object) bare() *object {
+	b := *o
+	b.crd = o.crd.DeepCopy()
+	for v := range b.crd.Spec.Versions {
+		if s := b.crd.Spec.Versions[v].Schema; s != nil {
 			withoutRules(s.OpenAPIV3Schema)
 		}
 	}
-	return &object{name: spec.name, body: body, crd: crd}, nil
+	return &b
+}
+
+// alone is the object with the version that it is of as the only one of its definition.
+func (o *object) alone() (*object, error) {
+	v, err := o.version()
+	if err != nil {
+		return nil, err
+	}
+	one := *v.DeepCopy()
+	one.Storage, one.Served = true, true
+	b := *o
+	b.crd = o.crd.DeepCopy()
+	b.crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{one}
+	return &b, nil
 }
 
 // manifest is the definition as a user would register it.

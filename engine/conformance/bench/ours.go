@@ -78,11 +78,18 @@ func compileOurs(crd *apiextensionsv1.CustomResourceDefinition, d *admission.Def
 	return nil
 }
 
-// structural is a create up to list types, without the validation of the object's own metadata, and the object's new bytes.
+// structural is a create without the validation of the object's own metadata, and the object's new bytes.
 func (o *ours) structural(body []byte) ([]byte, error) {
-	out, err := o.definition.Create(context.Background(), &admission.Request{
-		Version: o.version, Body: body, Handler: true, SkipMetadata: true, WantObject: true,
-	})
+	return o.accepted(&admission.Request{Version: o.version, Body: body, Handler: true, SkipMetadata: true, WantObject: true})
+}
+
+// create is the whole create, and the object's new bytes.
+func (o *ours) create(body []byte) ([]byte, error) {
+	return o.accepted(&admission.Request{Version: o.version, Body: body, Handler: true, WantObject: true})
+}
+
+func (o *ours) accepted(r *admission.Request) ([]byte, error) {
+	out, err := o.definition.Create(context.Background(), r)
 	switch {
 	case err != nil:
 		return nil, err
@@ -92,4 +99,16 @@ func (o *ours) structural(body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%d unknown fields", len(out.Strict))
 	}
 	return out.Object, nil
+}
+
+// refused is the whole create of an object with findings: the findings, and the answer that a client gets.
+func (o *ours) refused(body []byte) ([]admission.Finding, *admission.Refusal, error) {
+	out, err := o.definition.Create(context.Background(), &admission.Request{Version: o.version, Body: body, Handler: true})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(out.Violations) == 0:
+		return nil, nil, fmt.Errorf("no findings: %+v", out.Refusal)
+	}
+	return out.Violations, out.Refusal, nil
 }

@@ -66,7 +66,7 @@ func (s *service) close() error {
 }
 
 // overGRPC compares objects a second: ours in batches through client, network and server in this process, upstream's called as a function, on the same
-// cores. Both do whole creates, the validation of the object's own metadata included, rules aside.
+// cores. Both do whole creates, rules included.
 func overGRPC(o Options, name string, obj *object) (string, error) {
 	return overNetwork(o, name, obj, (*service).grpcCall)
 }
@@ -88,7 +88,7 @@ func overNetwork(o Options, name string, obj *object, caller func(*service, []by
 	procs := runtime.GOMAXPROCS(0)
 	ours, upstream, err := compareRates(o,
 		worker{goroutines: callers, objects: batch, do: caller(s, obj.body)},
-		worker{goroutines: procs, objects: 1, do: func() error { return them.create(obj.body) }, plain: true})
+		worker{goroutines: procs, objects: 1, do: func() error { _, err := them.create(obj.body); return err }, plain: true})
 	if ended := s.close(); err == nil {
 		err = ended
 	}

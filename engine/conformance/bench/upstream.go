@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	schemaobjectmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -15,10 +16,13 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
@@ -54,7 +58,7 @@ func newUpstream(o *object) (*upstream, error) {
 			jsonserializer.SerializerOptions{Strict: true}),
 		hasStatus: v.Subresources != nil && v.Subresources.Status != nil,
 	}
-	if u.schema, u.validator, err = compileUpstream(v); err != nil {
+	if u.schema, u.validator, _, err = compileUpstream(v); err != nil {
 		return nil, err
 	}
 	var status *apiextensions.CustomResourceSubresourceStatus
@@ -66,25 +70,29 @@ func newUpstream(o *object) (*upstream, error) {
 }
 
 // compileUpstream makes of one version what serving needs to judge its objects, as crdHandler.getOrCreateServingInfoFor does, its two conversions to
-// the internal version included; what serving builds beside that (codecs, converters, models for server-side apply) is left out.
-func compileUpstream(v *apiextensionsv1.CustomResourceDefinitionVersion) (*structuralschema.Structural, validation.SchemaValidator, error) {
+// the internal version included; what serving builds beside that (codecs, converters, models for server-side apply) is left out. The rules are
+// compiled as NewStrategy does.
+func compileUpstream(v *apiextensionsv1.CustomResourceDefinitionVersion) (*structuralschema.Structural, validation.SchemaValidator, *cel.Validator, error) {
 	props, err := internalSchema(v)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	s, err := structuralschema.NewStructural(props)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	s = s.DeepCopy()
 	if err := structuraldefaulting.PruneDefaults(s); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if props, err = internalSchema(v); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	validator, _, err := validation.NewSchemaValidator(props)
-	return s, validator, err
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return s, validator, cel.NewValidator(s, true, celconfig.PerCallLimit), nil
 }
 
 func internalSchema(v *apiextensionsv1.CustomResourceDefinitionVersion) (*apiextensions.JSONSchemaProps, error) {
@@ -141,15 +149,33 @@ func (u *upstream) structural(body []byte) (*unstructured.Unstructured, error) {
 	return object, errs.ToAggregate()
 }
 
-// create is the whole create.
-func (u *upstream) create(body []byte) error {
+// judge is a create up to the verdict.
+func (u *upstream) judge(body []byte) (*unstructured.Unstructured, field.ErrorList, error) {
 	object, err := u.shape(body)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	u.strategy.PrepareForCreate(context.Background(), object)
-	if errs := u.strategy.Validate(context.Background(), object); len(errs) > 0 {
-		return errors.New(errs.ToAggregate().Error())
+	return object, u.strategy.Validate(context.Background(), object), nil
+}
+
+// create is the whole create.
+func (u *upstream) create(body []byte) (*unstructured.Unstructured, error) {
+	object, errs, err := u.judge(body)
+	if err == nil && len(errs) > 0 {
+		err = errors.New(errs.ToAggregate().Error())
 	}
-	return nil
+	return object, err
+}
+
+// refused is the whole create of an object with findings: the findings, and the answer that a client gets, as rest.BeforeCreate makes it.
+func (u *upstream) refused(body []byte) (field.ErrorList, *apierrors.StatusError, error) {
+	object, errs, err := u.judge(body)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(errs) == 0:
+		return nil, nil, errors.New("no findings")
+	}
+	return errs, apierrors.NewInvalid(u.kind.GroupKind(), object.GetName(), errs), nil
 }

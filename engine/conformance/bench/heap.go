@@ -1,97 +1,14 @@
 package bench
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"reflect"
 	"runtime"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
-
-// structural compares creates on one core: strict decoding, metadata, pruning, nulls, defaults, OpenAPI validation, embedded metadata, list types. Rules
-// and the validation of the object's own metadata are set aside on both sides. Our figure has the object's new bytes in it, upstream's ends with its map.
-func structural(o Options, name string, obj *object) (string, error) {
-	us, err := newOurs(obj)
-	if err != nil {
-		return "", err
-	}
-	them, err := newUpstream(obj)
-	if err != nil {
-		return "", err
-	}
-	if err := sameObject(us, them, obj.body); err != nil {
-		return "", err
-	}
-	a, b, err := compare(o, func() error {
-		_, err := us.structural(obj.body)
-		return err
-	}, func() error {
-		_, err := them.structural(obj.body)
-		return err
-	})
-	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
-}
-
-// sameObject makes sure that both sides accept and come to the same object, before anything is timed.
-func sameObject(us *ours, them *upstream, body []byte) error {
-	text, err := us.structural(body)
-	if err != nil {
-		return fmt.Errorf("ours: %w", err)
-	}
-	object, err := them.structural(body)
-	if err != nil {
-		return fmt.Errorf("upstream: %w", err)
-	}
-	theirs, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	var a, b any
-	if err := errors.Join(json.Unmarshal(text, &a), json.Unmarshal(theirs, &b)); err != nil {
-		return err
-	}
-	if !reflect.DeepEqual(a, b) {
-		return fmt.Errorf("ours makes %s and upstream %s", text, theirs)
-	}
-	return nil
-}
-
-// compile compares what it takes to make a decoded definition ready for objects, rules aside: all served versions, on one core.
-func compile(o Options, name string, obj *object) (string, error) {
-	crd, err := stored(obj)
-	if err != nil {
-		return "", err
-	}
-	crd.Spec.Versions = served(crd.Spec.Versions)
-	theirs := served(obj.crd.Spec.Versions)
-	a, b, err := compare(o, func() error {
-		return compileOurs(crd, admission.Describe(crd))
-	}, func() error {
-		for i := range theirs {
-			if _, _, err := compileUpstream(&theirs[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
-}
-
-func served(versions []apiextensionsv1.CustomResourceDefinitionVersion) (kept []apiextensionsv1.CustomResourceDefinitionVersion) {
-	for _, v := range versions {
-		if v.Served {
-			kept = append(kept, v)
-		}
-	}
-	return kept
-}
 
 // heap compares what one compiled version retains: the mean of many copies that share nothing but the patterns that ours interns process-wide,
 // which are shown apart. Upstream's copies share the texts of the definition that they were made from, ours hold their own.
@@ -124,8 +41,8 @@ func heap(o Options, name string, obj *object) (string, error) {
 	}
 	runtime.KeepAlive(plan)
 	them, err := perCopy(o.Copies, func() (any, error) {
-		structural, validator, err := compileUpstream(v)
-		return [...]any{structural, validator}, err
+		structural, validator, rules, err := compileUpstream(v)
+		return [...]any{structural, validator, rules}, err
 	})
 	runtime.KeepAlive(crd)
 	return heapLine(name, us, them, patterns, count, runtime.GOMAXPROCS(0)), err

@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+)
+
+// structural compares creates on one core: strict decoding, metadata, pruning, nulls, defaults, OpenAPI validation, embedded metadata, list types. Rules
+// and the validation of the object's own metadata are set aside on both sides. Our figure has the object's new bytes in it, upstream's ends with its map.
+func structural(o Options, name string, obj *object) (string, error) {
+	return accepted(o, name, obj.bare(), (*ours).structural, func(u *upstream, body []byte) (any, error) { return u.structural(body) })
+}
+
+// admit compares whole creates on one core: all of structural, the object's own metadata and the rules, within upstream's budget.
+func admit(o Options, name string, obj *object) (string, error) {
+	return accepted(o, name, obj, (*ours).create, func(u *upstream, body []byte) (any, error) { return u.create(body) })
+}
+
+// accepted compares creates of the object, after both sides came to the same one.
+func accepted(o Options, name string, obj *object, us func(*ours, []byte) ([]byte, error), them func(*upstream, []byte) (any, error)) (string, error) {
+	our, err := newOurs(obj)
+	if err != nil {
+		return "", err
+	}
+	their, err := newUpstream(obj)
+	if err != nil {
+		return "", err
+	}
+	text, err := us(our, obj.body)
+	if err != nil {
+		return "", fmt.Errorf("ours: %w", err)
+	}
+	object, err := them(their, obj.body)
+	if err != nil {
+		return "", fmt.Errorf("upstream: %w", err)
+	}
+	if err := sameObject(text, object); err != nil {
+		return "", err
+	}
+	a, b, err := compare(o, func() error {
+		_, err := us(our, obj.body)
+		return err
+	}, func() error {
+		_, err := them(their, obj.body)
+		return err
+	})
+	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
+}
+
+// sameObject makes sure that both sides come to the same object, before anything is timed.
+func sameObject(text []byte, object any) error {
+	theirs, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	var a, b any
+	if err := errors.Join(json.Unmarshal(text, &a), json.Unmarshal(theirs, &b)); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(a, b) {
+		return fmt.Errorf("ours makes %s and upstream %s", text, theirs)
+	}
+	return nil
+}
+
+// faults is how many findings the faulty objects have.
+const faults = 10
+
+// reject compares whole creates of an object with ten findings, from its bytes to the findings and the Status that a client gets.
+func reject(o Options, name string, obj *object) (string, error) {
+	us, err := newOurs(obj)
+	if err != nil {
+		return "", err
+	}
+	them, err := newUpstream(obj)
+	if err != nil {
+		return "", err
+	}
+	if err := sameFindings(us, them, obj.faulty); err != nil {
+		return "", err
+	}
+	a, b, err := compare(o, func() error {
+		_, _, err := us.refused(obj.faulty)
+		return err
+	}, func() error {
+		_, _, err := them.refused(obj.faulty)
+		return err
+	})
+	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
+}
+
+// sameFindings makes sure that both sides find the same ten faults, text for text, before anything is timed. Upstream's order, and with it that of
+// the Status's message, is random.
+func sameFindings(us *ours, them *upstream, body []byte) error {
+	our, refusal, err := us.refused(body)
+	if err != nil {
+		return fmt.Errorf("ours: %w", err)
+	}
+	their, status, err := them.refused(body)
+	if err != nil {
+		return fmt.Errorf("upstream: %w", err)
+	}
+	var a, b oracle.Answer
+	for i := range our {
+		a.Errors = append(a.Errors, oracle.FindingOf(our[i].Error))
+	}
+	b.Errors = oracle.FindingsOf(their)
+	if diffs := oracle.Compare(b, a); len(diffs) > 0 {
+		return fmt.Errorf("findings differ: %q", diffs)
+	}
+	if n := len(their); n != faults {
+		return fmt.Errorf("%d findings, not %d: %v", n, faults, their.ToAggregate())
+	}
+	if s := status.Status(); s.Code != refusal.Code || string(s.Reason) != refusal.Reason || !sameLetters(s.Message, refusal.Message) {
+		return fmt.Errorf("ours answers %+v and upstream %+v", *refusal, s)
+	}
+	return nil
+}
+
+// sameLetters compares texts but for the order of their bytes.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
