@@ -1,0 +1,102 @@
+package closure
+
+import (
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Outcome is what a closure answers.
+type Outcome uint8
+
+// The outcomes. True and False imply that cel-go gives the same value without an error, at exactly Frame.Cost. Unknown means that replay decides: an
+// error was met, even one that cel-go absorbs, or the limit, or the deadline, or data of another kind than the schema's.
+const (
+	Unknown Outcome = iota
+	False
+	True
+)
+
+// Frame is the memory of evaluations: what is evaluated, and scratch that is kept from one to the next. One goroutine uses it at a time.
+type Frame struct {
+	Doc *value.Doc
+	// Self and Old are the nodes of self and oldSelf; 0: none.
+	Self, Old uint32
+	// Limit is the highest cost of one evaluation.
+	Limit uint64
+	// Cost is the cost of the last evaluation, exact when its outcome was True or False.
+	Cost uint64
+	// Stop ends evaluations, with Unknown, within some milliseconds.
+	Stop *stop.Signal
+
+	nodes []uint32  // variables that stand for nodes: self, oldSelf, what folds iterate
+	vals  []val     // other variables
+	bools []bool    // accumulators
+	ints  []int64   // accumulators and indexes
+	lists [][]val   // accumulators of lists and maps
+	cells []val     // elements of lists and maps that were computed
+	refs  []ref.Val // values of cel-go's
+	ticks uint32    // counts iterations, to look at Stop now and then
+}
+
+// Slots that every frame has.
+const (
+	nodeSelf = iota
+	nodeOld
+	nodeFirst
+)
+
+// Bounds of what a frame keeps for the next evaluation, and of what one evaluation may compute.
+const (
+	maxCells     = 1 << 18 // 10 MiB; cel-go charges 10 for a list and 1 for a variable in it: the limit ends most before
+	maxKept      = 1 << 12
+	ticksPerLook = 64
+)
+
+// Eval evaluates the program in the frame.
+func (p *Program) Eval(f *Frame) Outcome {
+	f.prepare(p)
+	v, ok := p.run(f)
+	if !ok || f.Cost > f.Limit {
+		return Unknown
+	}
+	if v {
+		return True
+	}
+	return False
+}
+
+func (f *Frame) prepare(p *Program) {
+	f.Cost = 0
+	f.nodes = room(f.nodes, p.nodes)
+	f.vals = room(f.vals, p.vals)
+	f.bools = room(f.bools, p.bools)
+	f.ints = room(f.ints, p.ints)
+	f.lists = room(f.lists, p.lists)
+	f.nodes[nodeSelf], f.nodes[nodeOld] = f.Self, f.Old
+	if cap(f.cells) > maxKept {
+		f.cells = nil
+	}
+	f.cells = f.cells[:0]
+	if len(f.refs) > 0 {
+		clear(f.refs)
+		f.refs = f.refs[:0]
+	}
+}
+
+func room[T any](s []T, n int) []T {
+	if len(s) < n {
+		s = append(s, make([]T, n-len(s))...)
+	}
+	return s
+}
+
+// tick counts an iteration. It is false when the evaluation must end: the limit is crossed, or nobody waits any more.
+func (f *Frame) tick() bool {
+	if f.Cost > f.Limit {
+		return false
+	}
+	f.ticks++
+	return f.ticks%ticksPerLook != 0 || !f.Stop.Stopped()
+}
