@@ -1,0 +1,172 @@
+package correlation
+
+import (
+	"hash/maphash"
+	"strconv"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// MapList looks elements of an old list up by the keys of new ones: the reference's MapList. It is empty for a value that is no array and
+// for a list that is not of type map or has no keys. It is small: pass it by value.
+type MapList[N Schema[N]] struct {
+	trees  *Trees[N]
+	schema N
+	old    uint32
+	table  *keyTable // nil: the list is short enough to be searched
+}
+
+// MapList makes the elements of the old array findable.
+func (t *Trees[N]) MapList(schema N, old uint32) MapList[N] {
+	var none N
+	n := &t.d.Nodes[old]
+	if schema == none || n.Kind != value.Array || n.Live == 0 || !schema.IsMapList() || schema.MapKeys() == 0 {
+		return MapList[N]{}
+	}
+	l := MapList[N]{trees: t, schema: schema, old: old}
+	if n.Live > fewElements {
+		l.table = t.table(l)
+	}
+	return l
+}
+
+// Get is the first element of the list that has the same keys as an element, 0 if there is none: also if the element is no object, or a
+// key of it is absent, null, an array or an object. Several keys tell floats apart by six digits behind the point, a single key by all.
+func (l MapList[N]) Get(element uint32) uint32 {
+	if l.trees == nil || !l.hasKeys(element) {
+		return 0
+	}
+	if l.table != nil {
+		return l.find(element)
+	}
+	for c := l.trees.d.Nodes[l.old].First; c != 0; c = l.trees.d.Nodes[c].Next {
+		if l.sameKeys(element, c) {
+			return c
+		}
+	}
+	return 0
+}
+
+// key is the k-th key of an element, 0 if it has none that counts.
+func (l MapList[N]) key(element uint32, k int) uint32 {
+	c := l.trees.member(element, l.schema.MapKey(k)) // 0 if the element is no object
+	switch l.trees.d.Nodes[c].Kind {
+	case value.Null, value.Array, value.Object:
+		return 0
+	}
+	return c
+}
+
+func (l MapList[N]) hasKeys(element uint32) bool {
+	for k := range l.schema.MapKeys() {
+		if l.key(element, k) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sameKeys reports whether an old element has the keys of a new one, which are known to be there.
+func (l MapList[N]) sameKeys(element, old uint32) bool {
+	several := l.schema.MapKeys() > 1
+	for k := range l.schema.MapKeys() {
+		if a, b := l.key(element, k), l.key(old, k); b == 0 || !l.trees.sameKey(a, b, several) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *Trees[N]) sameKey(a, b uint32, several bool) bool {
+	if several && t.d.Nodes[a].Kind == value.Float && t.d.Nodes[b].Kind == value.Float {
+		var x, y [64]byte
+		return string(keyText(x[:0], t.d.Float(a))) == string(keyText(y[:0], t.d.Float(b)))
+	}
+	return value.Equal(t.d, a, t.d, b)
+}
+
+// keyText is a float in a key of several parts: what fmt makes of it with %f.
+func keyText(dst []byte, f float64) []byte { return strconv.AppendFloat(dst, f, 'f', 6, 64) }
+
+// fewElements is up to how many elements of a list are searched one by one.
+const fewElements = 8
+
+var seed = maphash.MakeSeed()
+
+// keyTable is an open-addressed table of the elements of one old list; of those with the same keys it has the first.
+type keyTable struct {
+	mask  uint64
+	slots []uint32
+}
+
+// table gives the table of a list, made once.
+func (t *Trees[N]) table(l MapList[N]) *keyTable {
+	if made := t.tables[l.old]; made != nil {
+		return made
+	}
+	size := uint64(4 * fewElements)
+	for size < 2*uint64(t.d.Nodes[l.old].Live) {
+		size *= 2
+	}
+	made := &keyTable{mask: size - 1, slots: make([]uint32, size)}
+	l.table = made
+	for c := t.d.Nodes[l.old].First; c != 0 && !t.tick(); c = t.d.Nodes[c].Next {
+		if l.hasKeys(c) {
+			if h, known := l.probe(c); known == 0 {
+				made.slots[h] = c
+			}
+		}
+	}
+	if t.tables == nil {
+		t.tables = map[uint32]*keyTable{}
+	}
+	t.tables[l.old] = made
+	return made
+}
+
+func (l MapList[N]) find(element uint32) uint32 {
+	_, found := l.probe(element)
+	return found
+}
+
+// probe is the slot of an element with the keys of this one and what stands there, 0 if there is none yet.
+func (l MapList[N]) probe(element uint32) (slot uint64, found uint32) {
+	h := l.hash(element) & l.table.mask
+	for ; l.table.slots[h] != 0; h = (h + 1) & l.table.mask {
+		if l.sameKeys(element, l.table.slots[h]) {
+			return h, l.table.slots[h]
+		}
+	}
+	return h, 0
+}
+
+func (l MapList[N]) hash(element uint32) uint64 {
+	d, several := l.trees.d, l.schema.MapKeys() > 1
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for k := range l.schema.MapKeys() {
+		c := l.key(element, k)
+		kind := d.Nodes[c].Kind
+		_ = h.WriteByte(byte(kind))
+		switch kind {
+		case value.String:
+			_, _ = h.WriteString(d.Str(c))
+		case value.Int:
+			var b [20]byte
+			_, _ = h.Write(strconv.AppendInt(b[:0], d.Int(c), 10))
+		case value.Float:
+			var b [64]byte
+			f := d.Float(c)
+			if several {
+				_, _ = h.Write(keyText(b[:0], f))
+			} else {
+				if f == 0 {
+					f = 0 // and so is -0
+				}
+				_, _ = h.Write(strconv.AppendFloat(b[:0], f, 'b', -1, 64))
+			}
+		}
+		_ = h.WriteByte(0)
+	}
+	return h.Sum64()
+}

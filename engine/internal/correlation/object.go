@@ -1,0 +1,159 @@
+package correlation
+
+import "github.com/crdeval/crdeval/engine/value"
+
+// Object is a value of the new tree with the value that it had before. The zero Object is a value that does not correlate: it has no
+// children and is equal to nothing. Objects are small: pass them by value.
+type Object[N Schema[N]] struct {
+	trees     *Trees[N]
+	schema    N
+	self, old uint32
+}
+
+// Known reports whether the value correlates.
+func (o Object[N]) Known() bool { return o.trees != nil }
+
+// Self is the node of the value.
+func (o Object[N]) Self() uint32 { return o.self }
+
+// Old is the node of the old value, 0 if there is none.
+func (o Object[N]) Old() uint32 { return o.old }
+
+// Key is the member of the value with the name. It is the zero Object unless both values are objects that have the member, and the
+// schema knows it.
+func (o Object[N]) Key(name string) Object[N] {
+	if o.trees == nil {
+		return Object[N]{}
+	}
+	return o.key(name, o.trees.member(o.self, name))
+}
+
+// Member is Key for a walk that stands at the member's node.
+func (o Object[N]) Member(member uint32) Object[N] {
+	if o.trees == nil {
+		return Object[N]{}
+	}
+	return o.key(o.trees.d.Key(member), member)
+}
+
+func (o Object[N]) key(name string, member uint32) Object[N] {
+	var none N
+	if member == 0 || o.old == 0 || o.schema == none || o.trees.d.Nodes[o.self].Kind != value.Object {
+		return Object[N]{}
+	}
+	child := o.schema.Child(name)
+	if child == none {
+		return Object[N]{}
+	}
+	old := o.trees.member(o.old, name)
+	if old == 0 {
+		return Object[N]{}
+	}
+	return Object[N]{trees: o.trees, schema: child, self: member, old: old}
+}
+
+// Index is an element of the value, an array of type map: its old value is the first one with the same keys. It is the zero Object for
+// elements of other lists, for elements without keys and for new ones.
+func (o Object[N]) Index(element uint32) Object[N] {
+	var none N
+	if o.trees == nil || o.schema == none || o.trees.d.Nodes[o.self].Kind != value.Array || !o.schema.IsMapList() {
+		return Object[N]{}
+	}
+	item := o.schema.Element()
+	if item == none {
+		return Object[N]{}
+	}
+	old := o.trees.MapList(o.schema, o.old).Get(element)
+	if old == 0 {
+		return Object[N]{}
+	}
+	return Object[N]{trees: o.trees, schema: item, self: element, old: old}
+}
+
+// Equal reports whether the value is what it was: the reference's CachedDeepEqual. The zero Object is not.
+func (o Object[N]) Equal() bool {
+	return o.trees != nil && o.trees.equal(o.schema, o.self, o.old)
+}
+
+func (t *Trees[N]) equal(schema N, self, old uint32) bool {
+	m, n := &t.d.Nodes[self], &t.d.Nodes[old]
+	switch {
+	case m.Kind == value.Null || n.Kind == value.Null: // node 0 is null
+		return m.Kind == n.Kind
+	case m.Kind != n.Kind:
+		return false
+	case m.Kind != value.Array && m.Kind != value.Object:
+		return value.Equal(t.d, self, t.d, old)
+	case m.Live != n.Live:
+		return false
+	case m.Live == 0:
+		return true
+	}
+	if t.tick() {
+		return false
+	}
+	if len(t.memo) <= int(self) {
+		t.memo = make([]verdict, len(t.d.Nodes))
+	}
+	if known := t.memo[self]; known != unknown {
+		return known == same
+	}
+	equal := false
+	if m.Kind == value.Object {
+		equal = t.equalObjects(schema, self, old)
+	} else {
+		equal = t.equalArrays(schema, self, old)
+	}
+	t.memo[self] = different
+	if equal {
+		t.memo[self] = same
+	}
+	return equal
+}
+
+// equalObjects compares objects with the same number of members. As long as these come in the same order nothing is searched.
+func (t *Trees[N]) equalObjects(schema N, self, old uint32) bool {
+	var none N
+	if schema == none {
+		return false
+	}
+	e := t.d.Nodes[old].First
+	for c := t.d.Nodes[self].First; c != 0; c = t.d.Nodes[c].Next {
+		name := t.d.Key(c)
+		child := schema.Child(name)
+		if child == none {
+			return false
+		}
+		other := e
+		if e == 0 || t.d.Key(e) != name {
+			if other = t.member(old, name); other == 0 {
+				return false
+			}
+		}
+		if !t.equal(child, c, other) {
+			return false
+		}
+		e = t.d.Nodes[other].Next
+	}
+	return true
+}
+
+// equalArrays compares arrays of the same length.
+func (t *Trees[N]) equalArrays(schema N, self, old uint32) bool {
+	var none N
+	if schema == none || !schema.IsMapList() {
+		return value.Equal(t.d, self, t.d, old)
+	}
+	item := schema.Element()
+	if item == none {
+		return false
+	}
+	list := t.MapList(schema, old)
+	for c := t.d.Nodes[self].First; c != 0; c = t.d.Nodes[c].Next {
+		other := list.Get(c)
+		if other == 0 || !t.equal(item, c, other) {
+			return false
+		}
+	}
+	return true
+}
