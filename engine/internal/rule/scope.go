@@ -1,10 +1,15 @@
 package rule
 
 import (
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/containers"
+	"github.com/google/cel-go/common/decls"
+	celtypes "github.com/google/cel-go/common/types"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // Scope is a place in the schema of one version, as rules see it: the type of self. Root makes the first one, the others descend from it. Scopes
@@ -13,25 +18,181 @@ import (
 // Upstream: schema/cel/validation.go, validator.
 type Scope struct {
 	// Props is the schema at the place.
-	Props *apiextensionsv1.JSONSchemaProps
+	Props *schema.Props
 	// Decl is its CEL declaration with the sizes that estimates need; nil if expressions cannot see the place at all.
 	Decl *apiservercel.DeclType
 	// ResourceRoot: the place is the root of a CRD or an embedded resource, where apiVersion, kind, metadata.name and metadata.generateName
 	// are always declared.
 	ResourceRoot bool
+
+	named    *apiservercel.DeclType // Decl with the names of its object types
+	space    *space
+	version  *version
+	checkers []scopeChecker
+	ofType   *closure.Type
 }
 
+// space is the set of named types that a scope and its ancestors share: the whole version, but for properties whose names have no escape, which
+// upstream declares apart.
+type space struct {
+	root     *apiservercel.DeclType
+	provider map[providerKey]*apiservercel.DeclTypeProvider
+}
+
+type providerKey struct {
+	env      *Env
+	keywords bool
+}
+
+type scopeChecker struct {
+	env      *Env
+	optional bool
+	checker  *checker.Env
+}
+
+// selfTypeName names the type of self. Upstream appends the nanoseconds of the clock, so that nobody relies on it.
+const selfTypeName = "selfType0"
+
 // Root is the scope of a version's root.
-func Root(s *apiextensionsv1.JSONSchemaProps) *Scope { return &Scope{Props: s, ResourceRoot: true} }
+func Root(s *schema.Props) *Scope { return newScope(s, true, newVersion()) }
+
+func newScope(s *schema.Props, resourceRoot bool, v *version) *Scope {
+	scope := &Scope{Props: s, ResourceRoot: resourceRoot, version: v}
+	scope.declare(declare(s, resourceRoot))
+	return scope
+}
+
+// declare begins a space.
+func (s *Scope) declare(d *apiservercel.DeclType) {
+	if s.Decl = d; d != nil {
+		s.named = d.MaybeAssignTypeName(selfTypeName)
+		s.space = &space{root: s.named}
+	}
+}
+
+// below is a scope that descends from s.
+func (s *Scope) below(p *schema.Props, decl, named *apiservercel.DeclType) *Scope {
+	return &Scope{Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, version: s.version}
+}
 
 // Property is the scope of a declared property, nil where upstream drops it from evaluation: its rules, and those below, never run.
-func (s *Scope) Property(name string) *Scope { return nil }
+func (s *Scope) Property(name string) *Scope {
+	p, ok := s.Props.Properties[name]
+	if !ok {
+		return nil
+	}
+	escaped, ok := apiservercel.Escape(name)
+	if !ok {
+		if sub := newScope(&p, p.XEmbeddedResource, s.version); sub.Decl != nil {
+			return sub
+		}
+		return nil
+	}
+	if s.Decl == nil || s.Decl.Fields[escaped] == nil {
+		return nil
+	}
+	return s.below(&p, s.Decl.Fields[escaped].Type, s.named.Fields[escaped].Type)
+}
 
 // Items is the scope of the elements of an array, nil if the schema has no items.
-func (s *Scope) Items() *Scope { return nil }
+func (s *Scope) Items() *Scope {
+	if s.Props.Items == nil || s.Props.Items.Schema == nil {
+		return nil
+	}
+	return s.element(s.Props.Items.Schema)
+}
 
 // Additional is the scope of the values of additionalProperties, nil if these have no schema.
-func (s *Scope) Additional() *Scope { return nil }
+func (s *Scope) Additional() *Scope {
+	if s.Props.AdditionalProperties == nil || s.Props.AdditionalProperties.Schema == nil {
+		return nil
+	}
+	return s.element(s.Props.AdditionalProperties.Schema)
+}
+
+func (s *Scope) element(p *schema.Props) *Scope {
+	if s.Decl == nil {
+		return s.below(p, nil, nil)
+	}
+	return s.below(p, s.Decl.ElemType, s.named.ElemType)
+}
 
 // Type is the place's type for values, shared with equal ones of the version. It is never nil.
-func (s *Scope) Type() *closure.Type { return nil }
+func (s *Scope) Type() *closure.Type {
+	if s.ofType == nil {
+		s.ofType = s.version.typeOf(s.Props, s.ResourceRoot)
+	}
+	return s.ofType
+}
+
+// checker is the environment that checks expressions of the scope. It starts from declarations that were checked once, and names types by their
+// place in the version, which tells the same types apart as upstream's names, by their place below self, do.
+func (s *Scope) checker(e *Env, optionalOldSelf bool) (*checker.Env, error) {
+	for _, c := range s.checkers {
+		if c.env == e && c.optional == optionalOldSelf {
+			return c.checker, nil
+		}
+	}
+	provider, err := s.space.providerOf(e)
+	if err != nil {
+		return nil, err
+	}
+	env, err := checker.NewEnv(containers.DefaultContainer, provider, checker.CrossTypeNumericComparisons(e.crossTypeNumbers()),
+		checker.ValidatedDeclarations(e.declared))
+	if err != nil {
+		return nil, err
+	}
+	self, oldSelf := variables(s.named, optionalOldSelf)
+	if err := env.AddIdents(decls.NewVariable(selfName, self), decls.NewVariable(oldSelfName, oldSelf)); err != nil {
+		return nil, err
+	}
+	s.checkers = append(s.checkers, scopeChecker{e, optionalOldSelf, env})
+	return env, nil
+}
+
+// The variables of rules.
+const (
+	selfName    = "self"
+	oldSelfName = "oldSelf"
+)
+
+func variables(named *apiservercel.DeclType, optionalOldSelf bool) (self, oldSelf *celtypes.Type) {
+	self = named.CelType()
+	if optionalOldSelf {
+		return self, celtypes.NewOptionalType(self)
+	}
+	return self, self
+}
+
+func (p *space) providerOf(e *Env) (*apiservercel.DeclTypeProvider, error) {
+	key := providerKey{e, e.minor >= keywordFieldsSince}
+	if known := p.provider[key]; known != nil {
+		return known, nil
+	}
+	types := apiservercel.NewDeclTypeProvider(p.root)
+	types.SetRecognizeKeywordAsFieldName(key.keywords)
+	provider, err := types.WithTypeProvider(e.base.CELTypeProvider())
+	if err != nil {
+		return nil, err
+	}
+	if p.provider == nil {
+		p.provider = map[providerKey]*apiservercel.DeclTypeProvider{}
+	}
+	p.provider[key] = provider
+	return provider, nil
+}
+
+// extended is the environment of the scope as upstream makes it, with upstream's names: for errors, which print them.
+//
+// Upstream: schema/cel/compilation.go, prepareEnvSet; environment.go, filterAndBuildOpts.
+func (s *Scope) extended(e *Env, optionalOldSelf bool) (*cel.Env, error) {
+	named := s.Decl.MaybeAssignTypeName(selfTypeName)
+	types := apiservercel.NewDeclTypeProvider(named)
+	types.SetRecognizeKeywordAsFieldName(e.minor >= keywordFieldsSince)
+	options, err := types.EnvOptions(e.base.CELTypeProvider())
+	if err != nil {
+		return nil, err
+	}
+	self, oldSelf := variables(named, optionalOldSelf)
+	return e.base.Extend(append(options, cel.Variable(selfName, self), cel.Variable(oldSelfName, oldSelf))...)
+}

@@ -1,0 +1,132 @@
+package rule
+
+import (
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common"
+	celtypes "github.com/google/cel-go/common/types"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+	k8slibrary "k8s.io/apiserver/pkg/cel/library"
+)
+
+// Checked is one expression that compiles.
+type Checked struct {
+	// Ast is parsed and checked; Ast.NativeRep is what package closure compiles.
+	Ast *cel.Ast
+	// UsesOldSelf: a reference is named oldSelf. That makes a rule a transition rule.
+	UsesOldSelf bool
+}
+
+// CompileRule parses and checks a rule's expression in the scope and makes sure that it can be planned. The error is upstream's, by its own
+// type and text (compilation failed: ERROR: <input>:1:5: ...; cel expression must evaluate to a bool; program instantiation failed: ...).
+// A blank text gives neither: upstream compiles nothing then. The scope must have a Decl.
+//
+// Upstream: schema/cel/compilation.go, compileRule.
+func (e *Env) CompileRule(text string, s *Scope, optionalOldSelf bool) (*Checked, *apiservercel.Error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	return e.compile(text, s, optionalOldSelf, celtypes.BoolType, wording{
+		failed: "compilation failed: ", wrongType: "cel expression must evaluate to a bool", unplanned: "program instantiation failed: ",
+	})
+}
+
+// CompileMessage is CompileRule for a messageExpression, which must be a string. The empty text gives neither result nor error.
+func (e *Env) CompileMessage(text string, s *Scope, optionalOldSelf bool) (*Checked, *apiservercel.Error) {
+	if text == "" {
+		return nil, nil
+	}
+	return e.compile(text, s, optionalOldSelf, celtypes.StringType, wording{
+		failed: "messageExpression compilation failed: ", wrongType: "messageExpression must evaluate to a string",
+		unplanned: "messageExpression instantiation failed: ",
+	})
+}
+
+// wording is how upstream begins, or says, what is wrong with an expression.
+type wording struct{ failed, wrongType, unplanned string }
+
+func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type, say wording) (*Checked, *apiservercel.Error) {
+	ast := e.check(text, s, optional)
+	if ast == nil {
+		env, err := s.extended(e, optional)
+		if err != nil {
+			return nil, internal(err)
+		}
+		var issues *cel.Issues
+		if ast, issues = env.Compile(text); issues != nil {
+			return nil, invalid(say.failed + issues.String())
+		}
+	}
+	if ast.OutputType() != want {
+		return nil, invalid(say.wrongType)
+	}
+	if !plain(ast.NativeRep()) {
+		if _, err := e.plan(ast); err != nil {
+			return nil, invalid(say.unplanned + err.Error())
+		}
+	}
+	c := &Checked{Ast: ast}
+	for _, r := range ast.NativeRep().ReferenceMap() {
+		if r.Name == oldSelfName {
+			c.UsesOldSelf = true
+			break
+		}
+	}
+	return c, nil
+}
+
+// check is the quick way to a checked expression: no environment is made for the scope. It is nil where anything is wrong, in whatever way; the
+// text of that has the environment that upstream makes.
+func (e *Env) check(text string, s *Scope, optional bool) *cel.Ast {
+	source, err := common.NewTextSourceWithLimit(text, maxCodePoints)
+	if err != nil {
+		return nil
+	}
+	parsed, issues := e.base.ParseSource(source)
+	if issues.Err() != nil {
+		return nil
+	}
+	env, err := s.checker(e, optional)
+	if err != nil {
+		return nil
+	}
+	checked, errs := checker.Check(parsed.NativeRep(), source, env)
+	if len(errs.GetErrors()) > 0 {
+		return nil
+	}
+	if literals(checked) {
+		issues = cel.NewIssuesWithSourceInfo(errs, checked.SourceInfo())
+		for _, v := range e.validators {
+			v.Validate(e.base, e.config, checked, issues)
+		}
+		if issues.Err() != nil {
+			return nil
+		}
+	}
+	*parsed.NativeRep() = *checked // cel-go makes a cel.Ast of a checked expression in no other way
+	return parsed
+}
+
+// maxCodePoints is cel-go's bound on the length of an expression.
+const maxCodePoints = 100_000
+
+// plan makes a program of a checked expression, on the base environment: at run time it differs from the one that checked by nothing but the
+// variables, which programs do not look at, and the types, whose values are k8s.io/apiserver's own. What planning brings along beside the
+// expression (15 KiB) is shared by nobody, so programs are not to be kept for each rule.
+func (e *Env) plan(ast *cel.Ast, more ...cel.ProgramOption) (cel.Program, error) {
+	options := append([]cel.ProgramOption{
+		cel.CostLimit(PerCallLimit), cel.CostTracking(&k8slibrary.CostEstimator{}), cel.InterruptCheckFrequency(celconfig.CheckFrequency),
+	}, more...)
+	return e.base.PlanProgram(ast.NativeRep(), options...)
+}
+
+func invalid(detail string) *apiservercel.Error {
+	return &apiservercel.Error{Type: apiservercel.ErrorTypeInvalid, Detail: detail}
+}
+
+func internal(err error) *apiservercel.Error {
+	return &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: err.Error()}
+}

@@ -1,0 +1,187 @@
+package rule
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+	"unsafe"
+
+	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// version is what the scopes of one version share: types and sets of rules, equal ones once.
+type version struct {
+	types map[string]*closure.Type
+	sets  map[string]*Set
+	texts map[string]string
+	key   []byte
+	size  int64 // of types and texts
+}
+
+func newVersion() *version {
+	return &version{types: map[string]*closure.Type{}, sets: map[string]*Set{}, texts: map[string]string{}}
+}
+
+// text is the version's own copy of a text: types must not hold on to the CRD.
+func (v *version) text(s string) string {
+	if s == "" {
+		return ""
+	}
+	if t, ok := v.texts[s]; ok {
+		return t
+	}
+	t := strings.Clone(s)
+	v.texts[t] = t
+	v.size += int64(len(t)+7) &^ 7
+	return t
+}
+
+// typeOf makes the type of a schema, or finds an equal one of the version.
+//
+// What is visible is decided as SchemaDeclType does (k8s.io/apiserver pkg/cel/common/schemas.go).
+func (v *version) typeOf(s *schema.Props, resourceRoot bool) *closure.Type {
+	t := closure.Type{Nullable: s.Nullable, Preserve: preserves(s), Embedded: s.XEmbeddedResource, Name: typeName(v, s.Type)}
+	declared := s
+	if resourceRoot && !s.XIntOrString {
+		declared, t.Root = withObjectMeta(s), true
+	}
+	v.members(&t, declared, s)
+	switch {
+	case s.Type == "array" && s.Items != nil && s.Items.Schema != nil:
+		t.Elem = v.typeOf(s.Items.Schema, s.Items.Schema.XEmbeddedResource)
+	case s.Type != "array" && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
+		t.Elem = v.typeOf(s.AdditionalProperties.Schema, s.AdditionalProperties.Schema.XEmbeddedResource)
+	}
+	if s.XListType != nil {
+		t.List = listTypes[*s.XListType]
+	}
+	for _, k := range s.XListMapKeys {
+		t.Keys = append(t.Keys, v.text(k))
+	}
+	t.Kind, t.Format = kindOf(s, &t)
+	return v.intern(&t)
+}
+
+// members fills in what is declared, in schema order. Slots are those of the schema as it is written.
+func (v *version) members(t *closure.Type, declared, written *schema.Props) {
+	if len(declared.Properties) == 0 {
+		return
+	}
+	names := make([]string, 0, len(declared.Properties))
+	for name := range declared.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	t.Declared, t.Members = true, make([]closure.Member, len(names))
+	slot := int32(0)
+	for i, name := range names {
+		p := declared.Properties[name]
+		m := closure.Member{Name: v.text(name), Slot: closure.NoSlot, Type: v.typeOf(&p, p.XEmbeddedResource)}
+		if escaped, ok := apiservercel.Escape(name); ok {
+			m.Ident = v.text(escaped)
+		}
+		if _, ok := written.Properties[name]; ok {
+			m.Slot = slot
+			slot++
+		}
+		t.Members[i] = m
+	}
+}
+
+var listTypes = map[string]closure.ListType{"atomic": closure.Atomic, "set": closure.Set, "map": closure.MapList}
+
+func typeName(v *version, t string) string {
+	switch t {
+	case "object", "array", "string", "integer", "number", "boolean":
+		return knownTypes[t]
+	}
+	return v.text(t)
+}
+
+var knownTypes = map[string]string{
+	"object": "object", "array": "array", "string": "string", "integer": "integer", "number": "number", "boolean": "boolean",
+}
+
+// kindOf tells what a value of the schema is to expressions, and the format if that matters.
+func kindOf(s *schema.Props, t *closure.Type) (closure.Kind, string) {
+	if s.XIntOrString {
+		return closure.Dyn, ""
+	}
+	switch s.Type {
+	case "boolean":
+		return closure.Bool, ""
+	case "integer":
+		return closure.Int, ""
+	case "number":
+		return closure.Double, ""
+	case "string":
+		switch s.Format {
+		case "byte":
+			return closure.Bytes, "byte"
+		case "duration":
+			return closure.Duration, "duration"
+		case "date":
+			return closure.Date, "date"
+		case "date-time":
+			return closure.DateTime, "date-time"
+		}
+		return closure.String, ""
+	case "array":
+		if t.Elem != nil && t.Elem.Kind != closure.Opaque {
+			return closure.List, ""
+		}
+	case "object":
+		switch {
+		case t.Elem == nil:
+			return closure.Object, ""
+		case t.Elem.Kind != closure.Opaque:
+			return closure.Map, ""
+		}
+	}
+	return closure.Opaque, ""
+}
+
+// intern returns the version's type that is equal to t.
+func (v *version) intern(t *closure.Type) *closure.Type {
+	k := append(v.key[:0], byte(t.Kind), byte(t.List), bits(t.Nullable, t.Preserve, t.Root, t.Embedded, t.Declared))
+	k = appendText(appendText(k, t.Name), t.Format)
+	k = appendPointer(k, unsafe.Pointer(t.Elem))
+	k = binary.AppendUvarint(k, uint64(len(t.Keys)))
+	for _, key := range t.Keys {
+		k = appendText(k, key)
+	}
+	for i := range t.Members {
+		m := &t.Members[i]
+		k = appendPointer(binary.AppendVarint(appendText(k, m.Name), int64(m.Slot)), unsafe.Pointer(m.Type))
+	}
+	v.key = k
+	if known := v.types[string(k)]; known != nil {
+		return known
+	}
+	made := new(closure.Type)
+	*made = *t
+	v.types[string(k)] = made
+	v.size += int64(unsafe.Sizeof(*made)) + int64(cap(made.Members))*int64(unsafe.Sizeof(closure.Member{})) + int64(cap(made.Keys))*16
+	return made
+}
+
+func bits(flags ...bool) (b byte) {
+	for i, f := range flags {
+		if f {
+			b |= 1 << i
+		}
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// appendPointer identifies what is interned: equal means the same.
+func appendPointer(b []byte, p unsafe.Pointer) []byte {
+	return binary.LittleEndian.AppendUint64(b, uint64(uintptr(p)))
+}
