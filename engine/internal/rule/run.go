@@ -25,6 +25,8 @@ type Run struct {
 	Stop    *stop.Signal
 	// NoClosures replays every rule.
 	NoClosures bool
+	// Limit is what one rule or message expression may cost; Start sets it to PerCallLimit. Tests choose others.
+	Limit uint64
 	// Left is what remains of the Budget; below 0 after it was exceeded.
 	Left int64
 	// Found are the findings, in the order of evaluation.
@@ -36,7 +38,7 @@ type Run struct {
 }
 
 // Start begins a run over the document with the whole Budget.
-func Start(d *value.Doc) *Run { return &Run{Doc: d, Left: Budget} }
+func Start(d *value.Doc) *Run { return &Run{Doc: d, Limit: PerCallLimit, Left: Budget} }
 
 // Close gives the run's memory back. Found and Forgiven stay valid.
 func (r *Run) Close() {}
