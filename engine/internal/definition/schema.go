@@ -8,37 +8,46 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // checkSchema checks the schema of a version, or the one that all versions share. status says that the status subresource is on.
 // (validation.go, validateCustomResourceDefinitionValidation)
-func checkSchema(c *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path, room *violation.Room) field.ErrorList {
+func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
 	if c == nil || c.OpenAPIV3Schema == nil {
 		return nil
 	}
-	s, at := c.OpenAPIV3Schema, path.Child("openAPIV3Schema")
-	var errs field.ErrorList
-	if status && quirk.On(53) {
-		errs = append(errs, statusRoot(s, path)...)
-	}
-	if s.Nullable {
+	p, at := c.OpenAPIV3Schema, path.Child("openAPIV3Schema")
+	var root, errs field.ErrorList
+	if p.Nullable {
 		errs = append(errs, field.Forbidden(path.Child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
 	}
-	unsupported := schema.Unsupported(s)
+	rules := &ruleCheck{env: s.env, room: s.room}
+	spots := schema.Rules(rootSpot(rules, p))
+	unsupported := schema.Unsupported(p)
 	if unsupported == nil {
-		if found := schema.Structural(at, s, room); len(found) > 0 {
-			errs = append(errs, found...)
-		} else if quirk.On(46) && schema.HasDefaults(s) {
-			errs = append(errs, checkDefaults(s, at, room)...)
+		found := schema.Structural(at, p, s.room)
+		if len(found) == 0 && quirk.On(46) && schema.HasDefaults(p) {
+			found = checkDefaults(p, at, s.room)
 		}
+		if len(found) > 0 {
+			spots = nil // the reference has no types for the rules of such a schema
+		}
+		errs = append(errs, found...)
+	} else {
+		spots = nil
 	}
-	errs = append(errs, schema.Keywords(at, s, room)...)
+	if status && quirk.On(53) {
+		// What this finds stands first, and shows the schema as the check of defaults left it.
+		root = statusRoot(p, path)
+	}
+	errs = append(append(root, errs...), schema.Keywords(at, p, spots, s.room)...)
+	errs = append(errs, rules.errs...)
 	if unsupported != nil && len(errs) == 0 {
 		// Whatever is unsupported is mostly refused as a keyword, too, in better words.
 		errs = append(errs, field.Invalid(at, "", unsupported.Error()))
 	}
-	return errs
+	s.ruled(p, rules)
+	return append(errs, rules.tooDear(at)...)
 }
 
 // rootKeywords are the keywords, by the names that Go has for them, that the root of a schema may use next to the status

@@ -4,6 +4,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -24,7 +25,10 @@ type spec struct {
 	conversion               *conversion
 	preserveUnknownFields    bool
 
-	room *violation.Room // for what is found
+	// While the spec is judged:
+	room  *violation.Room // for what is found
+	env   *rule.Env       // of new rules
+	rules map[*schema.Props]*Rules
 }
 
 // conversion is spec.conversion, flat as it was in v1beta1.

@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -21,8 +22,8 @@ import (
 
 // Options shape the judgement of a CRD.
 type Options struct {
-	// KubernetesMinor is the minor of Kubernetes 1.x whose formats are known: an API server knows those of the release before
-	// its own. 0 stands for what a stock API server of the latest release knows, those of 1.36.
+	// KubernetesMinor is the minor of Kubernetes 1.x whose formats and CEL environment are known: an API server takes those of the
+	// release before its own for CRDs that are new. 0 stands for what a stock API server of the latest release takes, those of 1.36.
 	KubernetesMinor int
 	// Limits bound what is found.
 	Limits value.Limits
@@ -36,13 +37,15 @@ type Result struct {
 	// Warnings are the texts of the Warning headers that come with the answer, in document order, without those of decoding.
 	// One may stand there twice; the API server sends each text once.
 	Warnings []string
+	// Rules are what is known of the rules of each of the CRD's versions, by its place in spec.versions; nil for a version without any.
+	Rules []*Rules
 	// Err is a *value.LimitError if the findings exceed the limits. They are incomplete then, and mean nothing; as they are where
 	// the context has ended.
 	Err error
 }
 
 // Validate judges a CRD as an API server does when it is created. The status that a manifest carries does not count, nor does
-// metadata that the server sets itself. Rules (x-kubernetes-validations) are judged by their shape alone.
+// metadata that the server sets itself. Rules (x-kubernetes-validations) are compiled, and what they may cost is estimated.
 //
 // As in the reference, what is stored of an accepted CRD is not quite what was sent, and Validate makes m.CRD that: embedded
 // metadata in defaults loses unknown fields, and 1.0, odd Unicode and duplicate keys in defaults, enums and examples are written as
@@ -53,7 +56,11 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = format.LatestMinor - 1
 	}
-	m.spec.room = violation.NewRoom(o.Limits).Until(ctx.Done())
+	env, err := rule.ForMinor(o.KubernetesMinor)
+	if err != nil {
+		return Result{Err: err}
+	}
+	m.spec.room, m.spec.env = violation.NewRoom(o.Limits).Until(ctx.Done()), env
 	if err := metadata.FitsMeta(&m.CRD.ObjectMeta); err != nil {
 		return Result{Err: err}
 	}
@@ -79,7 +86,11 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if repeated != "" {
 		texts = append([]string{repeated}, texts...)
 	}
-	return Result{Errors: errs, Warnings: texts}
+	result := Result{Errors: errs, Warnings: texts}
+	for i := range m.CRD.Spec.Versions {
+		result.Rules = append(result.Rules, m.spec.rulesOf(i))
+	}
+	return result
 }
 
 // fits counts all findings, which the checks of schemas, where most of them come from, do while they look.
@@ -152,7 +163,7 @@ func (s *spec) check(path *field.Path) field.ErrorList {
 		}
 	}
 	add(names(&s.names, path.Child("names"))...)
-	add(checkSchema(s.validation, s.anyStatus(), path.Child("validation"), s.room)...)
+	add(s.checkSchema(s.validation, s.anyStatus(), path.Child("validation"))...)
 	add(subresources(s.subresources, path.Child("subresources"))...)
 	add(columnList(s.additionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
 	if len(s.selectableFields) > 0 {

@@ -24,7 +24,7 @@ func (s *spec) checkVersion(i int, path *field.Path) field.ErrorList {
 	for _, text := range deprecationWarning(v.Deprecated, v.DeprecationWarning) {
 		errs = append(errs, field.Invalid(path.Child("deprecationWarning"), v.DeprecationWarning, text))
 	}
-	errs = append(errs, checkSchema(v.Schema, hasStatus(s.subresourcesOf(v.Name)), path.Child("schema"), s.room)...)
+	errs = append(errs, s.checkSchema(v.Schema, hasStatus(s.subresourcesOf(v.Name)), path.Child("schema"))...)
 	errs = append(errs, subresources(v.Subresources, path.Child("subresources"))...)
 	errs = append(errs, columnList(v.AdditionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
 	if len(v.SelectableFields) > 0 {

@@ -22,7 +22,7 @@ type Checked struct {
 
 // CompileRule parses and checks a rule's expression in the scope and makes sure that it can be planned. The error is upstream's, by its own
 // type and text (compilation failed: ERROR: <input>:1:5: ...; cel expression must evaluate to a bool; program instantiation failed: ...).
-// A blank text gives neither: upstream compiles nothing then. The scope must have a Decl.
+// A blank text gives neither: upstream compiles nothing then. An expression that cannot be planned gives both. The scope must have a Decl.
 //
 // Upstream: schema/cel/compilation.go, compileRule.
 func (e *Env) CompileRule(text string, s *Scope, optionalOldSelf bool) (*Checked, *apiservercel.Error) {
@@ -63,16 +63,16 @@ func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type,
 	if ast.OutputType() != want {
 		return nil, invalid(say.wrongType)
 	}
-	if !plain(ast.NativeRep()) {
-		if _, err := e.plan(ast); err != nil {
-			return nil, invalid(say.unplanned + err.Error())
-		}
-	}
 	c := &Checked{Ast: ast}
 	for _, r := range ast.NativeRep().ReferenceMap() {
 		if r.Name == oldSelfName {
 			c.UsesOldSelf = true
 			break
+		}
+	}
+	if !plain(ast.NativeRep()) {
+		if _, err := e.plan(ast); err != nil {
+			return c, invalid(say.unplanned + err.Error())
 		}
 	}
 	return c, nil

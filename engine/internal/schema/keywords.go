@@ -17,13 +17,23 @@ var types = []string{"array", "boolean", "integer", "number", "object", "string"
 //
 // Where the room ends, so does the search; what was found is incomplete then.
 //
-// Rules (x-kubernetes-validations) are judged by their shape alone. Compiling them belongs to the end of node, after the node's
-// own checks and its children's and only if those found nothing.
+// Rules (x-kubernetes-validations) are judged here by their shape alone. Compiling them is for the given Rules, nil for not at all.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
-func Keywords(path *field.Path, s *Props, room *violation.Room) field.ErrorList {
+func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Room) field.ErrorList {
 	c := keywordCheck{room: room}
-	c.node(s, path, place{root: true})
+	c.node(s, path, place{root: true, rules: rules})
 	return c.errs
+}
+
+// Rules is told of a schema and of those below it on the spine, as Keywords goes through them, and of the rules to compile.
+type Rules interface {
+	// Property, Values and Items return the Rules of a property, of additionalProperties and of items.
+	Property(name string, s *Props) Rules
+	Values(s *Props) Rules
+	Items(s *Props) Rules
+	// Compile is called for a schema that has rules and no errors of its own or below it, after everything below it. uncorrelatable is the
+	// outermost schema around it whose values have no old values to be compared with, nil if there is none.
+	Compile(path, uncorrelatable *field.Path)
 }
 
 // place is what the keywords above a schema mean for it.
@@ -33,6 +43,16 @@ type place struct {
 	meta bool
 	// noDefaults says where the schema stands if defaults are forbidden there, "" if they are not.
 	noDefaults string
+	// rules compile what stands at the place; nil where the reference compiles nothing: in junctors and refused keywords.
+	rules Rules
+	// uncorrelatable is as in Rules.Compile.
+	uncorrelatable *field.Path
+}
+
+// off returns the place of a schema that is not on the spine.
+func (p place) off() place {
+	p.root, p.rules = false, nil
+	return p
 }
 
 type keywordCheck struct {
@@ -49,26 +69,20 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 	if s == nil || !c.room.Open() {
 		return
 	}
-	below := at
-	below.root = false
+	before, below := len(c.errs), at.off()
 
 	c.refused(s, path, at)
-	c.values(s, path, below)
+	c.values(s, path, at)
 	for _, name := range Names(s.Properties) {
 		p := s.Properties[name]
-		c.node(&p, path.Child("properties").Key(name), property(s, name, at))
+		c.node(&p, path.Child("properties").Key(name), property(s, &p, name, path, at))
 	}
 	c.junctors(s, path, below)
 	for _, name := range Names(s.Definitions) {
 		p := s.Definitions[name]
 		c.node(&p, path.Child("definitions").Key(name), below)
 	}
-	if s.Items != nil {
-		c.node(s.Items.Schema, path.Child("items"), below)
-		for i := range s.Items.JSONSchemas {
-			c.node(&s.Items.JSONSchemas[i], path.Child("items").Index(i), below)
-		}
-	}
+	c.items(s, path, at)
 	for _, name := range Names(s.Dependencies) {
 		c.node(s.Dependencies[name].Schema, path.Child("dependencies").Key(name), below)
 	}
@@ -77,12 +91,21 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 	}
 	c.errs = append(c.errs, lists(s, path)...)
 	c.errs = append(c.errs, ruleShapes(s, path)...)
+	if len(s.XValidations) > 0 && at.rules != nil && len(c.errs) == before {
+		at.rules.Compile(path, at.uncorrelatable)
+	}
 }
 
-// property returns the place of a property of s, which stands at the given place.
-func property(s *Props, name string, at place) place {
+// property returns the place of the property p of s, which stands at the given place.
+func property(s, p *Props, name string, path *field.Path, at place) place {
 	below := at
 	below.root = false
+	if at.rules != nil {
+		below.rules = at.rules.Property(name, p)
+	}
+	if s.XMapType != nil && *s.XMapType != "granular" && *s.XMapType != "atomic" && at.uncorrelatable == nil {
+		below.uncorrelatable = path // the type is refused as well, but only after what stands below
+	}
 	if (at.root || s.XEmbeddedResource) && (name == "metadata" || name == "kind" || name == "apiVersion") {
 		below.meta = true
 		if at.root {
@@ -93,10 +116,15 @@ func property(s *Props, name string, at place) place {
 }
 
 // values checks additionalProperties.
-func (c *keywordCheck) values(s *Props, path *field.Path, below place) {
+func (c *keywordCheck) values(s *Props, path *field.Path, at place) {
 	a := s.AdditionalProperties
 	if a == nil {
 		return
+	}
+	below := at
+	below.root = false
+	if at.rules != nil && a.Schema != nil {
+		below.rules = at.rules.Values(a.Schema)
 	}
 	if len(s.Properties) != 0 && (!a.Allows || a.Schema != nil) {
 		c.add(field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
@@ -106,6 +134,27 @@ func (c *keywordCheck) values(s *Props, path *field.Path, below place) {
 		below.noDefaults = "inside additionalProperties applying to object metadata"
 	}
 	c.node(a.Schema, path.Child("additionalProperties"), below)
+}
+
+// items checks the schemas of an array's elements. Only those of a list-type map are told apart, so only they have old values.
+func (c *keywordCheck) items(s *Props, path *field.Path, at place) {
+	if s.Items == nil {
+		return
+	}
+	below := at.off()
+	if (s.XListType == nil || *s.XListType != "map") && at.uncorrelatable == nil {
+		below.uncorrelatable = path
+	}
+	if one := s.Items.Schema; one != nil {
+		each := below
+		if at.rules != nil {
+			each.rules = at.rules.Items(one)
+		}
+		c.node(one, path.Child("items"), each)
+	}
+	for i := range s.Items.JSONSchemas {
+		c.node(&s.Items.JSONSchemas[i], path.Child("items").Index(i), below)
+	}
 }
 
 func (c *keywordCheck) junctors(s *Props, path *field.Path, below place) {

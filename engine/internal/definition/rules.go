@@ -1,0 +1,189 @@
+package definition
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// Rules are those of the schema of one version.
+type Rules struct {
+	// List holds them in the order in which they are checked: those of a schema after those of the schemas in it. Rules of schemas with other
+	// errors are not looked at, so they are missing.
+	List []Rule
+	// Cost is what all rules and message expressions may cost for one object by estimate, in CEL cost units.
+	Cost uint64
+}
+
+// Rule is one rule of an accepted or refused schema as it was checked, for whoever reports on it.
+type Rule struct {
+	// Way leads from the root of the schema to the one that has the rule, by the names of keywords and properties; Index is the rule's
+	// place there.
+	Way   []string
+	Index int
+	// Props is the schema that has the rule.
+	Props *schema.Props
+	// Scope is what the rule sees, Facts what is known of it.
+	Scope *rule.Scope
+	Facts rule.Facts
+	// Cardinality is for how many values of one object the rule may run; Cost and MessageCost are for all of them together.
+	Cardinality       uint64
+	Cost, MessageCost uint64
+	// Around are the schemas of the lists and maps that the rule stands in, the outermost first.
+	Around []rule.Repeater
+}
+
+// ruleCheck compiles the rules of one schema and adds up their estimated costs.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/{validation,cel_validation}.go)
+type ruleCheck struct {
+	env   *rule.Env
+	room  *violation.Room
+	errs  field.ErrorList
+	rules []Rule
+	total uint64
+	// dearest are the most expensive expressions, the most expensive first.
+	dearest []dear
+}
+
+type dear struct {
+	path *field.Path
+	cost uint64
+}
+
+// named is how many of the most expensive expressions are named where all of them cost too much together.
+const named = 4
+
+// ruled keeps what is known of the rules of a schema.
+func (s *spec) ruled(p *schema.Props, c *ruleCheck) {
+	if len(c.rules) == 0 {
+		return
+	}
+	if s.rules == nil {
+		s.rules = map[*schema.Props]*Rules{}
+	}
+	s.rules[p] = &Rules{List: c.rules, Cost: c.total}
+}
+
+// rulesOf returns what is known of the rules of spec.versions[i] of the CRD, nil if it has none.
+func (s *spec) rulesOf(i int) *Rules {
+	if s.validation != nil {
+		return s.rules[s.validation.OpenAPIV3Schema]
+	}
+	if i < len(s.versions) {
+		return s.rules[schema.Of(&s.versions[i])]
+	}
+	return nil
+}
+
+// ended reports whether nobody waits any more. One rule can take as long as hundreds of schemas, so it is asked before each.
+func (c *ruleCheck) ended() bool {
+	select {
+	case <-c.room.Done():
+		return true
+	default:
+		return c.room.Err() != nil
+	}
+}
+
+// observe adds an expression to the total.
+func (c *ruleCheck) observe(path *field.Path, cost uint64) {
+	c.total = rule.Plus(c.total, cost)
+	if cost < rule.EstimateLimitTotal/100 {
+		return
+	}
+	at := len(c.dearest)
+	for at > 0 && c.dearest[at-1].cost < cost {
+		at--
+	}
+	if at == named {
+		return
+	}
+	c.dearest = append(c.dearest[:at:at], append([]dear{{path, cost}}, c.dearest[at:]...)...)
+	c.dearest = c.dearest[:min(named, len(c.dearest))]
+}
+
+// tooDear is what is found if all expressions cost too much together; path is the schema's.
+func (c *ruleCheck) tooDear(path *field.Path) field.ErrorList {
+	if c.total <= rule.EstimateLimitTotal {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, d := range c.dearest {
+		errs = append(errs, field.Forbidden(d.path, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"))
+	}
+	return append(errs, field.Forbidden(path, overBudget("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema", c.total, rule.EstimateLimitTotal)))
+}
+
+// overBudget says by how much a cost exceeds its limit. (validation.go, getCostErrorMessage)
+func overBudget(what string, cost, limit uint64) string {
+	times := float64(cost) / float64(limit)
+	factor := fmt.Sprintf("%.1fx", times)
+	switch {
+	case times > 100:
+		factor = "more than 100x"
+	case times < 1.5:
+		factor = fmt.Sprintf("%fx", times)
+	}
+	return what + " exceeds budget by factor of " + factor + " (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+}
+
+// compile checks the rules of a schema, whose errors so far do not matter. path is the schema's.
+func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
+	at := path.Child("x-kubernetes-validations")
+	add := func(e *field.Error) {
+		c.errs = append(c.errs, e)
+		c.room.Take(violation.Size(e), false)
+	}
+	scope, err := p.scope()
+	switch {
+	case err != nil:
+		add(field.InternalError(at, fmt.Errorf("internal error: failed to construct type information for x-kubernetes-validations rules: %w", err)))
+		return
+	case scope.Decl == nil:
+		add(field.InternalError(at, errNoDeclaration))
+		return
+	}
+	for i := range p.props.XValidations {
+		if c.ended() {
+			return
+		}
+		r, at := &p.props.XValidations[i], at.Index(i)
+		f := c.env.Check(r, scope)
+		cardinality := f.Cardinality
+		if p.bounded {
+			cardinality = p.cardinality
+		}
+		cost := rule.Times(f.MaxCost, cardinality)
+		// As in the reference, cardinality counts for the rule and not for its message.
+		c.rules = append(c.rules, Rule{
+			Way: p.way(), Index: i, Props: p.props, Scope: scope, Facts: f,
+			Cardinality: cardinality, Cost: cost, MessageCost: f.MessageMaxCost, Around: p.around(),
+		})
+		if cost > rule.EstimateLimit {
+			add(field.Forbidden(at.Child("rule"), overBudget("estimated rule cost", cost, rule.EstimateLimit)))
+		}
+		c.observe(at.Child("rule"), cost)
+		if f.Error != nil {
+			add(field.Invalid(at.Child("rule"), schema.PrintRule(r), f.Error.Detail))
+		}
+		switch {
+		case f.MessageError != nil:
+			add(field.Invalid(at.Child("messageExpression"), schema.PrintRule(r), f.MessageError.Detail))
+		case f.Message != nil:
+			if f.MessageMaxCost > rule.EstimateLimit {
+				add(field.Forbidden(at.Child("messageExpression"), overBudget("estimated messageExpression cost", f.MessageMaxCost, rule.EstimateLimit)))
+			}
+			c.observe(at.Child("messageExpression"), f.MessageMaxCost)
+		}
+		switch {
+		case f.UsesOldSelf && uncorrelatable != nil:
+			add(field.Invalid(at.Child("rule"), r.Rule, "oldSelf cannot be used on the uncorrelatable portion of the schema within "+uncorrelatable.String()))
+		case !f.UsesOldSelf && r.OptionalOldSelf != nil:
+			add(field.Invalid(at.Child("optionalOldSelf"), *r.OptionalOldSelf, "may not be set if oldSelf is not used in rule"))
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package definition
+
+import (
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// spot is a schema on the spine while its rules are compiled. It knows how often a value of it can stand in an object, and, if anybody asks,
+// what its values are to rules. It implements schema.Rules.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/cel_validation.go, CELSchemaContext)
+type spot struct {
+	c     *ruleCheck
+	props *schema.Props
+	// up is the schema above, nil at the root. step leads from there; from is the same step in the types of rules.
+	up   *spot
+	step []string
+	from func(above *rule.Scope) *rule.Scope
+	// ruled: the schema or one above it has rules.
+	ruled bool
+	// cardinality is for how many values of one object the schema stands, if all lists and maps around it are bounded.
+	cardinality uint64
+	bounded     bool
+
+	known bool // what scope returns
+	seen  *rule.Scope
+	err   error
+}
+
+// rootSpot is the root of a schema.
+func rootSpot(c *ruleCheck, s *schema.Props) *spot {
+	return &spot{c: c, props: s, ruled: len(s.XValidations) > 0, cardinality: 1, bounded: true}
+}
+
+func (p *spot) below(s *schema.Props, from func(*rule.Scope) *rule.Scope, step ...string) *spot {
+	_, times, bounded := rule.Repeats(p.props)
+	return &spot{
+		c: p.c, props: s, up: p, step: step, from: from, ruled: p.ruled || len(s.XValidations) > 0,
+		cardinality: rule.Times(p.cardinality, times), bounded: p.bounded && bounded,
+	}
+}
+
+// Property implements schema.Rules.
+func (p *spot) Property(name string, s *schema.Props) schema.Rules {
+	return p.below(s, func(above *rule.Scope) *rule.Scope { return above.Property(name) }, "properties", name)
+}
+
+// Values implements schema.Rules.
+func (p *spot) Values(s *schema.Props) schema.Rules {
+	return p.below(s, (*rule.Scope).Additional, "additionalProperties")
+}
+
+// Items implements schema.Rules.
+func (p *spot) Items(s *schema.Props) schema.Rules {
+	return p.below(s, (*rule.Scope).Items, "items")
+}
+
+// Compile implements schema.Rules.
+func (p *spot) Compile(path, uncorrelatable *field.Path) { p.c.compile(p, path, uncorrelatable) }
+
+var (
+	errNoType        = errors.New("unable to convert structural schema to CEL declarations")
+	errNoDeclaration = errors.New("failed to convert to declType for CEL validation rules")
+)
+
+// scope is what rules of the schema see. Below a schema with rules it is a part of what those see, if it is any; its Decl can be nil then,
+// where a schema has keywords of another type.
+func (p *spot) scope() (*rule.Scope, error) {
+	if !p.known {
+		p.seen, p.err = p.look()
+		p.known = true
+	}
+	return p.seen, p.err
+}
+
+func (p *spot) look() (*rule.Scope, error) {
+	if p.up != nil && p.up.ruled {
+		above, err := p.up.scope()
+		if err != nil {
+			return nil, err
+		}
+		if s := p.from(above); s != nil {
+			return s, nil
+		}
+	}
+	s := rule.Alone(p.props, p.up == nil || p.props.XEmbeddedResource)
+	if s.Decl == nil {
+		return nil, errNoType
+	}
+	return s, nil
+}
+
+// way leads to the schema from the root, by keywords and the names of properties.
+func (p *spot) way() []string {
+	var steps []string
+	for ; p != nil; p = p.up {
+		for _, s := range slices.Backward(p.step) {
+			steps = append(steps, s)
+		}
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
+// around are the lists and maps that the schema stands in, the outermost first.
+func (p *spot) around() []rule.Repeater {
+	var list []rule.Repeater
+	for p = p.up; p != nil; p = p.up {
+		if repeater, _, _ := rule.Repeats(p.props); repeater {
+			list = append(list, rule.Repeater{Way: p.way(), Props: p.props})
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
