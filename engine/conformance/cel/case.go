@@ -1,0 +1,182 @@
+package cel
+
+import (
+	"encoding/json"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Case is a schema with rules at its root, and a value for the rules to judge.
+type Case struct {
+	// Schema has no rules of its own.
+	Schema *tree.Node
+	// Root: the schema is the root of a resource.
+	Root  bool
+	Rules []Rule
+	// Self is the value, Old the one it replaces, nil if there is none.
+	Self, Old *tree.Node
+}
+
+// Rule is one x-kubernetes-validations entry.
+type Rule struct {
+	rule, message *expression
+	Optional      bool
+	Reason        string
+}
+
+func (r Rule) String() string {
+	s := r.rule.String()
+	if r.message != nil {
+		s += "\n    message: " + r.message.String()
+	}
+	if r.Optional {
+		s += "\n    optionalOldSelf"
+	}
+	return s
+}
+
+// String shows a case to a person.
+func (c *Case) String() string {
+	s := fmt.Sprintf("schema (root %v): %s\n  self: %s\n", c.Root, c.Schema, c.Self)
+	if c.Old != nil {
+		s += fmt.Sprintf("  old: %s\n", c.Old)
+	}
+	for _, r := range c.Rules {
+		s += "  rule: " + r.String() + "\n"
+	}
+	return s
+}
+
+// validations are the rules as a manifest has them.
+func (c *Case) validations() []apiextensionsv1.ValidationRule {
+	rules := make([]apiextensionsv1.ValidationRule, len(c.Rules))
+	for i, r := range c.Rules {
+		rules[i].Rule = r.rule.String()
+		if r.message != nil {
+			rules[i].MessageExpression = r.message.String()
+		}
+		if r.Optional {
+			rules[i].OptionalOldSelf = &r.Optional
+		}
+		if r.Reason != "" {
+			reason := apiextensionsv1.FieldValueErrorReason(r.Reason)
+			rules[i].Reason = &reason
+		}
+	}
+	return rules
+}
+
+// resource reports whether apiVersion, kind and metadata are declared: at a root, and in an embedded resource.
+func (c *Case) resource() bool {
+	return c.Root || c.Schema.Get("x-kubernetes-embedded-resource").IsTrue()
+}
+
+// props decodes the schema.
+func (c *Case) props() (*apiextensionsv1.JSONSchemaProps, error) {
+	s := &apiextensionsv1.JSONSchemaProps{}
+	if err := json.Unmarshal(c.Schema.JSON(), s); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return s, nil
+}
+
+// Group is a schema with expressions, each of which judges all values.
+type Group struct {
+	Schema *tree.Node
+	Root   bool
+	Rules  []Rule
+	Values []Values
+}
+
+// Values are a value and the one that it replaces, if any.
+type Values struct{ Self, Old *tree.Node }
+
+// rulesPerGroup and valuesPerGroup multiply to the cases of a group.
+const rulesPerGroup, valuesPerGroup = 4, 4
+
+// Make makes the n-th group.
+func Make(seed, n uint64) Group {
+	r := generate.New("cel", seed, n)
+	for {
+		g := Group{Schema: rootSchema(r)}
+		g.Root = r.Chance(40)
+		if t, _ := g.Schema.Get("type").Text(); t != "object" || g.Schema.Get("properties") == nil {
+			g.Root = false
+		}
+		decl, err := declare(g.Schema, (&Case{Schema: g.Schema, Root: g.Root}).resource())
+		if err != nil || decl == nil {
+			continue // a place that expressions cannot see
+		}
+		for i := range uint64(rulesPerGroup) {
+			g.Rules = append(g.Rules, makeRule(r, decl, int(n*rulesPerGroup+i)))
+		}
+		for len(g.Values) < valuesPerGroup {
+			if v := makeValues(r, g.Schema); v.decodable() {
+				g.Values = append(g.Values, v)
+			}
+		}
+		return g
+	}
+}
+
+// decodable reports whether the values are JSON and the new one is not null: there is nothing to judge then.
+func (v Values) decodable() bool {
+	self, err := decode(v.Self)
+	if err != nil || self == nil {
+		return false
+	}
+	_, err = decode(v.Old)
+	return err == nil
+}
+
+func makeValues(r generate.Rand, schema *tree.Node) Values {
+	v := Values{Self: value(r, schema)}
+	switch r.IntN(4) {
+	case 0:
+		v.Old = v.Self.Clone()
+		generate.Break(r, schema, v.Old, 1)
+	case 1:
+		v.Old = value(r, schema)
+	}
+	return v
+}
+
+// value makes a value: a valid one, one with defects, now and then one of another kind.
+func value(r generate.Rand, schema *tree.Node) *tree.Node {
+	if r.Chance(65) {
+		schema = full(schema)
+	}
+	v := generate.Value(r, schema, 5)
+	if v.Kind == tree.Scalar {
+		return v
+	}
+	if r.Chance(20) {
+		generate.Break(r, schema, v, r.Between(1, 2))
+	}
+	return v
+}
+
+// full is a schema whose values have everything that expressions may ask for: every property, an element in every list, the key a in every map.
+func full(schema *tree.Node) *tree.Node {
+	s := schema.Clone()
+	s.Walk(func(n, _ *tree.Node, _ int) {
+		if props := n.Get("properties"); props != nil && n.Get("type") != nil && props.Kind == tree.Object {
+			required := tree.Arr()
+			for _, p := range props.Members {
+				required.Items = append(required.Items, tree.Str(p.Key))
+			}
+			n.Set("required", required)
+		}
+		if extra := n.Get("additionalProperties"); extra != nil && n.Get("type") != nil {
+			n.Set("required", tree.Arr(tree.Str("a")))
+		}
+		if items := n.Get("items"); items != nil && n.Get("type") != nil {
+			n.Set("minItems", tree.Int(1))
+		}
+	})
+	return s
+}

@@ -1,0 +1,174 @@
+package cel
+
+import (
+	"fmt"
+
+	"github.com/google/cel-go/common/types"
+
+	"github.com/crdeval/crdeval/engine/conformance/generate"
+)
+
+// generator draws expressions.
+type generator struct {
+	r generate.Rand
+	// transition: oldSelf may be used.
+	transition bool
+	// budget is the number of nodes that may still be drawn before only leaves are.
+	budget int
+	// bound counts variables of macros, for their names.
+	bound int
+}
+
+// rarely is true in n of a thousand cases. What fails is drawn rarely at each node, since one failure ends most expressions.
+func (g *generator) rarely(n int) bool { return g.r.IntN(1000) < n }
+
+// typed draws an expression of a type, at most depth calls deep.
+func (g *generator) typed(s *scope, t *types.Type, depth int) *expression {
+	g.budget--
+	if depth <= 0 || g.budget <= 0 {
+		return g.leaf(s, t, depth)
+	}
+	if g.rarely(8) {
+		return g.failing(s, t)
+	}
+	switch n := g.r.IntN(100); {
+	case n < 28:
+		return g.leaf(s, t, depth)
+	case n < 33:
+		return joined(false, "$ ? $ : $", g.typed(s, types.BoolType, depth-1).tight(), g.typed(s, t, depth-1).tight(), g.typed(s, t, depth-1).tight())
+	case n < 50:
+		if e := g.macro(s, t, depth); e != nil {
+			return e
+		}
+	case n < 58 && t.Kind() == types.ListKind:
+		return g.list(t.Parameters()[0], depth, func(g *generator, t *types.Type, d int) *expression { return g.typed(s, t, d) })
+	case n < 58 && t.Kind() == types.MapKind:
+		return g.mapping(t.Parameters()[0], t.Parameters()[1], depth, func(g *generator, t *types.Type, d int) *expression { return g.typed(s, t, d) })
+	case n < 60:
+		return joined(true, "$[0]", g.list(t, depth, func(g *generator, t *types.Type, d int) *expression { return g.typed(s, t, d) }))
+	}
+	if o := g.producing(t); o != nil {
+		return g.apply(s, o, t, depth)
+	}
+	return g.leaf(s, t, depth)
+}
+
+// leaf draws a value in scope, or a literal.
+func (g *generator) leaf(s *scope, t *types.Type, depth int) *expression {
+	if g.r.Chance(75) {
+		var fit []route
+		for _, at := range s.routes(g, 3) {
+			if at.t.IsExactType(t) || t.Kind() == types.DynKind && g.r.Chance(30) {
+				fit = append(fit, at)
+			}
+		}
+		if len(fit) > 0 {
+			return generate.Pick(g.r, fit).e
+		}
+	}
+	if t.Kind() == types.TypeKind && g.r.Chance(50) {
+		return call("type", g.leaf(s, s.someType(g), depth-1))
+	}
+	return g.literal(t, depth)
+}
+
+// producing picks an overload whose result is of a type: the function first, so that comparisons, of which there are sixty, leave room.
+func (g *generator) producing(t *types.Type) *overload {
+	start := g.r.IntN(len(functionNames))
+	if t.Kind() == types.BoolKind && g.r.Chance(55) {
+		name := generate.Pick(g.r, []string{"_&&_", "_||_", "!_", "_==_", "_!=_", "@in", "_<_", "_>=_"})
+		return &overloads[generate.Pick(g.r, functionOf[name])]
+	}
+	for i := range functionNames {
+		fit := make([]int, 0, 8)
+		for _, o := range functionOf[functionNames[(start+i)%len(functionNames)]] {
+			if overloads[o].result.Kind() == types.TypeParamKind && i < 3 && !g.r.Chance(30) {
+				continue
+			}
+			if (bindings{}).match(overloads[o].result, t) {
+				fit = append(fit, o)
+			}
+		}
+		if len(fit) > 0 {
+			return &overloads[generate.Pick(g.r, fit)]
+		}
+	}
+	return nil
+}
+
+// apply calls an overload for a result of type t; nil leaves the result's type open.
+func (g *generator) apply(s *scope, o *overload, t *types.Type, depth int) *expression {
+	b := bindings{}
+	if t != nil {
+		b.match(o.result, t)
+	}
+	unbound := func() *types.Type { return s.someType(g) }
+	arguments := make([]*expression, len(o.arguments))
+	for i, a := range o.arguments {
+		arguments[i] = g.argument(s, o, i, b.apply(a, unbound), depth-1)
+	}
+	return spell(o, arguments)
+}
+
+// argument draws an argument: from the table of texts made for it, of a wrong type behind dyn() now and then, or as any expression.
+func (g *generator) argument(s *scope, o *overload, i int, t *types.Type, depth int) *expression {
+	if g.rarely(6) {
+		return call("dyn", g.typed(s, generate.Pick(g.r, simple), depth-1))
+	}
+	if table := hints[fmt.Sprintf("%s/%d", o.id, i)]; table != nil && g.r.Chance(70) {
+		return text(quote(g.mostlyEarly(table)))
+	}
+	if t.Kind() == types.StringKind && i > 0 && g.r.Chance(50) && o.arguments[0].Kind() == types.TimestampKind {
+		return text(quote(g.mostlyEarly(zoneTexts)))
+	}
+	if opaque(t) {
+		return call("dyn", g.leaf(s, s.someType(g), depth))
+	}
+	if o.id == "string_format" && i == 1 {
+		return g.formatArguments(s, depth)
+	}
+	if t.Kind() == types.ListKind && t.Parameters()[0].Kind() == types.DynKind { // list(dyn) takes every list
+		return g.typed(s, types.NewListType(s.someType(g)), depth)
+	}
+	return g.typed(s, t, depth)
+}
+
+func (g *generator) formatArguments(s *scope, depth int) *expression {
+	n := g.r.Between(1, 2)
+	e := &expression{pieces: around("[", n, "]"), closed: true}
+	t := s.someType(g)
+	for range n {
+		e.operands = append(e.operands, g.typed(s, t, depth-1))
+	}
+	return e
+}
+
+// operators are functions that syntax spells.
+var operators = map[string]string{"!_": "!$", "-_": "-$", "_?_:_": "$ ? $ : $", "_[_]": "$[$]", "_[?_]": "$[?$]", "@in": "$ in $", "_&&_": "$ && $", "_||_": "$ || $"}
+
+func init() {
+	for _, op := range []string{"==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%"} {
+		operators["_"+op+"_"] = "$ " + op + " $"
+	}
+}
+
+// spell writes a call of an overload.
+func spell(o *overload, arguments []*expression) *expression {
+	if pattern, ok := operators[o.function]; ok {
+		for i := range arguments {
+			arguments[i] = arguments[i].tight()
+		}
+		e := joined(false, pattern, arguments...)
+		switch o.function {
+		case "_[_]", "_[?_]":
+			e.closed = true
+		case "-_":
+			return joined(false, "-($)", arguments...)
+		}
+		return e
+	}
+	if o.member {
+		return method(arguments[0], o.function, arguments[1:]...)
+	}
+	return call(o.function, arguments...)
+}

@@ -1,0 +1,227 @@
+package cel
+
+import (
+	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// names of properties: plain ones, keywords, those that need escapes, and those that no expression can spell.
+var names = []string{"a", "b", "c", "name", "items", "value", "x1", "self", "oldSelf", "true", "in", "namespace", "package", "var", "void", "while", "int", "type",
+	"a-b", "a.b", "a/b", "a__b", "__", "_", "__dot__", "a_b", "A", "1a", "é", "a b", "", "apiVersion", "kind", "metadata", "spec", "status", "@items"}
+
+// rootSchema makes the schema of a rule's place, which is an object in three cases of four.
+func rootSchema(r generate.Rand) *tree.Node {
+	switch r.IntN(12) {
+	case 0:
+		return arrayOf(r, 3)
+	case 1:
+		return mapOf(r, 3)
+	case 2:
+		return scalar(r)
+	case 3:
+		return embedded(r, 3)
+	}
+	s := objectOf(r, 4)
+	// what most overloads want is always there
+	props := s.Get("properties")
+	for _, p := range []struct {
+		name string
+		make func(generate.Rand) *tree.Node
+	}{
+		{"n", integer}, {"s", str}, {"t", str}, {"f", boolean}, {"d", number}, {"l", func(r generate.Rand) *tree.Node { return arrayOf(r, 2) }},
+		{"ls", func(r generate.Rand) *tree.Node { return listWith(r, str(r)) }}, {"ln", func(r generate.Rand) *tree.Node { return listWith(r, integer(r)) }},
+		{"m", func(r generate.Rand) *tree.Node { return mapOf(r, 2) }}, {"x", intOrString},
+	} {
+		if r.Chance(45) {
+			props.Set(p.name, p.make(r))
+		}
+	}
+	return s
+}
+
+// place makes a schema of any kind.
+func place(r generate.Rand, depth int) *tree.Node {
+	if depth <= 0 {
+		return scalar(r)
+	}
+	var s *tree.Node
+	switch r.IntN(10) {
+	case 0, 1:
+		s = objectOf(r, depth)
+	case 2, 3, 4:
+		s = arrayOf(r, depth)
+	case 5:
+		s = mapOf(r, depth)
+	case 6:
+		s = embedded(r, depth)
+		if r.Chance(70) {
+			s = scalar(r)
+		}
+	default:
+		s = scalar(r)
+	}
+	if r.Chance(12) {
+		s.Set("nullable", true)
+	}
+	return s
+}
+
+func scalar(r generate.Rand) *tree.Node {
+	switch r.IntN(14) {
+	case 0:
+		return boolean(r)
+	case 1, 2:
+		return integer(r)
+	case 3:
+		return number(r)
+	case 4:
+		return intOrString(r)
+	case 5:
+		return tree.Obj("type", "string", "format", "byte")
+	case 6:
+		return tree.Obj("type", "string", "format", "duration")
+	case 7:
+		return tree.Obj("type", "string", "format", "date")
+	case 8:
+		return tree.Obj("type", "string", "format", "date-time")
+	case 9:
+		if r.Chance(50) {
+			return tree.Obj("x-kubernetes-preserve-unknown-fields", true)
+		}
+		return tree.Obj("type", "string", "format", generate.Pick(r, []string{"uri", "uuid", "ipv4", "cidr", "email", "hostname", "password"}))
+	}
+	return str(r)
+}
+
+func boolean(generate.Rand) *tree.Node { return tree.Obj("type", "boolean") }
+
+func integer(r generate.Rand) *tree.Node {
+	s := tree.Obj("type", "integer")
+	if r.Chance(25) {
+		s.Set("format", generate.Pick(r, []string{"int32", "int64"}))
+	}
+	return s
+}
+
+func number(r generate.Rand) *tree.Node {
+	s := tree.Obj("type", "number")
+	if r.Chance(25) {
+		s.Set("format", generate.Pick(r, []string{"float", "double"}))
+	}
+	return s
+}
+
+func intOrString(r generate.Rand) *tree.Node {
+	s := tree.Obj("x-kubernetes-int-or-string", true)
+	if r.Chance(20) {
+		s.Set("maxLength", r.Between(0, 40))
+	}
+	return s
+}
+
+func str(r generate.Rand) *tree.Node {
+	s := tree.Obj("type", "string")
+	if r.Chance(35) {
+		s.Set("maxLength", generate.Pick(r, []int{0, 1, 9, 10, 11, 20, 253, 1000}))
+	}
+	if r.Chance(15) {
+		s.Set("enum", tree.Arr(tree.Str("a"), tree.Str("bc"), tree.Str("é\U0001F600")))
+	}
+	return s
+}
+
+func objectOf(r generate.Rand, depth int) *tree.Node {
+	props := tree.Obj()
+	s := tree.Obj("type", "object", "properties", props)
+	for range r.Between(1, 5) {
+		props.Set(generate.Pick(r, names), place(r, depth-1))
+	}
+	for _, reserved := range []string{"apiVersion", "kind"} {
+		if props.Get(reserved) != nil {
+			props.Set(reserved, tree.Obj("type", "string"))
+		}
+	}
+	if props.Get("metadata") != nil {
+		props.Set("metadata", tree.Obj("type", "object"))
+	}
+	if r.Chance(10) {
+		s.Set("x-kubernetes-preserve-unknown-fields", true)
+	}
+	if r.Chance(10) {
+		s.Set("x-kubernetes-map-type", "atomic")
+	}
+	if r.Chance(30) {
+		required := tree.Arr()
+		for _, p := range props.Members {
+			if r.Chance(30) {
+				required.Items = append(required.Items, tree.Str(p.Key))
+			}
+		}
+		s.Set("required", required)
+	}
+	return s
+}
+
+func embedded(r generate.Rand, depth int) *tree.Node {
+	s := tree.Obj("type", "object", "x-kubernetes-embedded-resource", true)
+	if r.Chance(40) {
+		s.Set("x-kubernetes-preserve-unknown-fields", true)
+		return s
+	}
+	props := tree.Obj("spec", objectOf(r, depth-1))
+	if r.Chance(30) {
+		meta := tree.Obj("type", "object")
+		if r.Chance(50) {
+			meta.Set("properties", tree.Obj("name", tree.Obj("type", "string", "maxLength", r.Between(1, 300))))
+		}
+		props.Set("metadata", meta)
+	}
+	return s.Set("properties", props)
+}
+
+func mapOf(r generate.Rand, depth int) *tree.Node {
+	s := tree.Obj("type", "object", "additionalProperties", place(r, depth-1))
+	if r.Chance(30) {
+		s.Set("maxProperties", generate.Pick(r, []int{0, 1, 5, 10, 100}))
+	}
+	return s
+}
+
+func arrayOf(r generate.Rand, depth int) *tree.Node {
+	if r.Chance(25) {
+		return mapListOf(r, depth)
+	}
+	return listWith(r, place(r, depth-1))
+}
+
+func listWith(r generate.Rand, items *tree.Node) *tree.Node {
+	s := tree.Obj("type", "array", "items", items)
+	if r.Chance(30) {
+		s.Set("maxItems", generate.Pick(r, []int{0, 1, 3, 10, 100}))
+	}
+	switch r.IntN(4) {
+	case 0:
+		s.Set("x-kubernetes-list-type", "atomic")
+	case 1:
+		if t, _ := items.Get("type").Text(); t != "object" && t != "array" || items.Get("x-kubernetes-map-type") != nil || items.Get("x-kubernetes-list-type") != nil {
+			s.Set("x-kubernetes-list-type", "set")
+		}
+	}
+	return s
+}
+
+func mapListOf(r generate.Rand, depth int) *tree.Node {
+	item := objectOf(r, depth-1)
+	keys, required := tree.Arr(), tree.Arr()
+	for _, k := range []string{"k", "a-b", "type"}[:r.Between(1, 3)] {
+		item.Get("properties").Set(k, generate.Pick(r, []func(generate.Rand) *tree.Node{str, str, integer, boolean, intOrString})(r))
+		keys.Items = append(keys.Items, tree.Str(k))
+		required.Items = append(required.Items, tree.Str(k))
+	}
+	item.Set("required", required)
+	s := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", keys, "items", item)
+	if r.Chance(30) {
+		s.Set("maxItems", generate.Pick(r, []int{1, 3, 10, 100}))
+	}
+	return s
+}
