@@ -15,15 +15,15 @@ type Answer struct {
 	// ID is the case's name, with " (register)" for the CRD's own answer.
 	ID string `json:"id"`
 	// Object is the object as it would be stored.
-	Object json.RawMessage `json:"object"`
+	Object json.RawMessage `json:"object,omitempty"`
 	// PrunedPaths are the unknown fields.
-	PrunedPaths []string `json:"prunedPaths"`
+	PrunedPaths []string `json:"prunedPaths,omitempty"`
 	// Warnings are those of the strict decoder, for Strict requests the duplicate fields; and those of the strategy.
-	Warnings []string `json:"warnings"`
+	Warnings []string `json:"warnings,omitempty"`
 	// Errors are the findings, sorted by message.
-	Errors []Finding `json:"errors"`
+	Errors []Finding `json:"errors,omitempty"`
 	// Error is set if the object could not be decoded or converted.
-	Error string `json:"error"`
+	Error string `json:"error,omitempty"`
 }
 
 // Finding is one field error.
@@ -32,7 +32,7 @@ type Finding struct {
 	Field  string `json:"field"`
 	Detail string `json:"detail"`
 	// BadValue is nil where the reference omits it.
-	BadValue json.RawMessage `json:"badValue"`
+	BadValue json.RawMessage `json:"badValue,omitempty"`
 	// Message is field.Error.Error().
 	Message string `json:"message"`
 }

@@ -10,7 +10,10 @@ import (
 )
 
 // Files are the names of the case files, without endings.
-var Files = []string{"crontab", "subtle"}
+var Files = []string{"crontab", "subtle", "rules", "rules-types", "rules-messages", "rules-updates", "rules-cost"}
+
+// Rules are those of Files whose answers the oracle writes: go test ./cases -write, in engine/conformance.
+var Rules = Files[2:]
 
 // Case is one case: a CRD, what is asked, and the reference's answers.
 type Case struct {
@@ -78,6 +81,27 @@ func Load(folder string) ([]Case, error) {
 }
 
 func load(folder, file string) ([]Case, error) {
+	cases, err := Questions(folder, file)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := loadAnswers(filepath.Join(folder, file+".golden.json"))
+	if err != nil {
+		return nil, err
+	}
+	for i := range cases {
+		if answers, err = cases[i].take(answers); err != nil {
+			return nil, fmt.Errorf("%q: %w", cases[i].Name, err)
+		}
+	}
+	if len(answers) > 0 {
+		return nil, fmt.Errorf("%d answers are left over, the first is %q", len(answers), answers[0].ID)
+	}
+	return cases, nil
+}
+
+// Questions reads the cases of one file without their answers, for who makes these.
+func Questions(folder, file string) ([]Case, error) {
 	text, err := os.ReadFile(filepath.Join(folder, file+".yaml"))
 	if err != nil {
 		return nil, err
@@ -86,24 +110,12 @@ func load(folder, file string) ([]Case, error) {
 	if err := yaml.UnmarshalStrict(text, &written); err != nil {
 		return nil, err
 	}
-	answers, err := loadAnswers(filepath.Join(folder, file+".golden.json"))
-	if err != nil {
-		return nil, err
-	}
-	cases := make([]Case, 0, len(written))
-	for _, w := range written {
-		c, err := w.expand()
-		if err != nil {
+	cases := make([]Case, len(written))
+	for i, w := range written {
+		if cases[i], err = w.expand(); err != nil {
 			return nil, fmt.Errorf("%q: %w", w.Name, err)
 		}
-		c.File = file
-		if answers, err = c.take(answers); err != nil {
-			return nil, fmt.Errorf("%q: %w", w.Name, err)
-		}
-		cases = append(cases, c)
-	}
-	if len(answers) > 0 {
-		return nil, fmt.Errorf("%d answers are left over, the first is %q", len(answers), answers[0].ID)
+		cases[i].File = file
 	}
 	return cases, nil
 }
