@@ -19,6 +19,7 @@ const (
 	Scale    Step = "SCALE"     // the fields behind the scale subresource
 	Embedded Step = "EMBEDDED"  // TypeMeta and ObjectMeta of embedded resources
 	List     Step = "LIST"      // uniqueness in sets and maps
+	Rules    Step = "RULES"     // x-kubernetes-validations
 	CRD      Step = "CRD"       // the CustomResourceDefinition's own rules
 )
 
@@ -38,6 +39,18 @@ type Violation struct {
 	Schema string
 	// Step found it.
 	Step Step
+	// Rule is the x-kubernetes-validations rule that was not satisfied, or could not be evaluated; nil for other findings.
+	Rule *RuleRef
+}
+
+// RuleRef names one rule of a schema node.
+type RuleRef struct {
+	// Index is its place in x-kubernetes-validations, from 0.
+	Index int
+	// Text is the expression as the schema has it.
+	Text string
+	// Reason is the rule's reason, "" if it has none.
+	Reason string
 }
 
 // Of wraps an error of a step that knows no more about the place than its path.

@@ -70,7 +70,7 @@ func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type,
 			break
 		}
 	}
-	if !plain(ast.NativeRep()) {
+	if !e.plain(ast.NativeRep()) {
 		if _, err := e.plan(ast); err != nil {
 			return c, invalid(say.unplanned + err.Error())
 		}

@@ -32,26 +32,26 @@ func literals(a *ast.AST) bool {
 //
 // Planning fails where constants are converted or compiled early (int('x'), find('[')), and where what the checker knows is unknown at run time
 // (types, overloads).
-func plain(a *ast.AST) bool {
+func (e *Env) plain(a *ast.AST) bool {
 	ok := true
-	visit(a.Expr(), func(e ast.Expr) bool {
-		switch e.Kind() {
+	visit(a.Expr(), func(x ast.Expr) bool {
+		switch x.Kind() {
 		case ast.StructKind, ast.UnspecifiedExprKind:
 			ok = false
 		case ast.IdentKind, ast.SelectKind:
-			if t := a.TypeMap()[e.ID()]; t != nil && t.Kind() == celtypes.TypeKind {
+			if t := a.TypeMap()[x.ID()]; t != nil && t.Kind() == celtypes.TypeKind {
 				ok = false
 			}
 		case ast.CallKind:
-			ok = plainCall(a, e)
+			ok = e.plainCall(a, x)
 		}
 		return ok
 	})
 	return ok
 }
 
-func plainCall(a *ast.AST, e ast.Expr) bool {
-	call := e.AsCall()
+func (e *Env) plainCall(a *ast.AST, x ast.Expr) bool {
+	call := x.AsCall()
 	name := call.FunctionName()
 	switch name {
 	case operators.LogicalAnd, operators.LogicalOr, operators.Conditional, operators.Equals, operators.NotEquals,
@@ -70,12 +70,12 @@ func plainCall(a *ast.AST, e ast.Expr) bool {
 		}
 		return false
 	}
-	for _, arg := range call.Args() {
-		if arg.Kind() == ast.LiteralKind && !plainLiteral(name) {
+	for k, arg := range call.Args() {
+		if arg.Kind() == ast.LiteralKind && !plainLiteral(name) && !(k == 0 && e.validates(name)) {
 			return false
 		}
 	}
-	return len(a.GetOverloadIDs(e.ID())) == 1
+	return len(a.GetOverloadIDs(x.ID())) == 1
 }
 
 // plainLiteral: literal arguments of the function are not looked at before it runs.
@@ -84,6 +84,15 @@ func plainLiteral(function string) bool {
 	case overloads.StartsWith, overloads.EndsWith, overloads.Contains, "split", "join", "replace", "lowerAscii", "upperAscii", "substring",
 		"indexOf", "lastIndexOf", "trim", "charAt":
 		return true
+	}
+	return false
+}
+
+// validates reports whether a validator has seen to it that the first argument of the function, if it is a literal, makes sense.
+func (e *Env) validates(function string) bool {
+	switch function {
+	case overloads.TypeConvertDuration, overloads.TypeConvertTimestamp, overloads.Matches:
+		return e.minor >= validatorsSince
 	}
 	return false
 }

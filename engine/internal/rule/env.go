@@ -7,6 +7,9 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/containers"
+	"github.com/google/cel-go/common/functions"
+
+	"github.com/crdeval/crdeval/engine/internal/closure"
 )
 
 // Env is the CEL environment of one Kubernetes minor, without variables. It is immutable, built once per process and shared without locks.
@@ -18,6 +21,8 @@ type Env struct {
 	declared   *checker.Env
 	validators []cel.ASTValidator
 	config     cel.ValidatorConfig
+	// functions are the implementations of the functions, for closures.
+	functions func() map[string]*functions.Overload
 }
 
 // The minors of Kubernetes 1.x whose environments exist.
@@ -70,6 +75,13 @@ func newEnv(minor int) *Env {
 		}
 	}
 	e.config = config
+	e.functions = sync.OnceValue(func() map[string]*functions.Overload {
+		all, err := closure.Functions(base)
+		if err != nil {
+			panic(fmt.Sprintf("the functions of Kubernetes 1.%d: %v", minor, err))
+		}
+		return all
+	})
 	if e.declared, err = declared(base, e.crossTypeNumbers()); err != nil {
 		panic(fmt.Sprintf("the declarations of Kubernetes 1.%d: %v", minor, err))
 	}

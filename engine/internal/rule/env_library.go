@@ -31,7 +31,7 @@ func releases() []release {
 		{until: 37, options: []cel.EnvOption{k8slibrary.Lists(k8slibrary.ListsVersion(0))}},
 		{since: 27, options: []cel.EnvOption{k8slibrary.Authz()}},
 		{since: crossTypeNumbersSince, options: []cel.EnvOption{cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(), k8slibrary.Quantity()}},
-		{since: 29, options: []cel.EnvOption{cel.ASTValidators(
+		{since: validatorsSince, options: []cel.EnvOption{cel.ASTValidators(
 			cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(),
 		)}},
 		{until: 29, options: []cel.EnvOption{ext.Strings(ext.StringsVersion(0))}},
@@ -49,6 +49,8 @@ func releases() []release {
 
 const (
 	crossTypeNumbersSince = 28
+	// validatorsSince is when literals of durations, timestamps and patterns came to be validated.
+	validatorsSince = 29
 	// keywordFieldsSince is when fields named as a reserved word could be selected without escapes.
 	keywordFieldsSince = 31
 )

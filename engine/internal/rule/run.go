@@ -2,18 +2,21 @@ package rule
 
 import (
 	"context"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// Upstream's bounds at run time, in CEL cost units (k8s.io/apiserver/pkg/apis/cel/config.go).
+// Upstream's bounds at run time, in CEL cost units.
 const (
-	Budget       = 10_000_000 // all rules and message expressions of one object
-	PerCallLimit = 1_000_000  // each
+	Budget       = celconfig.RuntimeCELCostBudget // all rules and message expressions of one object
+	PerCallLimit = celconfig.PerCallLimit         // each
 )
 
 // Run is the evaluation of the rules of one object. It is made by Start, used by one goroutine, and given back by Close.
@@ -27,21 +30,34 @@ type Run struct {
 	NoClosures bool
 	// Limit is what one rule or message expression may cost; Start sets it to PerCallLimit. Tests choose others.
 	Limit uint64
-	// Left is what remains of the Budget; below 0 after it was exceeded.
+	// Left is what remains of the Budget; below 0 after it was exceeded, or after a call crossed its limit.
 	Left int64
 	// Found are the findings, in the order of evaluation.
 	Found []violation.Violation
 	// Forgiven are findings that ratcheting turned into warnings, whose texts are their Error().
 	Forgiven []violation.Violation
-	// Room bounds what may be found; nil for any amount.
+	// Room bounds what may be found; nil for any amount. Nothing further runs when it is full.
 	Room *violation.Room
+
+	frame closure.Frame
 }
 
+var runs = sync.Pool{New: func() any { return new(Run) }}
+
 // Start begins a run over the document with the whole Budget.
-func Start(d *value.Doc) *Run { return &Run{Doc: d, Limit: PerCallLimit, Left: Budget} }
+func Start(d *value.Doc) *Run {
+	r := runs.Get().(*Run)
+	r.Doc, r.Limit, r.Left = d, PerCallLimit, Budget
+	return r
+}
 
 // Close gives the run's memory back. Found and Forgiven stay valid.
-func (r *Run) Close() {}
+func (r *Run) Close() {
+	frame := r.frame
+	frame.Doc, frame.Stop = nil, nil
+	*r = Run{frame: frame}
+	runs.Put(r)
+}
 
 // Site is a value that a Set judges.
 type Site struct {
@@ -56,6 +72,18 @@ type Place interface {
 	Field() *field.Path
 	// Ratchet reports whether upstream forgives what is found here: the nearest value that has an old one is equal to it.
 	Ratchet() bool
-	// Violation wraps an error about the node, which is Self or below it.
+	// Violation wraps an error about the node, which is Self or below it. Its Path and Schema lead to Self.
 	Violation(node uint32, err *field.Error) violation.Violation
+}
+
+// Stopped reports whether the run was ended early.
+func (r *Run) Stopped() bool {
+	return r.Stop.Stopped() || r.Context != nil && r.Context.Err() != nil
+}
+
+// closure evaluates a rule's closure.
+func (r *Run) closure(p *closure.Program, self, old uint32) closure.Outcome {
+	f := &r.frame
+	f.Doc, f.Self, f.Old, f.Limit, f.Stop = r.Doc, self, old, r.Limit, r.Stop
+	return p.Eval(f)
 }

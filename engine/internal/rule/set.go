@@ -1,26 +1,143 @@
 package rule
 
 import (
+	"encoding/binary"
+	"unsafe"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // Set holds the compiled rules of one schema node, in their order. It is immutable and shared without locks.
 type Set struct {
-	size int64
+	self  *closure.Type // of the values
+	rules []rule
+	// bindsOldSelf: a rule refers to oldSelf. Else it is unbound, in message expressions too.
+	bindsOldSelf bool
+	// failed is why no rule could be compiled, "" if they could.
+	failed string
+	size   int64
+}
+
+// rule is one compiled rule. Texts are the version's own.
+type rule struct {
+	text        string
+	message     string // as written, "" for none
+	messageExpr string // "" for none, and where it does not compile
+	reason      apiextensionsv1.FieldValueErrorReason
+	fieldPath   string     // as upstream's errors spell it, "" for none
+	steps       value.Path // of fieldPath
+
+	compileError string // "" if it compiles
+	index        int    // among the rules of the schema
+	blank        bool   // nothing to evaluate
+	usesOldSelf  bool
+	optional     bool // optionalOldSelf
+
+	clean *closure.Program // nil: the rule is replayed
 }
 
 // Compile compiles the rules of the scope in the Stored environment; nil for none. Rules that do not compile are kept: upstream reports them for
 // each object.
-func (s *Scope) Compile(rules []apiextensionsv1.ValidationRule) *Set { return nil }
+//
+// Upstream: schema/cel/compilation.go, Compile and compileRule.
+func (s *Scope) Compile(rules []apiextensionsv1.ValidationRule) *Set {
+	if len(rules) == 0 {
+		return nil
+	}
+	key := s.setKey(rules)
+	if known := s.version.sets[string(key)]; known != nil {
+		return known
+	}
+	set := &Set{self: s.Type()}
+	if s.Decl == nil {
+		set.failed = "failed to convert to declType for CEL validation rules"
+	} else {
+		set.rules = make([]rule, len(rules))
+		for i := range rules {
+			set.rules[i] = s.compileStored(&rules[i], i)
+			set.bindsOldSelf = set.bindsOldSelf || set.rules[i].usesOldSelf
+			set.size += set.rules[i].size()
+		}
+	}
+	set.size += int64(unsafe.Sizeof(*set))
+	s.version.sets[string(key)] = set
+	return set
+}
 
-// Size is the heap that the Set retains, in bytes, its types included once per version (package program counts them with the version).
+func (s *Scope) compileStored(written *apiextensionsv1.ValidationRule, index int) rule {
+	v, env := s.version, Stored()
+	r := rule{index: index, text: v.text(written.Rule), message: v.text(written.Message)}
+	r.optional = written.OptionalOldSelf != nil && *written.OptionalOldSelf
+	if written.Reason != nil {
+		r.reason = apiextensionsv1.FieldValueErrorReason(v.text(string(*written.Reason)))
+	}
+	checked, err := env.CompileRule(written.Rule, s, r.optional)
+	if checked != nil {
+		r.usesOldSelf = checked.UsesOldSelf
+	}
+	if err != nil {
+		r.compileError = v.text(err.Error())
+		return r
+	}
+	if checked == nil {
+		r.blank = true
+		return r
+	}
+	r.clean, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions()})
+	if written.MessageExpression != "" {
+		if _, err := env.CompileMessage(written.MessageExpression, s, r.optional); err == nil {
+			r.messageExpr = v.text(written.MessageExpression)
+		}
+	}
+	if written.FieldPath != "" {
+		if path, _, err := schema.Resolve(written.FieldPath, s.Props, true); err == nil {
+			r.fieldPath = v.text(path.String())
+			r.steps = violation.PathOf(r.fieldPath)
+		}
+	}
+	return r
+}
+
+
+// setKey tells sets of a version apart: by the type of self, the rules, and what their field paths become.
+func (s *Scope) setKey(rules []apiextensionsv1.ValidationRule) []byte {
+	k := appendPointer(nil, unsafe.Pointer(s.Type()))
+	k = append(k, bits(s.Decl == nil))
+	k = binary.AppendUvarint(k, uint64(len(rules)))
+	for i := range rules {
+		r := &rules[i]
+		for _, text := range [...]string{r.Rule, r.Message, r.MessageExpression} {
+			k = appendText(k, text)
+		}
+		reason, path := "", ""
+		if r.Reason != nil {
+			reason = string(*r.Reason)
+		}
+		if r.FieldPath != "" {
+			if p, _, err := schema.Resolve(r.FieldPath, s.Props, true); err == nil {
+				path = p.String()
+			}
+		}
+		k = append(appendText(appendText(k, reason), path), bits(r.OptionalOldSelf != nil && *r.OptionalOldSelf))
+	}
+	return k
+}
+
+// Size is the heap that the Set retains, in bytes, without the types and the texts, which the sets of a version share: Scope.Retained has those.
 func (s *Set) Size() int64 { return s.size }
 
-// Clean evaluates the rules by closures alone. True: all of them hold, and their cost is charged to the run. False: not clean; Evaluate decides,
-// and the run's budget is as it was.
-// self and old are nodes of the run's Doc; old is 0 where there is no old value.
-func (s *Set) Clean(r *Run, self, old uint32) bool { return false }
+func (r *rule) size() int64 {
+	size := int64(unsafe.Sizeof(*r))
+	if r.clean != nil {
+		size += r.clean.Size()
+	}
+	return size
+}
 
-// Evaluate evaluates the rules as upstream does (schema/cel/validation.go, validateExpressions) and adds what it finds to the run. False: the
-// budget is used up, a call's limit was crossed, or the run was stopped; nothing further may run.
-func (s *Set) Evaluate(r *Run, at Site) (more bool) { return true }
+// Retained is the heap that types and texts take which the sets of the scope's version share, in bytes.
+func (s *Scope) Retained() int64 { return s.version.size }

@@ -1,0 +1,234 @@
+package rule
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// What upstream says when the budget of an object is used up.
+const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+// Evaluate evaluates the rules as upstream does (schema/cel/validation.go, validateExpressions) and adds what it finds to the run. False: the
+// budget is used up, a call crossed its limit, or the run was stopped; nothing further may run.
+func (s *Set) Evaluate(r *Run, at Site) (more bool) {
+	if r.Doc.Nodes[at.Self].Kind == value.Null {
+		return true
+	}
+	at.Old = present(r.Doc, at.Old)
+	e := evaluation{run: r, set: s, at: at}
+	if s.failed != "" {
+		return e.found(nil, field.Invalid(at.Field(), s.self.Name, "rule compiler initialization error: "+s.failed), 0)
+	}
+	if r.Left <= 0 {
+		return e.end(nil, field.Invalid(at.Field(), s.self.Name, outOfBudget))
+	}
+	for i := range s.rules {
+		if !e.rule(&s.rules[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// evaluation is one Set evaluated at one Site.
+type evaluation struct {
+	run *Run
+	set *Set
+	at  Site
+
+	replay replay // of the site, made when it is first needed
+}
+
+// verdict is what evaluating an expression gives: a value or an error, and the cost of either.
+type verdict struct {
+	value ref.Val
+	cost  uint64
+	// uncounted: cel-go could not say what the evaluation cost. Details: it told nothing at all.
+	uncounted, noDetails bool
+	err                  error
+}
+
+func (e *evaluation) rule(c *rule) (more bool) {
+	kind := e.set.self.Name
+	switch {
+	case c.compileError != "":
+		return e.found(c, field.Invalid(e.at.Field(), kind, "rule compile error: "+c.compileError), 0)
+	case c.blank, c.skipped(e.at.Old):
+		return true
+	}
+	v := e.judge(c)
+	if e.run.Stopped() {
+		return false
+	}
+	switch {
+	case v.noDetails:
+		return e.end(c, field.InternalError(e.at.Field(), fmt.Errorf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run", c.named())))
+	case v.uncounted:
+		return e.end(c, field.Invalid(e.at.Field(), kind, fmt.Sprintf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run", c.named())))
+	case !e.charge(v.cost):
+		return e.end(c, field.Invalid(e.at.Field(), kind, outOfBudget))
+	case v.err != nil:
+		return e.failed(c, v.err)
+	case v.value == types.True:
+		return true
+	}
+	return e.notSatisfied(c)
+}
+
+// judge evaluates a rule, by its closure if that can tell.
+func (e *evaluation) judge(c *rule) verdict {
+	if c.clean != nil && !e.run.NoClosures {
+		switch e.run.closure(c.clean, e.at.Self, e.at.Old) {
+		case closure.True:
+			return verdict{value: types.True, cost: e.run.frame.Cost}
+		case closure.False:
+			return verdict{value: types.False, cost: e.run.frame.Cost}
+		}
+	}
+	return e.replayed(c.text, c.optional, c.optional)
+}
+
+// charge takes a cost off the budget if that is enough.
+func (e *evaluation) charge(cost uint64) bool {
+	if cost > math.MaxInt64 || int64(cost) > e.run.Left {
+		return false
+	}
+	e.run.Left -= int64(cost)
+	return true
+}
+
+// failed reports a rule that ended in an error.
+func (e *evaluation) failed(c *rule, err error) (more bool) {
+	text := err.Error()
+	report := func(format string, args ...any) *field.Error {
+		return field.Invalid(e.at.Field(), e.set.self.Name, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case strings.HasPrefix(text, "no such overload"):
+		return e.found(c, report("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", text, c.named()), 0)
+	case limitCrossed(text):
+		return e.end(c, report("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", text, c.named()))
+	}
+	return e.found(c, report("%v evaluating rule: %v", text, c.named()), 0)
+}
+
+func limitCrossed(text string) bool {
+	return strings.HasPrefix(text, "operation cancelled: actual cost limit exceeded")
+}
+
+// notSatisfied reports a rule that is false.
+func (e *evaluation) notSatisfied(c *rule) (more bool) {
+	place := e.at.Field()
+	if c.fieldPath != "" {
+		place = place.Child(c.fieldPath)
+	}
+	detail := ""
+	if c.messageExpr != "" {
+		text, fatal := e.message(c)
+		switch {
+		case e.run.Stopped():
+			return false
+		case fatal != nil:
+			fatal.Field = place.String()
+			e.forgivable(c, fatal)
+			e.run.Left = -1
+			return false
+		}
+		detail = text
+	}
+	if detail == "" {
+		detail = c.ownMessage()
+	}
+	var bad any = field.OmitValueType{}
+	if kind := e.set.self.Name; kind != "object" && kind != "array" {
+		bad = e.run.Doc.Any(e.at.Self)
+	}
+	return e.forgivable(c, errorFor(c.reason, place, bad, detail))
+}
+
+func errorFor(reason apiextensionsv1.FieldValueErrorReason, place *field.Path, bad any, detail string) *field.Error {
+	switch reason {
+	case apiextensionsv1.FieldValueForbidden:
+		return field.Forbidden(place, detail)
+	case apiextensionsv1.FieldValueRequired:
+		return field.Required(place, detail)
+	case apiextensionsv1.FieldValueDuplicate:
+		return field.Duplicate(place, bad)
+	}
+	return field.Invalid(place, bad, detail)
+}
+
+// ownMessage is what the rule says without a message expression.
+func (r *rule) ownMessage() string {
+	if r.message == "" {
+		return "failed rule: " + r.named()
+	}
+	return strings.TrimSpace(r.message)
+}
+
+// named is what stands for the rule in messages about its evaluation.
+func (r *rule) named() string {
+	if r.message != "" {
+		return strings.TrimSpace(r.message)
+	}
+	return strings.TrimSpace(r.text)
+}
+
+// forgivable adds a finding, or forgives it: rules that compare with the old value are never forgiven.
+func (e *evaluation) forgivable(c *rule, err *field.Error) (more bool) {
+	if c.usesOldSelf || !e.at.Ratchet() {
+		return e.found(c, err, len(c.steps))
+	}
+	if !e.run.Room.Take(violation.Size(err), false) {
+		return false
+	}
+	e.run.Forgiven = append(e.run.Forgiven, e.violation(c, err, len(c.steps)))
+	return true
+}
+
+// found adds a finding; steps is how many steps of the rule's field path lead from self to its place.
+func (e *evaluation) found(c *rule, err *field.Error, steps int) (more bool) {
+	if !e.run.Room.Take(violation.Size(err), false) {
+		return false
+	}
+	e.run.Found = append(e.run.Found, e.violation(c, err, steps))
+	return true
+}
+
+// end adds the last finding: nothing further runs.
+func (e *evaluation) end(c *rule, err *field.Error) (more bool) {
+	e.found(c, err, 0)
+	e.run.Left = -1
+	return false
+}
+
+func (e *evaluation) violation(c *rule, err *field.Error, steps int) violation.Violation {
+	node := e.at.Self
+	if c != nil {
+		for _, step := range c.steps[:steps] {
+			below := e.run.Doc.Field(node, step.Key())
+			if below == 0 {
+				break
+			}
+			node = below
+		}
+	}
+	v := e.at.Violation(node, err)
+	v.Step = violation.Rules
+	if c != nil {
+		v.Path = append(v.Path, c.steps[:steps]...)
+		v.Schema += fmt.Sprintf("/x-kubernetes-validations/%d", c.index)
+		v.Rule = &violation.RuleRef{Index: c.index, Text: c.text, Reason: string(c.reason)}
+	}
+	return v
+}

@@ -1,0 +1,79 @@
+package rule
+
+import (
+	"context"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+	"k8s.io/apiserver/pkg/cel/common"
+)
+
+// replay holds the values of one site as cel-go sees them: k8s.io/apiserver's own over the data that upstream would have.
+type replay struct {
+	programs        *programs
+	plain, optional activation
+}
+
+// activation binds self and oldSelf. (schema/cel/validation.go, validationActivation)
+type activation struct {
+	self, oldSelf ref.Val
+	bindsOldSelf  bool
+}
+
+func (a *activation) ResolveName(name string) (any, bool) {
+	switch name {
+	case selfName:
+		return a.self, true
+	case oldSelfName:
+		return a.oldSelf, a.bindsOldSelf
+	}
+	return nil, false
+}
+
+func (a *activation) Parent() interpreter.Activation { return nil }
+
+// prepare makes the values of the site, once.
+func (e *evaluation) prepare() {
+	if e.replay.programs != nil {
+		return
+	}
+	p := programsOf(e.set.self)
+	d := e.run.Doc
+	plain := activation{self: common.UnstructuredToVal(d.Any(e.at.Self), p.schema)}
+	optional := activation{self: plain.self}
+	if e.set.bindsOldSelf {
+		optional.oldSelf, optional.bindsOldSelf = types.OptionalNone, true
+		if e.at.Old != 0 {
+			plain.oldSelf, plain.bindsOldSelf = common.UnstructuredToVal(d.Any(e.at.Old), p.schema), true
+			optional.oldSelf = types.OptionalOf(plain.oldSelf)
+		}
+	}
+	e.replay = replay{programs: p, plain: plain, optional: optional}
+}
+
+// replayed evaluates an expression on cel-go. declared: oldSelf was declared as an optional when the expression was checked; given: it is one.
+func (e *evaluation) replayed(text string, declared, given bool) verdict {
+	e.prepare()
+	program, err := e.replay.programs.get(programKey{text, declared, e.run.Limit})
+	if err != nil {
+		return verdict{err: err}
+	}
+	ctx := e.run.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	variables := &e.replay.plain
+	if given {
+		variables = &e.replay.optional
+	}
+	value, details, err := program.ContextEval(ctx, variables)
+	if details == nil {
+		return verdict{noDetails: true}
+	}
+	cost := details.ActualCost()
+	if cost == nil {
+		return verdict{uncounted: true}
+	}
+	return verdict{value: value, cost: *cost, err: err}
+}

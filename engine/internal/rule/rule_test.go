@@ -1,0 +1,129 @@
+package rule
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// props reads a schema written as YAML.
+func props(t testing.TB, text string) *schema.Props {
+	t.Helper()
+	s := &schema.Props{}
+	if err := yaml.UnmarshalStrict([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// spot is a place of a test: a path, and whether it is unchanged.
+type spot struct {
+	at      *field.Path
+	ratchet bool
+}
+
+func (s spot) Field() *field.Path { return s.at }
+func (s spot) Ratchet() bool      { return s.ratchet }
+func (s spot) Violation(node uint32, err *field.Error) violation.Violation {
+	return violation.Violation{Error: err, Node: node}
+}
+
+// judged is what evaluating the rules of a schema's root against a value gives.
+type judged struct {
+	found, forgiven []string
+	left            int64
+	more            bool
+	run             *Run
+}
+
+type trial struct {
+	schema     string
+	self, old  string // JSON; old "" for none
+	notRoot    bool   // the schema is that of a field
+	ratchet    bool
+	left       int64 // of the budget; 0: all
+	limit      uint64
+	noClosures bool
+}
+
+func (x trial) judge(t testing.TB) judged {
+	t.Helper()
+	s := props(t, x.schema)
+	scope := Root(s)
+	if x.notRoot {
+		scope = newScope(s, false, newVersion())
+	}
+	set := scope.Compile(s.XValidations)
+	d := value.Acquire()
+	t.Cleanup(d.Release)
+	r := Start(d)
+	defer r.Close()
+	r.NoClosures = x.noClosures
+	if x.left != 0 {
+		r.Left = x.left
+	}
+	if x.limit != 0 {
+		r.Limit = x.limit
+	}
+	site := Site{Place: spot{field.NewPath("spec"), x.ratchet}}
+	site.Self = parse(t, d, x.self, value.Request)
+	if x.old != "" {
+		site.Old = parse(t, d, x.old, value.Old)
+	}
+	out := judged{more: set.Evaluate(r, site), left: r.Left, run: r}
+	for _, v := range r.Found {
+		out.found = append(out.found, v.Error.Error())
+	}
+	for _, v := range r.Forgiven {
+		out.forgiven = append(out.forgiven, v.Error.Error())
+	}
+	return out
+}
+
+func parse(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
+	t.Helper()
+	root, err := d.Parse([]byte(text), s, value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+
+func TestEvaluate(t *testing.T) {
+	object := `{type: object, properties: {i: {type: integer}, s: {type: string}, ios: {x-kubernetes-int-or-string: true}, l: {type: array, items: {type: integer}}}, x-kubernetes-validations: `
+	for name, c := range map[string]struct {
+		rules string
+		self  string
+		old   string
+		want  string
+	}{
+		"holds":             {`[{rule: "self.i == 1"}]`, `{"i":1}`, "", ``},
+		"default message":   {`[{rule: " self.i == 1 "}]`, `{"i":2}`, "", `spec: Invalid value: failed rule: self.i == 1`},
+		"message":           {`[{rule: "self.i == 1", message: " must be one "}]`, `{"i":2}`, "", `spec: Invalid value: must be one`},
+		"expression":        {`[{rule: "self.i == 1", messageExpression: "' is ' + string(self.i)"}]`, `{"i":2}`, "", `spec: Invalid value: is 2`},
+		"division":          {`[{rule: "1 / self.i == 1", message: div}]`, `{"i":0}`, "", `spec: Invalid value: "object": division by zero evaluating rule: div`},
+		"overload":          {`[{rule: "self.ios + 1 == 2"}]`, `{"ios":"a"}`, "", `spec: Invalid value: "object": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: self.ios + 1 == 2`},
+		"no such key":       {`[{rule: "self.s == 'a'"}]`, `{}`, "", `spec: Invalid value: "object": no such key: s evaluating rule: self.s == 'a'`},
+		"compile error":     {`[{rule: "self.x == 1"}]`, `{}`, "", "spec: Invalid value: \"object\": rule compile error: compilation failed: ERROR: <input>:1:5: undefined field 'x'\n | self.x == 1\n | ....^"},
+		"not a bool":        {`[{rule: "self.i"}]`, `{}`, "", `spec: Invalid value: "object": rule compile error: cel expression must evaluate to a bool`},
+		"transition":        {`[{rule: "self.i >= oldSelf.i"}]`, `{"i":1}`, `{"i":2}`, `spec: Invalid value: failed rule: self.i >= oldSelf.i`},
+		"transition create": {`[{rule: "self.i >= oldSelf.i"}]`, `{"i":1}`, "", ``},
+		"field path":        {`[{rule: "self.i == 1", fieldPath: .s, reason: FieldValueRequired}]`, `{"i":2,"s":"x"}`, "", `spec.s: Required value: failed rule: self.i == 1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, off := range []bool{false, true} {
+				got := trial{schema: object + c.rules + "}", self: c.self, old: c.old, notRoot: true, noClosures: off}.judge(t)
+				if text := strings.Join(got.found, "; "); text != c.want || !got.more {
+					t.Errorf("closures off %v: got %s, want %s", off, text, c.want)
+				}
+			}
+		})
+	}
+}
