@@ -20,6 +20,14 @@ func Edges(r Rand) Group {
 	return nesting(r)
 }
 
+// perhapsRuled adds rules to a root schema, sometimes.
+func perhapsRuled(r Rand, schema *tree.Node) *tree.Node {
+	if r.Chance(25) {
+		AddRules(r, schema)
+	}
+	return schema
+}
+
 func numberEdges(r Rand) Group {
 	n := func(s *tree.Node) *tree.Node {
 		for _, k := range []string{"minimum", "maximum"} {
@@ -57,7 +65,7 @@ func numberEdges(r Rand) Group {
 		props.Delete("any")
 		props.Delete("lens")
 	}
-	g := Group{Name: "number edges", CRD: Manifest(tree.Obj("type", "object", "properties", props)).JSON()}
+	g := Group{Name: "number edges", CRD: Manifest(perhapsRuled(r, tree.Obj("type", "object", "properties", props))).JSON()}
 	edge := func() *tree.Node {
 		if r.Chance(1) {
 			return tree.Raw(Pick(r, rareNumbers))
@@ -120,7 +128,7 @@ func stringEdges(r Rand) Group {
 		"set", tree.Obj("type", "array", "x-kubernetes-list-type", "set", "items", tree.Obj("type", "string")),
 		"m", tree.Obj("type", "object", "additionalProperties", s()),
 		"map", tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", tree.Arr(tree.Str("k")), "items", tree.Obj("type", "object", "required", tree.Arr(tree.Str("k")), "properties", tree.Obj("k", tree.Obj("type", "string")))))
-	g := Group{Name: "string edges", CRD: Manifest(tree.Obj("type", "object", "properties", props)).JSON()}
+	g := Group{Name: "string edges", CRD: Manifest(perhapsRuled(r, tree.Obj("type", "object", "properties", props))).JSON()}
 	edge := func() *tree.Node {
 		if r.Chance(2) {
 			return tree.Raw(Pick(r, rareStrings))
@@ -168,7 +176,7 @@ func keyEdges(r Rand) Group {
 	if r.Chance(30) {
 		requireSome(r, v)
 	}
-	g := Group{Name: "key edges", CRD: Manifest(rootOf("v", v)).JSON()}
+	g := Group{Name: "key edges", CRD: Manifest(perhapsRuled(r, rootOf("v", v))).JSON()}
 	for i := range 12 {
 		o := Value(r, v, 3)
 		if o.Kind != tree.Object {
@@ -253,7 +261,7 @@ func FormatGroup(r Rand, n int) Group {
 		"n", tree.Obj("type", "number", "format", f), "b", tree.Obj("type", "boolean", "format", f), "l", tree.Obj("type", "array", "format", f, "items", tree.Obj("type", "string", "format", f)),
 		"o", tree.Obj("type", "object", "format", f), "p", tree.Obj("x-kubernetes-preserve-unknown-fields", true, "format", f),
 		"a", tree.Obj("type", "string", "nullable", true, "anyOf", tree.Arr(tree.Obj("format", f), tree.Obj("enum", tree.Arr(tree.Str("x"))))))
-	g := Group{Name: "format " + f, CRD: Manifest(tree.Obj("type", "object", "properties", props)).JSON()}
+	g := Group{Name: "format " + f, CRD: Manifest(perhapsRuled(r, tree.Obj("type", "object", "properties", props))).JSON()}
 	start := r.IntN(40)
 	for i := range 12 {
 		o := Envelope(tree.Member{Key: "s", Value: formatted(r, f)})

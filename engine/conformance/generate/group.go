@@ -22,9 +22,9 @@ type Object struct {
 	Target string
 	// Version is the endpoint's version.
 	Version string
-	// Body is the request's body.
-	Body []byte
-	YAML bool
+	// Body is the request's body; Old what storage holds, for updates.
+	Body, Old []byte
+	YAML      bool
 	// FieldValidation is Warn, Strict, Ignore or empty.
 	FieldValidation string
 }

@@ -77,6 +77,9 @@ func Metadata(r Rand) Group {
 	if r.Chance(30) {
 		schema.Get("properties").Set("metadata", tree.Obj("type", "object", "properties", tree.Obj("name", tree.Obj("type", "string", "maxLength", 3, "pattern", "^[a-z]"))))
 	}
+	if r.Chance(25) {
+		AddRules(r, schema)
+	}
 	crd := Manifest(schema)
 	if r.Chance(20) {
 		crd.Get("spec").Set("scope", "Cluster")

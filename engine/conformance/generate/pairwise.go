@@ -218,6 +218,9 @@ func Pairwise(r Rand, point int) Group {
 	}
 	p := positions[c.position]
 	root := p.root(s)
+	if r.Chance(20) {
+		AddRules(r, root)
+	}
 	crd := Manifest(root)
 	if p.name == "status" && r.Chance(50) {
 		crd.At("spec", "versions").Items[0].Set("subresources", tree.Obj("status", tree.Obj()))

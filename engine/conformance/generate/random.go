@@ -28,6 +28,9 @@ func Random(r Rand) Group {
 	if r.Chance(10) {
 		crd.Get("spec").Set("scope", "Cluster")
 	}
+	if r.Chance(25) {
+		AddRules(r, schema)
+	}
 	g := Group{Name: "random", CRD: crd.JSON()}
 	for i := range 12 {
 		o := Envelope()

@@ -10,13 +10,13 @@ import (
 // Real makes groups from the corpus.
 type Real struct {
 	corpus *corpus.Corpus
-	crds   []*tree.Node // without rules
+	crds   []*tree.Node
 	docs   [][]byte
 	small  []*tree.Node // without descriptions either: what CRD mutants are made of
 	sites  []int        // mutation sites before each definition
 }
 
-// NewReal prepares a corpus: rules are removed, descriptions are removed from what will be mutated.
+// NewReal prepares a corpus: descriptions are removed from what will be mutated.
 func NewReal(c *corpus.Corpus) (*Real, error) {
 	real := &Real{corpus: c}
 	total := 0
@@ -25,7 +25,6 @@ func NewReal(c *corpus.Corpus) (*Real, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", crd.Path, crd.Module, err)
 		}
-		WithoutRules(n)
 		real.crds = append(real.crds, n)
 		real.docs = append(real.docs, n.JSON())
 		s := n.Clone()

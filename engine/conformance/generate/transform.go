@@ -30,24 +30,7 @@ func (c *Real) Transforms(r Rand, n int) Group {
 		targets = append(targets, name)
 	}
 	if len(versions) == 1 && len(g.CRD) < 32<<10 {
-		second := versions[0].Clone().Set("name", "v2").Set("storage", false)
-		var all []*tree.Node
-		eachSchema(second.At("schema", "openAPIV3Schema"), func(n *tree.Node) {
-			if props := n.Get("properties"); props != nil && len(props.Members) > 0 {
-				all = append(all, props)
-			}
-		})
-		if len(all) > 0 && r.Chance(70) {
-			props := Pick(r, all)
-			k := r.IntN(len(props.Members))
-			if r.Chance(50) {
-				props.RemoveChild(k)
-			} else {
-				props.Members[k].Value = structural(r, 1, "")
-			}
-		}
-		list := crd.At("spec", "versions")
-		list.Items = append(list.Items, second)
+		secondVersion(r, crd)
 		targets = append(targets, "v2", "v3")
 	}
 	g.CRD = crd.JSON()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -31,7 +33,18 @@ func (f Finding) key() string {
 	if f.BadValue != nil {
 		bad = string(canonical(f.BadValue))
 	}
-	return strings.Join([]string{f.Type, f.Field, f.Detail, bad, f.Message}, "\x00")
+	return Timeless(strings.Join([]string{f.Type, f.Field, f.Detail, bad, f.Message}, "\x00"))
+}
+
+// generated are the names of types that upstream makes of the time at which it compiles a rule.
+var generated = regexp.MustCompile(`selfType\d+`)
+
+// Timeless replaces the names that upstream generates, which are others each time, by one.
+func Timeless(text string) string {
+	if !strings.Contains(text, "selfType") {
+		return text
+	}
+	return generated.ReplaceAllString(text, "selfTypeN")
 }
 
 // FindingOf renders a field error.
@@ -86,6 +99,8 @@ type Answer struct {
 	Errors []Finding `json:"errors,omitempty"`
 	// Warnings holds what the strategies warn of; strict decoding and deprecation apart.
 	Warnings []string `json:"warnings,omitempty"`
+	// Forgiven counts the warnings that are ratcheted failures of rules. Their order means nothing: upstream walks Go maps.
+	Forgiven int `json:"forgiven,omitempty"`
 }
 
 // Accepted reports whether upstream would carry out the request.
@@ -102,7 +117,11 @@ func Compare(upstream, ours Answer) []string {
 		d = append(d, fmt.Sprintf("object: upstream %s, ours %s", text(upstream.Object), text(ours.Object)))
 	}
 	d = append(d, compareLists("strict error", upstream.Strict, ours.Strict)...)
-	d = append(d, compareLists("warning", upstream.Warnings, ours.Warnings)...)
+	before, after := upstream.Warnings, ours.Warnings
+	if upstream.Forgiven > 1 {
+		before, after = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))
+	}
+	d = append(d, compareLists("warning", before, after)...)
 	return append(d, compareFindings(upstream.Errors, ours.Errors)...)
 }
 

@@ -35,6 +35,8 @@ type version struct {
 	status   rest.RESTUpdateStrategy
 	warnings []string // of a deprecated version
 	served   bool
+	// hasStatus: there is an endpoint for the status
+	hasStatus bool
 }
 
 // Compile prepares a registered definition for its objects: structural schemas with pruned defaults, validators, strategies, converter.
@@ -152,5 +154,7 @@ func (d *Definition) compileVersion(v apiextensionsv1.CustomResourceDefinitionVe
 		strategy: strategy,
 		update:   strategy,
 		status:   customresource.NewStatusStrategy(strategy),
+
+		hasStatus: status != nil,
 	}, nil
 }

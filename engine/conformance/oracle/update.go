@@ -15,7 +15,7 @@ import (
 // rest.BeforeUpdate's steps.
 func (d *Definition) update(r Request) Answer {
 	v := d.versions[r.Version]
-	if v == nil || !v.served {
+	if v == nil || !v.served || r.Op == Status && !v.hasStatus {
 		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
 	}
 	strategy := v.update
@@ -32,6 +32,11 @@ func (d *Definition) update(r Request) Answer {
 		refusal.Warnings = headers.sent()
 		return *refusal
 	}
+	if r.Handler {
+		if err := d.handle(obj, r, &headers); err != nil {
+			return Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
+		}
+	}
 	stored, err := d.Stored(r.Old, r.Version)
 	if err != nil {
 		return Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
@@ -43,7 +48,8 @@ func (d *Definition) update(r Request) Answer {
 	recorder := &recorder{}
 	ctx := warning.WithWarningRecorder(context.Background(), recorder)
 	before(ctx, strategy, obj, old)
-	answer := Answer{Strict: strict, Errors: FindingsOf(rest.ValidateUpdate(ctx, obj, old, strategy))}
+	answer := Answer{Strict: strict, Errors: FindingsOf(rest.ValidateUpdate(ctx, tracked(obj, r), old, strategy))}
+	answer.Forgiven = len(recorder.texts)
 	headers.add(recorder.texts...)
 	if len(answer.Errors) == 0 {
 		headers.add(strategy.WarningsOnUpdate(ctx, obj, old)...)

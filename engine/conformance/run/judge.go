@@ -123,9 +123,9 @@ func (j *judge) registration(g generate.Group, keep bool) (*pair, outcome, *Disa
 
 // object judges one object of a group.
 func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcome, accepted bool, d *Disagreement) {
-	r := oracle.Request{Op: o.Op, Target: o.Target, Version: o.Version, Body: o.Body, YAML: o.YAML, FieldValidation: o.FieldValidation}
+	r := oracle.Request{Op: o.Op, Target: o.Target, Version: o.Version, Body: o.Body, Old: o.Old, YAML: o.YAML, FieldValidation: o.FieldValidation}
 	// Half of the requests go through the handler's part as well, which is what the public call does.
-	r.Handler = o.Op == oracle.Create && len(o.Body)%2 == 0
+	r.Handler = (o.Op == oracle.Create || o.Op == oracle.Update || o.Op == oracle.Status) && len(o.Body)%2 == 0
 	up := guardAnswer(p.upstream, r)
 	accepted = up.Accepted()
 	if j.ours == nil {

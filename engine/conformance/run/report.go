@@ -21,12 +21,13 @@ type Golden struct {
 	// CRD is the manifest. Text holds it instead if it is not JSON.
 	CRD     json.RawMessage `json:"crd,omitempty"`
 	CRDText string          `json:"crdText,omitempty"`
-	// Version, Body, YAML and FieldValidation are the request; no body means that the registration is the case. Body is text: it may be no JSON.
+	// The rest is the request; no body means that the registration is the case. Body and Old are text: they may be no JSON.
 	Op              oracle.Op `json:"op,omitempty"`
 	Target          string    `json:"target,omitempty"`
 	Handler         bool      `json:"handler,omitempty"`
 	Version         string    `json:"version,omitempty"`
 	Body            string    `json:"body,omitempty"`
+	Old             string    `json:"old,omitempty"`
 	YAML            bool      `json:"yaml,omitempty"`
 	FieldValidation string    `json:"fieldValidation,omitempty"`
 	// Answer is upstream's.
@@ -102,6 +103,9 @@ func (p *reporter) print(d *Disagreement, file string) {
 	fmt.Fprintf(p.o.Log, "  crd: %s\n", clip(schemaOf(d.CRD), 1500))
 	if d.Request != nil {
 		fmt.Fprintf(p.o.Log, "  object (%s %s %s%s): %s\n", d.Request.Op, d.Request.Target, d.Request.FieldValidation, map[bool]string{true: " YAML"}[d.Request.YAML], clip(string(d.Request.Body), 1500))
+		if d.Request.Old != nil {
+			fmt.Fprintf(p.o.Log, "  old: %s\n", clip(string(d.Request.Old), 1500))
+		}
 	}
 	for _, diff := range d.Differences {
 		fmt.Fprintf(p.o.Log, "  - %s\n", clip(diff, 1500))
@@ -140,6 +144,7 @@ func (p *reporter) write(d *Disagreement, n int) (string, error) {
 	if d.Request != nil {
 		g.Op, g.Target, g.Handler = d.Request.Op, d.Request.Target, d.Request.Handler
 		g.Version, g.Body, g.YAML, g.FieldValidation = d.Request.Version, string(d.Request.Body), d.Request.YAML, d.Request.FieldValidation
+		g.Old = string(d.Request.Old)
 	}
 	doc, err := json.MarshalIndent(g, "", " ")
 	if err != nil {
@@ -157,13 +162,16 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 	if err != nil {
 		return d
 	}
-	var body *tree.Node
+	var body, old *tree.Node
 	if d.Request != nil {
 		if body, err = tree.Parse(d.Request.Body); err != nil || string(body.JSON()) != string(d.Request.Body) && d.Request.YAML {
 			body = nil
 		}
+		if old, err = tree.Parse(d.Request.Old); err != nil {
+			old = nil
+		}
 	}
-	try := func(crd, body *tree.Node) bool {
+	try := func() bool {
 		c := &Disagreement{Suite: d.Suite, Name: d.Name, Seed: d.Seed, CRD: crd.JSON()}
 		pr := &pair{}
 		p.j.fill(pr, c.CRD)
@@ -177,6 +185,9 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 			r := *d.Request
 			if body != nil {
 				r.Body = body.JSON()
+			}
+			if old != nil {
+				r.Old = old.JSON()
 			}
 			c.Request = &r
 			c.Upstream, c.Ours = guardAnswer(pr.upstream, r), guardAnswer(pr.ours, r)
@@ -193,7 +204,7 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 		best = c
 		return true
 	}
-	shrink.Pair(crd, body, try, 3000)
+	shrink.Documents(try, 3000, old, body, crd)
 	return best
 }
 
@@ -206,5 +217,5 @@ func (g Golden) Case() ([]byte, *oracle.Request) {
 	if g.Body == "" && g.Version == "" {
 		return crd, nil
 	}
-	return crd, &oracle.Request{Op: g.Op, Target: g.Target, Handler: g.Handler, Version: g.Version, Body: []byte(g.Body), YAML: g.YAML, FieldValidation: g.FieldValidation}
+	return crd, &oracle.Request{Op: g.Op, Target: g.Target, Handler: g.Handler, Version: g.Version, Body: []byte(g.Body), Old: []byte(g.Old), YAML: g.YAML, FieldValidation: g.FieldValidation}
 }

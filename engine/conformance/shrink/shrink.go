@@ -3,23 +3,23 @@ package shrink
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// Pair shrinks two documents together; body may be nil. fails must report whether the documents, as they are now, still fail in the same way; it is
-// called at most budget times. Both documents are changed in place.
-func Pair(crd, body *tree.Node, fails func(crd, body *tree.Node) bool, budget int) {
-	s := &shrinker{crd: crd, body: body, fails: fails, budget: budget}
+// Documents shrinks documents together: a definition, an object, an old object. fails must report whether the documents, as they are now, still fail in the same
+// way; it is called at most budget times. The documents are changed in place; nil ones are passed over.
+func Documents(fails func() bool, budget int, documents ...*tree.Node) {
+	s := &shrinker{fails: fails, budget: budget}
 	for changed := true; changed && s.budget > 0; {
 		changed = false
-		if body != nil {
-			changed = s.document(body) || changed
+		for _, d := range documents {
+			if d != nil {
+				changed = s.document(d) || changed
+			}
 		}
-		changed = s.document(crd) || changed
 	}
 }
 
 type shrinker struct {
-	crd, body *tree.Node
-	fails     func(crd, body *tree.Node) bool
-	budget    int
+	fails  func() bool
+	budget int
 }
 
 func (s *shrinker) still() bool {
@@ -27,7 +27,7 @@ func (s *shrinker) still() bool {
 		return false
 	}
 	s.budget--
-	return s.fails(s.crd, s.body)
+	return s.fails()
 }
 
 // document removes children of a container, big blocks first, then shrinks what is left.
@@ -64,8 +64,16 @@ func (s *shrinker) document(n *tree.Node) bool {
 			n.SetChild(k, tree.Str("a"))
 			if s.still() {
 				changed = true
-			} else {
-				n.SetChild(k, child)
+				continue
+			}
+			n.SetChild(k, child)
+			for len(text) > 64 { // long texts matter by their length: halve them
+				n.SetChild(k, tree.Str(text[:len(text)/2]))
+				if !s.still() {
+					n.SetChild(k, tree.Str(text))
+					break
+				}
+				text, changed = text[:len(text)/2], true
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-func TestPair(t *testing.T) {
+func TestDocuments(t *testing.T) {
 	parse := func(doc string) *tree.Node {
 		n, err := tree.Parse([]byte(doc))
 		if err != nil {
@@ -18,10 +18,10 @@ func TestPair(t *testing.T) {
 	crd := parse(`{"keep":{"x":1,"culprit":true,"y":[1,2,3]},"other":{"deep":{"er":[1,2,{"a":"long text that nobody needs"}]}}}`)
 	body := parse(`{"v":[1,2,{"bad":"0123456789","n":null}],"w":{"x":{"y":{"z":1}}}}`)
 	calls := 0
-	Pair(crd, body, func(c, b *tree.Node) bool {
+	Documents(func() bool {
 		calls++
-		return strings.Contains(c.String(), "culprit") && strings.Contains(b.String(), "bad")
-	}, 1000)
+		return strings.Contains(crd.String(), "culprit") && strings.Contains(body.String(), "bad")
+	}, 1000, body, nil, crd)
 	if got, want := crd.String(), `{"keep":{"culprit":true}}`; got != want {
 		t.Errorf("definition %s, want %s", got, want)
 	}
@@ -33,7 +33,7 @@ func TestPair(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	calls := 0
-	Pair(tree.Obj("a", []any{1, 2, 3, 4, 5, 6, 7, 8}), nil, func(_, _ *tree.Node) bool { calls++; return false }, 5)
+	Documents(func() bool { calls++; return false }, 5, tree.Obj("a", []any{1, 2, 3, 4, 5, 6, 7, 8}))
 	if calls != 5 {
 		t.Errorf("%d calls, want 5", calls)
 	}

@@ -2,20 +2,6 @@ package generate
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// WithoutRules removes x-kubernetes-validations from every schema of a manifest, in place: rules are set aside on both sides. Defaults, enums and fields that happen
-// to have the name stay.
-func WithoutRules(crd *tree.Node) {
-	spec := crd.Get("spec")
-	strip(spec.At("validation", "openAPIV3Schema"))
-	for _, v := range spec.Get("versions").GetItems() {
-		strip(v.At("schema", "openAPIV3Schema"))
-	}
-}
-
-func strip(s *tree.Node) {
-	eachSchema(s, func(n *tree.Node) { n.Delete("x-kubernetes-validations") })
-}
-
 // eachSchema visits a schema and all below it, junctors included.
 func eachSchema(s *tree.Node, visit func(*tree.Node)) {
 	if s == nil || s.Kind != tree.Object {

@@ -1,0 +1,222 @@
+package generate
+
+import (
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// site is a node of a schema that may carry rules.
+type site struct {
+	schema *tree.Node
+	// root is set for roots of resources, embedded ones too.
+	root bool
+	// correlated is set where an old value can be found: outside atomic and set lists.
+	correlated bool
+}
+
+// sitesOf lists the nodes of a structural schema.
+func sitesOf(s *tree.Node, root, correlated bool, out []site) []site {
+	if s == nil || s.Kind != tree.Object {
+		return out
+	}
+	out = append(out, site{s, root || s.Get("x-kubernetes-embedded-resource").IsTrue(), correlated})
+	for _, p := range s.Get("properties").GetMembers() {
+		if root && (p.Key == "apiVersion" || p.Key == "kind" || p.Key == "metadata") {
+			continue
+		}
+		out = sitesOf(p.Value, false, correlated, out)
+	}
+	listType, _ := s.Get("x-kubernetes-list-type").Text()
+	out = sitesOf(s.Get("items"), false, correlated && listType == "map", out)
+	return sitesOf(s.Get("additionalProperties"), false, correlated, out)
+}
+
+// AddRules puts rules at some nodes of a root schema. Sizes are bounded first, for the most part: rules over unbounded data are refused for what they might cost.
+func AddRules(r Rand, schema *tree.Node) {
+	all := sitesOf(schema, true, true, nil)
+	if r.Chance(92) {
+		for _, at := range all {
+			bounded(r, at.schema)
+		}
+	}
+	p := &speaker{Rand: r}
+	for i := range r.Between(1, 4) {
+		at := Pick(r, all)
+		if visible(at.schema) == invisible && r.Chance(85) { // registration refuses it
+			continue
+		}
+		if i == 0 && r.Chance(40) {
+			at = all[0]
+		}
+		p.addRules(at, r.weighted(5, 3, 1)+1, 1)
+	}
+}
+
+func bounded(r Rand, s *tree.Node) {
+	bound := func(key string, lo, hi int) {
+		if s.Get(key) == nil && r.Chance(96) {
+			s.Set(key, r.Between(lo, hi))
+		}
+	}
+	switch visible(s) {
+	case celString, celBytes, celDyn:
+		if s.Get("enum") == nil {
+			bound("maxLength", 40, 70)
+		}
+	case celMap:
+		bound("maxProperties", 5, 10)
+	case celList:
+		bound("maxItems", 5, 10)
+	}
+}
+
+// addRules appends n rules to a node; bad is the percentage of those that registration refuses.
+func (p *speaker) addRules(at site, n, bad int) {
+	rules := at.schema.Get("x-kubernetes-validations")
+	if rules == nil || rules.Kind != tree.Array {
+		rules = tree.Arr()
+		at.schema.Set("x-kubernetes-validations", rules)
+	}
+	for range n {
+		rules.Items = append(rules.Items, p.rule(at, bad))
+	}
+}
+
+// rule makes a rule for a node.
+func (p *speaker) rule(at site, bad int) *tree.Node {
+	r, old := p.Rand, ""
+	rule := tree.Obj()
+	text := ""
+	switch {
+	case (at.correlated || r.Chance(3)) && r.Chance(35):
+		old = "oldSelf"
+		if r.Chance(35) {
+			text = p.optionally(at)
+			rule.Set("optionalOldSelf", true)
+		} else if text = p.change("self", "oldSelf", at.schema, at.root, 2); r.Chance(5) {
+			rule.Set("optionalOldSelf", false)
+		}
+	default:
+		if text = p.truth("self", at.schema, at.root, 3); r.Chance(bad) {
+			rule.Set("optionalOldSelf", r.Chance(50))
+		}
+	}
+	if text == "" {
+		text = "true"
+	}
+	if r.Chance(bad) {
+		text = Pick(r, badRules)
+	}
+	if r.Chance(2) {
+		text = Pick(r, []string{"[1].all(oldSelf, oldSelf == 1) && (" + text + ")", "true || (" + text + ")", " " + text + "\t", "\n" + text, text + " // why", "(" + text + ")" + strings.Repeat(" && true", 30)})
+	}
+	rule.Members = append([]tree.Member{{Key: "rule", Value: tree.Str(text)}}, rule.Members...)
+	if r.Chance(40) {
+		rule.Set("message", Pick(r, []string{"must hold", "  padded  ", "é\u2028<&>", "a", "%s {x} \"quoted\"", "tab\there"}))
+		if r.Chance(bad) {
+			rule.Set("message", Pick(r, []string{"", " ", "two\nlines", "return\r", "\nx\n", "\n"}))
+		}
+	} else if strings.ContainsAny(strings.TrimSpace(text), "\n\r") && !r.Chance(bad) {
+		rule.Set("message", "lines")
+	}
+	if r.Chance(30) {
+		rule.Set("messageExpression", p.message(at, old, rule.Get("optionalOldSelf").IsTrue(), bad))
+	}
+	if r.Chance(25) {
+		rule.Set("reason", Pick(r, []string{"FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"}))
+		if r.Chance(bad) {
+			rule.Set("reason", Pick(r, []string{"", "FieldValueTooLong", "fieldvalueinvalid"}))
+		}
+	}
+	if r.Chance(20) {
+		rule.Set("fieldPath", fieldPath(r, at.schema))
+		if r.Chance(bad * 2) {
+			rule.Set("fieldPath", Pick(r, []string{"a", ".nosuch", "  ", "", ".a[0]", "..a", ".", "['a", "[a]", "['a'", ".a\n", "['\\q']", ".a.", "['a']b", "[", "[']", "['']"}))
+		} else if _, text := rule.Get("fieldPath").Text(); !text {
+			rule.Delete("fieldPath")
+		}
+	}
+	return rule
+}
+
+// optionally writes a rule about an old value that may not be there.
+func (p *speaker) optionally(at site) string {
+	if p.Chance(p.rarely(at.schema, 60)) {
+		if inner := p.change("self", "o1", at.schema, at.root, 2); inner != "" {
+			return "oldSelf.optMap(o1, " + inner + ").orValue(" + Pick(p.Rand, []string{"true", "false"}) + ")"
+		}
+	}
+	if p.Chance(30) {
+		if inner := p.change("self", "oldSelf.value()", at.schema, at.root, 2); inner != "" {
+			return Pick(p.Rand, []string{"!oldSelf.hasValue() || ", "oldSelf.hasValue() && ", ""}) + "(" + inner + ")"
+		}
+	}
+	return Pick(p.Rand, []string{"oldSelf.hasValue()", "!oldSelf.hasValue()", "oldSelf.orValue(self) == self", "oldSelf.hasValue() ? self == oldSelf.value() : true", "oldSelf == optional.of(self)", "oldSelf != optional.none()", "oldSelf.value() == self",
+		"oldSelf.or(optional.of(self)).hasValue()", "oldSelf.optMap(o, o == self).orValue(false)"})
+}
+
+// message writes a messageExpression.
+func (p *speaker) message(at site, old string, optional bool, bad int) string {
+	r := p.Rand
+	if r.Chance(bad) {
+		return Pick(r, badMessages)
+	}
+	if old != "" && r.Chance(40) {
+		if optional {
+			return Pick(r, optionalMessages)
+		}
+		return Pick(r, oldMessages)
+	}
+	said := "self"
+	switch visible(at.schema) {
+	case celString:
+	case celInt, celDouble, celBool, celTimestamp, celDuration, celBytes, celDyn:
+		if said = "string(self)"; !r.Chance(5) {
+			return Pick(r, append([]string{said, "true ? " + said + " : ''"}, messages...))
+		}
+	case celObject:
+		said = ""
+		if all := fields(at.schema, at.root); len(all) > 0 {
+			if f := Pick(r, all); visible(f.schema) == celString && f.schema != unboundedText {
+				said = "self." + f.name
+			}
+		}
+	default:
+		said = ""
+	}
+	switch {
+	case said == "" || r.Chance(50):
+		return Pick(r, messages)
+	case r.Chance(5):
+		return strings.ReplaceAll(Pick(r, costlyMessages), "§", said)
+	}
+	return strings.ReplaceAll(Pick(r, saying), "§", said)
+}
+
+// fieldPath writes a path to a node below, or null if there is none.
+func fieldPath(r Rand, s *tree.Node) *tree.Node {
+	path := ""
+	for range r.Between(1, 3) {
+		props, extra := s.Get("properties").GetMembers(), s.Get("additionalProperties")
+		name := ""
+		switch {
+		case len(props) > 0:
+			m := Pick(r, props)
+			name, s = m.Key, m.Value
+		case extra != nil && extra.Kind == tree.Object:
+			name, s = Pick(r, []string{"k", "a.b", "x y", "it's", "0", ""}), extra
+		default:
+			if path == "" {
+				return tree.Null()
+			}
+			return tree.Str(path)
+		}
+		if identifier.MatchString(name) && r.Chance(70) {
+			path += "." + name
+		} else {
+			path += "['" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\t", `\t`).Replace(name) + "']"
+		}
+	}
+	return tree.Str(path)
+}

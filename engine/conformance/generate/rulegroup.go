@@ -1,0 +1,169 @@
+package generate
+
+import (
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Rules makes a group of a random schema with rules and of objects that are mostly valid otherwise: a blocking finding keeps rules from running.
+func Rules(r Rand) Group {
+	crd, schema := ruled(r)
+	g := Group{Name: "rules", CRD: crd.JSON()}
+	for i := range 12 {
+		o := objectOf(r, schema)
+		switch {
+		case i < 6:
+		case i < 10:
+			nudge(r, schema, o)
+		default:
+			Break(r, schema, o, i-9)
+		}
+		if r.Chance(3) {
+			o.Set("kind", Pick(r, []string{"Other", ""}))
+		}
+		if m := o.Get("metadata"); r.Chance(10) && m != nil && m.Kind == tree.Object {
+			m.Set("generateName", "x-")
+		}
+		g.Objects = append(g.Objects, request(r, o))
+	}
+	return g
+}
+
+// ruled makes a definition with rules.
+func ruled(r Rand) (crd, schema *tree.Node) {
+	switch r.IntN(10) {
+	case 0, 1:
+		schema = namesSchema(r)
+	case 2, 3, 4:
+		schema = rootOf("v", structural(r, 3, ""))
+		schema.Get("properties").Set("w", structural(r, 1, ""))
+	default:
+		schema = Schema(r)
+	}
+	crd = Manifest(schema)
+	if r.Chance(25) {
+		crd.At("spec", "versions").Items[0].Set("subresources", tree.Obj("status", tree.Obj()))
+		for _, forbidden := range []string{"x-kubernetes-map-type", "title", "anyOf", "oneOf", "allOf", "not", "x-kubernetes-preserve-unknown-fields"} {
+			schema.Delete(forbidden)
+		}
+	}
+	AddRules(r, schema)
+	return crd, schema
+}
+
+// hardNames need escapes, or cannot be said at all.
+var hardNames = []string{"a-b", "a.b", "a/b", "a__b", "namespace", "in", "true", "var", "__dot__", "while", "1a", "a b", "é", "A", "a_b", "_", "__", "for", "int", "string", "self", "oldSelf", "size", "type", "a", "metadata", "kind"}
+
+// namesSchema is about names of properties, in objects, as keys of map lists and as values' fields.
+func namesSchema(r Rand) *tree.Node {
+	props := tree.Obj()
+	for range r.Between(2, 5) {
+		props.Set(Pick(r, hardNames), structural(r, r.IntN(2), ""))
+	}
+	key := Pick(r, hardNames)
+	item := tree.Obj("type", "object", "required", tree.Arr(tree.Str(key)), "properties", tree.Obj(key, tree.Obj("type", "string", "maxLength", 5), "n", tree.Obj("type", "integer")))
+	list := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", tree.Arr(tree.Str(key)), "items", item)
+	v := tree.Obj("type", "object", "properties", props.Set("list", list))
+	if r.Chance(20) {
+		v.Set("x-kubernetes-embedded-resource", true)
+	}
+	return rootOf("v", v)
+}
+
+// objectOf makes an object of the generated definition that its schema probably accepts.
+func objectOf(r Rand, schema *tree.Node) *tree.Node {
+	o := Envelope()
+	for _, m := range Value(r, schema, 5).Members {
+		if o.Get(m.Key) == nil {
+			o.Members = append(o.Members, m)
+		}
+	}
+	return o
+}
+
+// nudge replaces a value of an object by another that the schema probably accepts, or adds or drops a member or an item.
+func nudge(r Rand, schema, object *tree.Node) {
+	at := places(schema, object, nil, 0, nil)
+	if len(at) < 2 {
+		return
+	}
+	p := at[1+r.IntN(len(at)-1)]
+	switch {
+	case r.Chance(15):
+		p.parent.RemoveChild(p.index)
+	case p.value.Kind == tree.Array && p.schema.Get("items") != nil && r.Chance(60):
+		p.value.Items = append(p.value.Items, Value(r, p.schema.Get("items"), 2))
+	case r.Chance(10):
+		p.parent.SetChild(p.index, edgeFor(r, p.schema))
+	default:
+		p.parent.SetChild(p.index, Value(r, p.schema, 3))
+	}
+}
+
+// Limits makes a group whose rules run near the limits of run-time cost: 1,000,000 for a call and 10,000,000 for an object. Strings are long because cost goes with
+// their length and time hardly does.
+func Limits(r Rand) Group {
+	if r.Chance(25) {
+		return folds(r)
+	}
+	pattern := strings.Repeat("z", Pick(r, []int{96, 100, 400, 401}))
+	costly := "self.matches('^" + pattern + "')"
+	forms := []string{"!" + costly, costly, costly + " || true", "self.contains('" + pattern + "') == false", "true || " + costly, "self != '' && !" + costly, "1 / 0 == 1 || " + costly, costly + " && " + costly, costly + " || " + costly, "size(self) > 0 ? " + costly + " : true", "self.find('^" + pattern + "') == ''", "[1, 2, 3].exists(i, " + costly + ")"}
+	props := tree.Obj()
+	// Properties are visited in random order: mostly there is one.
+	names := []string{"s"}
+	if r.Chance(15) {
+		names = append(names, "t")
+	}
+	for _, n := range names {
+		rules := tree.Arr()
+		for range Pick(r, []int{1, 1, 2, 8, 10, 11, 12}) {
+			rule := tree.Obj("rule", Pick(r, forms))
+			if r.Chance(30) {
+				rule.Set("messageExpression", Pick(r, []string{"'x' + string(" + costly + ")", "self.matches('^" + pattern + "') ? 'a' : ''", "string(1 / 0)", "self", "'text'"}))
+			}
+			if r.Chance(50) {
+				rule.Set("message", "said")
+			}
+			rules.Items = append(rules.Items, rule)
+		}
+		props.Set(n, tree.Obj("type", "string", "maxLength", 130_000, "x-kubernetes-validations", rules))
+	}
+	props.Set("z", tree.Obj("type", "object", "properties", tree.Obj("n", tree.Obj("type", "integer", "x-kubernetes-validations", tree.Arr(tree.Obj("rule", "self > 1"))))))
+	if r.Chance(85) {
+		props.Delete("z")
+	}
+	g := Group{Name: "limits", CRD: Manifest(tree.Obj("type", "object", "properties", props)).JSON()}
+	for range 6 {
+		o := Envelope()
+		for _, n := range names {
+			// 1,000,000 is 10,000 tenths of a string by 100 quarters of a pattern.
+			o.Set(n, strings.Repeat(Pick(r, []string{"a", "é"}), Pick(r, []int{1, 3000, 20_000, 99_960, 99_980, 99_990, 100_000, 100_010, 83_000, 90_900, 91_000, 95_000, 120_000})))
+		}
+		if r.Chance(50) {
+			o.Set("z", tree.Obj("n", 1))
+		}
+		g.Objects = append(g.Objects, Object{Version: version1, Body: o.JSON()})
+	}
+	return g
+}
+
+// folds costs by loops: few objects, since upstream takes long over them.
+func folds(r Rand) Group {
+	rule := Pick(r, []string{"self.all(a, self.all(b, a != b || a == b))", "self.all(a, self.exists(b, a == b))", "self.map(a, self.map(b, a + b).sum()).sum() >= 0", "!self.exists(a, self.all(b, a > b))", "self.filter(a, self.filter(b, b == a).size() > 1).size() == 0", "self.distinct().size() == size(self)",
+		"self.all(a, lists.range(100).all(b, b >= 0))", "self.sort() == self", "self.all(i, a, self.all(j, b, i == j || a != b))"})
+	rules := tree.Arr()
+	for range Pick(r, []int{1, 1, 3}) {
+		rules.Items = append(rules.Items, tree.Obj("rule", rule, "message", "m"))
+	}
+	g := Group{Name: "folds", CRD: Manifest(rootOf("l", tree.Obj("type", "array", "maxItems", 600, "items", tree.Obj("type", "integer"), "x-kubernetes-validations", rules))).JSON()}
+	for range 2 {
+		list := tree.Arr()
+		for i := range Pick(r, []int{10, 60, 120, 240, 300, 330}) {
+			list.Items = append(list.Items, tree.Int(int64(i)))
+		}
+		g.Objects = append(g.Objects, Object{Version: version1, Body: Envelope(tree.Member{Key: "l", Value: list}).JSON()})
+	}
+	return g
+}

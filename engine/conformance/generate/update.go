@@ -1,0 +1,303 @@
+package generate
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Updates makes a group of updates of objects of a random definition, with rules mostly.
+func Updates(r Rand) Group {
+	crd, schema := ruled(r)
+	if r.Chance(20) {
+		schema = ratchetSchema(r)
+		crd = Manifest(schema)
+		if r.Chance(40) {
+			crd.At("spec", "versions").Items[0].Set("subresources", tree.Obj("status", tree.Obj()))
+		}
+	}
+	if r.Chance(15) {
+		secondVersion(r, crd)
+	}
+	g := Group{Name: "updates", CRD: crd.JSON()}
+	for i := range 12 {
+		old := objectOf(r, schema)
+		// Objects that were stored when the schema was another.
+		Break(r, schema, old, Pick(r, []int{0, 0, 0, 1, 1, 2, 3}))
+		g.Objects = append(g.Objects, pair(r, crd, schema, old, i%4))
+	}
+	return g
+}
+
+// UpdatesOf turns the objects of another group into updates: each object is stored, and edited.
+func UpdatesOf(r Rand, g Group) Group {
+	g.Name = "updates of " + g.Name
+	crd, err := tree.Parse(g.CRD)
+	if err != nil {
+		return g
+	}
+	var out []Object
+	for i, o := range g.Objects {
+		body, err := tree.Parse(o.Body)
+		if err != nil || body.Kind != tree.Object || o.YAML || o.Op != oracle.Create {
+			continue
+		}
+		var schema *tree.Node
+		for _, v := range crd.At("spec", "versions").GetItems() {
+			if name, _ := v.Get("name").Text(); name == o.Version {
+				schema = v.At("schema", "openAPIV3Schema")
+			}
+		}
+		q := pair(r, crd, schema, body, i%4)
+		q.Version, q.FieldValidation = o.Version, o.FieldValidation
+		out = append(out, q)
+	}
+	g.Objects = out
+	return g
+}
+
+// pair makes a request to change an object by a number of edits.
+func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
+	if m := old.Get("metadata"); m == nil || m.Kind != tree.Object {
+		old.Set("metadata", tree.Obj("name", "x", "namespace", "default"))
+	}
+	if r.Chance(85) {
+		old.Get("metadata").Set("resourceVersion", "7")
+	}
+	if r.Chance(30) { // as storage has it
+		old.Get("metadata").Set("uid", "u-1").Set("generation", r.IntN(4)).Set("creationTimestamp", "2024-01-01T00:00:00Z")
+	}
+	body := old.Clone()
+	for range edits {
+		editAt(r, schema, body)
+	}
+	if r.Chance(30) {
+		editMetadata(r, old.Get("metadata"), body)
+	}
+	if r.Chance(2) {
+		Mutate(r, body)
+	}
+	if r.Chance(2) {
+		Pick(r, []*tree.Node{old, body}).Set("kind", Pick(r, []string{"Other", "crontab", ""}))
+	}
+	o := Object{Op: oracle.Update, Version: version1, Body: body.JSON()}
+	if version := otherVersion(crd); version != "" && r.Chance(30) {
+		api, _ := old.Get("apiVersion").Text()
+		groupName, _, _ := strings.Cut(api, "/")
+		old.Set("apiVersion", groupName+"/"+version)
+	}
+	o.Old = old.JSON()
+	status := crd.At("spec", "versions").GetItems()
+	if hasStatus := len(status) > 0 && status[0].At("subresources", "status") != nil; hasStatus && r.Chance(50) || r.Chance(1) {
+		o.Op = oracle.Status
+	}
+	switch r.IntN(40) {
+	case 0:
+		o.FieldValidation = "Strict"
+	case 1:
+		o.FieldValidation = "Ignore"
+	case 2:
+		o.YAML = true
+	}
+	return o
+}
+
+// editAt changes one value of an object, where the schema has something to say about it.
+func editAt(r Rand, schema, object *tree.Node) {
+	at := places(schema, object, nil, 0, nil)
+	if len(at) < 2 {
+		object.Set("unknownField", Any(r, 1))
+		return
+	}
+	p := at[1+r.IntN(len(at)-1)]
+	v := p.value
+	switch r.IntN(9) {
+	case 0:
+		breakAt(r, p)
+	case 1:
+		p.parent.SetChild(p.index, Value(r, p.schema, 3))
+	case 2: // another spelling of the same number
+		if i, err := strconv.ParseInt(v.Raw, 10, 64); err == nil && v.Kind == tree.Scalar {
+			p.parent.SetChild(p.index, tree.Raw(Pick(r, []string{strconv.FormatInt(i, 10) + ".0", strconv.FormatInt(i, 10) + "e0", strconv.FormatInt(i+1, 10)})))
+			return
+		}
+		p.parent.SetChild(p.index, near(r, v))
+	case 3:
+		p.parent.RemoveChild(p.index)
+	case 4:
+		nudge(r, schema, object)
+	default:
+		editContainer(r, p)
+	}
+}
+
+// editContainer reorders, repeats, moves and adds items and members.
+func editContainer(r Rand, p place) {
+	v := p.value
+	n := v.Len()
+	switch {
+	case v.Kind == tree.Scalar:
+		p.parent.SetChild(p.index, near(r, v))
+	case n == 0:
+		if items := p.schema.Get("items"); v.Kind == tree.Array && items != nil {
+			v.Items = append(v.Items, Value(r, items, 2))
+		} else if v.Kind == tree.Object {
+			v.Set(Pick(r, Keys), Any(r, 1))
+		}
+	case r.Chance(35): // reorder
+		i, j := r.IntN(n), r.IntN(n)
+		if v.Kind == tree.Array {
+			v.Items[i], v.Items[j] = v.Items[j], v.Items[i]
+		} else {
+			v.Members[i], v.Members[j] = v.Members[j], v.Members[i]
+		}
+	case v.Kind == tree.Array:
+		switch r.IntN(4) {
+		case 0: // an item moves to the front
+			v.Items = append([]*tree.Node{v.Items[n-1]}, v.Items[:n-1]...)
+		case 1: // a value moves from one item to another
+			a, b := v.Items[r.IntN(n)], v.Items[r.IntN(n)]
+			if a.Kind == tree.Object && b.Kind == tree.Object && a.Len() > 0 && b.Len() > 0 {
+				i, j := r.IntN(a.Len()), r.IntN(b.Len())
+				if a.Members[i].Key == b.Members[j].Key || r.Chance(30) {
+					a.Members[i].Value, b.Members[j].Value = b.Members[j].Value, a.Members[i].Value
+					return
+				}
+			}
+			fallthrough
+		case 2:
+			v.Items = append(v.Items, v.Items[r.IntN(n)].Clone())
+		default:
+			breakArray(r, p.schema, v)
+		}
+	default:
+		breakObject(r, p.schema, v)
+	}
+}
+
+// editMetadata sets fields of the old and the new object's metadata, to the same value or to different ones.
+func editMetadata(r Rand, old, body *tree.Node) {
+	now := body.Get("metadata")
+	if now == nil || now.Kind != tree.Object {
+		return
+	}
+	for range r.Between(1, 3) {
+		f := Pick(r, []string{"finalizers", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "ownerReferences", "managedFields", "creationTimestamp", "labels", "annotations", "resourceVersion", "name", "namespace", "generateName", "selfLink", "finalizers"})
+		if r.Chance(10) {
+			f = Pick(r, metadataNames)
+		}
+		values := metadataFields[f]
+		if r.Chance(70) {
+			values = values[:min(3, len(values))]
+		}
+		v := tree.Raw(Pick(r, values))
+		switch r.IntN(5) {
+		case 0:
+			now.Set(f, v)
+		case 1:
+			old.Set(f, v)
+		case 2:
+			old.Set(f, v)
+			now.Set(f, v.Clone())
+		case 3:
+			now.Delete(f)
+		default:
+			old.Set(f, v)
+			now.Set(f, tree.Raw(Pick(r, values)))
+		}
+	}
+}
+
+// otherVersion names a version that is not the first.
+func otherVersion(crd *tree.Node) string {
+	versions := crd.At("spec", "versions").GetItems()
+	if len(versions) < 2 {
+		return ""
+	}
+	name, _ := versions[1].Get("name").Text()
+	return name
+}
+
+// secondVersion adds v2, whose schema lacks a property, or has one that is another.
+func secondVersion(r Rand, crd *tree.Node) {
+	list := crd.At("spec", "versions")
+	second := list.Items[0].Clone().Set("name", "v2").Set("storage", false)
+	var all []*tree.Node
+	eachSchema(second.At("schema", "openAPIV3Schema"), func(n *tree.Node) {
+		n.Delete("x-kubernetes-validations")
+		if props := n.Get("properties"); len(props.GetMembers()) > 0 {
+			all = append(all, props)
+		}
+	})
+	if len(all) > 0 && r.Chance(70) {
+		props := Pick(r, all)
+		if k := r.IntN(len(props.Members)); r.Chance(50) {
+			props.RemoveChild(k)
+		} else {
+			props.Members[k].Value = structural(r, 1, "")
+		}
+	}
+	list.Items = append(list.Items, second)
+}
+
+// ratchetSchema makes a schema in which everything that ratcheting distinguishes stands side by side, with bounds that data breaks often.
+func ratchetSchema(r Rand) *tree.Node {
+	scalar := func() *tree.Node {
+		s := Pick(r, []*tree.Node{tree.Obj("type", "integer", "minimum", 2), tree.Obj("type", "string", "maxLength", 2), tree.Obj("type", "number", "maximum", 1), tree.Obj("type", "string", "enum", tree.Arr(tree.Str("a"), tree.Str("b"))), tree.Obj("x-kubernetes-int-or-string", true, "pattern", "^a"), tree.Obj("type", "string", "format", "date", "nullable", true)})
+		return s.Clone()
+	}
+	thing := func() *tree.Node {
+		o := tree.Obj("type", "object", "required", tree.Arr(tree.Str("k")), "properties", tree.Obj("k", tree.Obj("type", "string", "maxLength", 5), "n", scalar(), "m", scalar()))
+		switch r.IntN(6) {
+		case 0:
+			o.Set("x-kubernetes-preserve-unknown-fields", true)
+		case 1:
+			o.Set("anyOf", tree.Arr(tree.Obj("required", tree.Arr(tree.Str("n"))), tree.Obj("required", tree.Arr(tree.Str("m")))))
+		case 2:
+			o.Set("not", tree.Obj("required", tree.Arr(tree.Str("m"))))
+		case 3:
+			o.Set("maxProperties", 2)
+		}
+		return o
+	}
+	list := func(kind string) *tree.Node {
+		l := tree.Obj("type", "array", "maxItems", 2, "items", thing())
+		switch kind {
+		case "map":
+			l.Set("x-kubernetes-list-type", "map").Set("x-kubernetes-list-map-keys", tree.Arr(tree.Str("k")))
+			if r.Chance(30) {
+				l.Get("items").Get("properties").Set("j", tree.Obj("type", "number", "default", 1))
+				l.Get("x-kubernetes-list-map-keys").Items = append(l.Get("x-kubernetes-list-map-keys").Items, tree.Str("j"))
+			}
+		case "set":
+			item := scalar()
+			item.Delete("nullable")
+			l.Set("x-kubernetes-list-type", "set").Set("items", item)
+		case "atomic":
+			l.Set("x-kubernetes-list-type", "atomic")
+		}
+		return l
+	}
+	props := tree.Obj("o", thing(), "s", scalar(), "ml", list("map"), "sl", list("set"), "al", list("atomic"), "pl", list(""),
+		"m", tree.Obj("type", "object", "maxProperties", 2, "additionalProperties", thing()), "am", tree.Obj("type", "object", "x-kubernetes-map-type", "atomic", "additionalProperties", scalar()),
+		"e", tree.Obj("type", "object", "x-kubernetes-embedded-resource", true, "properties", tree.Obj("spec", thing())))
+	spec := tree.Obj("type", "object", "properties", props)
+	if r.Chance(30) {
+		props.Set("d", tree.Obj("type", "object", "default", tree.Obj("k", "toolong"), "properties", tree.Obj("k", tree.Obj("type", "string"))))
+	}
+	for i := len(props.Members) - 1; i >= 0; i-- {
+		if r.Chance(45) {
+			props.RemoveChild(i)
+		}
+	}
+	root := tree.Obj("type", "object", "properties", tree.Obj("spec", spec, "status", thing()))
+	if r.Chance(20) {
+		root.Set("required", tree.Arr(tree.Str("spec"), tree.Str("other")))
+	}
+	if r.Chance(70) {
+		AddRules(r, root)
+	}
+	return root
+}

@@ -1,0 +1,114 @@
+package generate
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// celType names the type that rules see of a schema node; invisible if they see none.
+type celType string
+
+const (
+	invisible    celType = ""
+	celString    celType = "string"
+	celBytes     celType = "bytes"
+	celTimestamp celType = "timestamp"
+	celDuration  celType = "duration"
+	celInt       celType = "int"
+	celDouble    celType = "double"
+	celBool      celType = "bool"
+	celDyn       celType = "dyn"
+	celObject    celType = "object"
+	celMap       celType = "map"
+	celList      celType = "list"
+)
+
+// visible tells the type of a node: the table of upstream's SchemaDeclType (apiserver/pkg/cel/common/schemas.go).
+func visible(s *tree.Node) celType {
+	if s == nil || s.Kind != tree.Object {
+		return invisible
+	}
+	if s.Get("x-kubernetes-int-or-string").IsTrue() {
+		return celDyn
+	}
+	t, _ := s.Get("type").Text()
+	switch t {
+	case "boolean":
+		return celBool
+	case "integer":
+		return celInt
+	case "number":
+		return celDouble
+	case "string":
+		switch f, _ := s.Get("format").Text(); f {
+		case "byte":
+			return celBytes
+		case "date", "date-time":
+			return celTimestamp
+		case "duration":
+			return celDuration
+		}
+		return celString
+	case "array":
+		if visible(s.Get("items")) != invisible {
+			return celList
+		}
+	case "object":
+		if extra := s.Get("additionalProperties"); extra != nil && extra.Kind == tree.Object {
+			if visible(extra) != invisible {
+				return celMap
+			}
+			return invisible
+		}
+		return celObject
+	}
+	return invisible
+}
+
+// reserved are the words that names of fields must not be; upstream's escaping adds namespace and the like to CEL's own.
+var reserved = map[string]bool{
+	"true": true, "false": true, "null": true, "in": true, "as": true, "break": true, "const": true, "continue": true, "else": true, "for": true, "function": true,
+	"if": true, "import": true, "let": true, "loop": true, "package": true, "namespace": true, "return": true, "var": true, "void": true, "while": true,
+}
+
+var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// escape writes the name of a property as a rule must; false for names that rules cannot say.
+func escape(name string) (string, bool) {
+	if reserved[name] {
+		return "__" + name + "__", true
+	}
+	out := strings.NewReplacer("__", "__underscores__", ".", "__dot__", "-", "__dash__", "/", "__slash__").Replace(name)
+	return out, identifier.MatchString(out)
+}
+
+// unboundedText is what rules see of kind and apiVersion.
+var unboundedText = tree.Obj("type", "string")
+
+// field is a property that rules can select.
+type field struct {
+	name   string // as rules say it
+	plain  string // as objects say it
+	schema *tree.Node
+}
+
+// fields lists what rules can select of an object.
+func fields(s *tree.Node, root bool) (out []field) {
+	root = root || s.Get("x-kubernetes-embedded-resource").IsTrue()
+	for _, p := range s.Get("properties").GetMembers() {
+		if root && (p.Key == "apiVersion" || p.Key == "kind" || p.Key == "metadata") {
+			continue
+		}
+		if name, ok := escape(p.Key); ok && visible(p.Value) != invisible {
+			out = append(out, field{name, p.Key, p.Value})
+		}
+	}
+	if root {
+		text := tree.Obj("type", "string", "maxLength", 253)
+		out = append(out, field{"kind", "kind", unboundedText}, field{"apiVersion", "apiVersion", unboundedText},
+			field{"metadata", "metadata", tree.Obj("type", "object", "properties", tree.Obj("name", text, "generateName", text))})
+	}
+	return out
+}
