@@ -8,17 +8,26 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
-// Validate answers whether the API server would accept the object on create. What the API server would answer is a Verdict,
-// unreadable JSON included; the error is an *Error for what could not be evaluated.
+// Validate answers whether the API server would accept the object: on create, or if the item has an old object on update, of the
+// whole or of the status alone. What the API server would answer is a Verdict, unreadable JSON included; the error is an *Error for
+// what could not be evaluated.
 func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOptions) (*Verdict, error) {
 	start := d.clock()
 	r, err := d.request(&item, &o)
+	if err == nil {
+		err = update(&r, &item)
+	}
 	if err != nil {
 		return nil, err
 	}
 	r.AsGiven, r.CompleteMetadata = o.AsGiven, o.CompleteMetadata
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewVerdict
-	out, err := d.inner.Create(ctx, &r)
+	var out admission.Outcome
+	if r.Old != nil {
+		out, err = d.inner.Update(ctx, &r, d.convert)
+	} else {
+		out, err = d.inner.Create(ctx, &r)
+	}
 	if err != nil {
 		err = faultError(err)
 		d.observe(ctx, CallValidate, &item, &out, start, err)
@@ -28,14 +37,43 @@ func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOption
 		Allowed: out.Refusal == nil, Refusal: refusalOf(out.Refusal), Warnings: out.Warnings,
 		Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted), Revision: d.revision,
 	}
-	if len(out.Violations) > 0 {
-		v.Violations = make([]Violation, len(out.Violations))
-		for i := range out.Violations {
-			v.Violations[i] = violationOf(&out.Violations[i].Violation, out.Violations[i].Position)
-		}
-	}
+	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Forgiven)
 	d.observe(ctx, CallValidate, &item, &out, start, nil)
 	return v, nil
+}
+
+func violations(found []admission.Finding) []Violation {
+	if len(found) == 0 {
+		return nil
+	}
+	list := make([]Violation, len(found))
+	for i := range found {
+		list[i] = violationOf(&found[i].Violation, found[i].Position)
+	}
+	return list
+}
+
+// update adds the old object to the request of a Validate.
+func update(r *admission.Request, item *Item) error {
+	invalid := func(reason Reason, text string) error { return &Error{Reason: reason, Message: text} }
+	switch {
+	case item.Subresource == "scale":
+		return invalid(ReasonFeatureNotAvailable, "writes to the subresource scale are not available in this version of crdeval: "+
+			"send the object with its replicas changed, and it is judged as an update of the whole")
+	case item.Subresource != "" && item.Subresource != "status":
+		return invalid(ReasonInvalidArgument, "custom resources have no subresource "+item.Subresource+": it is empty, status or scale")
+	case item.OldObject.Absent() && item.Subresource != "":
+		return invalid(ReasonInvalidArgument, "there is no old object: a write to the subresource "+item.Subresource+" is an update of one")
+	case item.OldObject.Absent():
+		return nil
+	case item.OldObject.JSON != nil && item.OldObject.YAML != nil:
+		return bothSet("old object")
+	}
+	r.Status = item.Subresource != ""
+	if r.Old = item.OldObject.JSON; item.OldObject.YAML != nil {
+		r.Old, r.OldYAML = item.OldObject.YAML, true
+	}
+	return nil
 }
 
 // Prune returns the object with its metadata coerced and everything removed that the schema does not know. Nothing else
@@ -74,6 +112,9 @@ type pipeline func(context.Context, *admission.Request) (admission.Outcome, erro
 func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *EvaluationOptions, do pipeline) (*Transformed, error) {
 	start := d.clock()
 	r, err := d.request(item, o)
+	if err == nil && (!item.OldObject.Absent() || item.Subresource != "") {
+		err = &Error{Reason: ReasonInvalidArgument, Message: "an old object and a subresource are for Validate alone: leave them out"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +143,6 @@ func (d *Definition) request(item *Item, o *EvaluationOptions) (admission.Reques
 		return r, &Error{Reason: reason, Message: text}
 	}
 	switch {
-	case !item.OldObject.Absent():
-		return invalid(ReasonFeatureNotAvailable, "updates are not available in this version of crdeval: leave out the old object, and the object is judged as a create")
-	case item.Subresource == "status" || item.Subresource == "scale":
-		return invalid(ReasonFeatureNotAvailable, "writes to the subresource "+item.Subresource+" are updates, which are not available in this version of crdeval")
-	case item.Subresource != "":
-		return invalid(ReasonInvalidArgument, "custom resources have no subresource "+item.Subresource+": it is empty, status or scale")
 	case item.Object.Absent():
 		return invalid(ReasonInvalidArgument, "there is no object")
 	case item.Object.JSON != nil && item.Object.YAML != nil:
@@ -174,7 +209,7 @@ func (d *Definition) observe(ctx context.Context, call Call, item *Item, out *ad
 		version = out.Version.Name
 	}
 	d.observer.Evaluated(ctx, EvaluationEvent{
-		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: len(item.Object.JSON) + len(item.Object.YAML),
+		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: len(item.Object.JSON) + len(item.Object.YAML) + len(item.OldObject.JSON) + len(item.OldObject.YAML),
 		Explained: out.Explained, Allowed: call == CallValidate && err == nil && out.Refusal == nil, Violations: len(out.Violations), Err: err,
 	})
 }

@@ -5,14 +5,17 @@ import "github.com/crdeval/crdeval/engine/internal/admission"
 // Item is one object to evaluate, and the request it comes with.
 type Item struct {
 	// Version is the version of the endpoint, v1. Empty: the version in the object's own apiVersion. With a version the
-	// object is judged as the API server judges one posted there: another apiVersion is refused, another kind is a finding.
+	// object is judged as the API server judges one sent there: another apiVersion is refused, another kind is a finding.
 	Version string
 	// Object is the object as the client sent it; for Read, as it stands in storage.
 	Object Document
-	// OldObject is the object as it stands in storage; it makes the item an update. Updates are not evaluated by this
-	// version: an item with an old object fails with ReasonFeatureNotAvailable.
+	// OldObject makes the item of a Validate an update: the object as it stands in storage, or as a client got it, at any version
+	// that the CRD lists. It is read as the API server reads its storage, see Definition.Read. An old object that cannot be read is an
+	// error of the item, as is one of another kind, or one whose name or namespace are not those of the request: an API server
+	// could not have found it. The resourceVersion is only asked to be there; whether it is the stored one is the storage's business.
 	OldObject Document
-	// Subresource is "" or "status". A write to a subresource is an update, see OldObject.
+	// Subresource is "" or "status". A write to a subresource is an update, so it needs an OldObject: all but the status is taken
+	// from that.
 	Subresource string
 	// Namespace is the namespace of the request. Empty: the object's own.
 	Namespace string
@@ -48,9 +51,11 @@ type EvaluationOptions struct {
 	View View
 	// CompleteMetadata fills in, while the object is judged, what a server would have by then and a manifest from a file
 	// need not have: a namespace for a namespaced object ("default" unless the item names one), a name generated from
-	// generateName. It never hides a finding about something the caller did write.
+	// generateName; on update name, namespace and resourceVersion of the old object. It never hides a finding about something the
+	// caller did write.
 	CompleteMetadata bool
-	// AsGiven, for Validate: nothing is pruned, defaulted or prepared; the object is judged as it stands.
+	// AsGiven, for Validate: nothing is pruned, defaulted or prepared; the object is judged as it stands, against the old one as it
+	// stands (unless that is of another version and has to be converted).
 	AsGiven bool
 	// TargetVersion, for Read and Convert: the version to convert to. Empty, for Read: no conversion.
 	TargetVersion string

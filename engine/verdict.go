@@ -15,6 +15,10 @@ type Verdict struct {
 	// their keys, since an API server makes JSON of it first. Empty for an object that could not be decoded. More than the limits
 	// allow are an error and no Verdict.
 	Violations []Violation
+	// Forgiven are the findings of an update that do not stand against it, each text once: what is found about a value that is
+	// what it was, or about the sets and map lists of an object whose old lists were not right either (ratcheting). API servers show
+	// those of rules as warnings, which are also among Warnings, and say nothing of the others.
+	Forgiven []Violation
 	// Warnings are the texts of the Warning headers the API server would send, and crdeval's own note if the CRD has rules
 	// that were not evaluated. Read-only: results share them.
 	Warnings []string

@@ -17,30 +17,40 @@ func (d *Definition) Create(ctx context.Context, r *Request) (Outcome, error) {
 }
 
 func (p *pass) create() error {
-	if err := p.read(); err != nil {
-		return err
-	}
-	endpoint, err := p.endpoint()
-	if err != nil || p.unread != nil && endpoint == nil {
-		p.out.Refusal = p.unread
-		return err
-	}
-	p.out.Version = endpoint
-	p.out.Warnings = slices.Clip(endpoint.Warnings)
+	endpoint, err := p.address()
 	switch {
-	case p.unread != nil:
-		p.out.Refusal = p.unread
-		return nil
+	case err != nil || p.out.Refusal != nil:
+		return err
 	case p.r.AsGiven:
 		return p.judgeAsGiven(endpoint)
-	}
-	if p.accept(endpoint) {
+	case p.accept(endpoint):
 		return nil
 	}
 	if err := expired(p.ctx); err != nil {
 		return err
 	}
 	return p.explain(endpoint)
+}
+
+// address reads the body and finds the endpoint that it is sent to. A body that cannot be read is refused; so is one for a subresource that
+// the endpoint's version does not have.
+func (p *pass) address() (*Version, error) {
+	if err := p.read(); err != nil {
+		return nil, err
+	}
+	v, err := p.endpoint()
+	if err != nil || v == nil {
+		p.out.Refusal = p.unread
+		return nil, err
+	}
+	p.out.Version = v
+	if p.r.Status && !v.HasStatus {
+		p.out.Refusal = notFound()
+		return v, nil
+	}
+	p.out.Warnings = slices.Clip(v.Warnings)
+	p.out.Refusal = p.unread
+	return v, nil
 }
 
 // endpoint resolves the request's version. An unreadable object to a request that names none has no endpoint, and no error.
@@ -58,12 +68,25 @@ func (p *pass) endpoint() (*Version, error) {
 
 // explain goes the exact way: the separate steps in upstream's order, over the document parsed anew.
 func (p *pass) explain(v *Version) error {
+	if refused, err := p.decode(v); refused || err != nil {
+		return err
+	}
+	p.complete()
+	if p.r.Handler && p.handle() {
+		return nil
+	}
+	p.prepare(v)
+	return p.judge(v, p.validate)
+}
+
+// decode is what the request handler makes of the body on the exact way. True: it refuses it.
+func (p *pass) decode(v *Version) (refused bool, err error) {
 	p.out.Explained = true
 	if err := p.parse(); err != nil {
-		return internal(fmt.Errorf("a document was read once, but not twice: %w", err))
+		return false, internal(fmt.Errorf("a document was read once, but not twice: %w", err))
 	}
 	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
-		return exceeded(err)
+		return false, exceeded(err)
 	}
 	track := p.r.FieldValidation != Ignore
 	if track {
@@ -71,14 +94,14 @@ func (p *pass) explain(v *Version) error {
 			p.out.Strict = append(p.out.Strict, duplicate.Text)
 		}
 	}
-	unknown, refused, err := p.shape(metadata.Options{Track: track})
+	unknown, cause, err := p.shape(metadata.Options{Track: track})
 	switch {
 	case err != nil:
-		return err
-	case refused != nil:
+		return false, err
+	case cause != nil:
 		p.out.Strict, p.out.Pruned = nil, nil
-		p.out.Refusal = p.undecodable(&p.of, refused)
-		return nil
+		p.out.Refusal = p.undecodable(&p.of, cause)
+		return true, nil
 	}
 	if track {
 		for _, f := range unknown {
@@ -86,22 +109,22 @@ func (p *pass) explain(v *Version) error {
 		}
 	}
 	if err := p.fill(); err != nil {
-		return err
+		return false, err
 	}
 	if p.strictly() {
-		return nil
+		return true, nil
 	}
 	if got := p.of.GroupVersion().String(); got != v.APIVersion {
 		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, v.APIVersion)
 		p.out.Refusal = badRequest(text, text)
-		return nil
+		return true, nil
 	}
-	p.complete()
-	if p.r.Handler && p.handle() {
-		return nil
-	}
-	p.prepare(v)
-	found, err := p.validate(v)
+	return false, nil
+}
+
+// judge validates the tree as it stands and makes the outcome of what is found.
+func (p *pass) judge(v *Version, validate func(*Version) ([]violation.Violation, error)) error {
+	found, err := validate(v)
 	if err != nil {
 		return err
 	}
@@ -114,41 +137,40 @@ func (p *pass) explain(v *Version) error {
 
 // answer makes findings the outcome, or adds the warnings of an object that has none. The error is a Fault: the time is over.
 func (p *pass) answer(found []violation.Violation) error {
+	p.out.Forgiven = p.finish(p.forgiven)
 	if len(found) == 0 {
 		p.warnFinalizers()
-		return nil
+		return expired(p.ctx)
 	}
 	name := ""
 	if meta := p.d.Field(p.root, "metadata"); meta != 0 {
 		name, _, _ = nestedString(p.d, meta, "name")
 	}
 	p.out.Refusal = invalid(p.of.GroupKind(), name, found, p.stop)
-	p.finish(found)
+	p.out.Violations = p.finish(found)
 	return expired(p.ctx)
 }
 
 // judgeAsGiven validates the tree as it was parsed.
 func (p *pass) judgeAsGiven(v *Version) error {
-	p.out.Explained = true
-	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
-		return exceeded(err)
-	}
-	if p.r.FieldValidation != Ignore {
-		for duplicate := range p.d.Duplicates(value.Request) {
-			p.out.Strict = append(p.out.Strict, duplicate.Text)
-		}
-		if p.strictly() {
-			return nil
-		}
+	if refused, err := p.takeAsGiven(); refused || err != nil {
+		return err
 	}
 	p.complete()
-	found, err := p.validate(v)
-	if err != nil {
-		return err
+	return p.judge(v, p.validate)
+}
+
+// takeAsGiven is what remains of decoding where nothing is changed. True: the body is refused.
+func (p *pass) takeAsGiven() (refused bool, err error) {
+	p.out.Explained = true
+	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
+		return false, exceeded(err)
 	}
-	if err := p.answer(found); err != nil {
-		return err
+	if p.r.FieldValidation == Ignore {
+		return false, nil
 	}
-	p.object()
-	return nil
+	for duplicate := range p.d.Duplicates(value.Request) {
+		p.out.Strict = append(p.out.Strict, duplicate.Text)
+	}
+	return p.strictly(), nil
 }

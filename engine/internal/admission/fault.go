@@ -14,6 +14,7 @@ type Code string
 
 // The codes of a Fault.
 const (
+	InvalidArgument       Code = "INVALID_ARGUMENT"
 	VersionNotFound       Code = "VERSION_NOT_FOUND"
 	VersionNotServed      Code = "VERSION_NOT_SERVED"
 	LimitExceeded         Code = "LIMIT_EXCEEDED"

@@ -11,28 +11,35 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// warnFinalizers adds what the strategy says about finalizers of an object that is created, in the order of their names.
+// warnFinalizers adds what the strategy says about new finalizers, in the order of their names; an update of the status has none.
 //
-// Upstream: registry/customresource/strategy.go, WarningsOnCreate; validator.go, validateKubeFinalizerName.
+// Upstream: registry/customresource/strategy.go, generateWarningsFromObj; validator.go, validateKubeFinalizerName.
 func (p *pass) warnFinalizers() {
-	d := p.d
-	meta := d.Field(p.root, "metadata")
-	if meta == 0 {
+	if p.r.Status || !p.hasFinalizers(p.root) {
 		return
 	}
-	list := d.Field(meta, "finalizers")
-	if list == 0 || d.Nodes[list].Kind != value.Array {
-		return
-	}
-	names := sets.New[string]()
-	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
-		if d.Nodes[c].Kind == value.String {
-			names.Insert(strings.Clone(d.Str(c)))
-		}
+	names := p.finalizers(p.root)
+	if p.old.root != 0 {
+		names = names.Difference(p.finalizers(p.old.root))
 	}
 	for _, name := range sets.List(names) {
 		p.warn(finalizerWarnings(name)...)
 	}
+}
+
+func (p *pass) hasFinalizers(root uint32) bool {
+	list := p.d.Field(p.d.Field(root, "metadata"), "finalizers")
+	return p.d.Nodes[list].Kind == value.Array && p.d.Nodes[list].First != 0
+}
+
+func (p *pass) finalizers(root uint32) sets.Set[string] {
+	d, names := p.d, sets.New[string]()
+	for c := d.Nodes[d.Field(d.Field(root, "metadata"), "finalizers")].First; c != 0; c = d.Nodes[c].Next {
+		if d.Nodes[c].Kind == value.String {
+			names.Insert(strings.Clone(d.Str(c)))
+		}
+	}
+	return names
 }
 
 func finalizerWarnings(name string) (texts []string) {

@@ -9,16 +9,37 @@ import (
 // handle is what the request handler does to metadata between decoding and the strategy: the name and the namespace of the
 // request are matched, owner references deduplicated. True: the request was refused.
 //
-// Upstream: endpoints/handlers/create.go; registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace.
+// Upstream: endpoints/handlers/create.go and update.go.
 func (p *pass) handle() (refused bool) {
-	d := p.d
-	meta := d.Field(p.root, "metadata")
-	name, _ := p.metaString(meta, "name")
-	if p.r.Name != "" && name != p.r.Name {
-		text := fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, p.r.Name)
-		p.out.Refusal = badRequest(text, text)
-		return true
+	update := p.r.Old != nil
+	refused = !update && p.otherName(false) || p.otherNamespace() || update && p.otherName(true)
+	if !refused {
+		p.dedupOwners(p.d.Field(p.root, "metadata"))
 	}
+	return refused
+}
+
+// otherName refuses an object that has not the name of the request; an update must have one.
+//
+// Upstream: endpoints/handlers/rest.go, checkName.
+func (p *pass) otherName(update bool) (refused bool) {
+	name, _ := p.metaString(p.d.Field(p.root, "metadata"), "name")
+	if p.r.Name == "" || name == p.r.Name {
+		return false
+	}
+	text := fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, p.r.Name)
+	if update && name == "" {
+		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", p.r.Name)
+	}
+	p.out.Refusal = badRequest(text, text)
+	return true
+}
+
+// otherNamespace refuses an object of another namespace than the request's, and fills that in where the object has none.
+//
+// Upstream: registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace.
+func (p *pass) otherNamespace() (refused bool) {
+	meta := p.d.Field(p.root, "metadata")
 	switch namespace, _ := p.metaString(meta, "namespace"); {
 	case !p.def.Namespaced:
 		if namespace != "" {
@@ -32,7 +53,6 @@ func (p *pass) handle() (refused bool) {
 		p.out.Refusal = badRequest(text, text)
 		return true
 	}
-	p.dedupOwners(meta)
 	return false
 }
 

@@ -6,15 +6,22 @@ import (
 )
 
 // finish takes findings out of the Doc.
-func (p *pass) finish(found []violation.Violation) {
-	p.out.Violations = make([]Finding, len(found))
+func (p *pass) finish(found []violation.Violation) []Finding {
+	if len(found) == 0 {
+		return nil
+	}
+	list := make([]Finding, len(found))
 	for i := range found {
 		if i%64 == 63 && p.stop.Stopped() {
-			return // as the caller sees
+			break // as the caller sees
 		}
-		p.out.Violations[i] = Finding{Violation: found[i], Position: found[i].Position(p.d)}
-		p.out.Violations[i].Node = 0
+		list[i].Violation = found[i]
+		if f := &found[i]; !p.old.has(f.Node) || len(f.Path) == 0 {
+			list[i].Position = f.Position(p.d)
+		}
+		list[i].Node = 0
 	}
+	return list
 }
 
 // room is what a printed object may need beyond its own length, mostly: metadata.generation, some defaults.

@@ -9,6 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // pass is one evaluation: the request, the document as it stands, what is known about it so far. Passes are pooled, with the
@@ -25,9 +26,14 @@ type pass struct {
 
 	d      *value.Doc
 	edits  *program.Edits // stays with the pass, for its memory
+	pairs  *program.Pairs // so does this
 	root   uint32
 	warned map[string]struct{} // the texts in out.Warnings, nil until one is added to the version's own
 
+	old      oldObject // of an update
+	forgiven []violation.Violation
+
+	text value.Source      // what the body is in d
 	json []byte            // the body as JSON
 	yaml *value.YAMLSource // where it stood in YAML
 
@@ -39,7 +45,7 @@ type pass struct {
 	own     *Version                // the version that it says it is of, nil if the CRD has none such
 }
 
-var passes = sync.Pool{New: func() any { return &pass{edits: new(program.Edits)} }}
+var passes = sync.Pool{New: func() any { return &pass{edits: new(program.Edits), pairs: new(program.Pairs)} }}
 
 // run evaluates one request. A panic below leaves the Doc and the pass to the garbage collector: they must not go back into
 // their pools.
@@ -57,7 +63,8 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	p.d.Release()
 	out := p.outcome
 	out.Warnings = Sent(out.Warnings)
-	*p = pass{edits: p.edits}
+	p.pairs.Forget()
+	*p = pass{edits: p.edits, pairs: p.pairs}
 	passes.Put(p)
 	if late := expired(ctx); late != nil {
 		return out, late

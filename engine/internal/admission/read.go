@@ -20,13 +20,13 @@ func (p *pass) read() error {
 		return p.unreadable(err)
 	}
 	// Of duplicate keys upstream's look at apiVersion and kind sees all, and the tree the last.
-	if p.d.HasDuplicates(value.Request) || !p.typeMeta() {
+	if p.d.HasDuplicates(p.text) || !p.typeMeta() {
 		return p.oddTypeMeta()
 	}
 	return nil
 }
 
-// parse parses the body, again if it must be.
+// parse parses the body, again if it must be: the body of the request in an emptied Doc then.
 func (p *pass) parse() (err error) {
 	if p.json == nil {
 		p.json = p.r.Body
@@ -36,13 +36,13 @@ func (p *pass) parse() (err error) {
 				return err
 			}
 		}
-	} else {
+	} else if p.text == value.Request {
 		p.d.Reset()
 	}
 	if p.yaml != nil {
-		p.root, err = p.d.ParseFromYAML(p.json, p.yaml, value.Request, p.r.Limits)
+		p.root, err = p.d.ParseFromYAML(p.json, p.yaml, p.text, p.r.Limits)
 	} else {
-		p.root, err = p.d.ParseJSON(p.json, p.r.Limits)
+		p.root, err = p.d.Parse(p.json, p.text, p.r.Limits)
 	}
 	return err
 }

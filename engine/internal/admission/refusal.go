@@ -31,6 +31,12 @@ func badRequest(message, cause string) *Refusal {
 	return &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: cause}
 }
 
+// notFound is the answer to a request that no endpoint is there for.
+func notFound() *Refusal {
+	const text = "the server could not find the requested resource"
+	return &Refusal{Code: http.StatusNotFound, Reason: string(metav1.StatusReasonNotFound), Message: text, Cause: text}
+}
+
 // serverError is the answer to what goes wrong behind the request handler.
 func serverError(text string) *Refusal {
 	return &Refusal{Code: 500, Reason: string(metav1.StatusReasonInternalError), Message: text, Cause: text}

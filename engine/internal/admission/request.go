@@ -23,12 +23,17 @@ type Request struct {
 	Body   []byte
 	YAML   bool
 	Limits value.Limits
-	// FieldValidation applies to creates.
+	// FieldValidation applies to creates and updates.
 	FieldValidation FieldValidation
 	// Namespace and Name are the request's; empty means that the request says nothing about them.
 	Namespace, Name string
 	// Target is the version to convert to.
 	Target string
+	// Old is the object of an update as it stands in storage. OldYAML says that it is YAML.
+	Old     []byte
+	OldYAML bool
+	// Status: the update is one of the status subresource.
+	Status bool
 
 	// AsGiven judges the object as it stands: nothing is coerced, pruned, defaulted or prepared.
 	AsGiven bool
@@ -53,6 +58,8 @@ type Outcome struct {
 	Refusal *Refusal
 	// Violations are the findings.
 	Violations []Finding
+	// Forgiven are the findings of an update that do not stand against it, since what they are about is as it was.
+	Forgiven []Finding
 	// Strict are the texts of the strict decoder: duplicate fields, then unknown ones.
 	Strict []string
 	// Warnings are those of the version, of Strict, of the handler and of the strategy, in that order, each text once.

@@ -41,8 +41,10 @@ func descend(d *value.Doc, node uint32, names []string) (uint32, bool) {
 
 // scale gives the findings about the fields behind the scale subresource. The accessors, and so their words, are apimachinery's.
 //
+// spec: those in the spec too, which an update of the status does not ask about.
+//
 // Upstream: registry/customresource/validator.go, ValidateScaleSpec and ValidateScaleStatus.
-func scale(d *value.Doc, root uint32, s *Scale) (found []violation.Violation) {
+func scale(d *value.Doc, root uint32, s *Scale, spec bool) (found []violation.Violation) {
 	if plainScale(d, root, s) {
 		return nil
 	}
@@ -59,7 +61,10 @@ func scale(d *value.Doc, root uint32, s *Scale) (found []violation.Violation) {
 		v.Node = d.Finder().Deepest(root, at)
 		found = append(found, v)
 	}
-	for _, path := range [...]ScalePath{s.SpecReplicas, s.StatusReplicas} {
+	for k, path := range [...]ScalePath{s.SpecReplicas, s.StatusReplicas} {
+		if k == 0 && !spec {
+			continue
+		}
 		switch n, _, err := unstructured.NestedInt64(object, path.Names...); {
 		case err != nil:
 			add(path, n, err.Error())

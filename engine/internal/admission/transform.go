@@ -51,26 +51,30 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 		if err := p.readOther(); err != nil {
 			return err
 		}
-		_, refused, err := p.shape(metadata.Options{Lenient: true})
-		switch {
-		case err != nil:
-			return err
-		case refused != nil:
-			return p.refused(p.undecodable(&p.of, refused))
-		}
-		if err := p.fill(); err != nil {
-			return err
-		}
-		target := r.Target
-		if target == "" {
-			target = p.of.Version
-		}
-		if err := p.convert(target, by); err != nil {
+		if err := p.fromStore(r.Target, by); err != nil {
 			return err
 		}
 		p.object()
 		return nil
 	})
+}
+
+// fromStore makes of a body that was read what an API server makes of it, at the target version; empty is its own.
+func (p *pass) fromStore(target string, by convert.Converter) error {
+	_, refused, err := p.shape(metadata.Options{Lenient: true})
+	switch {
+	case err != nil:
+		return err
+	case refused != nil:
+		return p.refused(p.undecodable(&p.of, refused))
+	}
+	if err := p.fill(); err != nil {
+		return err
+	}
+	if target == "" {
+		target = p.of.Version
+	}
+	return p.convert(target, by)
 }
 
 // Convert brings an object to the target version and coerces it to that version's schema. The error is a *Fault.

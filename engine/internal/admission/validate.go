@@ -24,7 +24,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 			found = append(found, p.metadataErrors(room)...)
 		}
 		found = append(found, plan.Explain(d, p.root, at)...)
-		found = append(found, scale(d, p.root, v.Scale)...)
+		found = append(found, scale(d, p.root, v.Scale, true)...)
 	}
 	if len(found) == 0 || quirk.On(52) {
 		found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
@@ -58,7 +58,7 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 	return found
 }
 
-// metadataErrors are the findings about the object's own metadata.
+// metadataErrors are the findings about the metadata of an object that is created.
 func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 	meta := p.d.Field(p.root, "metadata")
 	if !p.r.AsGiven && metadata.Plain(p.d, meta, metadata.Rules{Namespaced: p.def.Namespaced}) {
@@ -75,6 +75,11 @@ func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 		}
 		errs = metadata.Validate(m, p.def.Namespaced)
 	}
+	return p.aboutMetadata(errs, room)
+}
+
+// aboutMetadata finds the places that errors about the object's own metadata mean.
+func (p *pass) aboutMetadata(errs field.ErrorList, room *violation.Room) []violation.Violation {
 	found := make([]violation.Violation, 0, len(errs))
 	places := entries{d: p.d, finder: p.d.Finder(), root: p.root}
 	for _, err := range errs {

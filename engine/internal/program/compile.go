@@ -8,6 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 )
 
 // Options shape what a schema means.
@@ -18,11 +19,23 @@ type Options struct {
 	StatusSubresource bool
 	// KubernetesMinor is the minor of the Kubernetes 1.x whose formats are known; 0 means the latest.
 	KubernetesMinor int
+	// Rules says whose rules are compiled.
+	Rules Rules
 	// ForDefaults compiles the schema as upstream sees it when a CRD's defaults are checked at registration
 	// (Structural.ToKubeOpenAPI): formats are not stripped, int-or-string has no type, and junctors know no
 	// additionalProperties. Such plans are for explain.
 	ForDefaults bool
 }
+
+// Rules says what becomes of x-kubernetes-validations.
+type Rules uint8
+
+// The values of Rules.
+const (
+	WithoutRules    Rules = iota
+	RulesOfResource       // the schema is that of a resource: apiVersion, kind and names are declared at its root
+	RulesOfField          // the schema is that of a field
+)
 
 // Compile compiles the schema of one CRD version; nil stands for a version without a schema. The schema is one that
 // registration accepted, or the schema of a stored CRD that is not structural (see Plan.ExplainOnly); it is not retained
@@ -37,9 +50,14 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if s == nil {
 		s = &apiextensionsv1.JSONSchemaProps{}
 	}
+	c.scope = c.rootScope(s)
+	root := c.scope
 	p.Root = c.node(s, Root, nil)
 	if c.err != nil {
 		return nil, c.err
+	}
+	if root != nil {
+		c.size += root.Retained()
 	}
 	if err := c.finishDefaults(p); err != nil {
 		return nil, err
@@ -66,6 +84,9 @@ type compiler struct {
 	err         error
 	unsupported bool // a keyword that structural schemas have not
 	size        int64
+
+	sets  map[*rule.Set]struct{}
+	scope *rule.Scope // of the node that is being made; nil where no rules run
 }
 
 func isMeta(name string) bool {
@@ -83,6 +104,10 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		n.Flags |= KeepUnknown
 	}
 
+	scope := c.scope
+	if position&Junctor != 0 {
+		scope, c.scope = nil, nil
+	}
 	mark := len(c.names)
 	for k := range s.Properties {
 		c.names = append(c.names, k)
@@ -94,6 +119,7 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		name := c.names[i]
 		p = s.Properties[name]
 		before := c.enterMeta(&n, name)
+		c.scope = scope.Property(name)
 		child := c.node(&p, n.childPosition(name), spine.Child(name))
 		c.inMeta = before
 		c.props = append(c.props, child)
@@ -105,6 +131,7 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		c.unsupported = c.unsupported || len(s.Items.JSONSchemas) > 0
 		if s.Items.Schema != nil {
 			before := c.enterMeta(&n, anyElement)
+			c.scope = scope.Items()
 			n.Items = c.node(s.Items.Schema, n.Flags&(KeepAll|KeepUnknown|Junctor), spine.items())
 			c.inMeta = before
 			n.Flags |= n.Items.Flags & below
@@ -114,6 +141,7 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		switch {
 		case a.Schema != nil:
 			before := c.enterMeta(&n, "*")
+			c.scope = scope.Additional()
 			n.Additional = c.node(a.Schema, n.Flags&(KeepAll|Junctor), spine.additional())
 			c.inMeta = before
 			n.Flags |= n.Additional.Flags & below
@@ -123,6 +151,11 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 			n.Flags |= AdditionalFalse
 		}
 	}
+	c.scope = nil
+	n.Rules = c.rules(s, scope)
+	if n.Rules != nil {
+		n.Flags |= RulesBelow
+	}
 	// Junctors are judged over the slots of the nearest spine node.
 	n.Names, n.Props = c.names[mark:end], c.props[props:]
 	over := spine
@@ -131,12 +164,13 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	}
 	v := c.validation(s, &n, over)
 	made := c.intern(s, &n, v, over)
+	c.scope = scope
 	c.names, c.props = c.names[:mark], c.props[:props]
 	return made
 }
 
 // below are the flags that a node inherits from the nodes below it.
-const below = DefaultsBelow | EmbeddedBelow | ListTypesBelow | ValuesBelow
+const below = DefaultsBelow | EmbeddedBelow | ListTypesBelow | ValuesBelow | RulesBelow
 
 // childPosition is the position of the declared property name of n. Declared properties are pruned again below
 // x-kubernetes-preserve-unknown-fields; apiVersion, kind and metadata of a root or an embedded resource are not.

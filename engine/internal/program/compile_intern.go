@@ -28,7 +28,7 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		return m
 	}
 
-	m := &Node{Flags: n.Flags, Type: n.Type, Additional: n.Additional, Items: n.Items, Valid: v, details: &noDetails}
+	m := &Node{Flags: n.Flags, Type: n.Type, Additional: n.Additional, Items: n.Items, Valid: v, Rules: n.Rules, details: &noDetails}
 	extra := details{Slots: slots}
 	c.size += nodeSize + int64(cap(slots))*2
 	if len(n.Names) > 0 {
@@ -121,6 +121,7 @@ func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *No
 	}
 	b = appendNode(b, n.Additional)
 	b = appendNode(b, n.Items)
+	b = binary.LittleEndian.AppendUint64(b, uint64(uintptr(unsafe.Pointer(n.Rules)))) // equal sets are one
 	b = binary.AppendUvarint(b, uint64(len(s.XListMapKeys)))
 	for _, k := range s.XListMapKeys {
 		b = appendText(b, k)

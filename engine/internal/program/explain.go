@@ -34,15 +34,8 @@ type At struct {
 // violation), and reports of several failing branches of an anyOf or oneOf the one that agreed with most of the value. A plan
 // compiled ForDefaults judges defaults: their texts start with the place within the default, which is empty at its root.
 func (p *Plan) Explain(d *value.Doc, root uint32, at At) []violation.Violation {
-	if !p.HasSchema {
-		return nil
-	}
-	e := explainer{tour: tour{d: d, at: at}}
-	e.value(p.Root, root)
-	if len(e.found) == 0 {
-		return nil
-	}
-	return e.violations()
+	found, _ := p.ExplainUpdate(d, root, Pair{}, at)
+	return found
 }
 
 // explainer is one run. Methods that judge return the match count: how many checks applied and agreed, as the reference counts
@@ -50,6 +43,7 @@ func (p *Plan) Explain(d *value.Doc, root uint32, at At) []violation.Violation {
 type explainer struct {
 	tour
 	found []finding
+	ratchet
 	quiet int // above 0 only whether there are findings matters
 	floor int // length of found where the innermost branch began
 	trial int // above 0 what is found may be dropped again
@@ -57,11 +51,21 @@ type explainer struct {
 	unseen finding // what report returns of a finding that nobody will see
 }
 
-// value is SchemaValidator.Validate: eight validators, each of which counts one when it applies, and one for the whole.
+// value is SchemaValidator.Validate; on update what it finds about an unchanged value is forgiven.
 func (e *explainer) value(n *Node, i uint32) (matches int) {
 	if e.tick(1) {
 		return 0
 	}
+	start := len(e.found)
+	matches = e.validators(n, i)
+	if len(e.found) > start {
+		e.forgive(start)
+	}
+	return matches
+}
+
+// validators are eight validators, each of which counts one when it applies, and one for the whole.
+func (e *explainer) validators(n *Node, i uint32) (matches int) {
 	kind := e.d.Nodes[i].Kind
 	v := n.Valid
 	if v == nil {
@@ -103,13 +107,15 @@ var noValidation = Validation{Junctors: &noJunctors}
 // elements is the slice validator without its own count.
 func (e *explainer) elements(n *Node, v *Validation, i uint32) (matches int) {
 	if n.Items != nil {
-		k := 0
+		k, pair := 0, e.pair
 		for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+			e.pair = pair.Index(c)
 			e.enter(step{kind: stepItem, index: k})
 			matches += e.value(n.Items, c)
 			e.leave()
 			k++
 		}
+		e.pair = pair
 	}
 	if v.Legacy != nil {
 		matches += e.legacyElements(v.Legacy, i)
@@ -150,9 +156,11 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 			matches += e.undeclared(n, c, key)
 		}
 		if declared {
+			pair := e.intoMember(key, c)
 			e.enter(step{kind: stepProperty, name: key})
 			matches += e.value(n.Props[slot], c)
 			e.leave()
+			e.pair = pair
 		}
 	}
 	find := e.d.Field
@@ -189,9 +197,11 @@ func (e *explainer) undeclared(n *Node, member uint32, key string) (matches int)
 	case n.Has(AdditionalFalse):
 		e.forbidden(member, key)
 	case n.Additional != nil:
+		pair := e.intoMember(key, member)
 		e.enter(step{kind: stepAdditional, name: key})
 		matches = e.value(n.Additional, member)
 		e.leave()
+		e.pair = pair
 	}
 	return matches
 }

@@ -42,14 +42,14 @@ func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
 	return matches + 1
 }
 
-// branch judges one branch; its findings stay on found. k is -1 for the only one.
+// branch judges one branch; its findings stay on found. k is -1 for the only one. Within it nothing is forgiven.
 func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches int) {
-	floor := e.floor
-	e.floor = len(e.found)
+	floor, pair := e.floor, e.pair
+	e.floor, e.pair = len(e.found), Pair{}
 	e.enter(step{kind: stepBranch, name: keyword, index: k})
 	matches = e.value(n, i)
 	e.leave()
-	e.floor = floor
+	e.floor, e.pair = floor, pair
 	return matches
 }
 

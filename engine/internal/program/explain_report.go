@@ -236,15 +236,18 @@ func (e *explainer) notInEnum(i uint32, values []any) {
 	})
 }
 
-// violations gives what was found, each text once.
-func (e *explainer) violations() []violation.Violation {
-	list := make([]violation.Violation, 0, len(e.found))
-	seen := make(map[string]struct{}, len(e.found))
-	for k := range e.found {
+// violations gives findings their public form, each text once.
+func (e *explainer) violations(found []finding) []violation.Violation {
+	if len(found) == 0 {
+		return nil
+	}
+	list := make([]violation.Violation, 0, len(found))
+	seen := make(map[string]struct{}, len(found))
+	for k := range found {
 		if e.tick(4) {
 			break
 		}
-		f := &e.found[k]
+		f := &found[k]
 		if _, known := seen[f.text]; known && quirk.On(7) {
 			continue
 		}

@@ -3,14 +3,14 @@ package program
 import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Node is one compiled schema node of one CRD version. It is immutable after Compile, shared without locks, and
 // hash-consed: equal sub-schemas of a version are one Node, so a Node does not know its position. Everything that depends
-// on the position (a path, a schema pointer, later the type names of CEL and the rules that hang on them) is built by the
-// walk from the way it came; rules, once compiled, belong to a node's identity, so that two positions share a node only if
-// they share the rules.
+// on the position (a path, a schema pointer) is built by the walk from the way it came; compiled rules belong to a node's
+// identity, so that two positions share a node only if they share the rules.
 //
 // A node stands either on the spine (reached by Props, Items and Additional alone) or inside a junctor (below AllOf,
 // AnyOf, OneOf or Not of a node). Spine nodes shape objects (prune, nulls, defaults, list types, embedded resources) and
@@ -38,6 +38,8 @@ type Node struct {
 	Valid *Validation
 	// Default is the ready default, nil for none (a default of null is none).
 	Default *Default
+	// Rules are x-kubernetes-validations, compiled; nil for none. Junctors have none.
+	Rules *rule.Set
 
 	*details // what few nodes have; never nil
 }
@@ -82,6 +84,7 @@ const (
 	EmbeddedBelow  // an embedded resource here or below
 	ListTypesBelow // a set or map list here or below
 	ValuesBelow    // a validation other than type and nullable here or below
+	RulesBelow     // a rule here or below
 
 	intOrStringTyped // an int-or-string whose types are integer and string, not none
 )

@@ -23,6 +23,9 @@ type Plan struct {
 	size     int64
 }
 
+// HasRules: some value of an object may have rules to obey.
+func (p *Plan) HasRules() bool { return p.Structural && p.Root.Flags&RulesBelow != 0 }
+
 // Size is the heap that the plan retains, in bytes, patterns aside: these are interned process-wide (Patterns has their
 // figure) and shared between plans.
 func (p *Plan) Size() int64 { return p.size }

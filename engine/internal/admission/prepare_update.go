@@ -1,0 +1,204 @@
+package admission
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// prepareUpdate makes of the new object what is validated: with the old one's status, if that is a subresource, and with the fields of
+// metadata that no client may change; its generation counts up if anything but metadata changes.
+//
+// Upstream: registry/customresource/strategy.go, PrepareForUpdate; registry/rest/update.go, BeforeUpdate.
+func (p *pass) prepareUpdate(v *Version) {
+	d := p.d
+	if v.HasStatus {
+		p.keepStatus()
+	}
+	old := d.Field(p.old.root, "metadata")
+	p.take(old, "generation")
+	if !p.sameContent() {
+		p.countUp(old)
+	}
+	meta := p.metadata()
+	if d.Field(meta, "uid") == 0 {
+		p.take(old, "uid")
+	}
+	for _, key := range [...]string{"creationTimestamp", "deletionTimestamp"} {
+		if d.Field(old, key) != 0 {
+			p.take(old, key)
+		}
+	}
+	const grace = "deletionGracePeriodSeconds"
+	if d.Field(meta, grace) == 0 {
+		p.take(old, grace)
+	}
+}
+
+// take makes a member of metadata what it is in the old metadata.
+func (p *pass) take(old uint32, key string) {
+	d := p.d
+	meta := p.metadata()
+	c, from := d.Field(meta, key), d.Field(old, key)
+	switch {
+	case from != 0:
+		p.put(meta, c, key, p.copyOf(from))
+	case c != 0:
+		p.remove(meta, key)
+	}
+}
+
+// copyOf is a node like another, over the same children, linked nowhere.
+func (p *pass) copyOf(node uint32) uint32 {
+	made := uint32(len(p.d.Nodes))
+	p.d.Nodes = append(p.d.Nodes, p.d.Nodes[node])
+	p.d.Nodes[made].Next = 0
+	return made
+}
+
+// countUp sets the generation to the one behind the old object's.
+func (p *pass) countUp(old uint32) {
+	d := p.d
+	generation := int64(0)
+	if c := d.Field(old, "generation"); c != 0 && d.Nodes[c].Kind == value.Int {
+		generation = d.Int(c)
+	}
+	generation++
+	meta := p.metadata()
+	off := uint32(len(d.Src[value.Arena]))
+	d.Src[value.Arena] = strconv.AppendInt(d.Src[value.Arena], generation, 10)
+	made := uint32(len(d.Nodes))
+	d.Nodes = append(d.Nodes, value.Node{Kind: value.Int, Src: value.Arena, Off: off, End: uint32(len(d.Src[value.Arena])), Val: uint64(generation)})
+	p.put(meta, d.Field(meta, "generation"), "generation", made)
+}
+
+// sameContent compares the two objects without their metadata. A status that was kept is the same.
+func (p *pass) sameContent() bool {
+	d := p.d
+	members := func(root uint32) int {
+		if d.Field(root, "metadata") != 0 {
+			return d.Len(root) - 1
+		}
+		return d.Len(root)
+	}
+	if members(p.root) != members(p.old.root) {
+		return false
+	}
+	for c := d.Nodes[p.root].First; c != 0; c = d.Nodes[c].Next {
+		key := d.Key(c)
+		if key == "metadata" {
+			continue
+		}
+		o := d.Field(p.old.root, key)
+		if o == 0 || d.Nodes[c].First != d.Nodes[o].First && !value.Equal(d, c, d, o) || d.Nodes[c].Kind != d.Nodes[o].Kind {
+			return false
+		}
+	}
+	return true
+}
+
+// keepStatus puts the old object's status in the place of the new one's. What the client sent was decoded before, and is not seen any more.
+func (p *pass) keepStatus() {
+	d := p.d
+	p.old.copies = uint32(len(d.Nodes))
+	c, old := d.Field(p.root, "status"), d.Field(p.old.root, "status")
+	switch {
+	case old == 0:
+		p.drop(p.root, c)
+	case c == 0:
+		d.Append(p.root, p.copyOf(old))
+	default:
+		made := p.copyOf(old)
+		p.exchange(p.root, c, made)
+	}
+	p.old.end = uint32(len(d.Nodes))
+	d.MarkDirty(p.root)
+	p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, isStatus)
+}
+
+func isStatus(c Change) bool { return len(c.Path) > 0 && c.Path[0] == value.Name("status") }
+
+// exchange links a node in the place of a member.
+func (p *pass) exchange(parent, member, made uint32) {
+	d := p.d
+	d.Nodes[made].Next = d.Nodes[member].Next
+	if d.Nodes[parent].First == member {
+		d.Nodes[parent].First = made
+		return
+	}
+	for c := d.Nodes[parent].First; c != 0; c = d.Nodes[c].Next {
+		if d.Nodes[c].Next == member {
+			d.Nodes[c].Next = made
+			return
+		}
+	}
+}
+
+// drop unlinks a member; 0 is none.
+func (p *pass) drop(parent, member uint32) {
+	prev := uint32(0)
+	for c := p.d.Nodes[parent].First; c != 0 && member != 0; c = p.d.Nodes[c].Next {
+		if c == member {
+			p.d.Remove(parent, prev, c)
+			return
+		}
+		prev = c
+	}
+}
+
+// prepareStatus makes of the new object what is validated: the old one with the new status, and with the managed fields that tell of the
+// change.
+//
+// Upstream: registry/customresource/status_strategy.go, PrepareForUpdate.
+func (p *pass) prepareStatus() {
+	d := p.d
+	status, managed := d.Field(p.root, "status"), d.Field(d.Field(p.root, "metadata"), "managedFields")
+	p.old.copies = uint32(len(d.Nodes))
+	root := p.clone(p.old.root)
+	if meta := d.Field(root, "metadata"); meta != 0 {
+		p.exchange(root, meta, p.clone(meta))
+	}
+	if status != 0 {
+		status = p.copyOf(status)
+		p.old.taken = status
+	}
+	p.substitute(root, "status", status)
+	if managed != 0 {
+		managed = p.copyOf(managed)
+	}
+	p.substitute(d.Field(root, "metadata"), "managedFields", managed)
+	p.old.end = uint32(len(d.Nodes))
+	d.MarkDirty(root, d.Field(root, "metadata"))
+	p.root = root
+	p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, func(c Change) bool { return !isStatus(c) })
+}
+
+// clone is a node like another, with members that are like its members, each over the same children.
+func (p *pass) clone(node uint32) uint32 {
+	d := p.d
+	made := p.copyOf(node)
+	last := uint32(0)
+	for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
+		member := p.copyOf(c)
+		if last == 0 {
+			d.Nodes[made].First = member
+		} else {
+			d.Nodes[last].Next = member
+		}
+		last = member
+	}
+	return made
+}
+
+// substitute puts a node in the place of a member; 0 removes it.
+func (p *pass) substitute(parent uint32, key string, made uint32) {
+	switch member := p.d.Field(parent, key); {
+	case made == 0:
+		p.drop(parent, member)
+	case member == 0:
+		p.d.Append(parent, made)
+	default:
+		p.exchange(parent, member, made)
+	}
+}

@@ -1,0 +1,159 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/convert"
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Update evaluates an update of the object r.Old, or of its status: all that an API server does but for what only a server can do,
+// which includes the look at whether the resourceVersion is the stored one. by answers for the CRD's webhook if the old object is stored at
+// another version than the request's. The error is a *Fault.
+//
+// Upstream: registry/rest/update.go, BeforeUpdate.
+func (d *Definition) Update(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
+	return d.run(ctx, r, func(p *pass) error { return p.update(by) })
+}
+
+func (p *pass) update(by convert.Converter) error {
+	endpoint, err := p.address()
+	switch {
+	case err != nil || p.out.Refusal != nil:
+		return err
+	case p.r.AsGiven:
+		return p.judgeUpdateAsGiven(endpoint, by)
+	case p.acceptUpdate(endpoint):
+		return nil
+	}
+	if err := expired(p.ctx); err != nil {
+		return err
+	}
+	return p.explainUpdate(endpoint, by)
+}
+
+// explainUpdate goes the exact way.
+func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
+	if refused, err := p.decode(v); refused || err != nil {
+		return err
+	}
+	if p.r.CompleteMetadata {
+		if err := p.readOld(v, by); err != nil {
+			return err
+		}
+		p.complete()
+	}
+	if p.r.Handler && p.handle() {
+		return nil
+	}
+	if !p.r.CompleteMetadata { // an API server comes to the stored object last
+		if err := p.readOld(v, by); err != nil {
+			return err
+		}
+	}
+	if p.r.Status {
+		p.prepareStatus()
+	} else {
+		p.prepareUpdate(v)
+	}
+	return p.judge(v, p.validateUpdate)
+}
+
+// judgeUpdateAsGiven judges both trees as they were parsed; an old object of another version must be converted all the same.
+func (p *pass) judgeUpdateAsGiven(v *Version, by convert.Converter) error {
+	if refused, err := p.takeAsGiven(); refused || err != nil {
+		return err
+	}
+	if err := p.readOld(v, by); err != nil {
+		return err
+	}
+	p.complete()
+	return p.judge(v, p.validateUpdate)
+}
+
+// oldObject is the object of an update as it stands in the Doc.
+type oldObject struct {
+	root uint32
+	// The nodes of its tree, and those of copies that were made of some of them: they have no place in the text of the new object.
+	from, to, copies, end uint32
+	// taken is the node among the copies that is the new object's all the same.
+	taken uint32
+}
+
+// has reports whether a node is the old object's.
+func (o *oldObject) has(node uint32) bool {
+	return o.root != 0 && (node >= o.from && node < o.to || node >= o.copies && node < o.end && node != o.taken)
+}
+
+// readOld reads the old object, as an API server reads it from its storage, into the Doc. The error is a Fault.
+func (p *pass) readOld(v *Version, by convert.Converter) error {
+	d := p.d
+	q := &pass{
+		request: Request{Body: p.r.Old, YAML: p.r.OldYAML, Limits: p.r.Limits},
+		ctx:     p.ctx, def: p.def, stop: p.stop, d: d, text: value.Old, source: fromStorage,
+	}
+	q.r, q.out = &q.request, &q.outcome
+	p.old.from = uint32(len(d.Nodes))
+	defaults := d.Src[value.Defaults]
+	if err := p.readAs(q, v, by); err != nil {
+		return ofOld(err)
+	}
+	p.old.root, p.old.to = q.root, uint32(len(d.Nodes))
+	if q.out.Version != v {
+		d.Own(p.old.from, p.old.to)
+	}
+	if defaults != nil {
+		d.SetSource(value.Defaults, defaults)
+	}
+	return p.fitsOld()
+}
+
+func (p *pass) readAs(q *pass, v *Version, by convert.Converter) error {
+	if err := q.readOther(); err != nil {
+		return err
+	}
+	if !q.matches {
+		text := fmt.Sprintf("it is of %s, and the request is about %s.%s", q.of.GroupKind().String(), p.def.Kind, p.def.Group)
+		return &Fault{Code: InvalidArgument, Text: text}
+	}
+	if q.d.Nodes[q.d.Field(q.root, "metadata")].Kind != value.Object {
+		return &Fault{Code: InvalidArgument, Text: "it has no metadata: no storage holds such an object"}
+	}
+	if p.r.AsGiven && q.own == v {
+		return nil
+	}
+	return q.fromStore(v.Name, by)
+}
+
+// ofOld words a Fault as one about the old object.
+func ofOld(err error) error {
+	var f *Fault
+	if !errors.As(err, &f) {
+		return internal(err)
+	}
+	if f.Code == Deadline || f.Code == Internal {
+		return f
+	}
+	about := *f
+	about.Text = "old object: " + strings.TrimPrefix(f.Text, "object: ")
+	return &about
+}
+
+// fitsOld refuses an old object that cannot be the one which the request is about: an API server finds it by the request's name.
+func (p *pass) fitsOld() error {
+	meta := p.d.Field(p.old.root, "metadata")
+	if err := metadata.Fits(p.d, meta); err != nil {
+		return ofOld(exceeded(err))
+	}
+	for _, part := range [...]struct{ key, want string }{{"name", p.r.Name}, {"namespace", p.r.Namespace}} {
+		got, _ := p.metaString(meta, part.key)
+		if part.want != "" && got != part.want && (part.key == "name" || p.def.Namespaced) {
+			return &Fault{Code: InvalidArgument, Text: fmt.Sprintf("old object: its %s is %q, that of the request %q", part.key, got, part.want)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package metadata
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/operation"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// ValidateCommon checks the metadata of a root object on update as every resource's is checked, before its strategy is asked: the object by
+// itself, then the change. What ValidateUpdate finds comes twice therefore, some of it three times: upstream does not deduplicate.
+//
+// Upstream: apiserver, registry/rest/update.go, validateCommonFields.
+func ValidateCommon(m, old *metav1.ObjectMeta, namespaced bool) (whole, change field.ErrorList) {
+	at := field.NewPath("metadata")
+	whole = validation.ValidateObjectMetaAccessor(m, namespaced, pathSegment, at)
+	inKeyOrder(whole, m, at)
+	change = validation.ValidateObjectMetaAccessorUpdate(m, old, at)
+	inKeyOrder(change, m, at)
+	return whole, change
+}
+
+// ValidateUpdate checks the metadata of a root object on update as a custom resource's strategy does, in the order of Validate.
+//
+// Upstream: registry/customresource/validator.go, validateObjectMetaUpdateDeclaratively.
+func ValidateUpdate(m, old *metav1.ObjectMeta, namespaced bool) field.ErrorList {
+	at := field.NewPath("metadata")
+	errs := validation.ValidateObjectMetaDeclaratively(context.Background(), operation.Update, m, old, namespaced, nil, at, true)
+	inKeyOrder(errs, m, at)
+	return errs
+}
+
+// PlainUpdate reports, without allocating, that an update of old's metadata to this one is plainly valid: neither ValidateCommon nor
+// ValidateUpdate would find anything once the metadata is prepared, that is: once it has old's generation and has, where it
+// has none of its own, old's uid, time stamps and grace period. Both must have been coerced.
+func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
+	if meta == 0 || old == 0 || d.Nodes[old].Kind != value.Object || !Plain(d, meta, r) {
+		return false
+	}
+	for _, key := range [...]string{"name", "namespace"} {
+		if !sameMember(d, meta, old, key) {
+			return false
+		}
+	}
+	for _, key := range [...]string{"uid", "deletionGracePeriodSeconds"} {
+		if d.Field(meta, key) != 0 && !sameMember(d, meta, old, key) {
+			return false
+		}
+	}
+	for _, key := range [...]string{"creationTimestamp", "deletionTimestamp"} { // the old one's always stay
+		if d.Field(meta, key) != 0 && d.Field(old, key) == 0 {
+			return false
+		}
+	}
+	if d.Field(meta, "resourceVersion") == 0 {
+		return false
+	}
+	if c := d.Field(old, "generation"); c == 0 || d.Int(c) < 0 {
+		return false
+	}
+	// An object that is being deleted takes no new finalizers.
+	return d.Field(old, "deletionTimestamp") == 0 || d.Field(meta, "finalizers") == 0 || sameMember(d, meta, old, "finalizers")
+}
+
+// sameMember reports whether two objects have equal members with the key, or none.
+func sameMember(d *value.Doc, a, b uint32, key string) bool {
+	x, y := d.Field(a, key), d.Field(b, key)
+	return x == 0 && y == 0 || x != 0 && y != 0 && value.Equal(d, x, d, y)
+}
