@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -116,7 +117,14 @@ const maxCodePoints = 100_000
 // plan makes a program of a checked expression, on the base environment: at run time it differs from the one that checked by nothing but the
 // variables, which programs do not look at, and the types, whose values are k8s.io/apiserver's own. What planning brings along beside the
 // expression (15 KiB) is shared by nobody, so programs are not to be kept for each rule.
-func (e *Env) plan(ast *cel.Ast, more ...cel.ProgramOption) (cel.Program, error) {
+//
+// Planning evaluates constants, and cel-go does not survive all of them ({b'a': 1}): that is an error here. Upstream answers 500 then.
+func (e *Env) plan(ast *cel.Ast, more ...cel.ProgramOption) (program cel.Program, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			program, err = nil, fmt.Errorf("%v", r)
+		}
+	}()
 	options := append([]cel.ProgramOption{
 		cel.CostLimit(PerCallLimit), cel.CostTracking(&k8slibrary.CostEstimator{}), cel.InterruptCheckFrequency(celconfig.CheckFrequency),
 	}, more...)

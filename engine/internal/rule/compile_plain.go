@@ -42,12 +42,67 @@ func (e *Env) plain(a *ast.AST) bool {
 			if t := a.TypeMap()[x.ID()]; t != nil && t.Kind() == celtypes.TypeKind {
 				ok = false
 			}
+		case ast.MapKind:
+			ok = !folds(x) || plainKeys(x)
 		case ast.CallKind:
 			ok = e.plainCall(a, x)
 		}
 		return ok
 	})
 	return ok
+}
+
+// folds reports whether planning evaluates the expression and keeps the value: literals, lists and maps of such, conversions of such
+// (cel-go, interpreter/decorators.go, decOptimize).
+func folds(x ast.Expr) bool {
+	switch x.Kind() {
+	case ast.LiteralKind:
+		return true
+	case ast.ListKind:
+		return all(x.AsList().Elements(), folds)
+	case ast.MapKind:
+		for _, entry := range x.AsMap().Entries() {
+			if !folds(entry.AsMapEntry().Key()) || !folds(entry.AsMapEntry().Value()) {
+				return false
+			}
+		}
+		return true
+	case ast.CallKind:
+		call := x.AsCall()
+		return overloads.IsTypeConversionFunction(call.FunctionName()) && !call.IsMemberFunction() && all(call.Args(), folds) ||
+			call.FunctionName() == operators.In && folds(call.Args()[1])
+	}
+	return false
+}
+
+func all(of []ast.Expr, holds func(ast.Expr) bool) bool {
+	for _, x := range of {
+		if !holds(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// plainKeys: the keys of a map literal are strings and integers. cel-go does not survive some others, bytes for one.
+func plainKeys(x ast.Expr) bool {
+	for _, entry := range x.AsMap().Entries() {
+		if key := entry.AsMapEntry().Key(); !plainKey(key) {
+			return false
+		}
+	}
+	return true
+}
+
+func plainKey(key ast.Expr) bool {
+	if key.Kind() != ast.LiteralKind {
+		return false
+	}
+	switch key.AsLiteral().(type) {
+	case celtypes.Int, celtypes.String:
+		return true
+	}
+	return false
 }
 
 func (e *Env) plainCall(a *ast.AST, x ast.Expr) bool {
@@ -61,17 +116,10 @@ func (e *Env) plainCall(a *ast.AST, x ast.Expr) bool {
 		return true
 	case operators.Index:
 		key := call.Args()[1]
-		if key.Kind() != ast.LiteralKind {
-			return true
-		}
-		switch key.AsLiteral().(type) {
-		case celtypes.Int, celtypes.String:
-			return true
-		}
-		return false
+		return !folds(key) || plainKey(key)
 	}
 	for k, arg := range call.Args() {
-		if arg.Kind() == ast.LiteralKind && !plainLiteral(name) && !(k == 0 && e.validates(name)) {
+		if folds(arg) && !plainLiteral(name) && !(k == 0 && arg.Kind() == ast.LiteralKind && e.validates(name)) {
 			return false
 		}
 	}
