@@ -78,6 +78,9 @@ func (t *Trees[N]) tick() bool {
 	return t.stop.Stopped()
 }
 
+// Member is the member of an object with the name, 0 if there is none or if it is no object.
+func (t *Trees[N]) Member(object uint32, name string) uint32 { return t.member(object, name) }
+
 // fewMembers is up to how many members of an object are searched one by one.
 const fewMembers = 64
 

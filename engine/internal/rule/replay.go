@@ -38,14 +38,18 @@ func (e *evaluation) prepare() {
 	if e.replay.programs != nil {
 		return
 	}
-	p := programsOf(e.set.self)
+	p := programsOf(e.set.declared)
+	schema := p.schema
+	if e.set.self != e.set.declared {
+		schema = programsOf(e.set.self).schema
+	}
 	d := e.run.Doc
-	plain := activation{self: common.UnstructuredToVal(d.Any(e.at.Self), p.schema)}
+	plain := activation{self: common.UnstructuredToVal(d.Any(e.at.Self), schema)}
 	optional := activation{self: plain.self}
 	if e.set.bindsOldSelf {
 		optional.oldSelf, optional.bindsOldSelf = types.OptionalNone, true
 		if e.at.Old != 0 {
-			plain.oldSelf, plain.bindsOldSelf = common.UnstructuredToVal(d.Any(e.at.Old), p.schema), true
+			plain.oldSelf, plain.bindsOldSelf = common.UnstructuredToVal(d.Any(e.at.Old), schema), true
 			optional.oldSelf = types.OptionalOf(plain.oldSelf)
 		}
 	}

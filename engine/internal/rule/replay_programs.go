@@ -106,7 +106,7 @@ func (p *programs) compile(key programKey) (cel.Program, error) {
 
 // scopeOf is a scope without a schema behind it, for expressions about values of a type.
 func scopeOf(t *closure.Type, s *typeSchema) *Scope {
-	scope := &Scope{ResourceRoot: t.Root, ofType: t}
+	scope := &Scope{ResourceRoot: t.Root, values: t, declared: t}
 	scope.declare(common.SchemaDeclType(s, false))
 	return scope
 }

@@ -95,7 +95,6 @@ func parse(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
 	return root
 }
 
-
 func TestEvaluate(t *testing.T) {
 	object := `{type: object, properties: {i: {type: integer}, s: {type: string}, ios: {x-kubernetes-int-or-string: true}, l: {type: array, items: {type: integer}}}, x-kubernetes-validations: `
 	for name, c := range map[string]struct {

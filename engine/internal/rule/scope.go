@@ -29,7 +29,9 @@ type Scope struct {
 	space    *space
 	version  *version
 	checkers []scopeChecker
-	ofType   *closure.Type
+	// values is the type of values, of its own schema; declared is that of Decl. They differ below the metadata of resources that do not declare
+	// it whole: its Decl has two names and nothing else, its values are still of the schema that was written.
+	values, declared *closure.Type
 }
 
 // space is the set of named types that a scope and its ancestors share: the whole version, but for properties whose names have no escape, which
@@ -56,6 +58,9 @@ const selfTypeName = "selfType0"
 // Root is the scope of a version's root.
 func Root(s *schema.Props) *Scope { return newScope(s, true, newVersion()) }
 
+// Field is the scope of a schema by itself that is not a resource's, unless it says that it is an embedded one.
+func Field(s *schema.Props) *Scope { return newScope(s, s.XEmbeddedResource, newVersion()) }
+
 func newScope(s *schema.Props, resourceRoot bool, v *version) *Scope {
 	scope := &Scope{Props: s, ResourceRoot: resourceRoot, version: v}
 	scope.declare(declare(s, resourceRoot))
@@ -70,13 +75,12 @@ func (s *Scope) declare(d *apiservercel.DeclType) {
 	}
 }
 
-// below is a scope that descends from s.
-func (s *Scope) below(p *schema.Props, decl, named *apiservercel.DeclType) *Scope {
-	return &Scope{Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, version: s.version}
-}
-
 // Property is the scope of a declared property, nil where upstream drops it from evaluation: its rules, and those below, never run.
+// A nil Scope has nothing below it.
 func (s *Scope) Property(name string) *Scope {
+	if s == nil {
+		return nil
+	}
 	p, ok := s.Props.Properties[name]
 	if !ok {
 		return nil
@@ -91,38 +95,61 @@ func (s *Scope) Property(name string) *Scope {
 	if s.Decl == nil || s.Decl.Fields[escaped] == nil {
 		return nil
 	}
-	return s.below(&p, s.Decl.Fields[escaped].Type, s.named.Fields[escaped].Type)
+	sub := s.below(&p, s.Decl.Fields[escaped].Type, s.named.Fields[escaped].Type)
+	sub.declared = s.Declared().Member(name).Type
+	if !s.ResourceRoot {
+		sub.values = s.Type().Member(name).Type
+	}
+	return sub
+}
+
+// below is a scope that descends from s.
+func (s *Scope) below(p *schema.Props, decl, named *apiservercel.DeclType) *Scope {
+	return &Scope{Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, version: s.version}
 }
 
 // Items is the scope of the elements of an array, nil if the schema has no items.
 func (s *Scope) Items() *Scope {
-	if s.Props.Items == nil || s.Props.Items.Schema == nil {
+	if s == nil || s.Props.Items == nil || s.Props.Items.Schema == nil {
 		return nil
 	}
-	return s.element(s.Props.Items.Schema)
+	return s.element(s.Props.Items.Schema, true)
 }
 
 // Additional is the scope of the values of additionalProperties, nil if these have no schema.
 func (s *Scope) Additional() *Scope {
-	if s.Props.AdditionalProperties == nil || s.Props.AdditionalProperties.Schema == nil {
+	if s == nil || s.Props.AdditionalProperties == nil || s.Props.AdditionalProperties.Schema == nil {
 		return nil
 	}
-	return s.element(s.Props.AdditionalProperties.Schema)
+	return s.element(s.Props.AdditionalProperties.Schema, false)
 }
 
-func (s *Scope) element(p *schema.Props) *Scope {
-	if s.Decl == nil {
+func (s *Scope) element(p *schema.Props, items bool) *Scope {
+	if s.Decl == nil || s.Decl.ElemType == nil {
 		return s.below(p, nil, nil)
 	}
-	return s.below(p, s.Decl.ElemType, s.named.ElemType)
+	sub := s.below(p, s.Decl.ElemType, s.named.ElemType)
+	sub.declared = s.Declared().Elem
+	if items == (s.Props.Type == "array") {
+		sub.values = s.Type().Elem
+	}
+	return sub
 }
 
 // Type is the place's type for values, shared with equal ones of the version. It is never nil.
 func (s *Scope) Type() *closure.Type {
-	if s.ofType == nil {
-		s.ofType = s.version.typeOf(s.Props, s.ResourceRoot)
+	if s.values == nil {
+		s.values = s.version.typeOf(s.Props, s.ResourceRoot)
 	}
-	return s.ofType
+	return s.values
+}
+
+// Declared is the type that Decl declares, which expressions are checked against. It is the type for values but for a few places.
+func (s *Scope) Declared() *closure.Type {
+	if s.declared == nil {
+		s.declared = s.Type()
+	}
+	return s.declared
 }
 
 // checker is the environment that checks expressions of the scope. It starts from declarations that were checked once, and names types by their

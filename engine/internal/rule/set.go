@@ -14,8 +14,9 @@ import (
 
 // Set holds the compiled rules of one schema node, in their order. It is immutable and shared without locks.
 type Set struct {
-	self  *closure.Type // of the values
-	rules []rule
+	self     *closure.Type // of the values
+	declared *closure.Type // what expressions were checked against
+	rules    []rule
 	// bindsOldSelf: a rule refers to oldSelf. Else it is unbound, in message expressions too.
 	bindsOldSelf bool
 	// failed is why no rule could be compiled, "" if they could.
@@ -53,7 +54,7 @@ func (s *Scope) Compile(rules []apiextensionsv1.ValidationRule) *Set {
 	if known := s.version.sets[string(key)]; known != nil {
 		return known
 	}
-	set := &Set{self: s.Type()}
+	set := &Set{self: s.Type(), declared: s.Declared()}
 	if s.Decl == nil {
 		set.failed = "failed to convert to declType for CEL validation rules"
 	} else {
@@ -88,7 +89,9 @@ func (s *Scope) compileStored(written *apiextensionsv1.ValidationRule, index int
 		r.blank = true
 		return r
 	}
-	r.clean, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions()})
+	if s.Type() == s.Declared() {
+		r.clean, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions()})
+	}
 	if written.MessageExpression != "" {
 		if _, err := env.CompileMessage(written.MessageExpression, s, r.optional); err == nil {
 			r.messageExpr = v.text(written.MessageExpression)
@@ -103,11 +106,10 @@ func (s *Scope) compileStored(written *apiextensionsv1.ValidationRule, index int
 	return r
 }
 
-
 // setKey tells sets of a version apart: by the type of self, the rules, and what their field paths become.
 func (s *Scope) setKey(rules []apiextensionsv1.ValidationRule) []byte {
 	k := appendPointer(nil, unsafe.Pointer(s.Type()))
-	k = append(k, bits(s.Decl == nil))
+	k = append(appendPointer(k, unsafe.Pointer(s.Declared())), bits(s.Decl == nil))
 	k = binary.AppendUvarint(k, uint64(len(rules)))
 	for i := range rules {
 		r := &rules[i]
