@@ -134,19 +134,19 @@ func (v Values) decodable() bool {
 }
 
 func makeValues(r generate.Rand, schema *tree.Node) Values {
-	v := Values{Self: value(r, schema)}
+	v := Values{Self: anyValue(r, schema)}
 	switch r.IntN(4) {
 	case 0:
 		v.Old = v.Self.Clone()
 		generate.Break(r, schema, v.Old, 1)
 	case 1:
-		v.Old = value(r, schema)
+		v.Old = anyValue(r, schema)
 	}
 	return v
 }
 
-// value makes a value: a valid one, one with defects, now and then one of another kind.
-func value(r generate.Rand, schema *tree.Node) *tree.Node {
+// anyValue makes a value: a valid one, one with defects, now and then one of another kind.
+func anyValue(r generate.Rand, schema *tree.Node) *tree.Node {
 	if r.Chance(65) {
 		schema = full(schema)
 	}

@@ -1,0 +1,84 @@
+package cel
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Counts say what a run was made of.
+type Counts struct {
+	Cases, Disagreements, Unordered, Crashed int
+	// Rules were compiled, Refused of them did not compile, Unclosed of the others have no closure.
+	Rules, Refused, Unclosed int
+	// Evaluations of rules, Clean of them without an error; Answered by a closure, CleanAnswered of the clean ones.
+	Evaluations, Clean, CleanAnswered int
+	// Missing counts what closures lack.
+	Missing map[string]int
+}
+
+func (n *Counts) compiled(o *ours, u *upstream) {
+	for i := range o.rules {
+		n.Rules++
+		switch {
+		case u.compiled[i].Error != nil:
+			n.Refused++
+		case o.closures[i] == nil:
+			n.Unclosed++
+			if n.Missing == nil {
+				n.Missing = map[string]int{}
+			}
+			n.Missing[o.missing[i]]++
+		}
+	}
+}
+
+func (n *Counts) evaluated(clean, answered bool) {
+	n.Evaluations++
+	if clean {
+		n.Clean++
+		if answered {
+			n.CleanAnswered++
+		}
+	}
+}
+
+func (n *Counts) add(m *Counts) {
+	n.Cases += m.Cases
+	n.Disagreements += m.Disagreements
+	n.Unordered += m.Unordered
+	n.Crashed += m.Crashed
+	n.Rules += m.Rules
+	n.Refused += m.Refused
+	n.Unclosed += m.Unclosed
+	n.Evaluations += m.Evaluations
+	n.Clean += m.Clean
+	n.CleanAnswered += m.CleanAnswered
+	for k, v := range m.Missing {
+		if n.Missing == nil {
+			n.Missing = map[string]int{}
+		}
+		n.Missing[k] += v
+	}
+}
+
+// String is what a run prints.
+func (n *Counts) String() string {
+	return fmt.Sprintf("conformance cel: %d cases, %d disagreements, %d unordered", n.Cases, n.Disagreements, n.Unordered)
+}
+
+// Detail says how the cases were made up.
+func (n *Counts) Detail() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %d rules: %d refused by both sides, %d without a closure; upstream panicked on %d groups\n", n.Rules, n.Refused, n.Unclosed, n.Crashed)
+	fmt.Fprintf(&b, "  %d evaluations, %d without an error, closures answered %.1f%% of these", n.Evaluations, n.Clean, 100*float64(n.CleanAnswered)/float64(max(n.Clean, 1)))
+	reasons := sortedKeys(n.Missing)
+	sort.SliceStable(reasons, func(i, j int) bool { return n.Missing[reasons[i]] > n.Missing[reasons[j]] })
+	for _, r := range reasons[:min(len(reasons), 12)] {
+		fmt.Fprintf(&b, "\n    %5d %s", n.Missing[r], r)
+	}
+	return b.String()
+}
+
+// Failed reports whether the run is red: a disagreement, or upstream at odds with itself in more than one case of twenty (folds over maps are drawn often).
+func (n *Counts) Failed() bool { return n.Disagreements > 0 || n.Unordered*20 > n.Cases }

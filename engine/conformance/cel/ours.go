@@ -1,0 +1,154 @@
+package cel
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// wrapper is the property below which a schema stands that is no root.
+const wrapper = "v"
+
+// ours is the engine's compiler and its two evaluators.
+type ours struct {
+	c        *Case
+	scope    *rule.Scope
+	rules    []apiextensionsv1.ValidationRule
+	set      *rule.Set
+	closures []*closure.Program // by rule; nil where it has none
+	missing  []string           // why it has none, "" where it does not compile at all
+}
+
+// functions are what closures call.
+var functions = must(closure.Functions(upstreamEnv()))
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func newOurs(c *Case) (*ours, error) {
+	props, err := c.props()
+	if err != nil {
+		return nil, err
+	}
+	o := &ours{c: c, rules: c.validations()}
+	if c.Root {
+		o.scope = rule.Root(props)
+	} else {
+		root := &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{wrapper: *props}}
+		o.scope = rule.Root(root).Property(wrapper)
+	}
+	if o.scope == nil {
+		return nil, fmt.Errorf("the schema has no scope")
+	}
+	o.set = o.scope.Compile(o.rules)
+	o.closures = make([]*closure.Program, len(o.rules))
+	o.missing = make([]string, len(o.rules))
+	for i := range o.rules {
+		o.compileClosure(i)
+	}
+	return o, nil
+}
+
+// compileClosure compiles the i-th rule's closure anew, apart from the Set's own.
+func (o *ours) compileClosure(i int) {
+	optional := o.rules[i].OptionalOldSelf != nil && *o.rules[i].OptionalOldSelf
+	checked, bad := rule.Stored().CompileRule(o.rules[i].Rule, o.scope, optional)
+	if bad != nil || checked == nil {
+		return
+	}
+	p, err := closure.Compile(checked.Ast.NativeRep(), o.scope.Type(), closure.Options{OptionalOldSelf: optional, Functions: functions})
+	if err != nil {
+		o.missing[i] = err.Error()
+		return
+	}
+	o.closures[i] = p
+}
+
+// facts says of every rule what registration would.
+func (o *ours) facts(env *rule.Env) []Compiled {
+	out := make([]Compiled, len(o.rules))
+	for i := range o.rules {
+		f := env.Check(&o.rules[i], o.scope)
+		out[i] = Compiled{Cost: f.MaxCost, MessageCost: f.MessageMaxCost, Cardinality: f.Cardinality, UsesOldSelf: f.UsesOldSelf, Error: errorText(f.Error), MessageError: errorText(f.MessageError)}
+	}
+	return out
+}
+
+// document is a value and the one it replaces, in a Doc.
+type document struct {
+	doc       *value.Doc
+	self, old uint32
+}
+
+// document parses values.
+func (o *ours) document(v Values) (d document, err error) {
+	d.doc = value.Acquire()
+	if d.self, err = o.parse(d.doc, v.Self, value.Request); err != nil || v.Old == nil {
+		return d, err
+	}
+	d.old, err = o.parse(d.doc, v.Old, value.Old)
+	if d.old != 0 && d.doc.Nodes[d.old].Kind == value.Null {
+		d.old = 0
+	}
+	return d, err
+}
+
+func (o *ours) parse(d *value.Doc, n *tree.Node, s value.Source) (uint32, error) {
+	if !o.c.Root {
+		n = tree.Obj(wrapper, n)
+	}
+	root, err := d.Parse(n.JSON(), s, value.Limits{})
+	if err != nil || o.c.Root {
+		return root, err
+	}
+	return d.Nodes[root].First, nil
+}
+
+// place is the root of the judged value.
+type judged struct{}
+
+func (judged) Field() *field.Path { return field.NewPath("root") }
+func (judged) Ratchet() bool      { return false }
+func (judged) Violation(_ uint32, err *field.Error) violation.Violation {
+	return violation.Violation{Error: err}
+}
+
+// judge validates a value with a budget, and a limit for each call.
+func (o *ours) judge(d document, limit uint64, budget int64, closures bool) Verdict {
+	r := rule.Start(d.doc)
+	defer r.Close()
+	r.NoClosures, r.Left = !closures, budget
+	if limit != rule.PerCallLimit {
+		r.Limit = limit
+	}
+	if closures && o.set.Clean(r, d.self, d.old) {
+		return Verdict{Left: r.Left}
+	}
+	if closures && r.Left != budget {
+		return Verdict{Left: r.Left, Findings: []string{"Clean said no, and charged for it"}}
+	}
+	o.set.Evaluate(r, rule.Site{Self: d.self, Old: d.old, Place: judged{}})
+	out := Verdict{Left: max(r.Left, -1)}
+	for i := range r.Found {
+		out.Findings = append(out.Findings, normal(r.Found[i].Error.Error()))
+	}
+	return out
+}
+
+// closure evaluates the i-th rule's closure.
+func (o *ours) closure(i int, d document, limit uint64) (closure.Outcome, uint64) {
+	f := closure.Frame{Doc: d.doc, Self: d.self, Old: d.old, Limit: limit}
+	out := o.closures[i].Eval(&f)
+	return out, f.Cost
+}

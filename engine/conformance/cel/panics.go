@@ -1,0 +1,20 @@
+package cel
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// panicked tells of a panic and of the places of the engine that it came through.
+func panicked(e any) []string {
+	text := fmt.Sprintf("panic: %v", e)
+	places := 0
+	for line := range strings.Lines(string(debug.Stack())) {
+		if strings.Contains(line, "/engine/internal/") && strings.HasPrefix(line, "\t") && places < 4 {
+			text += "\n    " + strings.TrimSpace(line)
+			places++
+		}
+	}
+	return []string{text}
+}

@@ -1,0 +1,230 @@
+package cel
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Options say what to run.
+type Options struct {
+	// N is the number of cases, a case being one rule on one value.
+	N    int
+	Seed uint64
+	// Limit ends the run after that many distinct disagreements; 0 means 20.
+	Limit int
+	// Workers is the number of goroutines; 0 means GOMAXPROCS.
+	Workers int
+	// Quick leaves out shrinking.
+	Quick bool
+	// Log receives disagreements.
+	Log io.Writer
+	// UpstreamOnly exercises upstream alone.
+	UpstreamOnly bool
+}
+
+// Run compares generated expressions.
+func Run(o Options) Counts {
+	workers := o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Limit == 0 {
+		o.Limit = 20
+	}
+	rep := &reporter{o: o, seen: map[string]int{}}
+	groups := uint64((o.N + rulesPerGroup*valuesPerGroup - 1) / (rulesPerGroup * valuesPerGroup))
+	var next atomic.Uint64
+	results := make([]Counts, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for {
+				k := next.Add(1) - 1
+				if k >= groups || rep.full.Load() {
+					return
+				}
+				run(o, k, &results[w], rep)
+			}
+		}()
+	}
+	wg.Wait()
+	var sum Counts
+	for i := range results {
+		sum.add(&results[i])
+	}
+	return sum
+}
+
+// run compares the k-th group.
+func run(o Options, k uint64, n *Counts, rep *reporter) {
+	g := Make(o.Seed, k)
+	if o.UpstreamOnly {
+		n.Cases += len(g.Rules) * len(g.Values)
+		exercise(g)
+		return
+	}
+	all := &Case{Schema: g.Schema, Root: g.Root, Rules: g.Rules}
+	tell := func(c *Case, v Values, probe int, diffs []string) {
+		n.Disagreements++
+		rep.report(&disagreement{k, c, v, probe, diffs})
+	}
+	p, diffs, out := guardPair(all, n)
+	n.Cases += len(g.Rules) * len(g.Values)
+	switch {
+	case out == different:
+		tell(all, Values{}, probeCompile, diffs)
+		return
+	case out == crashed: // one rule is to blame: the others have their turn alone
+		n.Crashed++
+		for _, r := range g.Rules {
+			one := &Case{Schema: g.Schema, Root: g.Root, Rules: []Rule{r}}
+			if p, diffs, out := guardPair(one, n); out == different {
+				tell(one, Values{}, probeCompile, diffs)
+			} else if p != nil {
+				values(p, g, n, tell)
+			}
+		}
+		return
+	}
+	values(p, g, n, tell)
+	v := g.Values[int(k)%len(g.Values)]
+	one := &Case{Schema: g.Schema, Root: g.Root, Rules: []Rule{g.Rules[int(k/7)%len(g.Rules)]}}
+	if diffs, out := guardLimits(one, v); out == different {
+		tell(one, v, probeLimits, diffs)
+	}
+}
+
+func values(p *pairing, g Group, n *Counts, tell func(*Case, Values, int, []string)) {
+	for _, v := range g.Values {
+		diffs, out := guardValue(p, v, n)
+		switch out {
+		case unordered:
+			n.Unordered++
+		case different:
+			tell(p.c, v, probeValue, diffs)
+		}
+	}
+}
+
+// exercise lets upstream work alone, for what the generator reaches.
+func exercise(g Group) {
+	defer func() { _ = recover() }()
+	u, err := newUpstream(&Case{Schema: g.Schema, Root: g.Root, Rules: g.Rules})
+	if err != nil {
+		return
+	}
+	for _, v := range g.Values {
+		if self, old, err := v.decode(); err == nil {
+			u.judge(self, old, 1_000_000, 10_000_000)
+		}
+	}
+}
+
+// The probes: what of a case to compare.
+const (
+	probeCompile = iota
+	probeValue
+	probeLimits
+)
+
+// check runs one probe.
+func check(c *Case, v Values, probe int) (diffs []string, out outcome) {
+	if probe == probeLimits {
+		return guardLimits(c, v)
+	}
+	p, diffs, out := guardPair(c, &Counts{})
+	if p == nil || probe == probeCompile {
+		return diffs, out
+	}
+	return guardValue(p, v, &Counts{})
+}
+
+// Panics of ours are disagreements.
+
+func guardPair(c *Case, n *Counts) (p *pairing, diffs []string, out outcome) {
+	defer func() {
+		if e := recover(); e != nil {
+			p, diffs, out = nil, panicked(e), different
+		}
+	}()
+	return pair(c, n)
+}
+
+func guardValue(p *pairing, v Values, n *Counts) (diffs []string, out outcome) {
+	defer func() {
+		if e := recover(); e != nil {
+			diffs, out = panicked(e), different
+		}
+	}()
+	return p.value(v, n)
+}
+
+func guardLimits(c *Case, v Values) (diffs []string, out outcome) {
+	defer func() {
+		if e := recover(); e != nil {
+			diffs, out = panicked(e), different
+		}
+	}()
+	return limits(c, v)
+}
+
+// disagreement is a case on which ours differs.
+type disagreement struct {
+	group uint64
+	c     *Case
+	v     Values
+	probe int
+	diffs []string
+}
+
+// reporter tells disagreements apart, shrinks and prints them.
+type reporter struct {
+	o    Options
+	mu   sync.Mutex
+	seen map[string]int
+	full atomic.Bool
+}
+
+var literalText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\d+`)
+
+// signature is what disagreements of one cause are likely to have in common: the kind of the first difference.
+func signature(diffs []string) string {
+	first, _, _ := strings.Cut(diffs[0], " (limit ")
+	if strings.HasPrefix(first, "panic: ") {
+		first, _, _ = strings.Cut(first, "\n")
+	}
+	return literalText.ReplaceAllString(cause(first), "_")
+}
+
+func (p *reporter) report(d *disagreement) {
+	p.mu.Lock()
+	p.seen[signature(d.diffs)]++
+	times, distinct := p.seen[signature(d.diffs)], len(p.seen)
+	p.mu.Unlock()
+	if times > 3 {
+		return
+	}
+	if !p.o.Quick {
+		shrinkCase(d)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.o.Log != nil {
+		c := *d.c
+		c.Self, c.Old = d.v.Self, d.v.Old
+		fmt.Fprintf(p.o.Log, "\nDISAGREEMENT cel, seed %d, group %d\n  %s", p.o.Seed, d.group, c.String())
+		for _, diff := range d.diffs {
+			fmt.Fprintf(p.o.Log, "  - %s\n", diff)
+		}
+	}
+	if distinct >= p.o.Limit {
+		p.full.Store(true)
+	}
+}
