@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -21,60 +20,82 @@ type Result struct {
 // Allowed reports whether the object was evaluated and would be accepted.
 func (r Result) Allowed() bool { return r.Err == nil && r.Verdict.GetAllowed() }
 
+// Update is a write to an object that exists.
+type Update struct {
+	// Old is the object as it stands in storage, at any version that the CRD lists; New is what is written. JSON or YAML.
+	Old, New []byte
+	// Status makes it a write to the status subresource, which takes nothing but the status from New.
+	Status bool
+}
+
 // Validate says for each object, JSON or YAML, whether an API server would accept its creation. Results are aligned with
 // the objects. More objects than the server takes in one call are sent in several, one after the other; when one of these fails, so does the whole.
 func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, error) {
-	items := make([]*crdevalv1.Item, len(objects))
-	for i, o := range objects {
-		items[i] = &crdevalv1.Item{Object: Document(o)}
+	return c.ValidateItems(ctx, itemsOf(objects), nil)
+}
+
+// ValidateUpdates is Validate for updates: transition rules run, and what an update leaves as it was may stay invalid. Verdict.Forgiven
+// has what was forgiven for that.
+func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Result, error) {
+	items := make([]*crdevalv1.Item, len(updates))
+	for i, u := range updates {
+		items[i] = &crdevalv1.Item{Object: Document(u.New), OldObject: Document(u.Old)}
+		if u.Status {
+			items[i].Subresource = "status"
+		}
 	}
 	return c.ValidateItems(ctx, items, nil)
 }
 
-// ValidateItems is Validate for items that say more than their object: an endpoint's version, a namespace, a revision. Nil
+// ValidateItems is Validate for items that say more than their objects: an endpoint's version, a namespace, a revision. Nil
 // options are the server's defaults.
 func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.Item, o *crdevalv1.EvaluationOptions) ([]Result, error) {
-	if token := c.atLeast(); token != "" && o.GetAtLeast() == "" {
-		mine := &crdevalv1.EvaluationOptions{AtLeast: token}
-		proto.Merge(mine, o)
-		o = mine
+	o = c.withToken(o)
+	call := func(items []*crdevalv1.Item) ([]*crdevalv1.VerdictResult, error) {
+		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items, Options: o})
+		return r.GetResults(), err
 	}
-	limits, err := c.serverLimits(ctx)
+	answers, err := inBatches(ctx, c, "validate", items, call)
 	if err != nil {
-		return nil, fmt.Errorf("crdeval: server info: %w", err)
+		return nil, err
 	}
-	results := make([]Result, 0, len(items))
-	for len(items) > 0 {
-		n := batch(items, limits)
-		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items[:n], Options: o})
-		if err != nil {
-			return nil, fmt.Errorf("crdeval: validate: %w", err)
+	results := make([]Result, len(answers))
+	for i, a := range answers {
+		if e := a.GetError(); e != nil {
+			results[i].Err = status.ErrorProto(e)
+		} else {
+			results[i].Verdict = a.GetVerdict()
 		}
-		if len(r.GetResults()) != n {
-			return nil, fmt.Errorf("crdeval: validate: %d results for %d items", len(r.GetResults()), n)
-		}
-		for _, one := range r.GetResults() {
-			if e := one.GetError(); e != nil {
-				results = append(results, Result{Err: status.ErrorProto(e)})
-				continue
-			}
-			results = append(results, Result{Verdict: one.GetVerdict()})
-		}
-		items = items[n:]
 	}
 	return results, nil
 }
 
-// batch is how many of the items go into the next call: at least one, no more than the server takes, and no more bytes than
-// half a message, which leaves room for what is not items.
-func batch(items []*crdevalv1.Item, limits *crdevalv1.Limits) int {
-	n, bytes := 0, int64(0)
-	for _, item := range items {
-		bytes += int64(proto.Size(item))
-		if n > 0 && (n >= int(limits.GetMaxBatchItems()) || bytes > limits.GetMaxMessageBytes()/2) {
-			break
-		}
-		n++
+// itemsOf makes an item of each object.
+func itemsOf(objects [][]byte) []*crdevalv1.Item {
+	items := make([]*crdevalv1.Item, len(objects))
+	for i, o := range objects {
+		items[i] = &crdevalv1.Item{Object: Document(o)}
 	}
-	return n
+	return items
+}
+
+// inBatches sends items in as many calls as it takes, one after the other, and returns the results of all.
+func inBatches[R any](ctx context.Context, c *Client, name string, items []*crdevalv1.Item, call func([]*crdevalv1.Item) ([]R, error)) ([]R, error) {
+	limits, err := c.serverLimits(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: server info: %w", err)
+	}
+	results := make([]R, 0, len(items))
+	for len(items) > 0 {
+		n := batch(items, limits)
+		some, err := call(items[:n])
+		if err != nil {
+			return nil, fmt.Errorf("crdeval: %s: %w", name, err)
+		}
+		if len(some) != n {
+			return nil, fmt.Errorf("crdeval: %s: %d results for %d items", name, len(some), n)
+		}
+		results, items = append(results, some...), items[n:]
+	}
+	return results, nil
 }

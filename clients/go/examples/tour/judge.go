@@ -30,28 +30,30 @@ type (
 		Refusal struct {
 			Message string `json:"message"`
 		} `json:"refusal"`
-		Warnings   []string `json:"warnings"`
-		Violations []struct {
-			Field   string `json:"field"`
-			Message string `json:"message"`
-		} `json:"violations"`
-		Defaulted []struct {
+		Warnings   []string  `json:"warnings"`
+		Violations []finding `json:"violations"`
+		Forgiven   []finding `json:"forgiven"`
+		Defaulted  []struct {
 			Path  string          `json:"path"`
 			Value json.RawMessage `json:"value"`
 		} `json:"defaulted"`
 	}
+	finding struct {
+		Field   string `json:"field"`
+		Message string `json:"message"`
+	}
 )
 
-// judge sends all objects of the directory in one batch through the REST gateway and prints the verdicts.
-func judge(ctx context.Context, url, dir string) error {
+// judge sends all files of the directory in one batch through the REST gateway and prints the verdicts. item makes one of a file's JSON.
+func judge(ctx context.Context, url, dir, what string, item func(json.RawMessage) any) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("no objects in %s", dir)
+		return fmt.Errorf("no %s in %s", what, dir)
 	}
-	body, err := batch(files)
+	body, err := batch(files, item)
 	if err != nil {
 		return err
 	}
@@ -65,9 +67,9 @@ func judge(ctx context.Context, url, dir string) error {
 		return fmt.Errorf("the answer is not JSON: %w", err)
 	}
 	if len(r.Results) != len(files) {
-		return fmt.Errorf("%d results for %d objects", len(r.Results), len(files))
+		return fmt.Errorf("%d results for %d %s", len(r.Results), len(files), what)
 	}
-	fmt.Printf("%d objects judged over REST in %.1f ms:\n", len(files), time.Since(began).Seconds()*1000)
+	fmt.Printf("%d %s judged over REST in %.1f ms:\n", len(files), what, time.Since(began).Seconds()*1000)
 	for i, one := range r.Results {
 		printResult(filepath.Base(files[i]), one)
 	}
@@ -75,26 +77,29 @@ func judge(ctx context.Context, url, dir string) error {
 	return nil
 }
 
+// creation is the item of an object that is created.
+func creation(object json.RawMessage) any {
+	return map[string]json.RawMessage{"object": object}
+}
+
+// asWritten is the item that a file has as a whole, in the words of the API: oldObject, object, subresource.
+func asWritten(item json.RawMessage) any { return item }
+
 // batch is the body of the request: the objects stand in it as they are, inline.
-func batch(files []string) ([]byte, error) {
-	type item struct {
-		Object json.RawMessage `json:"object"`
-	}
-	var request struct {
-		Items []item `json:"items"`
-	}
-	for _, file := range files {
+func batch(files []string, item func(json.RawMessage) any) ([]byte, error) {
+	items := make([]any, len(files))
+	for i, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		object, err := yaml.YAMLToJSON(text)
+		content, err := yaml.YAMLToJSON(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		request.Items = append(request.Items, item{Object: object})
+		items[i] = item(content)
 	}
-	return json.Marshal(request)
+	return json.Marshal(map[string]any{"items": items})
 }
 
 func post(ctx context.Context, url string, body []byte) ([]byte, error) {
@@ -136,6 +141,9 @@ func printResult(name string, r result) {
 	}
 	for _, v := range r.Verdict.Violations {
 		fmt.Printf("    %s: %s\n", v.Field, v.Message)
+	}
+	for _, f := range r.Verdict.Forgiven {
+		fmt.Printf("    forgiven, since it did not change: %s: %s\n", f.Field, f.Message)
 	}
 	for _, d := range r.Verdict.Defaulted {
 		fmt.Printf("    defaulted: %s = %s\n", d.Path, d.Value)

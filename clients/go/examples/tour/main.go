@@ -1,5 +1,5 @@
 // Command tour is what `make run` runs: it starts a crdeval server with its embedded store, registers the sample CRDs with
-// the Go client, has the sample objects judged through the server's REST gateway, prints the verdicts and what to try
+// the Go client, has the sample objects and updates judged through the server's REST gateway, prints the verdicts and what to try
 // next, and keeps the server up until Ctrl-C.
 package main
 
@@ -25,7 +25,7 @@ type settings struct {
 func main() {
 	var s settings
 	flag.StringVar(&s.binary, "server-binary", "bin/crdeval", "the crdeval binary to start")
-	flag.StringVar(&s.samples, "samples", "deploy/samples", "directory with crds/ and objects/")
+	flag.StringVar(&s.samples, "samples", "deploy/samples", "directory with crds/, objects/ and updates/")
 	flag.IntVar(&s.grpcPort, "grpc-port", 9090, "port of the gRPC API on localhost; 0 picks a free one")
 	flag.IntVar(&s.restPort, "rest-port", 8080, "port of the REST API on localhost; 0 picks a free one")
 	flag.BoolVar(&s.once, "once", false, "stop after the verdicts instead of waiting for Ctrl-C")
@@ -56,7 +56,10 @@ func run(ctx context.Context, s settings) error {
 	if err := register(ctx, client, filepath.Join(s.samples, "crds")); err != nil {
 		return err
 	}
-	if err := judge(ctx, srv.restURL, filepath.Join(s.samples, "objects")); err != nil {
+	if err := judge(ctx, srv.restURL, filepath.Join(s.samples, "objects"), "objects", creation); err != nil {
+		return err
+	}
+	if err := judge(ctx, srv.restURL, filepath.Join(s.samples, "updates"), "updates", asWritten); err != nil {
 		return err
 	}
 	printNext(srv, s.samples)

@@ -1,0 +1,86 @@
+package crdeval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// Transformed is what one of the calls below made of an object: exactly one of the two is set.
+type Transformed struct {
+	// Transformed has the object, or the refusal of an API server that cannot decode or convert it.
+	*crdevalv1.Transformed
+	// Err is a gRPC status: why crdeval could not evaluate the object.
+	Err error
+}
+
+// Result returns the object as JSON, or why there is none: Err, or what an API server would answer instead.
+func (t Transformed) Result() ([]byte, error) {
+	switch {
+	case t.Err != nil:
+		return nil, t.Err
+	case t.GetRefusal() != nil:
+		return nil, errors.New(t.GetRefusal().GetMessage())
+	}
+	return t.GetObject().GetJson(), nil
+}
+
+// Prune returns each object, JSON or YAML, without what its schema does not know. Results are aligned with the objects, which are sent
+// in as many calls as it takes.
+func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
+	o := c.withToken(nil)
+	return c.transform(ctx, "prune", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
+		r, err := c.Evaluation().Prune(ctx, &crdevalv1.PruneRequest{Catalog: c.catalog, Items: items, Options: o})
+		return r.GetResults(), err
+	})
+}
+
+// Default returns each object with its defaults filled in, otherwise as Prune does.
+func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
+	o := c.withToken(nil)
+	return c.transform(ctx, "default", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
+		r, err := c.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{Catalog: c.catalog, Items: items, Options: o})
+		return r.GetResults(), err
+	})
+}
+
+// Read returns what an API server makes of objects as they stand in its storage, at a version of the CRD; "": each at its own.
+func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
+	o := c.withToken(nil)
+	return c.transform(ctx, "read", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
+		r, err := c.Evaluation().Read(ctx, &crdevalv1.ReadRequest{Catalog: c.catalog, Items: items, Options: o, TargetVersion: version})
+		return r.GetResults(), err
+	})
+}
+
+// Convert returns each object converted to a version of its CRD.
+func (c *Client) Convert(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
+	if version == "" {
+		return nil, fmt.Errorf("crdeval: convert: say which version to convert to")
+	}
+	o := c.withToken(nil)
+	return c.transform(ctx, "convert", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
+		r, err := c.Evaluation().Convert(ctx, &crdevalv1.ConvertRequest{Catalog: c.catalog, Items: items, Options: o, TargetVersion: version})
+		return r.GetResults(), err
+	})
+}
+
+func (c *Client) transform(ctx context.Context, name string, objects [][]byte, call func([]*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error)) ([]Transformed, error) {
+	answers, err := inBatches(ctx, c, name, itemsOf(objects), call)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Transformed, len(answers))
+	for i, a := range answers {
+		if e := a.GetError(); e != nil {
+			results[i].Err = status.ErrorProto(e)
+		} else {
+			results[i].Transformed = a.GetTransformed()
+		}
+	}
+	return results, nil
+}
