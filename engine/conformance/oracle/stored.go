@@ -20,6 +20,15 @@ var ErrNoMetadata = errors.New("no metadata")
 
 // Stored answers what becomes of bytes from storage when they are read at a version: crdConversionRESTOptionsGetter's codec.
 func (d *Definition) Stored(body []byte, target string) ([]byte, error) {
+	read, err := d.stored(body, target)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(read)
+}
+
+// stored is Stored before it is printed, which would make integers of floats like 1.0.
+func (d *Definition) stored(body []byte, target string) (*unstructured.Unstructured, error) {
 	c := coercer{lenient: true, schemas: d.schemas, kind: d.kind, preserveUnknownFields: d.CRD.Spec.PreserveUnknownFields}
 	strict := c
 	strict.lenient = false
@@ -35,7 +44,7 @@ func (d *Definition) Stored(body []byte, target string) ([]byte, error) {
 	if _, _, err := codec.Decode(body, nil, into); err != nil {
 		return nil, err
 	}
-	return json.Marshal(into)
+	return into, nil
 }
 
 // Converted answers what a conversion makes of an object, coercion to the target's schema included.

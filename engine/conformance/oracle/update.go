@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
@@ -37,12 +36,8 @@ func (d *Definition) update(r Request) Answer {
 			return Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
 		}
 	}
-	stored, err := d.Stored(r.Old, r.Version)
+	old, err := d.stored(r.Old, r.Version)
 	if err != nil {
-		return Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
-	}
-	old := &unstructured.Unstructured{}
-	if err := old.UnmarshalJSON(stored); err != nil {
 		return Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
 	recorder := &recorder{}
