@@ -91,7 +91,10 @@ func (p *pass) sameContent() bool {
 			continue
 		}
 		o := d.Field(p.old.root, key)
-		if o == 0 || d.Nodes[c].First != d.Nodes[o].First && !value.Equal(d, c, d, o) || d.Nodes[c].Kind != d.Nodes[o].Kind {
+		if o == 0 {
+			return false
+		}
+		if kept := d.Nodes[c].First != 0 && d.Nodes[c].First == d.Nodes[o].First; !kept && !value.Equal(d, c, d, o) {
 			return false
 		}
 	}
