@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"regexp"
 	"sort"
 	"strings"
 
@@ -20,7 +21,7 @@ func (c *Real) Mutant(r Rand, i int) Group {
 	site, way := i/mutations, i%mutations
 	which := sort.Search(len(c.small), func(k int) bool { return c.sites[k+1] > site })
 	cut := cutter{r: r, way: wayTo(c.small[which], site-c.sites[which]+1)}
-	crd := cut.copy(c.small[which], cut.way, false, false, 5, nil)
+	crd := cut.copy(c.small[which], cut.way, false, false, 5, nil, nil)
 	parent, index := cut.parent, cut.index
 	mutateDefinition(r, parent, index, way)
 	g := Group{Name: "mutant of " + c.corpus.CRDs[which].Name, CRD: crd.JSON()}
@@ -89,9 +90,12 @@ type cutter struct {
 }
 
 // copy copies a node. way leads from it to the node that is kept, nil off that way; inSchema says that it is, or is part of, a schema, properties that its members are
-// properties, budget how many levels below the way are kept, held which properties must stay.
-func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget int, held map[string]bool) *tree.Node {
+// properties, budget how many levels below the way are kept, held which properties must stay, said which words the rules above use: properties that rules select stay.
+func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget int, held, said map[string]bool) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Raw: n.Raw}
+	if rules := n.Get("x-kubernetes-validations"); inSchema && n.Kind == tree.Object && rules != nil {
+		said = wordsOf(rules, said)
+	}
 	var ours map[string]bool
 	if inSchema && n.Kind == tree.Object && n.Get("properties") != nil {
 		ours = keysOf(n)
@@ -108,14 +112,17 @@ func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget
 				on = []int{}
 			}
 		}
-		if properties && on == nil && !held[key] && (budget <= 0 || !c.r.Chance(25)) {
+		if properties && on == nil && !held[key] && !said[key] && (budget <= 0 || !c.r.Chance(25)) {
 			continue
+		}
+		if inSchema && !properties && on == nil && key == "x-kubernetes-validations" && !c.r.Chance(12) {
+			continue // compiling rules takes longer than all else about a definition
 		}
 		left := budget
 		if on == nil && inSchema {
 			left--
 		}
-		copied := c.copy(child, on, inSchema || key == "schema", inSchema && key == "properties" && child.Kind == tree.Object, left, ours)
+		copied := c.copy(child, on, inSchema || key == "schema", inSchema && key == "properties" && child.Kind == tree.Object, left, ours, said)
 		if len(way) == 1 && way[0] == k {
 			c.parent, c.index = out, out.Len()
 		}
@@ -126,6 +133,25 @@ func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget
 		}
 	}
 	return out
+}
+
+var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+// wordsOf adds the words of rules to those that were said above.
+func wordsOf(rules *tree.Node, above map[string]bool) map[string]bool {
+	words := map[string]bool{}
+	for w := range above {
+		words[w] = true
+	}
+	for _, rule := range rules.GetItems() {
+		for _, key := range []string{"rule", "messageExpression", "fieldPath"} {
+			text, _ := rule.Get(key).Text()
+			for _, w := range word.FindAllString(text, -1) {
+				words[strings.ReplaceAll(strings.ReplaceAll(w, "__dash__", "-"), "__dot__", ".")] = true
+			}
+		}
+	}
+	return words
 }
 
 // keysOf lists the properties that a schema's own keywords refer to.

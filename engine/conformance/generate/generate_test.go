@@ -8,16 +8,17 @@ import (
 )
 
 var generators = map[string]func(r Rand, n int) Group{
-	"random":   func(r Rand, _ int) Group { return Random(r) },
-	"pairwise": Pairwise,
-	"edges":    func(r Rand, _ int) Group { return Edges(r) },
-	"formats":  FormatGroup,
-	"metadata": func(r Rand, _ int) Group { return Metadata(r) },
-	"rules":    func(r Rand, _ int) Group { return Rules(r) },
-	"limits":   func(r Rand, _ int) Group { return Limits(r) },
-	"updates":  func(r Rand, _ int) Group { return Updates(r) },
-	"form":     func(r Rand, _ int) Group { return Form(r) },
-	"broken":   func(r Rand, _ int) Group { return Broken(r) },
+	"random":      func(r Rand, _ int) Group { return Random(r) },
+	"pairwise":    Pairwise,
+	"edges":       func(r Rand, _ int) Group { return Edges(r) },
+	"formats":     FormatGroup,
+	"metadata":    func(r Rand, _ int) Group { return Metadata(r) },
+	"rules":       func(r Rand, _ int) Group { return Rules(r) },
+	"limits":      func(r Rand, _ int) Group { return Limits(r) },
+	"updates":     func(r Rand, _ int) Group { return Updates(r) },
+	"expressions": func(r Rand, _ int) Group { return Expressions(r) },
+	"form":        func(r Rand, _ int) Group { return Form(r) },
+	"broken":      func(r Rand, _ int) Group { return Broken(r) },
 }
 
 // TestDeterministic makes each group twice: a disagreement is named by a seed and a number.

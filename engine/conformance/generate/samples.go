@@ -14,6 +14,7 @@ type Real struct {
 	docs   [][]byte
 	small  []*tree.Node // without descriptions either: what CRD mutants are made of
 	sites  []int        // mutation sites before each definition
+	ruled  []ruleSite   // the schemas with rules
 }
 
 // NewReal prepares a corpus: descriptions are removed from what will be mutated.
@@ -21,17 +22,24 @@ func NewReal(c *corpus.Corpus) (*Real, error) {
 	real := &Real{corpus: c}
 	total := 0
 	for _, crd := range c.CRDs {
-		n, err := tree.Parse(crd.Doc)
+		doc, err := tree.Parse(crd.Doc)
 		if err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", crd.Path, crd.Module, err)
 		}
-		real.crds = append(real.crds, n)
-		real.docs = append(real.docs, n.JSON())
-		s := n.Clone()
+		real.crds = append(real.crds, doc)
+		real.docs = append(real.docs, doc.JSON())
+		s := doc.Clone()
 		withoutTexts(s)
 		real.small = append(real.small, s)
 		real.sites = append(real.sites, total)
 		total += s.Size() - 1
+		n := 0
+		s.Walk(func(node, parent *tree.Node, index int) {
+			if node.Kind == tree.Array && parent.Kind == tree.Object && parent.Members[index].Key == "x-kubernetes-validations" {
+				real.ruled = append(real.ruled, ruleSite{len(real.small) - 1, n})
+			}
+			n++
+		})
 	}
 	real.sites = append(real.sites, total)
 	return real, nil

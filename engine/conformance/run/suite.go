@@ -51,6 +51,8 @@ func Suites(real *generate.Real) []Suite {
 		{Name: "crds", parts: []part{
 			{"definitions", 1, func(_ generate.Rand, n int) generate.Group { return real.Definition(n) }},
 			{"mutants", 50, func(r generate.Rand, n int) generate.Group { return real.Mutant(r, r.IntN(real.Mutants())) }},
+			{"rules", 8, func(r generate.Rand, n int) generate.Group { return real.RuleMutant(r, n) }},
+			{"expressions", 25, seq(generate.Expressions)},
 			{"forms", 25, seq(generate.Form)},
 			{"broken", 15, seq(generate.Broken)},
 		}},
