@@ -108,10 +108,6 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	}
 	for _, v := range review.Versions(crd) {
 		d.versions = append(d.versions, versionInfo(len(d.versions), v))
-		if v.HasRules {
-			inner := d.inner.Versions[v.Index]
-			inner.Warnings = append(inner.Warnings, review.RulesNotice(crd.Name))
-		}
 	}
 	if v := schema.Storage(crd); v != nil {
 		d.storage = v.Name
@@ -150,6 +146,7 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 	if inner.Plan == nil {
 		plan, err := program.Compile(s, program.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,
+			Rules: program.RulesOfResource,
 		})
 		if err != nil {
 			return unreadable("CRD "+crd.Name+", version "+version.Name, ReasonManifestUnreadable, err)

@@ -87,7 +87,7 @@ func pipeline(manifest []byte) (*admission.Definition, error) {
 	for i := range m.CRD.Spec.Versions {
 		v := inner.Versions[i]
 		if v.Plan, err = program.Compile(schema.Of(&m.CRD.Spec.Versions[i]), program.Options{
-			PreserveUnknown: m.CRD.Spec.PreserveUnknownFields, StatusSubresource: v.HasStatus,
+			PreserveUnknown: m.CRD.Spec.PreserveUnknownFields, StatusSubresource: v.HasStatus, Rules: program.RulesOfResource,
 		}); err != nil {
 			return nil, err
 		}

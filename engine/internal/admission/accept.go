@@ -35,7 +35,7 @@ func (p *pass) accept(v *Version) bool {
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
 		mode.Edits = p.edits
 	}
-	return v.Plan.Accept(d, p.root, mode) && p.acceptEdits(v, mode.Edits)
+	return v.Plan.Accept(d, p.root, mode) && p.cleanRules(v.Plan, 0) && p.acceptEdits(v, mode.Edits)
 }
 
 // acceptEdits does what remains when the plan accepts: unknown fields are told, the scale subresource judged. edits is nil if

@@ -10,8 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// Create evaluates a create up to and including list types: all that an API server does but for the rules and for what only a
-// server can do. The error is a *Fault.
+// Create evaluates a create: all that an API server does but for what only a server can do. The error is a *Fault.
 func (d *Definition) Create(ctx context.Context, r *Request) (Outcome, error) {
 	return d.run(ctx, r, (*pass).create)
 }

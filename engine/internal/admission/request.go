@@ -46,6 +46,8 @@ type Request struct {
 	SkipMetadata bool
 	// Exact takes the exact way at once.
 	Exact bool
+	// NoClosures replays every rule on cel-go: the answer is the same, and slow.
+	NoClosures bool
 	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and Outcome.Defaulted.
 	WantObject, WantChanged, WantChanges bool
 	// Buffer is appended to for Outcome.Object; nil allocates.

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// validate is the strategy's validation, rules aside. The error is a Fault: the findings are too many, or the time is over.
+// validate is the strategy's validation. The error is a Fault: the findings are too many, or the time is over.
 //
 // Upstream: registry/customresource/validator.go, Validate; strategy.go, Validate.
 func (p *pass) validate(v *Version) ([]violation.Violation, error) {
@@ -29,6 +29,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	if len(found) == 0 || quirk.On(52) {
 		found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
 		found = append(found, plan.ExplainLists(d, p.root, at)...)
+		found = p.rules(plan, found, program.Update{}, at)
 	}
 	if err := expired(p.ctx); err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 			found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
 		}
 		found = append(found, p.listErrors(plan, at)...)
+		found = p.rules(plan, found, program.Update{Old: p.old.root, Pairs: p.pairs, Ratchet: true}, at)
 	}
 	if err := expired(p.ctx); err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -18,7 +17,7 @@ import (
 type Report struct {
 	CRD      *apiextensionsv1.CustomResourceDefinition
 	Findings []Finding
-	// Warnings are those of decoding, then those of the judgement, each once, then the notice about rules.
+	// Warnings are those of decoding, then those of the judgement, each once.
 	Warnings    []string
 	Versions    []Version
 	HasRules    bool
@@ -86,9 +85,6 @@ func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *va
 	}
 	r.warn(m.Strict...)
 	r.warn(result.Warnings...)
-	if r.HasRules {
-		r.warn(RulesNotice(m.CRD.Name))
-	}
 	return r, nil
 }
 
@@ -103,11 +99,6 @@ func (r *Report) warn(texts ...string) {
 		r.warned[text] = struct{}{}
 		r.Warnings = append(r.Warnings, text)
 	}
-}
-
-// RulesNotice is what every answer about a CRD with rules says.
-func RulesNotice(crd string) string {
-	return fmt.Sprintf("crdeval: %s has rules (x-kubernetes-validations) that this version of crdeval does not evaluate: an API server may refuse what is accepted here", crd)
 }
 
 // Versions describes the versions of a CRD in order of priority.

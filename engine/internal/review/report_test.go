@@ -61,9 +61,6 @@ func TestVersions(t *testing.T) {
 	if r.LowestMinor != 34 || !r.HasRules {
 		t.Errorf("of all versions: 1.%d, rules %v", r.LowestMinor, r.HasRules)
 	}
-	if n := len(r.Warnings); n == 0 || r.Warnings[n-1] != RulesNotice("as.example.com") {
-		t.Errorf("the last warning is not the notice about rules: %q", r.Warnings)
-	}
 	if r = of(t, manifest("v1", plain), true); r.LowestMinor != format.OldestMinor || r.HasRules || len(r.Warnings) != 0 {
 		t.Errorf("a plain CRD: 1.%d, rules %v, warnings %q", r.LowestMinor, r.HasRules, r.Warnings)
 	}

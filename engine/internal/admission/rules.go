@@ -1,0 +1,57 @@
+package admission
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// notChecked stands for all rules where something is wrong that they might rely on.
+const notChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+
+// rules appends what x-kubernetes-validations find about the object, of the CRD's kind or not, to what was found before: if that blocks them, a
+// note instead. What they forgive is in p.forgiven, and is told as warnings.
+//
+// Upstream: registry/customresource/strategy.go, Validate, ValidateUpdate and hasBlockingErr.
+func (p *pass) rules(plan *program.Plan, found []violation.Violation, u program.Update, at program.At) []violation.Violation {
+	switch {
+	case !plan.HasRules():
+		return found
+	case violation.Blocking(found):
+		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
+		note.Node = p.root
+		return append(found, note)
+	}
+	r := p.run()
+	defer r.Close()
+	r.Room = at.Room
+	if !r.NoClosures {
+		plan.FillSlots(p.d, p.root)
+		plan.FillSlots(p.d, u.Old)
+	}
+	plan.Rules(r, p.root, u, at)
+	for i := range r.Forgiven {
+		p.warn(r.Forgiven[i].Error.Error())
+	}
+	p.forgiven = append(p.forgiven, r.Forgiven...)
+	return append(found, r.Found...)
+}
+
+// cleanRules reports whether all rules plainly hold for an object that was accepted.
+func (p *pass) cleanRules(plan *program.Plan, old uint32) bool {
+	if !plan.HasRules() {
+		return true
+	}
+	r := p.run()
+	defer r.Close()
+	return plan.CleanRules(r, p.root, old, p.pairs)
+}
+
+// run begins an evaluation of rules.
+func (p *pass) run() *rule.Run {
+	r := rule.Start(p.d)
+	r.Context, r.Stop, r.NoClosures = p.ctx, p.stop, p.r.NoClosures
+	return r
+}
