@@ -64,8 +64,11 @@ func (p *pass) countUp(old uint32) {
 	if c := d.Field(old, "generation"); c != 0 && d.Nodes[c].Kind == value.Int {
 		generation = d.Int(c)
 	}
-	generation++
 	meta := p.metadata()
+	if generation++; generation == 0 { // is none
+		p.remove(meta, "generation")
+		return
+	}
 	off := uint32(len(d.Src[value.Arena]))
 	d.Src[value.Arena] = strconv.AppendInt(d.Src[value.Arena], generation, 10)
 	made := uint32(len(d.Nodes))
