@@ -1,24 +1,243 @@
 package closure
 
-type boolFn func(*Frame) (bool, bool)
-type val struct{}
-type shape struct{ kind int }
+import (
+	"fmt"
+	"strings"
 
-const shapeBool = 1
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
 
-type expr struct {
-	shape shape
-	b     boolFn
-}
-
-func (x *expr) bool() boolFn { return x.b }
-
+// compiler turns one expression into closures.
 type compiler struct {
-	program  *Program
-	closures int
+	ast       *ast.AST
+	functions map[string]*functions.Overload
+	scope     *scope
+	program   *Program
+	closures  int
 }
 
-func newCompiler(a any, self *Type, o Options) *compiler {
-	return &compiler{program: &Program{nodes: nodeFirst}}
+// scope is a variable and those around it.
+type scope struct {
+	name string
+	// attr is what the variable is to expressions; nil: macros keep it for themselves.
+	attr  *attr
+	outer *scope
 }
-func (c *compiler) observed(e any) *expr { panic(&Unsupported{"anything yet"}) }
+
+func newCompiler(a *ast.AST, self *Type, o Options) *compiler {
+	c := &compiler{ast: a, functions: o.Functions, program: &Program{nodes: nodeFirst, value: o.Value}}
+	c.declare("self", variableAttr(nodeSelf, self))
+	old := variableAttr(nodeOld, self)
+	if o.OptionalOldSelf {
+		old = &attr{base: optionalOld(self), shape: &shape{kind: shapeOptional, elem: shapeOfType(self)}, optional: true}
+	}
+	c.declare("oldSelf", old)
+	return c
+}
+
+// variableAttr is a variable that stands for a node.
+func variableAttr(node int, t *Type) *attr {
+	return &attr{node: node, typ: t, shape: shapeOfType(t)}
+}
+
+// optionalOld is oldSelf as an optional.
+func optionalOld(self *Type) *expr {
+	return &expr{shape: &shape{kind: shapeOptional, elem: shapeOfType(self)}, v: func(f *Frame) (val, bool) {
+		if f.Old == 0 {
+			return val{kind: kindNone, opt: true}, true
+		}
+		v, ok := f.read(f.Old, self)
+		v.opt = true
+		return v, ok
+	}}
+}
+
+func (c *compiler) declare(name string, a *attr) { c.scope = &scope{name, a, c.scope} }
+
+func (c *compiler) no(format string, args ...any) {
+	panic(&Unsupported{fmt.Sprintf(format, args...)})
+}
+
+// node, variable and so on reserve a place in the frame.
+func (c *compiler) node() int     { c.program.nodes++; return c.program.nodes - 1 }
+func (c *compiler) variable() int { c.program.vals++; return c.program.vals - 1 }
+func (c *compiler) flag() int     { c.program.bools++; return c.program.bools - 1 }
+func (c *compiler) counter() int  { c.program.ints++; return c.program.ints - 1 }
+func (c *compiler) list() int     { c.program.lists++; return c.program.lists - 1 }
+
+// observed compiles an expression whose value cel-go's cost observer sees: an argument, an operand, a result.
+func (c *compiler) observed(e ast.Expr) *expr { return c.resolve(c.compile(e), 1) }
+
+// compile compiles an expression. Of an attribute (a variable with its selectors) the caller decides what it costs, by resolve.
+func (c *compiler) compile(e ast.Expr) *expr {
+	c.closures++
+	switch e.Kind() {
+	case ast.LiteralKind:
+		return c.literal(e.AsLiteral())
+	case ast.IdentKind:
+		return c.ident(e)
+	case ast.SelectKind:
+		if r, ok := c.ast.ReferenceMap()[e.ID()]; ok {
+			return c.reference(e, r)
+		}
+		s := e.AsSelect()
+		if s.IsTestOnly() {
+			return c.presence(c.compile(s.Operand()), s.FieldName())
+		}
+		return c.selected(c.compile(s.Operand()), step{kind: stepMember, name: s.FieldName()})
+	case ast.ListKind:
+		return c.listLiteral(e)
+	case ast.MapKind:
+		return c.mapLiteral(e)
+	case ast.CallKind:
+		return c.call(e)
+	case ast.ComprehensionKind:
+		return c.fold(e)
+	}
+	c.no("a literal of a message")
+	return nil
+}
+
+func (c *compiler) literal(l ref.Val) *expr {
+	v, ok := constantOf(l)
+	if !ok {
+		c.no("a literal of type %v", l.Type())
+	}
+	s := shapeOf(literalType(l))
+	return constExpr(s, v)
+}
+
+func literalType(l ref.Val) *types.Type {
+	t, _ := l.Type().(*types.Type)
+	return t
+}
+
+// ident compiles a variable or the name of a type.
+func (c *compiler) ident(e ast.Expr) *expr {
+	if r, ok := c.ast.ReferenceMap()[e.ID()]; ok {
+		return c.reference(e, r)
+	}
+	return c.named(e.AsIdent())
+}
+
+func (c *compiler) reference(e ast.Expr, r *ast.ReferenceInfo) *expr {
+	if r.Value != nil {
+		return c.literal(r.Value)
+	}
+	if t := c.ast.GetType(e.ID()); t.Kind() == types.TypeKind {
+		if p := t.Parameters(); len(p) == 1 {
+			return constExpr(opaqueShape, refVal(p[0]))
+		}
+		c.no("the type %s", r.Name)
+	}
+	return c.named(r.Name)
+}
+
+func (c *compiler) named(name string) *expr {
+	s := c.scope
+	if strings.HasPrefix(name, ".") { // a root variable, whatever folds declare
+		name = name[1:]
+		for s.outer != nil && s.outer.outer != nil {
+			s = s.outer
+		}
+	}
+	for ; s != nil; s = s.outer {
+		if s.name == name {
+			if s.attr == nil {
+				c.no("the variable %s of a macro", name)
+			}
+			return &expr{shape: s.attr.shape, attr: s.attr}
+		}
+	}
+	c.no("the variable %s", name)
+	return nil
+}
+
+// operands compiles what a call is given, the receiver first.
+func (c *compiler) operands(call ast.CallExpr) []*expr {
+	var xs []*expr
+	if call.IsMemberFunction() {
+		xs = append(xs, c.observed(call.Target()))
+	}
+	for _, a := range call.Args() {
+		xs = append(xs, c.observed(a))
+	}
+	return xs
+}
+
+// call compiles operators and functions.
+func (c *compiler) call(e ast.Expr) *expr {
+	call := e.AsCall()
+	switch name := call.FunctionName(); name {
+	case operators.Conditional:
+		return c.conditional(call)
+	case operators.Index:
+		return c.index(call, false)
+	case operators.OptIndex:
+		return c.index(call, true)
+	case operators.OptSelect:
+		return c.optionalSelect(call)
+	case operators.LogicalAnd, operators.LogicalOr:
+		return c.junction(call, name == operators.LogicalOr)
+	}
+	k := callee{name: call.FunctionName(), result: shapeOf(c.ast.GetType(e.ID()))}
+	if r := c.ast.ReferenceMap()[e.ID()]; r != nil && len(r.OverloadIDs) == 1 {
+		k.overload = r.OverloadIDs[0]
+	}
+	if x := c.lazyOr(k, call); x != nil {
+		return x
+	}
+	args := c.operands(call)
+	if x := c.folded(k, args); x != nil {
+		return x
+	}
+	if build, ok := builders[k.name]; ok {
+		if x := build(c, k, args); x != nil {
+			return x
+		}
+	}
+	return c.generic(k, args)
+}
+
+// callee is the function of a call: its name, its overload if the checker knows the one, the shape of its result.
+type callee struct {
+	name, overload string
+	result         *shape
+}
+
+// builders are the functions with closures of their own, by name. A builder answers nil for operands that it leaves to the generic call.
+var builders map[string]func(c *compiler, k callee, args []*expr) *expr
+
+func init() { // a variable's initializer would refer to itself
+	builders = map[string]func(c *compiler, k callee, args []*expr) *expr{
+		operators.LogicalNot:    negation,
+		operators.Equals:        equality,
+		operators.NotEquals:     equality,
+		operators.Less:          comparison,
+		operators.LessEquals:    comparison,
+		operators.Greater:       comparison,
+		operators.GreaterEquals: comparison,
+		operators.Add:           addition,
+		operators.Subtract:      arithmetic,
+		operators.Multiply:      arithmetic,
+		operators.Divide:        arithmetic,
+		operators.Modulo:        arithmetic,
+		operators.In:            membership,
+		"size":                  size,
+		"startsWith":            affix,
+		"endsWith":              affix,
+		"contains":              containing,
+		"matches":               matching,
+		"find":                  finding,
+		"duration":              durationOf,
+		"int":                   converted,
+		"hasValue":              hasValue,
+		"value":                 optionalValue,
+		"optional.of":           optionalOf,
+		"optional.none":         optionalNone,
+	}
+}

@@ -1,8 +1,6 @@
 package closure
 
 import (
-	"github.com/google/cel-go/common/types/ref"
-
 	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -30,14 +28,18 @@ type Frame struct {
 	// Stop ends evaluations, with Unknown, within some milliseconds.
 	Stop *stop.Signal
 
-	nodes []uint32  // variables that stand for nodes: self, oldSelf, what folds iterate
-	vals  []val     // other variables
-	bools []bool    // accumulators
-	ints  []int64   // accumulators and indexes
-	lists [][]val   // accumulators of lists and maps
-	cells []val     // elements of lists and maps that were computed
-	refs  []ref.Val // values of cel-go's
-	ticks uint32    // counts iterations, to look at Stop now and then
+	program *Program
+
+	nodes []uint32 // variables that stand for nodes: self, oldSelf, what folds iterate
+	vals  []val    // other variables
+	bools []bool   // accumulators
+	ints  []int64  // accumulators and indexes
+	lists [][]val  // accumulators of lists and maps
+	cells []val    // elements of lists and maps that were computed
+	ticks uint32   // counts iterations, to look at Stop now and then
+
+	members []memberIndex // of the objects that rules look into by key
+	places  [4]place      // in the lists that rules go through by number
 }
 
 // Slots that every frame has.
@@ -58,6 +60,7 @@ const (
 func (p *Program) Eval(f *Frame) Outcome {
 	f.prepare(p)
 	v, ok := p.run(f)
+	f.tidy(p)
 	if !ok || f.Cost > f.Limit {
 		return Unknown
 	}
@@ -68,7 +71,7 @@ func (p *Program) Eval(f *Frame) Outcome {
 }
 
 func (f *Frame) prepare(p *Program) {
-	f.Cost = 0
+	f.Cost, f.program = 0, p
 	f.nodes = room(f.nodes, p.nodes)
 	f.vals = room(f.vals, p.vals)
 	f.bools = room(f.bools, p.bools)
@@ -79,9 +82,26 @@ func (f *Frame) prepare(p *Program) {
 		f.cells = nil
 	}
 	f.cells = f.cells[:0]
-	if len(f.refs) > 0 {
-		clear(f.refs)
-		f.refs = f.refs[:0]
+	clear(f.members)
+	f.members = f.members[:0]
+	f.places = [4]place{}
+}
+
+// tidy drops what the evaluation computed: it refers to the document.
+func (f *Frame) tidy(p *Program) {
+	if len(f.cells) > 0 {
+		clear(f.cells)
+	}
+	for i := range p.lists {
+		if l := f.lists[i]; cap(l) > maxKept {
+			f.lists[i] = nil
+		} else if len(l) > 0 {
+			clear(l)
+			f.lists[i] = l[:0]
+		}
+	}
+	for i := range p.vals {
+		f.vals[i] = val{}
 	}
 }
 

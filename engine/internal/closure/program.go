@@ -4,7 +4,7 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/functions"
-	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 )
 
 // Program is a compiled expression. It is immutable and shared by goroutines without locks; every evaluation has a Frame of its own.
@@ -16,6 +16,7 @@ type Program struct {
 	ints  int
 	lists int
 	size  int64
+	value func(data any, t *Type) ref.Val
 }
 
 // Options say what the expression is compiled with.
@@ -25,6 +26,9 @@ type Options struct {
 	// Functions are the implementations of an environment by overload and by function name, see Functions. Without them only what this package
 	// implements itself compiles.
 	Functions map[string]*functions.Overload
+	// Value makes data of a document, as value.Doc.Any has it, a value as expressions see it. Without it what needs cel-go's own values of the
+	// document's lists, maps and objects is Unknown.
+	Value func(data any, t *Type) ref.Val
 }
 
 // Functions collects the implementations of an environment's functions, as cel-go's planner finds them. They are meant to be shared by all
@@ -78,5 +82,3 @@ const (
 	programBytes = 64
 	closureBytes = 80
 )
-
-var _ = types.BoolType

@@ -1,0 +1,217 @@
+package closure
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+)
+
+// attr is a variable, or the value of an operand, with the selectors and indexes behind it. cel-go resolves it as one step and charges 1 for each
+// selector, and 1 more unless it is a branch of a conditional (interpreter/attributes.go).
+type attr struct {
+	// branches: the attribute is a conditional; selectors go to its branches. It costs nothing itself.
+	branches *branches
+	// base is the value that steps start from, if not the variable in the frame's nodes at node.
+	base *expr
+	node int
+	// typ is that variable's type.
+	typ *Type
+
+	steps []step
+	// shape is of the value behind the steps, optional if some step is.
+	shape *shape
+	// optional: the base or some step is, so that what is missing makes none and no error.
+	optional bool
+}
+
+type branches struct {
+	test    boolFn
+	yes, no *expr
+}
+
+type stepKind uint8
+
+const (
+	stepMember  stepKind = iota // a member of an object or of a map, by name
+	stepElement                 // an element of a list, by a constant
+	stepIndex                   // an element or a member by the value of an expression
+)
+
+// step is one selector or index.
+type step struct {
+	kind     stepKind
+	optional bool
+	name     string // as expressions spell it; of an object's known member: its own name
+	slot     int32  // of an object's known member, NoSlot otherwise
+	at       int64
+	by       valFn
+
+	// from is the type of the node that the step starts from, nil if it is not known or not a node; to that of the member or element, then.
+	from, to *Type
+}
+
+// selected adds a step to an expression.
+func (c *compiler) selected(x *expr, s step) *expr {
+	if x.attr != nil && x.attr.branches != nil {
+		b := *x.attr.branches
+		b.yes, b.no = c.selected(b.yes, s), c.selected(b.no, s)
+		return conditionalExpr(&b)
+	}
+	var a attr
+	if x.attr != nil {
+		a = *x.attr
+		a.steps = append(append(make([]step, 0, len(a.steps)+1), a.steps...), s)
+	} else {
+		a = attr{base: x, shape: x.shape, steps: []step{s}, optional: x.shape.kind == shapeOptional}
+	}
+	last := &a.steps[len(a.steps)-1]
+	from := a.shape
+	if from.kind == shapeOptional {
+		from = from.element()
+	}
+	to := c.bind(last, from)
+	if last.optional {
+		a.optional = true
+	}
+	a.shape = to
+	if a.optional {
+		a.shape = &shape{kind: shapeOptional, elem: to}
+	}
+	return &expr{shape: a.shape, attr: &a}
+}
+
+// bind resolves a step against what is known of its operand, and returns the shape behind it.
+func (c *compiler) bind(s *step, from *shape) *shape {
+	s.slot = NoSlot
+	if from.typ == nil || from.kind == shapeDyn {
+		switch from.kind {
+		case shapeList, shapeMap:
+			return from.element()
+		}
+		return dynShape
+	}
+	s.from = from.typ
+	switch from.kind {
+	case shapeObject:
+		if s.kind != stepMember {
+			c.no("an index into an object")
+		}
+		m := s.from.identified(s.name)
+		if m == nil {
+			c.no("the member %s", s.name)
+		}
+		s.name, s.slot, s.to = m.Name, m.Slot, m.Type
+	case shapeMap, shapeList:
+		if s.to = s.from.Elem; s.to == nil {
+			c.no("elements without a type")
+		}
+	}
+	return shapeOfType(s.to)
+}
+
+// identified finds a member by the name that expressions have for it.
+func (t *Type) identified(ident string) *Member {
+	for i := range t.Members {
+		if m := &t.Members[i]; m.Ident == ident && ident != "" {
+			return m
+		}
+	}
+	return nil
+}
+
+// index compiles list[i], map[k] and their optional forms.
+func (c *compiler) index(call ast.CallExpr, optional bool) *expr {
+	x, by := c.compile(call.Args()[0]), c.compile(call.Args()[1])
+	s := step{optional: optional}
+	switch {
+	case by.isConst && by.constant.kind == kindString:
+		s.kind, s.name = stepMember, by.constant.text
+	case by.isConst && by.constant.kind == kindInt:
+		s.kind, s.at = stepElement, int64(by.constant.word)
+	default:
+		if by.attr != nil && by.attr.optional {
+			c.no("an index that is optional")
+		}
+		// The index itself is observed as a step; what it consists of costs what it costs.
+		s.kind, s.by = stepIndex, c.resolve(by, 0).val()
+	}
+	return c.selected(x, s)
+}
+
+// optionalSelect compiles object.?member.
+func (c *compiler) optionalSelect(call ast.CallExpr) *expr {
+	name, ok := call.Args()[1].AsLiteral().(types.String)
+	if !ok {
+		c.no("an optional selector that is no name")
+	}
+	return c.selected(c.compile(call.Args()[0]), step{kind: stepMember, name: string(name), optional: true})
+}
+
+// resolve makes an attribute closures: extra is 1 where cel-go observes it, 0 where it is a branch or an index.
+func (c *compiler) resolve(x *expr, extra uint64) *expr {
+	a := x.attr
+	if a == nil {
+		return x
+	}
+	if a.branches != nil {
+		return c.choice(a.branches)
+	}
+	if a.optional {
+		return c.resolveOptional(a, extra)
+	}
+	cost := uint64(len(a.steps)) + extra
+	if a.base != nil && len(a.steps) == 0 {
+		return charged(a.base, cost)
+	}
+	if n, t := c.nodeWalk(a, cost); n != nil {
+		return typed(n, t)
+	}
+	return c.valueWalk(a, cost)
+}
+
+// typed makes the node that an attribute leads to a value of its type.
+func typed(n nodeFn, t *Type) *expr {
+	x := &expr{shape: shapeOfType(t)}
+	x.v = func(f *Frame) (val, bool) {
+		i, ok := n(f)
+		if !ok {
+			return val{}, false
+		}
+		return f.read(i, t)
+	}
+	switch t.Kind {
+	case Bool:
+		x.b = readBool(n)
+	case Int:
+		x.w = readInt(n)
+	case String:
+		x.s = readString(n)
+	case List, Map, Object:
+		kinds := nodeKinds[t.Kind]
+		x.n = func(f *Frame) (uint32, bool) {
+			i, ok := n(f)
+			return i, ok && kinds>>f.Doc.Nodes[i].Kind&1 != 0
+		}
+	}
+	return x
+}
+
+// charged adds to what an expression costs.
+func charged(x *expr, cost uint64) *expr {
+	if cost == 0 {
+		return x
+	}
+	y := &expr{shape: x.shape}
+	switch {
+	case x.b != nil:
+		y.b = func(f *Frame) (bool, bool) { f.Cost += cost; return x.b(f) }
+	case x.w != nil:
+		y.w = func(f *Frame) (uint64, bool) { f.Cost += cost; return x.w(f) }
+	case x.s != nil:
+		y.s = func(f *Frame) (str, bool) { f.Cost += cost; return x.s(f) }
+	case x.n != nil:
+		y.n = func(f *Frame) (uint32, bool) { f.Cost += cost; return x.n(f) }
+	}
+	v := x.val()
+	y.v = func(f *Frame) (val, bool) { f.Cost += cost; return v(f) }
+	return y
+}

@@ -1,0 +1,125 @@
+package closure
+
+import (
+	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+)
+
+// generic compiles a call of a function that has no closure of its own: cel-go's implementation on cel-go's values, at cel-go's cost.
+func (c *compiler) generic(k callee, args []*expr) *expr {
+	if find(c.functions, k) == nil {
+		c.no("the function %s", k.name)
+	}
+	vals := make([]valFn, len(args))
+	for i, a := range args {
+		vals[i] = a.val()
+	}
+	table := c.functions
+	return &expr{shape: k.result, v: func(f *Frame) (val, bool) {
+		var buf [4]ref.Val
+		refs := buf[:0]
+		for _, a := range vals {
+			v, ok := a(f)
+			if !ok {
+				return val{}, false
+			}
+			r, ok := f.ref(v)
+			if !ok {
+				return val{}, false
+			}
+			refs = append(refs, r)
+		}
+		return f.call(table, k, refs)
+	}}
+}
+
+// call runs a function unless its cost, as far as the operands tell it, crosses the limit.
+func (f *Frame) call(table map[string]*functions.Overload, k callee, args []ref.Val) (val, bool) {
+	if f.Stop.Stopped() {
+		return val{}, false
+	}
+	ahead, known := f.costAhead(k, args)
+	if f.Cost+ahead > f.Limit || f.Cost+ahead < f.Cost {
+		return val{}, false
+	}
+	r, ok := invoke(table, k, args...)
+	if !ok {
+		return val{}, false
+	}
+	if !known {
+		ahead = callCost(k.name, k.overload, args, r)
+	}
+	f.Cost += ahead
+	if f.Cost > f.Limit {
+		return val{}, false
+	}
+	return f.back(r)
+}
+
+// costAhead is the cost of a call before it runs, or, where the result decides, the least that it can cost.
+func (f *Frame) costAhead(k callee, args []ref.Val) (cost uint64, known bool) {
+	switch {
+	case k.overload == "lists_range":
+		n, _ := args[0].(types.Int)
+		return uint64(max(n, 0)), false
+	case k.overload == "list_slice" || k.overload == "list_reverse", k.name == "join":
+		return sizeOf(args[0]), false
+	}
+	return callCost(k.name, k.overload, args, nil), true
+}
+
+// find is the implementation that cel-go's planner finds for a call.
+func find(table map[string]*functions.Overload, k callee) *functions.Overload {
+	if k.overload != "" {
+		if o := table[k.overload]; o != nil {
+			return o
+		}
+	}
+	return table[k.name]
+}
+
+// invoke runs an implementation as cel-go's interpreter does. It is false where that panics or finds none.
+func invoke(table map[string]*functions.Overload, k callee, args ...ref.Val) (r ref.Val, ok bool) {
+	defer func() {
+		if recover() != nil {
+			r, ok = nil, false
+		}
+	}()
+	o := find(table, k)
+	if o == nil {
+		return nil, false
+	}
+	if len(args) > 0 && o.OperandTrait != 0 && !args[0].Type().HasTrait(o.OperandTrait) {
+		if !args[0].Type().HasTrait(traits.ReceiverType) {
+			return nil, false
+		}
+		return args[0].(traits.Receiver).Receive(k.name, k.overload, args[1:]), true
+	}
+	switch {
+	case len(args) == 1 && o.Unary != nil:
+		r = o.Unary(args[0])
+	case len(args) == 2 && o.Binary != nil:
+		r = o.Binary(args[0], args[1])
+	case o.Function != nil:
+		r = o.Function(args...)
+	}
+	return r, r != nil
+}
+
+// joinedByKey is the union of sets and the merger of map lists.
+func (f *Frame) joinedByKey(a, b val) (val, bool) {
+	x, ok := f.ref(a)
+	y, also := f.ref(b)
+	if !ok || !also {
+		return val{}, false
+	}
+	list, ok := x.(traits.Adder)
+	if !ok {
+		return val{}, false
+	}
+	v, ok := f.back(list.Add(y))
+	v.wide = true
+	return v, ok
+}

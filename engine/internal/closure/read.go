@@ -1,0 +1,86 @@
+package closure
+
+import (
+	"time"
+
+	"github.com/google/cel-go/common/types"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Which kinds of node a value of a type can be, nulls aside, as bits. Formats are checked besides.
+var nodeKinds = [...]uint16{
+	Opaque: 0,
+	Bool:   1<<value.False | 1<<value.True,
+	Int:    1 << value.Int,
+	Double: 1<<value.Int | 1<<value.Float,
+	String: 1 << value.String, Bytes: 1 << value.String, Duration: 1 << value.String, Date: 1 << value.String, DateTime: 1 << value.String,
+	Dyn:  1<<value.Int | 1<<value.String,
+	List: 1 << value.Array,
+	Map:  1 << value.Object, Object: 1 << value.Object,
+}
+
+// formatted reports whether reading a value of the type can fail though the kind is right.
+func formatted(k Kind) bool { return k >= Bytes && k <= DateTime }
+
+// read makes a node a value, as upstream's UnstructuredToVal does (k8s.io/apiserver/pkg/cel/common). It is false where that gives an error.
+func (f *Frame) read(node uint32, t *Type) (val, bool) {
+	n := &f.Doc.Nodes[node]
+	if n.Kind == value.Null {
+		return val{}, t.Nullable
+	}
+	if nodeKinds[t.Kind]>>n.Kind&1 == 0 {
+		return val{}, false
+	}
+	switch t.Kind {
+	case Bool:
+		return boolVal(n.Kind == value.True), true
+	case Int:
+		return val{kind: kindInt, word: n.Val}, true
+	case Double:
+		return doubleVal(f.Doc.Number(node)), true
+	case String:
+		return val{kind: kindString, text: f.Doc.Str(node), wide: n.Flags&value.Wide != 0}, true
+	case Dyn:
+		if n.Kind == value.Int {
+			return val{kind: kindInt, word: n.Val}, true
+		}
+		return val{kind: kindString, text: f.Doc.Str(node), wide: n.Flags&value.Wide != 0}, true
+	case List, Map, Object:
+		return nodeVal(node, t), true
+	}
+	return parse(f.Doc.Str(node), t.Kind)
+}
+
+// parse reads a string with a format that is a type of its own to expressions.
+func parse(s string, k Kind) (val, bool) {
+	switch k {
+	case Duration:
+		d, err := strfmt.ParseDuration(s)
+		return durationVal(d), err == nil
+	case Date:
+		d, err := time.Parse(strfmt.RFC3339FullDate, s)
+		return refVal(types.Timestamp{Time: d}), err == nil
+	case DateTime:
+		d, err := strfmt.ParseDateTime(s)
+		return refVal(types.Timestamp{Time: time.Time(d)}), err == nil
+	case Bytes:
+		var b strfmt.Base64
+		err := b.UnmarshalText([]byte(s))
+		return val{kind: kindBytes, text: string(b)}, err == nil
+	}
+	return val{}, false
+}
+
+// readable reports whether read would succeed on a node that is not null.
+func (f *Frame) readable(node uint32, t *Type) bool {
+	if nodeKinds[t.Kind]>>f.Doc.Nodes[node].Kind&1 == 0 {
+		return false
+	}
+	if !formatted(t.Kind) {
+		return true
+	}
+	_, ok := parse(f.Doc.Str(node), t.Kind)
+	return ok
+}

@@ -1,0 +1,148 @@
+package closure
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common"
+
+	"github.com/crdeval/crdeval/engine/internal/pattern"
+)
+
+// affix compiles startsWith and endsWith: a tenth of the affix.
+func affix(_ *compiler, k callee, args []*expr) *expr {
+	if k.overload == "" || args[0].shape.kind != shapeString || args[1].shape.kind != shapeString {
+		return nil
+	}
+	has := strings.HasPrefix
+	if k.name == "endsWith" {
+		has = strings.HasSuffix
+	}
+	l, r := args[0].str(), args[1].str()
+	if args[1].isConst {
+		t := args[1].constant.str()
+		cost, text := tenth(t.size()), t.text
+		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+			s, ok := l(f)
+			f.Cost += cost
+			return has(s.text, text), ok
+		}}
+	}
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		s, ok := l(f)
+		t, also := r(f)
+		f.Cost += tenth(t.size())
+		return has(s.text, t.text), ok && also
+	}}
+}
+
+// containing compiles contains on strings: a tenth of the one by a tenth of the other.
+func containing(_ *compiler, k callee, args []*expr) *expr {
+	if k.overload != "contains_string" {
+		return nil
+	}
+	l, r := args[0].str(), args[1].str()
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		s, ok := l(f)
+		t, also := r(f)
+		f.Cost += tenth(s.size()) * tenth(t.size())
+		if !ok || !also || f.Cost > f.Limit {
+			return false, false
+		}
+		return strings.Contains(s.text, t.text), true
+	}}
+}
+
+// matching compiles matches with a constant pattern. Long strings are matched so that it can be stopped.
+func matching(_ *compiler, k callee, args []*expr) *expr {
+	if !args[1].isConst || args[0].shape.kind != shapeString || args[1].constant.kind != kindString || k.overload == "" {
+		return nil
+	}
+	text := args[1].constant.text
+	p, l := pattern.Intern(text), args[0].str()
+	cost := patternCost(uint64(utf8.RuneCountInString(text)))
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		s, ok := l(f)
+		f.Cost += uint64(math.Ceil((1+float64(s.size()))*common.StringTraversalCostFactor)) * cost
+		if !ok || f.Cost > f.Limit {
+			return false, false
+		}
+		return p.Match(s.text, f.Stop)
+	}}
+}
+
+// finding compiles find with a constant pattern.
+func finding(_ *compiler, _ callee, args []*expr) *expr {
+	if len(args) != 2 || !args[1].isConst || args[0].shape.kind != shapeString || args[1].constant.kind != kindString {
+		return nil
+	}
+	text := args[1].constant.text
+	p, l := pattern.Intern(text), args[0].str()
+	cost := patternCost(uint64(utf8.RuneCountInString(text)))
+	return &expr{shape: stringShape, s: func(f *Frame) (str, bool) {
+		s, ok := l(f)
+		f.Cost += uint64(math.Ceil((1+float64(s.size()))*common.StringTraversalCostFactor)) * cost
+		if !ok || f.Cost > f.Limit {
+			return str{}, false
+		}
+		if len(s.text) >= longSearch { // searching for the place takes package regexp, and time
+			matched, ok := p.Match(s.text, f.Stop)
+			if !ok || matched && len(s.text) >= hugeSearch {
+				return str{}, false
+			}
+			if !matched {
+				return str{}, true
+			}
+		}
+		re, err := p.Regexp()
+		if err != nil {
+			return str{}, false
+		}
+		return str{re.FindString(s.text), s.wide}, true
+	}}
+}
+
+// From these sizes on a search first asks whether there is a match at all, and leaves the place of one to replay.
+const (
+	longSearch = 1 << 12
+	hugeSearch = 1 << 17
+)
+
+// size compiles size, of which every call costs 1.
+func size(_ *compiler, _ callee, args []*expr) *expr {
+	x := &expr{shape: intShape}
+	switch a := args[0]; {
+	case len(args) != 1:
+		return nil
+	case a.shape.kind == shapeString:
+		s := a.str()
+		x.w = func(f *Frame) (uint64, bool) {
+			r, ok := s(f)
+			f.Cost++
+			return r.size(), ok
+		}
+	case a.n != nil:
+		n := a.n
+		x.w = func(f *Frame) (uint64, bool) {
+			i, ok := n(f)
+			f.Cost++
+			return uint64(f.Doc.Nodes[i].Live), ok
+		}
+	default:
+		v := a.val()
+		x.w = func(f *Frame) (uint64, bool) {
+			r, ok := v(f)
+			f.Cost++
+			if !ok || r.opt {
+				return 0, false
+			}
+			switch r.kind {
+			case kindString, kindBytes, kindNode, kindList, kindMap:
+				return f.size(r), true
+			}
+			return 0, false
+		}
+	}
+	return x
+}

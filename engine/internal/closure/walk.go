@@ -1,0 +1,197 @@
+package closure
+
+import "github.com/crdeval/crdeval/engine/value"
+
+// nodeWalk is the walk of an attribute whose steps all lead from node to node of known types; nil if they do not.
+func (c *compiler) nodeWalk(a *attr, cost uint64) (nodeFn, *Type) {
+	t := a.typ
+	for i := range a.steps {
+		if a.steps[i].from == nil {
+			return nil, nil
+		}
+		t = a.steps[i].to
+	}
+	steps, node := a.steps, a.node
+	if a.base != nil {
+		if a.base.n == nil {
+			return nil, nil
+		}
+		base := a.base.n
+		return func(f *Frame) (uint32, bool) {
+			i, ok := base(f)
+			if !ok {
+				return 0, false
+			}
+			f.Cost += cost
+			return f.walk(i, steps)
+		}, t
+	}
+	switch {
+	case len(steps) == 0:
+		return func(f *Frame) (uint32, bool) {
+			f.Cost += cost
+			return f.nodes[node], true
+		}, t
+	case len(steps) == 1 && steps[0].slot >= 0:
+		slot, name := uint64(steps[0].slot), steps[0].name
+		return func(f *Frame) (uint32, bool) {
+			f.Cost += cost
+			i := f.member(f.nodes[node], slot, name)
+			return i, i != 0
+		}, t
+	}
+	return func(f *Frame) (uint32, bool) {
+		f.Cost += cost
+		return f.walk(f.nodes[node], steps)
+	}, t
+}
+
+// member is a declared member of an object that the walks of the program know by a slot; 0 if it is absent or null, or the node no object.
+func (f *Frame) member(object uint32, slot uint64, name string) uint32 {
+	d := f.Doc
+	n := &d.Nodes[object]
+	if n.Kind != value.Object {
+		return 0
+	}
+	var i uint32
+	if n.Flags&value.Slotted != 0 {
+		i = d.Slots[n.Val+slot]
+	} else {
+		i = d.Field(object, name)
+	}
+	if d.Nodes[i].Kind == value.Null {
+		return 0
+	}
+	return i
+}
+
+// walk follows steps from node to node. It is false where upstream has an error.
+func (f *Frame) walk(i uint32, steps []step) (uint32, bool) {
+	for k := range steps {
+		if i = f.next(i, &steps[k]); i == 0 {
+			return 0, false
+		}
+	}
+	return i, true
+}
+
+// next follows one step that does not fail: to a node, or to 0 for what is missing or wrong.
+func (f *Frame) next(i uint32, s *step) uint32 {
+	switch {
+	case s.slot >= 0:
+		return f.member(i, uint64(s.slot), s.name)
+	case s.kind == stepIndex:
+		by, ok := s.by(f)
+		if !ok {
+			return 0
+		}
+		switch {
+		case by.kind == kindString && s.from.Kind == Map:
+			return f.find(i, by.text)
+		case by.kind == kindInt && s.from.Kind == List:
+			return f.element(i, int64(by.word))
+		}
+		return 0
+	case s.from.Kind == List:
+		if s.kind != stepElement {
+			return 0
+		}
+		return f.element(i, s.at)
+	case s.kind != stepMember:
+		return 0
+	case s.from.Kind == Map:
+		return f.find(i, s.name)
+	}
+	m := f.find(i, s.name)
+	if f.Doc.Nodes[m].Kind == value.Null {
+		return 0
+	}
+	return m
+}
+
+// Containers with more members than these are indexed when rules look into them by key or by number.
+const (
+	manyMembers  = 32
+	manyElements = 16
+)
+
+// find is a member of an object by its name, 0 if there is none or the node is no object.
+func (f *Frame) find(object uint32, name string) uint32 {
+	n := &f.Doc.Nodes[object]
+	if n.Kind != value.Object || n.Live <= manyMembers {
+		return f.Doc.Field(object, name)
+	}
+	for k := range f.members {
+		if f.members[k].object == object {
+			return f.members[k].byName[name]
+		}
+	}
+	byName := make(map[string]uint32, n.Live)
+	for m := n.First; m != 0; m = f.Doc.Nodes[m].Next {
+		byName[f.Doc.Key(m)] = m
+	}
+	f.members = append(f.members, memberIndex{object, byName})
+	return byName[name]
+}
+
+// element is an element of a list by its number, 0 if there is none or the node is no list. It remembers where it was: rules go through lists in order.
+func (f *Frame) element(list uint32, at int64) uint32 {
+	n := &f.Doc.Nodes[list]
+	if n.Kind != value.Array || at < 0 || at >= int64(n.Live) {
+		return 0
+	}
+	i, from := n.First, int64(0)
+	if at < manyElements {
+		for ; from < at; from++ {
+			i = f.Doc.Nodes[i].Next
+		}
+		return i
+	}
+	p := &f.places[list%uint32(len(f.places))]
+	if p.list == list && p.at <= at {
+		i, from = p.element, p.at
+	}
+	for ; from < at; from++ {
+		i = f.Doc.Nodes[i].Next
+	}
+	*p = place{list, i, at}
+	return i
+}
+
+type memberIndex struct {
+	object uint32
+	byName map[string]uint32
+}
+
+// place is where in a list the frame was last.
+type place struct {
+	list, element uint32
+	at            int64
+}
+
+func readBool(n nodeFn) boolFn {
+	return func(f *Frame) (bool, bool) {
+		i, ok := n(f)
+		k := f.Doc.Nodes[i].Kind
+		return k == value.True, ok && (k == value.True || k == value.False)
+	}
+}
+
+func readInt(n nodeFn) wordFn {
+	return func(f *Frame) (uint64, bool) {
+		i, ok := n(f)
+		m := &f.Doc.Nodes[i]
+		return m.Val, ok && m.Kind == value.Int
+	}
+}
+
+func readString(n nodeFn) strFn {
+	return func(f *Frame) (str, bool) {
+		i, ok := n(f)
+		m := &f.Doc.Nodes[i]
+		if !ok || m.Kind != value.String {
+			return str{}, false
+		}
+		return str{f.Doc.Str(i), m.Flags&value.Wide != 0}, true
+	}
+}
