@@ -60,9 +60,7 @@ func UpdatesOf(r Rand, g Group) Group {
 
 // pair makes a request to change an object by a number of edits.
 func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
-	if m := old.Get("metadata"); m == nil || m.Kind != tree.Object {
-		old.Set("metadata", tree.Obj("name", "x", "namespace", "default"))
-	}
+	asStored(crd, old)
 	if r.Chance(85) {
 		old.Get("metadata").Set("resourceVersion", "7")
 	}
@@ -80,7 +78,7 @@ func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
 		Mutate(r, body)
 	}
 	if r.Chance(2) {
-		Pick(r, []*tree.Node{old, body}).Set("kind", Pick(r, []string{"Other", "crontab", ""}))
+		body.Set("kind", Pick(r, []string{"Other", "crontab", ""}))
 	}
 	o := Object{Op: oracle.Update, Version: version1, Body: body.JSON()}
 	if version := otherVersion(crd); version != "" && r.Chance(30) {
@@ -102,6 +100,25 @@ func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
 		o.YAML = true
 	}
 	return o
+}
+
+// asStored makes of an object one that a storage can hold: it has metadata, and is of the definition's kind.
+func asStored(crd, old *tree.Node) {
+	if m := old.Get("metadata"); m == nil || m.Kind != tree.Object {
+		old.Set("metadata", tree.Obj("name", "x", "namespace", "default"))
+	}
+	groupName, _ := crd.At("spec", "group").Text()
+	kindName, _ := crd.At("spec", "names", "kind").Text()
+	if is, _ := old.Get("kind").Text(); is != kindName {
+		old.Set("kind", kindName)
+	}
+	for _, v := range crd.At("spec", "versions").GetItems() {
+		name, _ := v.Get("name").Text()
+		if is, _ := old.Get("apiVersion").Text(); is == groupName+"/"+name {
+			return
+		}
+	}
+	old.Set("apiVersion", groupName+"/"+version1)
 }
 
 // editAt changes one value of an object, where the schema has something to say about it.

@@ -38,8 +38,8 @@ func (d *Definition) update(r Request) Answer {
 		}
 	}
 	old, err := d.stored(r.Old, r.Version)
-	if err != nil {
-		return Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+	if err != nil { // how a server words it depends on its storage
+		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
 	recorder := &recorder{}
 	ctx := warning.WithWarningRecorder(context.Background(), recorder)

@@ -16,6 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // Engine is the engine as a subject of the run.
@@ -103,10 +104,10 @@ type Definition struct {
 
 // Answer implements run.Definition: the pipeline as callers get it, the accept walk first.
 func (d *Definition) Answer(r oracle.Request) oracle.Answer {
-	if r.Op != oracle.Create {
+	if !judges(r) {
 		return d.transform(r)
 	}
-	a, explained := d.create(r, false)
+	a, explained := d.judge(r, way{})
 	if a.Accepted() {
 		if explained {
 			Doubted.Add(1)
@@ -117,12 +118,33 @@ func (d *Definition) Answer(r oracle.Request) oracle.Answer {
 	return a
 }
 
+// judges reports whether a request asks for a verdict.
+func judges(r oracle.Request) bool {
+	return r.Op == oracle.Create || r.Op == oracle.Update || r.Op == oracle.Status
+}
+
+// way is one of the ways to a verdict: the accept walk is not tried, rules are replayed on cel-go.
+type way struct{ exact, noClosures bool }
+
+func (w way) String() string {
+	return map[way]string{{}: "fast way", {exact: true}: "exact way", {noClosures: true}: "fast way without closures", {exact: true, noClosures: true}: "exact way without closures"}[w]
+}
+
 var directives = map[string]admission.FieldValidation{"": admission.Warn, oracle.Warn: admission.Warn, oracle.Strict: admission.Strict, oracle.Ignore: admission.Ignore}
 
-func (d *Definition) create(r oracle.Request, exact bool) (answer oracle.Answer, explained bool) {
-	out, err := d.inner.Create(context.Background(), &admission.Request{
-		Version: r.Version, Body: r.Body, YAML: r.YAML, FieldValidation: directives[r.FieldValidation], WantObject: true, Exact: exact, Handler: r.Handler, Namespace: r.Namespace,
-	})
+// judge answers a create or an update in one of the ways.
+func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, explained bool) {
+	q := &admission.Request{
+		Version: r.Version, Body: r.Body, YAML: r.YAML, FieldValidation: directives[r.FieldValidation], WantObject: true, Exact: w.exact, NoClosures: w.noClosures, Handler: r.Handler, Namespace: r.Namespace,
+	}
+	var out admission.Outcome
+	var err error
+	if r.Op == oracle.Create {
+		out, err = d.inner.Create(context.Background(), q)
+	} else {
+		q.Old, q.Status = r.Old, r.Op == oracle.Status
+		out, err = d.inner.Update(context.Background(), q, nil)
+	}
 	if err != nil {
 		return oracle.Answer{Refusal: faultRefusal(err)}, false
 	}
@@ -134,6 +156,11 @@ func (d *Definition) create(r oracle.Request, exact bool) (answer oracle.Answer,
 	answer.Strict, answer.Object = out.Strict, out.Object
 	for i := range out.Violations {
 		answer.Errors = append(answer.Errors, oracle.FindingOf(out.Violations[i].Error))
+	}
+	for i := range out.Forgiven {
+		if out.Forgiven[i].Step == violation.Rules {
+			answer.Forgiven++
+		}
 	}
 	return answer, out.Explained
 }
@@ -180,15 +207,17 @@ func faultRefusal(err error) *oracle.Refusal {
 	return &oracle.Refusal{Code: 500, Message: err.Error()}
 }
 
-// Check implements run.Checked: the exact way must say what the fast way said, on memory that was used before as on fresh memory, and the façade too.
+// Check implements run.Checked: all ways must say the same, on memory that was used before as on fresh memory, with closures and without, and the façade too.
 func (d *Definition) Check(r oracle.Request) (diffs []string) {
-	if r.Op != oracle.Create {
+	if !judges(r) {
 		return nil
 	}
-	fast, explained := d.create(r, false)
-	exact, _ := d.create(r, true)
-	for _, diff := range oracle.Compare(exact, fast) {
-		diffs = append(diffs, fmt.Sprintf("fast way (explained: %v) and exact way differ (upstream is the exact way here): %s", explained, diff))
+	exact, _ := d.judge(r, way{exact: true})
+	for _, w := range []way{{}, {noClosures: true}, {exact: true, noClosures: true}} {
+		got, explained := d.judge(r, w)
+		for _, diff := range oracle.Compare(exact, got) {
+			diffs = append(diffs, fmt.Sprintf("%s (explained: %v) and exact way differ (upstream is the exact way here): %s", w, explained, diff))
+		}
 	}
 	return append(diffs, d.checkFacade(r, exact)...)
 }
@@ -201,7 +230,14 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	if r.YAML {
 		doc = engine.YAML(r.Body)
 	}
-	v, err := d.facade.Validate(context.Background(), engine.Item{Version: r.Version, Object: doc}, engine.EvaluationOptions{FieldValidation: public[r.FieldValidation]})
+	item := engine.Item{Version: r.Version, Object: doc}
+	if r.Op != oracle.Create {
+		item.OldObject = engine.JSON(r.Old)
+	}
+	if r.Op == oracle.Status {
+		item.Subresource = "status"
+	}
+	v, err := d.facade.Validate(context.Background(), item, engine.EvaluationOptions{FieldValidation: public[r.FieldValidation]})
 	if err != nil {
 		if want.Refusal == nil {
 			diffs = append(diffs, "façade: error "+err.Error())
@@ -211,7 +247,7 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	if !r.Handler {
 		return diffs
 	}
-	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(v.Warnings)}
+	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(v.Warnings), Forgiven: want.Forgiven}
 	if v.Refusal != nil && len(v.Violations) == 0 {
 		got.Refusal = &oracle.Refusal{Code: v.Refusal.Code, Reason: v.Refusal.Reason, Message: v.Refusal.Message}
 	}

@@ -143,6 +143,12 @@ func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcom
 		if len(diffs) == 0 {
 			return same, accepted, nil
 		}
+		// Ways that differ because CEL walks Go maps agree when they are asked often enough.
+		for range reruns {
+			if len(guardCheck(p.ours.(Checked), r)) == 0 {
+				return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
+			}
+		}
 	} else if j.member(our, func() oracle.Answer { return guardAnswer(p.upstream, r) }) {
 		return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 	}
