@@ -167,7 +167,7 @@ func versionInfo(priority int, v review.Version) VersionInfo {
 func violationOf(v *violation.Violation, at value.Position) Violation {
 	out := Violation{
 		Type: string(v.Type), Field: v.Field, Message: v.ErrorBody(), Detail: v.Detail,
-		Pointer: v.Path.Pointer(), SchemaPointer: v.Schema, Step: v.Step, BadValue: badValue(v.BadValue),
+		Pointer: v.Path.Pointer(), SchemaPointer: v.Schema, Rule: v.Rule, Step: v.Step, BadValue: badValue(v.BadValue),
 	}
 	if at != (value.Position{}) {
 		out.Position = &at

@@ -89,9 +89,14 @@ type Violation struct {
 	// Position is where Pointer stands in the document given; nil if the place is not in it (a missing field has its
 	// parent's position).
 	Position *Position
+	// Rule is the rule that was not satisfied or could not be evaluated, nil for all other findings.
+	Rule *RuleRef
 	// Step is the step of the pipeline that found it.
 	Step Step
 }
+
+// RuleRef names a rule of x-kubernetes-validations.
+type RuleRef = violation.RuleRef
 
 // Error returns upstream's text: the field, a colon, the message.
 func (v Violation) Error() string { return v.Field + ": " + v.Message }
@@ -113,5 +118,6 @@ const (
 	StepScale    = violation.Scale    // the fields behind the scale subresource
 	StepEmbedded = violation.Embedded // metadata of embedded resources
 	StepList     = violation.List     // sets and maps
+	StepRule     = violation.Rules    // x-kubernetes-validations
 	StepCRD      = violation.CRD      // the CustomResourceDefinition's own rules
 )
