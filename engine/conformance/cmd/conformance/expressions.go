@@ -1,0 +1,21 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine/conformance/cel"
+)
+
+// expressionSuite is the name of the suite that compares generated expressions: it has no definitions and no objects, so it is none of package run's.
+const expressionSuite = "cel"
+
+// expressions runs that suite if it was asked for.
+func expressions(f flags) (ran, failed bool) {
+	if f.Suite != "" && f.Suite != expressionSuite || f.Generator != "" {
+		return false, false
+	}
+	n := cel.Run(cel.Options{N: f.N, Seed: f.Seed, Limit: f.Limit, Workers: f.Workers, Quick: f.Quick, Log: f.Log, UpstreamOnly: f.upstreamOnly})
+	fmt.Println(&n)
+	fmt.Println(n.Detail())
+	return true, n.Failed()
+}
