@@ -170,7 +170,7 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 
 // typed makes the node that an attribute leads to a value of its type.
 func typed(n nodeFn, t *Type) *expr {
-	x := &expr{shape: shapeOfType(t)}
+	x := &expr{shape: shapeOfType(t), nullable: t.Nullable}
 	x.v = func(f *Frame) (val, bool) {
 		i, ok := n(f)
 		if !ok {
@@ -200,7 +200,7 @@ func charged(x *expr, cost uint64) *expr {
 	if cost == 0 {
 		return x
 	}
-	y := &expr{shape: x.shape}
+	y := &expr{shape: x.shape, nullable: x.nullable}
 	switch {
 	case x.b != nil:
 		y.b = func(f *Frame) (bool, bool) { f.Cost += cost; return x.b(f) }

@@ -145,18 +145,25 @@ func (c *compiler) comparedValues(operator string, a, b *expr) boolFn {
 				return want(strings.Compare(x.text, y.text)), true
 			}
 		}
-		p, ok := f.ref(x)
-		q, also := f.ref(y)
-		if !ok || !also {
-			return false, false
-		}
-		comparer, ok := p.(traits.Comparer)
-		if !ok {
-			return false, false
-		}
-		sign, ok := comparer.Compare(q).(types.Int)
-		return want(int(sign)), ok
+		sign, ok := f.compareRefs(x, y)
+		return want(sign), ok
 	}
+}
+
+// compareRefs leaves a comparison to cel-go's own values.
+func (f *Frame) compareRefs(a, b val) (sign int, ok bool) {
+	defer unknownOnPanic(&ok)
+	p, ok := f.ref(a)
+	q, also := f.ref(b)
+	if !ok || !also {
+		return 0, false
+	}
+	comparer, ok := p.(traits.Comparer)
+	if !ok {
+		return 0, false
+	}
+	s, ok := comparer.Compare(q).(types.Int)
+	return int(s), ok
 }
 
 func compareInts(a, b int64) int {

@@ -224,6 +224,7 @@ func semanticEqual(d *value.Doc, i, j uint32) bool { return value.Equal(d, i, d,
 
 // equalRefs leaves the answer to cel-go's and upstream's own values.
 func (f *Frame) equalRefs(a, b val) (same, ok bool) {
+	defer unknownOnPanic(&ok)
 	x, ok := f.ref(a)
 	y, also := f.ref(b)
 	if !ok || !also {

@@ -8,7 +8,7 @@ func equality(c *compiler, k callee, args []*expr) *expr {
 	a, b := args[0], args[1]
 	x := &expr{shape: boolShape}
 	switch {
-	case a.shape.kind != b.shape.kind:
+	case a.shape.kind != b.shape.kind || a.nullable || b.nullable:
 		x.b = c.equalValues(a, b, negate)
 	case a.shape.kind == shapeString:
 		if a.isConst {

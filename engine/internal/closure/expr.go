@@ -25,6 +25,8 @@ type expr struct {
 
 	// attr, where it is set, stands instead of closures: what the expression costs depends on its place.
 	attr *attr
+	// nullable: the value can be null though the shape is another, which v alone can say.
+	nullable bool
 	// optionalTest: has() on an optional chain. As a branch of a conditional upstream has its optional for the answer.
 	optionalTest bool
 }

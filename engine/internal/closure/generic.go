@@ -82,11 +82,7 @@ func find(table map[string]*functions.Overload, k callee) *functions.Overload {
 
 // invoke runs an implementation as cel-go's interpreter does. It is false where that panics or finds none.
 func invoke(table map[string]*functions.Overload, k callee, args ...ref.Val) (r ref.Val, ok bool) {
-	defer func() {
-		if recover() != nil {
-			r, ok = nil, false
-		}
-	}()
+	defer unknownOnPanic(&ok)
 	o := find(table, k)
 	if o == nil {
 		return nil, false
@@ -109,7 +105,8 @@ func invoke(table map[string]*functions.Overload, k callee, args ...ref.Val) (r 
 }
 
 // joinedByKey is the union of sets and the merger of map lists.
-func (f *Frame) joinedByKey(a, b val) (val, bool) {
+func (f *Frame) joinedByKey(a, b val) (v val, ok bool) {
+	defer unknownOnPanic(&ok)
 	x, ok := f.ref(a)
 	y, also := f.ref(b)
 	if !ok || !also {
@@ -119,7 +116,14 @@ func (f *Frame) joinedByKey(a, b val) (val, bool) {
 	if !ok {
 		return val{}, false
 	}
-	v, ok := f.back(list.Add(y))
+	v, ok = f.back(list.Add(y))
 	v.wide = true
 	return v, ok
+}
+
+// unknownOnPanic makes a panic of cel-go's or upstream's own values Unknown: cel-go turns them into errors.
+func unknownOnPanic(ok *bool) {
+	if recover() != nil {
+		*ok = false
+	}
 }

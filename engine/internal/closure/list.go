@@ -98,8 +98,12 @@ func (c *compiler) mapLiteral(e ast.Expr) *expr {
 				return val{}, false
 			}
 			if en.optional {
-				if !v.opt || v.kind == kindNone {
+				if !v.opt {
 					return val{}, false
+				}
+				if v.kind == kindNone {
+					acc = without(acc, k)
+					continue
 				}
 				v.opt = false
 			}
@@ -113,6 +117,17 @@ func (c *compiler) mapLiteral(e ast.Expr) *expr {
 		}
 		return f.store(kindMap, acc)
 	}}
+}
+
+// without takes a key out of keys and values.
+func without(list []val, key val) []val {
+	out := list[:0]
+	for i := 0; i < len(list); i += 2 {
+		if k := list[i]; k.kind != key.kind || k.word != key.word || k.text != key.text {
+			out = append(out, k, list[i+1])
+		}
+	}
+	return out
 }
 
 // dictionary makes keys and values a map: of keys that are the same the last one counts.

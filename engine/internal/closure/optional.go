@@ -188,7 +188,7 @@ func (c *compiler) valueWalk(a *attr, cost uint64) *expr {
 		f.Cost += cost
 		for i := range steps {
 			var present bool
-			if v, present, ok = f.follow(v, &steps[i]); !ok || !present || v.opt {
+			if v, present, ok = f.follow(v, &steps[i]); !ok || !present || v.opt && i < len(steps)-1 {
 				return val{}, false
 			}
 		}

@@ -139,6 +139,14 @@ func (f *Frame) back(r ref.Val) (val, bool) {
 		}
 		return f.store(kindMap, cells)
 	}
+	if o, ok := r.(*types.Optional); ok && o.HasValue() {
+		v, ok := f.back(o.GetValue())
+		if !ok || v.opt {
+			return val{}, false
+		}
+		v.opt = true
+		return v, true
+	}
 	return plainOf(r)
 }
 
