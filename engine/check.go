@@ -15,6 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/review"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -60,10 +61,13 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 	crd := r.CRD
 	report := &Report{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
-		Accepted: r.Accepted(), Warnings: admission.Sent(r.Warnings), HasRules: r.HasRules, LowestMinor: r.LowestMinor,
+		Accepted: r.Accepted(), Warnings: admission.Sent(r.Warnings), HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
 	}
 	for i, v := range r.Versions {
-		report.Versions = append(report.Versions, versionInfo(i, v))
+		info := versionInfo(i, v)
+		info.LowestMinor, info.LowestMinorBecause = v.LowestMinor, v.LowestBecause
+		info.Rules, info.EstimatedCost, info.CostLimit = ruleReports(v.Rules), v.Cost, rule.EstimateLimitTotal
+		report.Versions = append(report.Versions, info)
 	}
 	if report.Accepted {
 		return report, crd, nil
@@ -159,8 +163,32 @@ func versionInfo(priority int, v review.Version) VersionInfo {
 	return VersionInfo{
 		Name: v.Name, Served: v.Served, Storage: v.Storage, Priority: priority, Index: v.Index,
 		Deprecated: v.Deprecated, DeprecationWarning: v.Deprecation,
-		HasRules: v.HasRules, HasStatus: v.HasStatus, HasScale: v.HasScale, LowestMinor: v.LowestMinor,
+		HasRules: v.HasRules, HasStatus: v.HasStatus, HasScale: v.HasScale,
 	}
+}
+
+func ruleReports(rules []review.Rule) []RuleReport {
+	if len(rules) == 0 {
+		return nil
+	}
+	list := make([]RuleReport, len(rules))
+	for i := range rules {
+		r := &rules[i]
+		reason := apiextensionsv1.FieldValueInvalid
+		if r.Reason != nil {
+			reason = *r.Reason
+		}
+		list[i] = RuleReport{
+			SchemaPointer: r.Pointer, Index: r.Index, Text: r.Rule, Reason: string(reason),
+			EstimatedCost: r.Cost, Cardinality: r.Cardinality, MessageEstimatedCost: r.MessageCost,
+			Limit: rule.EstimateLimit, ShareOfLimit: float64(max(r.Cost, r.MessageCost)) / rule.EstimateLimit,
+			UsesOldSelf: r.UsesOldSelf, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
+		}
+		for _, c := range r.Culprits {
+			list[i].Culprits = append(list[i].Culprits, CostCulprit{SchemaPointer: c.Pointer, Keyword: c.Keyword, Suggested: c.Suggested})
+		}
+	}
+	return list
 }
 
 // violationOf gives a finding its public form.

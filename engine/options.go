@@ -13,13 +13,15 @@ import (
 // LatestMinor is the Kubernetes minor release that the engine reproduces: 37 is Kubernetes 1.37.
 const LatestMinor = format.LatestMinor
 
-// OldestMinor is the oldest Kubernetes minor release that Options.KubernetesMinor accepts: 30 is Kubernetes 1.30.
+// OldestMinor is the oldest Kubernetes minor release that Options.KubernetesMinor accepts: 25 is Kubernetes 1.25,
+// the first that had rules.
 const OldestMinor = format.OldestMinor
 
 // Options shape what a manifest means. The zero value is a stock Kubernetes 1.37 with the default limits, offline.
 type Options struct {
-	// KubernetesMinor says which string and number formats are known, from OldestMinor to LatestMinor. 0 is what a stock
-	// 1.37 does: it takes the formats of 1.36 for known when a CRD is registered. Behaviour apart from that is always 1.37's.
+	// KubernetesMinor says which formats, and which functions, macros and types of rules a new CRD may use, from OldestMinor to
+	// LatestMinor. 0 is what a stock 1.37 does: it takes what 1.36 knows, so that its CRDs survive a rollback. Behaviour apart from
+	// that is always 1.37's, and an accepted CRD's rules are always evaluated by 1.37.
 	KubernetesMinor int
 	// Converter converts between versions of CRDs with the Webhook strategy. Nil means offline: a conversion that needs
 	// it fails with ReasonConversionUnavailable.

@@ -17,6 +17,8 @@ type Rules struct {
 	List []Rule
 	// Cost is what all rules and message expressions may cost for one object by estimate, in CEL cost units.
 	Cost uint64
+	// Env is the environment that they were compiled in.
+	Env *rule.Env
 }
 
 // Rule is one rule of an accepted or refused schema as it was checked, for whoever reports on it.
@@ -65,7 +67,7 @@ func (s *spec) ruled(p *schema.Props, c *ruleCheck) {
 	if s.rules == nil {
 		s.rules = map[*schema.Props]*Rules{}
 	}
-	s.rules[p] = &Rules{List: c.rules, Cost: c.total}
+	s.rules[p] = &Rules{List: c.rules, Cost: c.total, Env: c.env}
 }
 
 // rulesOf returns what is known of the rules of spec.versions[i] of the CRD, nil if it has none.

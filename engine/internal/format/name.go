@@ -101,7 +101,7 @@ func Lookup(name string) ID {
 
 // The minors of Kubernetes 1.x that one can ask about. LatestMinor is the release that is reproduced.
 const (
-	OldestMinor = 30
+	OldestMinor = 25
 	LatestMinor = 37
 )
 

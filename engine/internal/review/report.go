@@ -18,10 +18,12 @@ type Report struct {
 	CRD      *apiextensionsv1.CustomResourceDefinition
 	Findings []Finding
 	// Warnings are those of decoding, then those of the judgement, each once.
-	Warnings    []string
-	Versions    []Version
-	HasRules    bool
-	LowestMinor int // of the schemas' formats, from format.OldestMinor to format.LatestMinor
+	Warnings []string
+	Versions []Version
+	HasRules bool
+	// LowestMinor and LowestBecause are those of the version with the highest.
+	LowestMinor   int
+	LowestBecause string
 
 	warned map[string]struct{} // the texts in Warnings
 }
@@ -43,8 +45,31 @@ type Version struct {
 	Deprecation         string
 	HasRules            bool
 	HasStatus, HasScale bool
-	LowestMinor         int
 	*apiextensionsv1.CustomResourceDefinitionVersion
+
+	// Of a Report alone:
+
+	// Rules are those of the schema; Cost is what they and their messages may cost for one object by estimate.
+	Rules []Rule
+	Cost  uint64
+	// LowestMinor is the oldest minor, from format.OldestMinor to format.LatestMinor, that knows all formats and compiles all rules, those that
+	// no minor compiles aside; LowestBecause says what an older one lacks, and where.
+	LowestMinor   int
+	LowestBecause string
+}
+
+// describe adds what is known from the judgement.
+func (v *Version) describe(known *definition.Rules, rules []Rule) {
+	v.LowestMinor, v.LowestBecause = lowestMinor(schema.Of(v.CustomResourceDefinitionVersion))
+	if known == nil {
+		return
+	}
+	v.Rules, v.Cost = rules, known.Cost
+	for i := range rules {
+		if r := &rules[i]; r.LowestMinor > v.LowestMinor {
+			v.LowestMinor, v.LowestBecause = r.LowestMinor, r.Pointer+": "+r.LowestBecause
+		}
+	}
 }
 
 // Of judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places. The error is a
@@ -74,9 +99,23 @@ func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *va
 		r.Findings = append(r.Findings, f)
 	}
 	r.Versions = Versions(m.CRD)
+	shared := map[*definition.Rules][]Rule{}
 	for i := range r.Versions {
-		r.HasRules = r.HasRules || r.Versions[i].HasRules
-		r.LowestMinor = max(r.LowestMinor, r.Versions[i].LowestMinor)
+		v := &r.Versions[i]
+		known := result.Rules[v.Index]
+		rules, there := shared[known]
+		if !there {
+			rules = rulesOf(ctx, known)
+			shared[known] = rules
+		}
+		v.describe(known, rules)
+		r.HasRules = r.HasRules || v.HasRules
+		if v.LowestMinor > r.LowestMinor {
+			r.LowestMinor, r.LowestBecause = v.LowestMinor, v.LowestBecause
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	for duplicate := range d.Duplicates(value.Request) {
 		if duplicate.Path == "" { // of YAML, which is JSON without duplicates by now; those of JSON are in m.Strict
@@ -113,24 +152,7 @@ func Versions(crd *apiextensionsv1.CustomResourceDefinition) []Version {
 			HasRules:    schema.HasRules(s),
 			HasStatus:   schema.HasStatus(v),
 			HasScale:    v.Subresources != nil && v.Subresources.Scale != nil,
-			LowestMinor: lowestMinor(s),
 		})
 	}
 	return list
-}
-
-// lowestMinor is the oldest Kubernetes minor that knows every format of a schema which the latest knows.
-func lowestMinor(s *schema.Props) int {
-	lowest := format.OldestMinor
-	schema.Any(s, func(s *schema.Props) bool {
-		types := []string{s.Type}
-		if s.Format == "" || !format.Supported(s.Format, types, format.LatestMinor) {
-			return false
-		}
-		for !format.Supported(s.Format, types, lowest) {
-			lowest++
-		}
-		return false
-	})
-	return lowest
 }

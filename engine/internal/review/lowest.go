@@ -1,0 +1,78 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// lowestMinor is the oldest Kubernetes minor that knows every format of a schema which the latest knows, and because of which format no older
+// one does.
+func lowestMinor(s *schema.Props) (lowest int, because string) {
+	lowest = format.OldestMinor
+	schema.Any(s, func(s *schema.Props) bool {
+		lowest = max(lowest, introduced(s))
+		return false
+	})
+	if lowest == format.OldestMinor {
+		return lowest, ""
+	}
+	way, name := youngest(s, lowest, nil)
+	return lowest, fmt.Sprintf("%s: the format %s came with Kubernetes 1.%d", pointer(way), name, lowest)
+}
+
+// introduced is the oldest minor that knows the format of a schema; the oldest of all if none knows it, since all ignore it then.
+func introduced(s *schema.Props) int {
+	lowest, types := format.OldestMinor, []string{s.Type}
+	if s.Format == "" || !format.Supported(s.Format, types, format.LatestMinor) {
+		return lowest
+	}
+	for !format.Supported(s.Format, types, lowest) {
+		lowest++
+	}
+	return lowest
+}
+
+// youngest finds the first schema whose format came with the minor, and returns the way to it and the format; "" if there is none. It looks
+// where formats count: in what an accepted schema may have.
+func youngest(s *schema.Props, minor int, way []string) ([]string, string) {
+	if s == nil {
+		return nil, ""
+	}
+	if s.Format != "" && introduced(s) == minor {
+		return way, s.Format
+	}
+	enter := func(p *schema.Props, step ...string) ([]string, string) {
+		return youngest(p, minor, slices.Concat(way, step))
+	}
+	for _, name := range schema.Names(s.Properties) {
+		p := s.Properties[name]
+		if at, name := enter(&p, "properties", name); name != "" {
+			return at, name
+		}
+	}
+	if s.Items != nil {
+		if at, name := enter(s.Items.Schema, "items"); name != "" {
+			return at, name
+		}
+	}
+	if s.AdditionalProperties != nil {
+		if at, name := enter(s.AdditionalProperties.Schema, "additionalProperties"); name != "" {
+			return at, name
+		}
+	}
+	for _, junctor := range []struct {
+		keyword string
+		list    []schema.Props
+	}{{"allOf", s.AllOf}, {"anyOf", s.AnyOf}, {"oneOf", s.OneOf}} {
+		for i := range junctor.list {
+			if at, name := enter(&junctor.list[i], junctor.keyword, strconv.Itoa(i)); name != "" {
+				return at, name
+			}
+		}
+	}
+	return enter(s.Not, "not")
+}

@@ -1,0 +1,136 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Rule is what there is to say about one rule of a version.
+type Rule struct {
+	// Pointer leads to the rule from the schema of its version, RFC 6901.
+	Pointer string
+	// Index is its place in the list of its schema.
+	Index int
+	*apiextensionsv1.ValidationRule
+	// Cost and MessageCost are what rule and message expression may cost for one object by estimate, Cardinality for how many values the rule
+	// may run. All are 0 if it does not compile.
+	Cost, MessageCost, Cardinality uint64
+	UsesOldSelf                    bool
+	// Culprits are the bounds that make it dear, the worst first. Nobody looks for them where it costs less than a tenth of its limit.
+	Culprits []Culprit
+	// LowestMinor is the oldest minor that compiles rule and message expression, LowestBecause what an older one lacks. 0 if no minor does.
+	LowestMinor   int
+	LowestBecause string
+}
+
+// Culprit is a bound that is too high, or that is not stated.
+type Culprit struct {
+	Pointer string
+	Keyword string
+	// Suggested is the largest value with which the rule fits, all other suggestions in force too; 0 if there is none, or no need of one.
+	Suggested int64
+}
+
+// How far one looks for culprits: among so many rules of a version, the most expensive, that take this part of their limit at least.
+const (
+	mostSuspicious = 64
+	shareSuspected = 10 // a tenth
+)
+
+// rulesOf describes the rules of a version in the order of their pointers.
+func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
+	if known == nil {
+		return nil
+	}
+	list := make([]Rule, len(known.List))
+	dearest := make([]int, 0, len(list))
+	for i := range known.List {
+		k := &known.List[i]
+		list[i] = Rule{
+			Pointer: pointer(k.Way) + "/x-kubernetes-validations/" + strconv.Itoa(k.Index), Index: k.Index,
+			ValidationRule: &k.Props.XValidations[k.Index],
+			Cost:           k.Cost, MessageCost: k.MessageCost, UsesOldSelf: k.Facts.UsesOldSelf,
+		}
+		if k.Facts.Rule != nil {
+			list[i].Cardinality = k.Cardinality
+		}
+		list[i].LowestMinor, list[i].LowestBecause = lowestOfRule(k, known.Env.Minor())
+		if max(k.Cost, k.MessageCost) >= rule.EstimateLimit/shareSuspected {
+			dearest = append(dearest, i)
+		}
+	}
+	slices.SortStableFunc(dearest, func(a, b int) int { return cmp.Compare(list[b].Cost, list[a].Cost) })
+	for _, i := range dearest[:min(len(dearest), mostSuspicious)] {
+		if ctx.Err() != nil {
+			break
+		}
+		list[i].Culprits = culprits(&known.List[i], known)
+	}
+	slices.SortStableFunc(list, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(schemaOf(&a), schemaOf(&b)), cmp.Compare(a.Index, b.Index))
+	})
+	return list
+}
+
+func schemaOf(r *Rule) string { return r.Pointer[:len(r.Pointer)-len(strconv.Itoa(r.Index))] }
+
+// culprits looks for the bounds that make a rule dear, and if it is not, for those that make its message so.
+func culprits(k *definition.Rule, all *definition.Rules) []Culprit {
+	limit := uint64(rule.EstimateLimit)
+	if all.Cost > rule.EstimateLimitTotal {
+		// Each rule has to give what all of them are too dear by.
+		limit = min(limit, uint64(float64(k.Cost)*(float64(rule.EstimateLimitTotal)/float64(all.Cost))))
+	}
+	e := rule.Estimate{Env: all.Env, Rule: k.Facts.Rule, Scope: k.Scope, Way: k.Way, Around: k.Around, Cardinality: k.Cardinality}
+	if k.Cost < k.MessageCost && k.Cost <= limit {
+		e.Rule, e.Around, e.Cardinality = k.Facts.Message, nil, 1
+	}
+	if e.Rule == nil {
+		return nil
+	}
+	var list []Culprit
+	for _, c := range e.Culprits(limit) {
+		list = append(list, Culprit{Pointer: pointer(c.Way), Keyword: c.Keyword, Suggested: c.Suggested})
+	}
+	return list
+}
+
+// lowestOfRule is the oldest minor that compiles a rule and its message. One that does not compile at the minor in question may do so at the
+// latest.
+func lowestOfRule(k *definition.Rule, minor int) (lowest int, because string) {
+	facts := &k.Facts
+	if (facts.Error != nil || facts.MessageError != nil) && minor < rule.LatestMinor {
+		latest := rule.Stored().Check(&k.Props.XValidations[k.Index], k.Scope)
+		facts = &latest
+	}
+	if facts.Rule == nil || facts.MessageError != nil {
+		return 0, ""
+	}
+	lowest, because = facts.Rule.Lowest()
+	if facts.Message != nil {
+		if l, b := facts.Message.Lowest(); l > lowest {
+			lowest, because = l, b
+		}
+	}
+	if because != "" {
+		because += " came with Kubernetes 1." + strconv.Itoa(lowest)
+	}
+	return lowest, because
+}
+
+// pointer is a way through a schema as a JSON pointer.
+func pointer(way []string) string {
+	p := make(value.Path, len(way))
+	for i, name := range way {
+		p[i] = value.Name(name)
+	}
+	return p.Pointer()
+}
