@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
@@ -73,13 +75,21 @@ func violations(list []engine.Violation) []*crdevalv1.Violation {
 		v := &list[i]
 		all[i] = &crdevalv1.Violation{
 			Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: json(v.BadValue), Pointer: valid(v.Pointer),
-			SchemaPointer: valid(v.SchemaPointer), Step: steps[v.Step],
+			SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: steps[v.Step],
 		}
 		if p := v.Position; p != nil {
 			all[i].Position = &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int64(p.Offset)}
 		}
 	}
 	return all
+}
+
+// ruleRef spells which rule it was; nil for none.
+func ruleRef(r *engine.RuleRef) *crdevalv1.RuleRef {
+	if r == nil {
+		return nil
+	}
+	return &crdevalv1.RuleRef{Rule: valid(r.Text), Index: int32(r.Index), Reason: cmp.Or(r.Reason, "FieldValueInvalid")}
 }
 
 var steps = map[engine.Step]crdevalv1.Step{
@@ -91,6 +101,7 @@ var steps = map[engine.Step]crdevalv1.Step{
 	engine.StepScale:    crdevalv1.Step_STEP_SCALE,
 	engine.StepEmbedded: crdevalv1.Step_STEP_EMBEDDED,
 	engine.StepList:     crdevalv1.Step_STEP_LIST,
+	engine.StepRule:     crdevalv1.Step_STEP_RULE,
 	engine.StepCRD:      crdevalv1.Step_STEP_CRD,
 }
 

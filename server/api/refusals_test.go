@@ -64,9 +64,7 @@ func TestBadObjects(t *testing.T) {
 		{"no such version", &crdevalv1.Item{Version: "v9", Object: good.GetObject()}, codes.NotFound, "VERSION_NOT_FOUND"},
 		{"version not served", &crdevalv1.Item{Version: "v1alpha1", Object: good.GetObject()}, codes.FailedPrecondition, "VERSION_NOT_SERVED"},
 		{"no such revision", &crdevalv1.Item{Revision: "sha256:0", Object: good.GetObject()}, codes.NotFound, "REVISION_NOT_FOUND"},
-		{"old object", &crdevalv1.Item{Object: good.GetObject(), OldObject: good.GetObject()}, codes.Unimplemented, "FEATURE_NOT_AVAILABLE"},
 		{"patch", &crdevalv1.Item{Patch: &crdevalv1.Patch{}}, codes.Unimplemented, "FEATURE_NOT_AVAILABLE"},
-		{"status", &crdevalv1.Item{Object: good.GetObject(), Subresource: "status"}, codes.Unimplemented, "FEATURE_NOT_AVAILABLE"},
 		{"subresource", &crdevalv1.Item{Object: good.GetObject(), Subresource: "logs"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -105,8 +105,13 @@ func (r *resolver) validate(ctx context.Context, m *crdevalv1.Item, o engine.Eva
 // prepare checks one item and turns it into the engine's, with the CRD that judges it.
 func (r *resolver) prepare(ctx context.Context, m *crdevalv1.Item) (*engine.Definition, engine.Item, error) {
 	item, err := checked(m)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, item, err
+	case m.GetOldObject() != nil:
+		return nil, item, invalid("old_object", "old_object is for Validate alone: leave it out")
+	case item.Subresource != "":
+		return nil, item, invalid("subresource", "subresource is for Validate alone: leave it out")
 	}
 	d, err := r.definition(ctx, m, item.Object)
 	return d, item, err
@@ -115,19 +120,22 @@ func (r *resolver) prepare(ctx context.Context, m *crdevalv1.Item) (*engine.Defi
 // checked is an item as the engine takes it.
 func checked(m *crdevalv1.Item) (engine.Item, error) {
 	item := engine.Item{
-		Version: m.GetVersion(), Object: given(m.GetObject()), Subresource: m.GetSubresource(), Namespace: m.GetNamespace(), Name: m.GetName(),
+		Version: m.GetVersion(), Object: given(m.GetObject()), OldObject: given(m.GetOldObject()),
+		Subresource: m.GetSubresource(), Namespace: m.GetNamespace(), Name: m.GetName(),
 	}
 	switch {
-	case m.GetOldObject() != nil:
-		return item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "old_object")
 	case m.GetPatch() != nil:
-		return item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "patch")
-	case item.Subresource == "status" || item.Subresource == "scale":
-		return item, unavailable(crdevalv1.Feature_FEATURE_UPDATES, "subresource "+item.Subresource)
-	case item.Subresource != "":
+		return item, unavailable(crdevalv1.Feature_FEATURE_PATCH, "patch")
+	case item.Subresource == "scale":
+		return item, unavailable(crdevalv1.Feature_FEATURE_SCALE, "subresource scale")
+	case item.Subresource != "" && item.Subresource != "status":
 		return item, invalid("subresource", "subresource is %q: it is empty, status or scale", bounded(item.Subresource, 256))
 	case item.Object.Absent():
 		return item, invalid("object", "object is required")
+	case m.GetOldObject() != nil && item.OldObject.Absent():
+		return item, invalid("old_object", "old_object is there and empty: give it JSON or YAML, or leave it out and the object is created")
+	case item.Subresource != "" && item.OldObject.Absent():
+		return item, invalid("old_object", "old_object is required with subresource %s: that is always an update", item.Subresource)
 	}
 	return item, nil
 }

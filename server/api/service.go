@@ -91,8 +91,13 @@ func (s *serverService) GetServerInfo(context.Context, *crdevalv1.GetServerInfoR
 // kubernetesVersion is the version whose behaviour is reproduced.
 const kubernetesVersion = "1.37"
 
+// features are what this server can do beyond the plain calls.
+var features = []crdevalv1.Feature{crdevalv1.Feature_FEATURE_RULES, crdevalv1.Feature_FEATURE_UPDATES}
+
 func info(o Options) *crdevalv1.GetServerInfoResponse {
-	m := &crdevalv1.GetServerInfoResponse{Version: o.Version, Commit: o.Commit, KubernetesVersion: kubernetesVersion, Limits: o.Limits.message()}
+	m := &crdevalv1.GetServerInfoResponse{
+		Version: o.Version, Commit: o.Commit, KubernetesVersion: kubernetesVersion, Features: features, Limits: o.Limits.message(),
+	}
 	for minor := int32(engine.OldestMinor); minor <= engine.LatestMinor; minor++ {
 		m.KubernetesMinors = append(m.KubernetesMinors, minor)
 	}

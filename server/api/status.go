@@ -142,6 +142,9 @@ var limitNames = map[string]string{
 func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
 	p := &problem{reasonNamed(string(e.Reason)), e.Message, map[string]string{}}
 	maps.Copy(p.metadata, metadata)
+	if e.Reason == engine.ReasonObjectRefused { // of objects it is an answer; here it is about one that should be stored already
+		p.reason, p.metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
+	}
 	var limit *value.LimitError
 	if errors.As(e, &limit) {
 		if name := limitNames[limit.Limit]; name != "" {

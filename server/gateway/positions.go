@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,7 +31,7 @@ func (b *body) pointIntoBody(answer proto.Message) {
 			return
 		}
 		for i, result := range r.GetResults() {
-			if found := result.GetVerdict().GetViolations(); len(found) > 0 {
+			if found := located(result.GetVerdict()); len(found) > 0 {
 				place.shift(found, request.GetItems()[i].GetObject().GetJson())
 			}
 		}
@@ -39,6 +40,14 @@ func (b *body) pointIntoBody(answer proto.Message) {
 	case *crdevalv1.CheckCrdResponse:
 		place.shift(r.GetReport().GetViolations(), b.manifest())
 	}
+}
+
+// located are the findings of a verdict that have positions in the object: what was forgiven is said of the new one, too.
+func located(v *crdevalv1.Verdict) []*crdevalv1.Violation {
+	if len(v.GetForgiven()) == 0 {
+		return v.GetViolations()
+	}
+	return slices.Concat(v.GetViolations(), v.GetForgiven())
 }
 
 func (b *body) manifest() []byte {
@@ -89,7 +98,7 @@ func relocate(answer proto.Message, source *value.YAMLSource, apart map[int]int)
 	}
 	for i, result := range r.GetResults() {
 		object := value.Path{value.Name("items"), value.At(i), value.Name("object")}
-		for _, v := range result.GetVerdict().GetViolations() {
+		for _, v := range located(result.GetVerdict()) {
 			if v.GetPosition() == nil {
 				continue
 			}

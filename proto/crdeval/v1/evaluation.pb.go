@@ -614,15 +614,15 @@ type Item struct {
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// The object. Required, unless `patch` is given.
 	Object *Document `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
-	// The object as read from storage, at any version that the CRD lists: the write is an update of it. Bounds as of `object`. Validate
-	// alone takes it; the other calls answer INVALID_ARGUMENT, each item by itself. Default: none, the object is created.
-	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
+	// The object as read from storage, or as a client got it, at any version that the CRD lists: the write is an update of it. Bounds as of
+	// `object`. Default: none, the object is created. INVALID_ARGUMENT, for this item alone: an old object that cannot be read, or is none of
+	// that CRD, name and namespace; one in another call than Validate. VERSION_NOT_FOUND: it is of no version of the CRD. FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
 	OldObject *Document `protobuf:"bytes,4,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
 	// A patch of `old_object`, instead of `object`. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PATCH.
 	Patch *Patch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
-	// The subresource written to: "", status or scale. Default: "", the object itself. `status` needs `old_object` and a version that
-	// declares the subresource: INVALID_ARGUMENT otherwise, and for any other name.
-	// FEATURE_NOT_AVAILABLE for status unless the server has FEATURE_UPDATES, for scale unless it has FEATURE_SCALE.
+	// The subresource written to: "", status or scale. Default: "", the object itself. A write to `status` takes the status alone from
+	// `object`. INVALID_ARGUMENT without `old_object`, for any other name, and in another call than Validate; a version that does not declare
+	// the subresource is a refusal, 404. FEATURE_NOT_AVAILABLE for status unless the server has FEATURE_UPDATES, for scale unless it has FEATURE_SCALE.
 	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`

@@ -41,8 +41,8 @@ const (
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
 // UNAUTHENTICATED.
 type EvaluationServiceClient interface {
-	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, and answers
-	// the verdict with its findings.
+	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
+	// its update, rules included, and answers the verdict with its findings.
 	Validate(ctx context.Context, in *ValidateRequest, opts ...grpc.CallOption) (*ValidateResponse, error)
 	// Metadata coerced and unknown fields removed, nothing else.
 	Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error)
@@ -126,8 +126,8 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
 // UNAUTHENTICATED.
 type EvaluationServiceServer interface {
-	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, and answers
-	// the verdict with its findings.
+	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
+	// its update, rules included, and answers the verdict with its findings.
 	Validate(context.Context, *ValidateRequest) (*ValidateResponse, error)
 	// Metadata coerced and unknown fields removed, nothing else.
 	Prune(context.Context, *PruneRequest) (*PruneResponse, error)

@@ -81,8 +81,8 @@ class EvaluationServiceServicer:
     """
 
     def Validate(self, request, context):
-        """Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, and answers
-        the verdict with its findings.
+        """Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
+        its update, rules included, and answers the verdict with its findings.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1,0 +1,244 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// gadgetManifest has rules of every kind that updates are about, and a status.
+const gadgetManifest = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: gadgets, kind: Gadget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            x-kubernetes-validations:
+            - {rule: "!has(self.least) || !has(self.most) || self.least <= self.most", message: least is more than most, reason: FieldValueForbidden, fieldPath: .least}
+            properties:
+              color: {type: string, maxLength: 10, x-kubernetes-validations: [{rule: "self == oldSelf", messageExpression: "'was ' + oldSelf"}]}
+              least: {type: integer}
+              most: {type: integer}
+              size: {type: integer, minimum: 5, x-kubernetes-validations: [{rule: "self % 2 == 0", message: sizes are even}]}
+          status:
+            type: object
+            properties: {runs: {type: integer, x-kubernetes-validations: [{rule: "self >= oldSelf", message: runs only grow}]}}
+  - name: v1alpha1
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+func gadget(body string) string {
+	return `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"x","namespace":"default","resourceVersion":"1"}` + body + `}`
+}
+
+func (w *wire) withGadget() *wire {
+	w.t.Helper()
+	got, err := w.registry.RegisterCrd(context.Background(), &crdevalv1.RegisterCrdRequest{Catalog: "default", Manifest: yamlDocument(gadgetManifest)})
+	if err != nil || !got.GetAccepted() {
+		w.t.Fatalf("the gadget was not accepted: %v %v", got, err)
+	}
+	return w
+}
+
+// texts are the findings as an API server prints them.
+func texts(found []*crdevalv1.Violation) string {
+	lines := make([]string, len(found))
+	for i, v := range found {
+		lines[i] = v.GetField() + ": " + v.GetMessage()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestUpdates: what an update answers over both faces: refused findings and forgiven ones, in place and with their rules.
+func TestUpdates(t *testing.T) {
+	w := start(t, nil).withGadget()
+	for _, c := range []struct {
+		name, old, object, subresource string
+		refused, forgiven              string
+	}{
+		{name: "creation", object: `,"spec":{"color":"red","least":1,"most":2,"size":6}`},
+		{
+			name: "creation, broken rules", object: `,"spec":{"color":"red","least":3,"most":2,"size":7}`,
+			refused: "spec.least: Forbidden: least is more than most\nspec.size: Invalid value: 7: sizes are even",
+		},
+		{name: "update", old: `,"spec":{"color":"red"}`, object: `,"spec":{"color":"red","size":8}`},
+		{
+			name: "update, a transition that is not allowed", old: `,"spec":{"color":"red"}`, object: `,"spec":{"color":"blue"}`,
+			refused: `spec.color: Invalid value: "blue": was red`,
+		},
+		{
+			name: "update, forgiven", old: `,"spec":{"size":3,"least":1}`, object: `,"spec":{"size":3,"least":2}`,
+			forgiven: "spec.size: Invalid value: 3: spec.size in body should be greater than or equal to 5\nspec.size: Invalid value: 3: sizes are even",
+		},
+		{
+			name: "update, changed from wrong to wrong", old: `,"spec":{"size":3}`, object: `,"spec":{"size":1}`,
+			refused: "spec.size: Invalid value: 1: spec.size in body should be greater than or equal to 5\nspec.size: Invalid value: 1: sizes are even",
+		},
+		{name: "update, the status is not the client's", old: `,"status":{"runs":2}`, object: `,"status":{"runs":1}`},
+		{
+			name: "status", old: `,"status":{"runs":2}`, object: `,"status":{"runs":1}`, subresource: "status",
+			refused: "status.runs: Invalid value: 1: runs only grow",
+		},
+		{name: "status, the spec is not the client's", old: `,"spec":{"color":"red"}`, object: `,"spec":{"color":"blue"},"status":{"runs":1}`, subresource: "status"},
+		{
+			name: "a name that changes", old: `,"spec":{}`, object: `,"metadata":{"name":"y","namespace":"default","resourceVersion":"1"}`,
+			refused: `metadata.name: Invalid value: "y": field is immutable` + "\n" + `metadata.name: Invalid value: "y": field is immutable`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			item := &crdevalv1.Item{Object: jsonDocument(gadget(c.object)), Subresource: c.subresource}
+			body := fmt.Sprintf(`{"items":[{"object":%s,"subresource":%q}]}`, gadget(c.object), c.subresource)
+			if c.old != "" {
+				item.OldObject = jsonDocument(gadget(c.old))
+				body = fmt.Sprintf(`{"items":[{"object":%s,"oldObject":%s,"subresource":%q}]}`, gadget(c.object), gadget(c.old), c.subresource)
+			}
+			over, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{item}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rest crdevalv1.ValidateResponse
+			w.do("POST", toValidate, body).into(t, &rest)
+			for face, r := range map[string]*crdevalv1.ValidateResponse{"gRPC": over, "REST": &rest} {
+				v := r.GetResults()[0].GetVerdict()
+				if got := texts(v.GetViolations()); got != c.refused || v.GetAllowed() != (c.refused == "") {
+					t.Errorf("%s: %v\n%s\nwant\n%s", face, r.GetResults()[0], got, c.refused)
+				}
+				if got := texts(v.GetForgiven()); got != c.forgiven {
+					t.Errorf("%s: forgiven\n%s\nwant\n%s", face, got, c.forgiven)
+				}
+				text := gadget(c.object)
+				if face == "REST" {
+					text = body
+				}
+				for _, f := range append(v.GetForgiven(), v.GetViolations()...) {
+					if p := f.GetPosition(); p == nil || p.GetLine() != 1 || p.GetOffset() != int64(p.GetColumn()-1) || p.GetOffset() >= int64(len(text)) {
+						t.Errorf("%s: %v", face, f)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRuleOfAFinding: a broken rule is named, with its place in the schema.
+func TestRuleOfAFinding(t *testing.T) {
+	w := start(t, nil).withGadget()
+	var r crdevalv1.ValidateResponse
+	w.do("POST", toValidate, `{"items":[{"object":`+gadget(`,"spec":{"least":3,"most":2}`)+`}]}`).into(t, &r)
+	found := r.GetResults()[0].GetVerdict().GetViolations()
+	if len(found) != 1 {
+		t.Fatalf("%v", found)
+	}
+	v := found[0]
+	if v.GetType() != "FieldValueForbidden" || string(v.GetBadValue().GetJson()) != `""` || v.GetStep() != crdevalv1.Step_STEP_RULE || v.GetPointer() != "/spec/least" ||
+		v.GetSchemaPointer() != "/properties/spec/x-kubernetes-validations/0" {
+		t.Errorf("%v", v)
+	}
+	if rule := v.GetRule(); rule.GetIndex() != 0 || rule.GetReason() != "FieldValueForbidden" || !strings.HasPrefix(rule.GetRule(), "!has(self.least)") {
+		t.Errorf("%v", rule)
+	}
+}
+
+// TestBadUpdates: what an item can have wrong that makes it an update. The call succeeds, and the item alone fails.
+func TestBadUpdates(t *testing.T) {
+	w := start(t, nil).withGadget()
+	object := jsonDocument(gadget(``))
+	for _, c := range []struct {
+		name   string
+		item   *crdevalv1.Item
+		code   codes.Code
+		reason string
+	}{
+		{"empty old object", &crdevalv1.Item{Object: object, OldObject: &crdevalv1.Document{}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed old object", &crdevalv1.Item{Object: object, OldObject: jsonDocument(`{"apiVersion":`)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed old YAML", &crdevalv1.Item{Object: object, OldObject: yamlDocument("a: [")}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"huge old object", &crdevalv1.Item{Object: object, OldObject: jsonDocument(gadget(`,"x":"` + hugeString + `"`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"alias bomb as old object", &crdevalv1.Item{Object: object, OldObject: yamlDocument(bombYAML)}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"old object of another kind", &crdevalv1.Item{Object: object, OldObject: jsonDocument(cronTab(`{}`))}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"old object of another name", &crdevalv1.Item{Object: object, Name: "x", OldObject: jsonDocument(strings.Replace(gadget(``), `"x"`, `"y"`, 1))}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"old object of an unknown version", &crdevalv1.Item{Object: object, OldObject: jsonDocument(strings.Replace(gadget(``), "com/v1", "com/v7", 1))}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"old object alone", &crdevalv1.Item{OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"status without an old object", &crdevalv1.Item{Object: object, Subresource: "status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"scale", &crdevalv1.Item{Object: object, OldObject: object, Subresource: "scale"}, codes.Unimplemented, "FEATURE_NOT_AVAILABLE"},
+		{"patch", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}, codes.Unimplemented, "FEATURE_NOT_AVAILABLE"},
+		{"unknown subresource", &crdevalv1.Item{Object: object, OldObject: object, Subresource: "Status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			good := &crdevalv1.Item{Object: object, OldObject: object}
+			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{good, c.item, good}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range []int{0, 2} {
+				if !got.GetResults()[i].GetVerdict().GetAllowed() {
+					t.Errorf("the good item beside it: %v", got.GetResults()[i])
+				}
+			}
+			st := status.FromProto(got.GetResults()[1].GetError())
+			if st.Code() != c.code || reason(t, st) != c.reason || st.Message() == "" || len(st.Message()) > 4096 {
+				t.Errorf("got %v, want %s %s", got.GetResults()[1], c.code, c.reason)
+			}
+			t.Log(st.Message())
+		})
+	}
+	mixed, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: object, OldObject: yamlDocument(
+		"apiVersion: example.com/v1alpha1\nkind: Gadget\nmetadata: {name: x, namespace: default, resourceVersion: '1'}\n",
+	)}}})
+	if err != nil || !mixed.GetResults()[0].GetVerdict().GetAllowed() {
+		t.Errorf("an old object in YAML, of another version: %v %v", mixed, err)
+	}
+	missing, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{
+		{Crd: "gadgets.example.com", Version: "v1alpha1", Object: object, OldObject: object, Subresource: "status"},
+	}})
+	if err != nil || missing.GetResults()[0].GetVerdict().GetRefusal().GetCode() != http.StatusNotFound {
+		t.Errorf("a version without the subresource: %v %v", missing, err)
+	}
+}
+
+// TestUpdatesAreForValidate: the other calls refuse what would make an item an update.
+func TestUpdatesAreForValidate(t *testing.T) {
+	w := start(t, nil).withGadget()
+	object := jsonDocument(gadget(``))
+	for _, item := range []*crdevalv1.Item{{Object: object, OldObject: object}, {Object: object, OldObject: object, Subresource: "status"}} {
+		items := []*crdevalv1.Item{item}
+		ctx := context.Background()
+		prune, err1 := w.evaluation.Prune(ctx, &crdevalv1.PruneRequest{Catalog: "default", Items: items})
+		def, err2 := w.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Catalog: "default", Items: items})
+		read, err3 := w.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: "default", Items: items})
+		convert, err4 := w.evaluation.Convert(ctx, &crdevalv1.ConvertRequest{Catalog: "default", Items: items, TargetVersion: "v1"})
+		for i, err := range []error{err1, err2, err3, err4} {
+			if err != nil {
+				t.Fatal(i, err)
+			}
+		}
+		for name, results := range map[string][]*crdevalv1.TransformedResult{
+			"prune": prune.GetResults(), "default": def.GetResults(), "read": read.GetResults(), "convert": convert.GetResults(),
+		} {
+			if st := status.FromProto(results[0].GetError()); st.Code() != codes.InvalidArgument || reason(t, st) != "INVALID_ARGUMENT" {
+				t.Errorf("%s: %v", name, results[0])
+			}
+		}
+	}
+}
