@@ -3,6 +3,7 @@ package rule
 import (
 	"sync"
 
+	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
@@ -20,6 +21,9 @@ type typeSchema struct {
 }
 
 func schemaOf(t *closure.Type) *typeSchema { return &typeSchema{t: t} }
+
+// valueOf is upstream's own value of data of a type, for the functions that closures leave to cel-go.
+func valueOf(data any, t *closure.Type) ref.Val { return common.UnstructuredToVal(data, schemaOf(t)) }
 
 func (s *typeSchema) below() {
 	s.once.Do(func() {

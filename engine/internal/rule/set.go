@@ -90,7 +90,7 @@ func (s *Scope) compileStored(written *apiextensionsv1.ValidationRule, index int
 		return r
 	}
 	if s.Type() == s.Declared() {
-		r.clean, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions()})
+		r.clean, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions(), Value: valueOf})
 	}
 	if written.MessageExpression != "" {
 		if _, err := env.CompileMessage(written.MessageExpression, s, r.optional); err == nil {
