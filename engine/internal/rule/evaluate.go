@@ -55,7 +55,9 @@ type verdict struct {
 	cost  uint64
 	// uncounted: cel-go could not say what the evaluation cost. Details: it told nothing at all.
 	uncounted, noDetails bool
-	err                  error
+	// stopped: there is no verdict. The run was stopped, or its Room has what was too much.
+	stopped bool
+	err     error
 }
 
 func (e *evaluation) rule(c *rule) (more bool) {
@@ -67,7 +69,7 @@ func (e *evaluation) rule(c *rule) (more bool) {
 		return true
 	}
 	v := e.judge(c)
-	if e.run.Stopped() {
+	if v.stopped || e.run.Stopped() {
 		return false
 	}
 	switch {

@@ -17,6 +17,8 @@ func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {
 	v := e.replayed(c.messageExpr, c.optional, false)
 	kind := e.set.self.Name
 	switch {
+	case v.stopped:
+		return "", nil // the caller looks
 	case v.noDetails, v.uncounted:
 		return "", field.InternalError(nil, fmt.Errorf("runtime cost could not be calculated for messageExpression: %q", c.messageExpr))
 	case !e.charge(v.cost):

@@ -15,10 +15,11 @@ type replay struct {
 	plain, optional activation
 }
 
-// activation binds self and oldSelf. (schema/cel/validation.go, validationActivation)
+// activation binds self and oldSelf (schema/cel/validation.go, validationActivation), and what ends the evaluation early.
 type activation struct {
 	self, oldSelf ref.Val
 	bindsOldSelf  bool
+	stop          *stopper
 }
 
 func (a *activation) ResolveName(name string) (any, bool) {
@@ -27,29 +28,32 @@ func (a *activation) ResolveName(name string) (any, bool) {
 		return a.self, true
 	case oldSelfName:
 		return a.oldSelf, a.bindsOldSelf
+	case stopName:
+		return a.stop, a.stop != nil
 	}
 	return nil, false
 }
 
 func (a *activation) Parent() interpreter.Activation { return nil }
 
-// prepare makes the values of the site, once.
+// prepare makes the values of the site, once. The run may be stopped meanwhile.
 func (e *evaluation) prepare() {
 	if e.replay.programs != nil {
 		return
 	}
+	s := &stopper{signal: e.run.Stop, limit: e.run.Limit, large: large(e.run.Doc)}
 	p := programsOf(e.set.declared)
 	schema := p.schema
 	if e.set.self != e.set.declared {
 		schema = programsOf(e.set.self).schema
 	}
 	d := e.run.Doc
-	plain := activation{self: common.UnstructuredToVal(d.Any(e.at.Self), schema)}
-	optional := activation{self: plain.self}
+	plain := activation{self: common.UnstructuredToVal(s.watched(d, e.at.Self, schema)), stop: s}
+	optional := activation{self: plain.self, stop: s}
 	if e.set.bindsOldSelf {
 		optional.oldSelf, optional.bindsOldSelf = types.OptionalNone, true
 		if e.at.Old != 0 {
-			plain.oldSelf, plain.bindsOldSelf = common.UnstructuredToVal(d.Any(e.at.Old), schema), true
+			plain.oldSelf, plain.bindsOldSelf = common.UnstructuredToVal(s.watched(d, e.at.Old, schema)), true
 			optional.oldSelf = types.OptionalOf(plain.oldSelf)
 		}
 	}
@@ -58,7 +62,9 @@ func (e *evaluation) prepare() {
 
 // replayed evaluates an expression on cel-go. declared: oldSelf was declared as an optional when the expression was checked; given: it is one.
 func (e *evaluation) replayed(text string, declared, given bool) verdict {
-	e.prepare()
+	if !attempt(e.prepare) {
+		return verdict{stopped: true}
+	}
 	program, err := e.replay.programs.get(programKey{text, declared, e.run.Limit})
 	if err != nil {
 		return verdict{err: err}
@@ -72,6 +78,10 @@ func (e *evaluation) replayed(text string, declared, given bool) verdict {
 		variables = &e.replay.optional
 	}
 	value, details, err := program.ContextEval(ctx, variables)
+	if failure := variables.stop.failure; failure != nil {
+		e.run.Room.Fail(failure)
+		return verdict{stopped: true}
+	}
 	if details == nil {
 		return verdict{noDetails: true}
 	}

@@ -28,3 +28,11 @@ func (s *Signal) Stopped() bool {
 		return false
 	}
 }
+
+// Done is the channel of On, for who waits for something else as well; nil if the Signal never stops.
+func (s *Signal) Done() <-chan struct{} {
+	if s == nil {
+		return nil
+	}
+	return s.done
+}
