@@ -23,7 +23,7 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 
 	common, own := p.updateErrors(room)
 	types := p.typeErrors(v)
-	found := append(common, types...)
+	found := types // what is common to all resources keeps no rule from running
 	if len(types) == 0 {
 		found = append(found, own...)
 		var schema []violation.Violation
@@ -47,7 +47,7 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 	if err := room.Err(); err != nil {
 		return nil, exceeded(err)
 	}
-	return found, nil
+	return append(common, found...), nil
 }
 
 // listErrors are the findings about sets and map lists. If the old object has any, those of the new one are forgiven, whatever they are.
