@@ -26,6 +26,8 @@ type Rule struct {
 	rule, message *expression
 	Optional      bool
 	Reason        string
+	// Message and FieldPath are as in the manifest.
+	Message, FieldPath string
 }
 
 func (r Rule) String() string {
@@ -35,6 +37,9 @@ func (r Rule) String() string {
 	}
 	if r.Optional {
 		s += "\n    optionalOldSelf"
+	}
+	if r.Reason+r.Message+r.FieldPath != "" {
+		s += fmt.Sprintf("\n    reason %q, message %q, fieldPath %q", r.Reason, r.Message, r.FieldPath)
 	}
 	return s
 }
@@ -55,7 +60,7 @@ func (c *Case) String() string {
 func (c *Case) validations() []apiextensionsv1.ValidationRule {
 	rules := make([]apiextensionsv1.ValidationRule, len(c.Rules))
 	for i, r := range c.Rules {
-		rules[i].Rule = r.rule.String()
+		rules[i].Rule, rules[i].Message, rules[i].FieldPath = r.rule.String(), r.Message, r.FieldPath
 		if r.message != nil {
 			rules[i].MessageExpression = r.message.String()
 		}

@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"strings"
@@ -28,7 +29,7 @@ func (n *Counts) compiled(o *ours, u *upstream) {
 			if n.Missing == nil {
 				n.Missing = map[string]int{}
 			}
-			n.Missing[o.missing[i]]++
+			n.Missing[cmp.Or(o.missing[i], "a blank rule")]++
 		}
 	}
 }

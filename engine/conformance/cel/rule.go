@@ -26,6 +26,12 @@ func makeRule(r generate.Rand, decl *apiservercel.DeclType, n int) Rule {
 		g.budget = 20
 		rule.message = g.message(s)
 	}
+	if r.Chance(15) {
+		rule.Message = generate.Pick(r, []string{"no", " spaced ", "two\nlines", "é"})
+	}
+	if r.Chance(10) {
+		rule.FieldPath = generate.Pick(r, []string{".n", ".s", ".l", ".m['a']", "['a-b']", ".m.a", ".nosuch", "n", ".", "[0]", ".metadata.name", "['a.b']"})
+	}
 	if r.Chance(10) {
 		rule.Reason = generate.Pick(r, []string{"FieldValueRequired", "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "other"})
 	}

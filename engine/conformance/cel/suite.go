@@ -36,7 +36,7 @@ func Run(o Options) Counts {
 	if o.Limit == 0 {
 		o.Limit = 20
 	}
-	rep := &reporter{o: o, seen: map[string]int{}}
+	rep := &reporter{o: o, seen: map[string]int{}, shown: map[string]bool{}}
 	groups := uint64((o.N + rulesPerGroup*valuesPerGroup - 1) / (rulesPerGroup * valuesPerGroup))
 	var next atomic.Uint64
 	results := make([]Counts, workers)
@@ -190,7 +190,12 @@ type reporter struct {
 	mu   sync.Mutex
 	seen map[string]int
 	full atomic.Bool
+	// shown are the cases that were printed.
+	shown map[string]bool
 }
+
+// shownPerCause is how many disagreements of what looks like one cause are shrunk.
+const shownPerCause = 3
 
 var literalText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\d+`)
 
@@ -208,7 +213,7 @@ func (p *reporter) report(d *disagreement) {
 	p.seen[signature(d.diffs)]++
 	times, distinct := p.seen[signature(d.diffs)], len(p.seen)
 	p.mu.Unlock()
-	if times > 3 {
+	if times > shownPerCause {
 		return
 	}
 	if !p.o.Quick {
@@ -219,8 +224,12 @@ func (p *reporter) report(d *disagreement) {
 	if p.o.Log != nil {
 		c := *d.c
 		c.Self, c.Old = d.v.Self, d.v.Old
+		if p.shown[c.String()] {
+			return
+		}
+		p.shown[c.String()] = true
 		fmt.Fprintf(p.o.Log, "\nDISAGREEMENT cel, seed %d, group %d\n  %s", p.o.Seed, d.group, c.String())
-		for _, diff := range d.diffs {
+		for _, diff := range d.diffs[:min(len(d.diffs), 3)] {
 			fmt.Fprintf(p.o.Log, "  - %s\n", diff)
 		}
 	}

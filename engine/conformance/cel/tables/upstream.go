@@ -19,7 +19,9 @@ var Rules = Source{
 	Tables: []Table{
 		{Function: "TestCelCostStability", Variable: "cases", Columns: map[string]string{"Name": "row.name", "Schema": "schemaOf(row.schema)", "Obj": "row.obj", "Costs": "row.expectCost"}},
 		{Function: "TestCelEstimatedCostStability", Variable: "cases", Columns: map[string]string{"Name": "row.name", "Schema": "schemaOf(row.schema)", "Costs": "row.expectCost"}},
-		{Function: "TestCostEstimation", Variable: "cases", Columns: map[string]string{"Name": `row.name`, "Schema": "schemaOf(row.schemaGenerator(nil))", "Max": "row.expectedCalcCost", "Min": "row.expectCalcCostExceedsLimit"}},
+		{Function: "TestCostEstimation", Variable: "cases", Columns: map[string]string{"Name": `row.name`, "Schema": "schemaOf(row.schemaGenerator(nil))", "Max": "row.expectedCalcCost", "Min": "row.expectCalcCostExceedsLimit"},
+			Keep: []string{"setMaxElements", "expectedSetCost", "expectedSetCostExceedsLimit"}}, // for the second reading of it
+		{Function: "TestCostEstimation", Variable: "cases", Columns: map[string]string{"Name": `row.name + ", bounded"`, "Schema": "schemaOf(row.schemaGenerator(&row.setMaxElements))", "Max": "row.expectedSetCost", "Min": "row.expectedSetCostExceedsLimit"}},
 		{Function: "TestCelCompilation", Variable: "cases", Columns: map[string]string{"Name": "row.name", "Schema": "schemaOf(&row.input)"}},
 		{Function: "TestValidationExpressions", Variable: "tests", Columns: map[string]string{"Name": "row.name", "Schema": "schemaOf(row.schema)", "Obj": "row.obj", "Old": "row.oldObj",
 			"Rules": "row.valid", "Errors": "row.errors", "Budget": "row.costBudget", "Root": "row.isRoot", "Cost": "row.expectedCost"}},
