@@ -28,13 +28,14 @@ func heap(o Options, name string, obj *object) (string, error) {
 		}
 	}
 	status := v.Subresources != nil && v.Subresources.Status != nil
-	plan, err := program.Compile(s, program.Options{StatusSubresource: status})
+	options := program.Options{StatusSubresource: status, Rules: program.RulesOfResource}
+	plan, err := program.Compile(s, options)
 	if err != nil {
 		return "", err
 	}
 	count, patterns := interned(plan)
 	us, err := perCopy(o.Copies, func() (any, error) {
-		return program.Compile(s, program.Options{StatusSubresource: status})
+		return program.Compile(s, options)
 	})
 	if err != nil {
 		return "", err

@@ -71,7 +71,9 @@ func compileOurs(crd *apiextensionsv1.CustomResourceDefinition, d *admission.Def
 			continue
 		}
 		var err error
-		if version.Plan, err = program.Compile(s, program.Options{PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: version.HasStatus}); err != nil {
+		if version.Plan, err = program.Compile(s, program.Options{
+			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: version.HasStatus, Rules: program.RulesOfResource,
+		}); err != nil {
 			return err
 		}
 	}
