@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,13 +95,13 @@ func TestSurfaces(t *testing.T) {
 	asked := 0
 	for i := range cases {
 		c := &cases[i]
-		if c.HasRules || c.OldObject != nil || c.Old != nil || c.Request.Subresource != "" || (c.Op != "" && c.Op != "registerCRD") {
-			continue
+		if c.Old != nil || (c.Op != "" && c.Op != "registerCRD") {
+			continue // nobody asks for the update of a CRD, for tables and the like yet; engine/cases_test.go has conversions
 		}
 		asked++
 		t.Run(c.File+"/"+c.Name, func(t *testing.T) { s.runCase(t, fmt.Sprintf("case-%d", i), c) })
 	}
-	if asked < 50 {
+	if asked < 400 {
 		t.Errorf("only %d cases were asked", asked)
 	}
 }
@@ -129,23 +130,50 @@ func (s *server) runCase(t *testing.T, catalog string, c *casefile.Case) {
 		t.Fatal(err)
 	}
 	for i, object := range c.Objects {
-		s.object(t, catalog, object, &c.Answers[i])
+		s.object(t, catalog, c, object, &c.Answers[i])
 	}
 }
 
-func (s *server) object(t *testing.T, catalog string, object []byte, want *casefile.Answer) {
+func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object []byte, want *casefile.Answer) {
 	t.Helper()
 	ctx := context.Background()
-	items := []*crdevalv1.Item{{Crd: crd, Version: "v1", Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}}}
+	item := &crdevalv1.Item{Crd: crd, Version: "v1", Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}, Subresource: c.Request.Subresource}
+	items := []*crdevalv1.Item{item}
+	if c.OldObject != nil {
+		item.OldObject = &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.OldObject}}
+	}
 	validated, err := s.evaluation.Validate(ctx, &crdevalv1.ValidateRequest{Catalog: catalog, Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}
 	verdict := validated.GetResults()[0].GetVerdict()
-	findings(t, verdict.GetViolations(), want.Errors)
+	if code := verdict.GetRefusal().GetCode(); code == 0 || code == http.StatusUnprocessableEntity { // a handler may refuse what the cases hand to the strategy
+		findings(t, verdict.GetViolations(), want.Errors)
+	}
 	if allowed := len(want.Errors) == 0 && want.Error == ""; verdict.GetAllowed() != allowed || (verdict.GetRefusal() == nil) != allowed {
 		t.Errorf("verdict %v, want allowed %v", verdict, allowed)
 	}
+	tail := "}]}"
+	if c.OldObject != nil {
+		tail = fmt.Sprintf(`,"oldObject":%s,"subresource":%q}]}`, c.OldObject, c.Request.Subresource)
+	}
+	if !json.Valid(object) || !json.Valid(c.OldObject) && c.OldObject != nil {
+		return // it would be a malformed body: inline there is no other way to write it
+	}
+	head := fmt.Sprintf(`{"items":[{"crd":%q,"version":"v1","object":`, crd)
+	body := []byte(head + string(object) + tail)
+	behind(verdict.GetViolations(), head)
+	behind(verdict.GetForgiven(), head)
+	same(t, validated, s.post(t, "/v1/catalogs/"+catalog+":validate", body))
+	if c.OldObject == nil {
+		s.transformed(t, catalog, items, body)
+	}
+}
+
+// transformed compares the other calls, which take no updates.
+func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.Item, body []byte) {
+	t.Helper()
+	ctx := context.Background()
 	defaulted, err := s.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Catalog: catalog, Items: items})
 	if err != nil {
 		t.Fatal(err)
@@ -158,13 +186,6 @@ func (s *server) object(t *testing.T, catalog string, object []byte, want *casef
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !json.Valid(object) {
-		return // it would be a malformed body: inline there is no other way to write it
-	}
-	head := fmt.Sprintf(`{"items":[{"crd":%q,"version":"v1","object":`, crd)
-	body := []byte(head + string(object) + "}]}")
-	behind(verdict.GetViolations(), head)
-	same(t, validated, s.post(t, "/v1/catalogs/"+catalog+":validate", body))
 	same(t, defaulted, s.post(t, "/v1/catalogs/"+catalog+":default", body))
 	same(t, pruned, s.post(t, "/v1/catalogs/"+catalog+":prune", body))
 	same(t, read, s.post(t, "/v1/catalogs/"+catalog+":read", body))
@@ -200,7 +221,8 @@ func findings(t *testing.T, got []*crdevalv1.Violation, want []casefile.Finding)
 	t.Helper()
 	var ours, theirs []string
 	for _, v := range got {
-		ours = append(ours, fmt.Sprintf("%s | %s | %s | %s | %s: %s", v.GetType(), v.GetField(), v.GetDetail(), canonical(v.GetBadValue().GetJson()), v.GetField(), v.GetMessage()))
+		line := fmt.Sprintf("%s | %s | %s | %s | %s: %s", v.GetType(), v.GetField(), v.GetDetail(), canonical(v.GetBadValue().GetJson()), v.GetField(), v.GetMessage())
+		ours = append(ours, generated.ReplaceAllString(line, "selfTypeN"))
 	}
 	for _, f := range want {
 		theirs = append(theirs, fmt.Sprintf("%s | %s | %s | %s | %s", f.Type, f.Field, f.Detail, canonical(f.BadValue), f.Message))
@@ -211,6 +233,9 @@ func findings(t *testing.T, got []*crdevalv1.Violation, want []casefile.Finding)
 		t.Errorf("findings\n\t%s\nwant\n\t%s", strings.Join(ours, "\n\t"), strings.Join(theirs, "\n\t"))
 	}
 }
+
+// generated are the names of types that hold a time in Kubernetes, and are N in the case files.
+var generated = regexp.MustCompile(`selfType\d+`)
 
 // canonical prints JSON with sorted keys and numbers as they are written.
 func canonical(text []byte) string {
