@@ -110,7 +110,7 @@ func TestMinors(t *testing.T) {
 	for since, list := range expressions {
 		for _, expression := range list {
 			s := typedWith(t, expression)
-			scope := rule.Alone(s, false)
+			scope := rule.Field(s)
 			for minor := rule.OldestMinor; minor <= rule.LatestMinor; minor++ {
 				theirs := inMinor(t, expression, uint(minor))
 				env, err := rule.ForMinor(minor)

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
@@ -18,29 +20,32 @@ import (
 )
 
 // checkDefaults checks that the defaults of a structural schema have no unknown fields and are valid, embedded metadata included.
-// Defaults inside of metadata are judged within an object made for the purpose. Defaults of map values are not looked at. Rules
-// that apply to a default belong here too, after everything else about it.
+// Defaults inside of metadata are judged within an object made for the purpose. Defaults of map values are not looked at. Rules that apply to
+// a default run if nothing else is wrong with it.
 //
 // As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place for.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
-func checkDefaults(s *schema.Props, path *field.Path, room *violation.Room) field.ErrorList {
+func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // as which the root is treated
 	plan, err := program.Compile(&resource, program.Options{ForDefaults: true})
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{d: value.Acquire(), room: room, stop: stop.On(room.Done())}
+	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, stop: stop.On(room.Done()), budget: rule.Budget}
 	defer c.d.Release()
 	c.node(&resource, plan.Root, path, surroundings{})
 	return c.errs
 }
 
 type defaultCheck struct {
+	ctx  context.Context // of rules
 	d    *value.Doc
 	errs field.ErrorList
 	room *violation.Room
 	stop *stop.Signal
+	// budget is what rules may still cost; below 0 nothing further is checked.
+	budget int64
 }
 
 // surroundings is the resource, at the root or embedded, that a schema is part of.
@@ -62,7 +67,7 @@ func (s surroundings) enter(name string) surroundings {
 
 // node checks the default of s, for which n was compiled, and of everything below it.
 func (c *defaultCheck) node(s *schema.Props, n *program.Node, path *field.Path, in surroundings) {
-	if !c.room.Open() {
+	if c.budget < 0 || !c.room.Open() {
 		return
 	}
 	if s.XEmbeddedResource {
@@ -122,7 +127,11 @@ func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Pat
 		c.errs = append(c.errs, violation.Errors(bad)...)
 		return
 	}
-	c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}))...)
+	if bad := plan.Explain(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
+		c.errs = append(c.errs, violation.Errors(bad)...)
+		return
+	}
+	c.rules(s, root, path)
 }
 
 // insideMeta checks a default of apiVersion, kind or a part of metadata.
@@ -147,7 +156,11 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *program.Node, path *field.
 		return
 	}
 	plan := program.Plan{Root: n, Structural: true, HasSchema: true}
-	c.errs = append(c.errs, violation.Errors(plan.Explain(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}))...)
+	if bad := plan.Explain(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
+		c.errs = append(c.errs, violation.Errors(bad)...)
+		return
+	}
+	c.rules(s, root, path)
 }
 
 // parse reads a default into the Doc, which loses what it held.

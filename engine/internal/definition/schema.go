@@ -27,7 +27,7 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, status b
 	if unsupported == nil {
 		found := schema.Structural(at, p, s.room)
 		if len(found) == 0 && quirk.On(46) && schema.HasDefaults(p) {
-			found = checkDefaults(p, at, s.room)
+			found = checkDefaults(s.ctx, p, at, s.room)
 		}
 		if len(found) > 0 {
 			spots = nil // the reference has no types for the rules of such a schema

@@ -1,6 +1,8 @@
 package definition
 
 import (
+	"context"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -26,6 +28,7 @@ type spec struct {
 	preserveUnknownFields    bool
 
 	// While the spec is judged:
+	ctx   context.Context
 	room  *violation.Room // for what is found
 	env   *rule.Env       // of new rules
 	rules map[*schema.Props]*Rules

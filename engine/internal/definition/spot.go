@@ -87,7 +87,12 @@ func (p *spot) look() (*rule.Scope, error) {
 			return s, nil
 		}
 	}
-	s := rule.Alone(p.props, p.up == nil || p.props.XEmbeddedResource)
+	var s *rule.Scope
+	if p.up == nil {
+		s = rule.Root(p.props)
+	} else {
+		s = rule.Field(p.props)
+	}
 	if s.Decl == nil {
 		return nil, errNoType
 	}

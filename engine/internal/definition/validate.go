@@ -60,7 +60,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	m.spec.room, m.spec.env = violation.NewRoom(o.Limits).Until(ctx.Done()), env
+	m.spec.ctx, m.spec.room, m.spec.env = ctx, violation.NewRoom(o.Limits).Until(ctx.Done()), env
 	if err := metadata.FitsMeta(&m.CRD.ObjectMeta); err != nil {
 		return Result{Err: err}
 	}

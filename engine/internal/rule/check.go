@@ -5,8 +5,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiservercel "k8s.io/apiserver/pkg/cel"
-
-	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // Facts are what can be said of one rule before there is an object. (schema/cel/compilation.go, CompilationResult)
@@ -23,10 +21,6 @@ type Facts struct {
 	// Rule and Message are the expressions, nil if there is none or if it has an error.
 	Rule, Message *Checked
 }
-
-// Alone is the scope of a schema apart from whatever it stands in, as the root of a CRD or an embedded resource or not. Its Decl is nil if
-// expressions cannot see such a value. (apis/apiextensions/validation/cel_validation.go, defaultConverter)
-func Alone(s *schema.Props, resourceRoot bool) *Scope { return newScope(s, resourceRoot, newVersion()) }
 
 // Check compiles a rule of the scope and estimates what it costs. A blank rule has no Facts to speak of: it is refused by its shape.
 // s.Decl is not nil. (schema/cel/compilation.go, compileRule)

@@ -1,0 +1,44 @@
+package definition
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// rules evaluates the rules of s, which see nothing around it, for a default in which nothing else is wrong. They run twice: as if an update
+// left the default as it was, then, if they hold, as if the default were new. All defaults of a schema share one budget, to which the more
+// expensive one of two runs is charged.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, validate)
+func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
+	if !schema.HasRules(s) {
+		return
+	}
+	plan, err := program.Compile(s, program.Options{ForDefaults: true, Rules: program.RulesOfField})
+	if err != nil {
+		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
+		return
+	}
+	plan.FillSlots(c.d, root)
+	pairs := new(program.Pairs)
+	pairs.Init(c.d, c.stop)
+	found, left := c.run(plan, root, program.Update{Old: root, Pairs: pairs}, path)
+	if len(found) == 0 {
+		var asNew int64
+		found, asNew = c.run(plan, root, program.Update{}, path)
+		left = min(left, asNew)
+	}
+	c.errs = append(c.errs, violation.Errors(found)...)
+	c.budget = left
+}
+
+func (c *defaultCheck) run(plan *program.Plan, root uint32, u program.Update, path *field.Path) (found []violation.Violation, left int64) {
+	r := rule.Start(c.d)
+	defer r.Close()
+	r.Context, r.Stop, r.Room, r.Left = c.ctx, c.stop, c.room, c.budget
+	plan.Rules(r, root, u, program.At{Field: path, Room: c.room, Stop: c.stop})
+	return r.Found, r.Left
+}
