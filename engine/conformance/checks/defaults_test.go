@@ -53,9 +53,9 @@ x-kubernetes-validations: [{rule: "self.all(x, self.all(y, self.all(z, z >= 0)))
 type: object
 properties:
   a:
-    type: object
-    default: {"a": ` + numbers + `, "b": ` + numbers + `, "c": ` + numbers + `, "d": ` + numbers + `, "e": ` + numbers + `, "f": ` + numbers + `, "g": ` + numbers + `, "h": ` + numbers + `, "i": ` + numbers + `, "j": ` + numbers + `, "k": ` + numbers + `, "l": ` + numbers + `}
-    additionalProperties:
+    type: array
+    default: [` + strings.TrimSuffix(strings.Repeat(numbers+",", 12), ",") + `]
+    items:
       type: array
       items: {type: integer}
       x-kubernetes-validations: [{rule: "self.all(x, self.all(y, y >= 0))"}, {rule: "self.all(x, self.all(y, x >= 0))"}]
