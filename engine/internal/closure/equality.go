@@ -1,6 +1,10 @@
 package closure
 
-import "github.com/google/cel-go/common/operators"
+import (
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types/ref"
+)
 
 // equality compiles == and !=. It costs a tenth of the smaller operand: code points of strings, elements of containers, 1 for all else.
 func equality(c *compiler, k callee, args []*expr) *expr {
@@ -80,11 +84,22 @@ func (c *compiler) equalValues(a, b *expr, negate bool) boolFn {
 		if !ok || !also {
 			return false, false
 		}
-		f.Cost += tenth(min(f.size(x), f.size(y)))
+		f.Cost += f.equalCost(x, y, negate)
 		if f.Cost > f.Limit {
 			return false, false
 		}
 		same, ok := f.equal(x, y, true)
 		return same != negate, ok
 	}
+}
+
+// equalCost is the cost of == and !=. For == of types of its own the Kubernetes library has another one.
+func (f *Frame) equalCost(x, y val, negate bool) uint64 {
+	if x.kind == kindRef && !negate && !x.opt {
+		p, _ := f.ref(x)
+		if cost := estimator.CallCost(operators.Equals, overloads.Equals, []ref.Val{p, p}, nil); cost != nil {
+			return *cost
+		}
+	}
+	return tenth(min(f.size(x), f.size(y)))
 }

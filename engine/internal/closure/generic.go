@@ -1,6 +1,9 @@
 package closure
 
 import (
+	"math"
+
+	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -64,10 +67,31 @@ func (f *Frame) costAhead(k callee, args []ref.Val) (cost uint64, known bool) {
 	case k.overload == "lists_range":
 		n, _ := args[0].(types.Int)
 		return uint64(max(n, 0)), false
-	case k.overload == "list_slice" || k.overload == "list_reverse", k.name == "join":
+	case k.overload == "list_slice":
+		return 0, false // no longer than the list
+	case k.overload == "list_reverse":
 		return sizeOf(args[0]), false
+	case k.name == "join":
+		return joinCost(args), false
 	}
 	return callCost(k.name, k.overload, args, nil), true
+}
+
+// joinCost is the cost of a string that is joined of others: a fifth of its length.
+func joinCost(args []ref.Val) uint64 {
+	list, ok := args[0].(traits.Lister)
+	if !ok {
+		return 0
+	}
+	size := uint64(0)
+	n, _ := list.Size().(types.Int)
+	if len(args) == 2 && n > 0 {
+		size = uint64(n-1) * sizeOf(args[1])
+	}
+	for i := range n {
+		size += sizeOf(list.Get(i))
+	}
+	return uint64(math.Ceil(float64(size) * 2 * common.StringTraversalCostFactor))
 }
 
 // find is the implementation that cel-go's planner finds for a call.
