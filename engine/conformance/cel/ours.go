@@ -67,7 +67,7 @@ func (o *ours) compileClosure(i int) {
 	if bad != nil || checked == nil {
 		return
 	}
-	p, err := closure.Compile(checked.Ast.NativeRep(), o.scope.Type(), closure.Options{OptionalOldSelf: optional, Functions: functions})
+	p, err := closure.Compile(checked.Ast.NativeRep(), o.scope.Type(), closure.Options{OptionalOldSelf: optional, Functions: functions, Value: rule.ValueOf})
 	if err != nil {
 		o.missing[i] = err.Error()
 		return

@@ -123,24 +123,32 @@ func (c *compiler) mapLiteral(e ast.Expr) *expr {
 func without(list []val, key val) []val {
 	out := list[:0]
 	for i := 0; i < len(list); i += 2 {
-		if k := list[i]; k.kind != key.kind || k.word != key.word || k.text != key.text {
-			out = append(out, k, list[i+1])
+		if !identical(list[i], key) {
+			out = append(out, list[i], list[i+1])
 		}
 	}
 	return out
 }
 
-// dictionary makes keys and values a map: of keys that are the same the last one counts.
+// dictionary makes keys and values a map: of keys that are the same the last one counts. It is false for keys of several numeric types, which can be
+// the same without being identical.
 func (f *Frame) dictionary(list []val) ([]val, bool) {
 	out := list[:0:0]
+	number := kindNull
 	for i := 0; i < len(list); i += 2 {
 		k := list[i]
-		if !scalar(k.kind) || k.opt || k.kind != list[0].kind || !f.tick() {
+		if !scalar(k.kind) || k.opt || !f.tick() {
 			return nil, false
+		}
+		if k.kind == kindInt || k.kind == kindUint {
+			if number != kindNull && number != k.kind {
+				return nil, false
+			}
+			number = k.kind
 		}
 		found := false
 		for j := 0; j < len(out) && !found; j += 2 {
-			if found = out[j].word == k.word && out[j].text == k.text; found {
+			if found = identical(out[j], k); found {
 				out[j+1] = list[i+1]
 			}
 		}
@@ -150,6 +158,9 @@ func (f *Frame) dictionary(list []val) ([]val, bool) {
 	}
 	return out, true
 }
+
+// identical reports whether two scalars are of one kind and the same.
+func identical(a, b val) bool { return a.kind == b.kind && a.word == b.word && a.text == b.text }
 
 // joinedLists compiles the concatenation of lists. Sets and map lists are joined by upstream's own values.
 func (c *compiler) joinedLists(a, b *expr) *expr {

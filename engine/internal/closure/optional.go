@@ -157,9 +157,12 @@ func (f *Frame) lookup(v, key val) (to val, present, ok bool) {
 		}
 		return cells[at], true, true
 	}
+	if !scalar(key.kind) { // cel-go has no qualifier of lists, times and the like, whatever the map holds
+		return val{}, false, false
+	}
 	for i := 0; i < len(cells); i += 2 {
 		k := cells[i]
-		if k.kind != key.kind || !scalar(k.kind) {
+		if k.kind != key.kind {
 			return val{}, false, false // numbers of several types: rare enough
 		}
 		if k.word == key.word && k.text == key.text {
@@ -171,6 +174,8 @@ func (f *Frame) lookup(v, key val) (to val, present, ok bool) {
 	}
 	return val{}, false, true
 }
+
+func number(k kind) bool { return k >= kindInt && k <= kindDouble }
 
 // scalar reports whether two values of the kind are the same if word and text are.
 func scalar(k kind) bool {

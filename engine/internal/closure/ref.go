@@ -201,6 +201,19 @@ func constantOf(r ref.Val) (val, bool) {
 		}
 		return constantList(cells), true
 	}
+	if m, ok := r.(traits.Mapper); ok {
+		var cells []val
+		for it := m.Iterator(); it.HasNext() == types.True; {
+			k := it.Next()
+			kv, ok := constantOf(k)
+			v, also := constantOf(m.Get(k))
+			if !ok || !also {
+				return val{}, false
+			}
+			cells = append(cells, kv, v)
+		}
+		return val{kind: kindMap, of: &cells}, true
+	}
 	v, ok := plainOf(r)
 	return v, ok && !(v.kind == kindDouble && math.IsNaN(v.float()))
 }

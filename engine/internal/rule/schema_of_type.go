@@ -22,8 +22,8 @@ type typeSchema struct {
 
 func schemaOf(t *closure.Type) *typeSchema { return &typeSchema{t: t} }
 
-// valueOf is upstream's own value of data of a type, for the functions that closures leave to cel-go.
-func valueOf(data any, t *closure.Type) ref.Val { return common.UnstructuredToVal(data, schemaOf(t)) }
+// ValueOf is upstream's own value of data of a type, for the functions that closures leave to cel-go.
+func ValueOf(data any, t *closure.Type) ref.Val { return common.UnstructuredToVal(data, schemaOf(t)) }
 
 func (s *typeSchema) below() {
 	s.once.Do(func() {

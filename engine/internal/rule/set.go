@@ -90,12 +90,13 @@ func (s *Scope) compileStored(written *apiextensionsv1.ValidationRule, index int
 		return r
 	}
 	if s.Type() == s.Declared() {
-		r.clean, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions(), Value: valueOf})
+		r.clean, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions(), Value: ValueOf})
 	}
 	if written.MessageExpression != "" {
-		if _, err := env.CompileMessage(written.MessageExpression, s, r.optional); err == nil {
-			r.messageExpr = v.text(written.MessageExpression)
+		if _, err := env.CompileMessage(written.MessageExpression, s, r.optional); err != nil {
+			return r // upstream does not come to the field path then
 		}
+		r.messageExpr = v.text(written.MessageExpression)
 	}
 	if written.FieldPath != "" {
 		if path, _, err := schema.Resolve(written.FieldPath, s.Props, true); err == nil {
