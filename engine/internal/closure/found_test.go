@@ -1,0 +1,47 @@
+package closure
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// found are expressions on which the conformance run's generator found differences.
+var found = []string{
+	// indexes that cel-go has no qualifiers for, on maps in which they are not looked for
+	`{}[?[optional.none()]].hasValue()`, `{}[?[].transformMapEntry(i, x, {})] == null`, `{}[?quantity('1').add(self.i)] == optional.none()`, `{}[?duration(self.t)].hasValue()`,
+	// values that the cost of an equality depends on
+	`cidr('::/0') == cidr('192.168.1.0/24')`,
+}
+
+func TestFound(t *testing.T) {
+	u := newUpstream(t, richSchema, false)
+	var s spec.Schema
+	if err := json.Unmarshal([]byte(richSchema), &s); err != nil {
+		t.Fatal(err)
+	}
+	r := random{rand.New(rand.NewPCG(3, 4))}
+	var objects []document
+	for len(objects) < 20 {
+		text, err := json.Marshal(r.object(&s, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text[0] == '{' {
+			objects = append(objects, newDocument(t, text))
+		}
+	}
+	for _, text := range found {
+		c, err := u.compile(text, false)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var n tally
+		for i, self := range objects {
+			u.compare(t, c, &Frame{}, self, objects[r.IntN(len(objects))], i%2 == 0, &n)
+		}
+	}
+}
