@@ -20,6 +20,7 @@ type activation struct {
 	self, oldSelf ref.Val
 	bindsOldSelf  bool
 	stop          *stopper
+	order         *order
 }
 
 func (a *activation) ResolveName(name string) (any, bool) {
@@ -30,6 +31,8 @@ func (a *activation) ResolveName(name string) (any, bool) {
 		return a.oldSelf, a.bindsOldSelf
 	case stopName:
 		return a.stop, a.stop != nil
+	case orderName:
+		return a.order, true
 	}
 	return nil, false
 }
@@ -47,13 +50,18 @@ func (e *evaluation) prepare() {
 	if e.set.self != e.set.declared {
 		schema = programsOf(e.set.self).schema
 	}
-	d := e.run.Doc
-	plain := activation{self: common.UnstructuredToVal(s.watched(d, e.at.Self, schema)), stop: s}
-	optional := activation{self: plain.self, stop: s}
+	o := &order{d: e.run.Doc}
+	convert := func(node uint32) ref.Val {
+		data, watched := s.watched(e.run.Doc, node, schema)
+		o.roots = append(o.roots, root{data, node})
+		return common.UnstructuredToVal(data, watched)
+	}
+	plain := activation{self: convert(e.at.Self), stop: s, order: o}
+	optional := activation{self: plain.self, stop: s, order: o}
 	if e.set.bindsOldSelf {
 		optional.oldSelf, optional.bindsOldSelf = types.OptionalNone, true
 		if e.at.Old != 0 {
-			plain.oldSelf, plain.bindsOldSelf = common.UnstructuredToVal(s.watched(d, e.at.Old, schema)), true
+			plain.oldSelf, plain.bindsOldSelf = convert(e.at.Old), true
 			optional.oldSelf = types.OptionalOf(plain.oldSelf)
 		}
 	}

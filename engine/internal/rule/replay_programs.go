@@ -101,7 +101,8 @@ func (p *programs) compile(key programKey) (cel.Program, error) {
 	if ast == nil {
 		return nil, &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: "the rule does not compile any more"}
 	}
-	return env.plan(ast, append(env.stopOptions(), cel.CostLimit(key.limit))...)
+	orderFolds(ast.NativeRep())
+	return env.plan(ast, append(append(env.stopOptions(), orderOptions()...), cel.CostLimit(key.limit))...)
 }
 
 // scopeOf is a scope without a schema behind it, for expressions about values of a type.
