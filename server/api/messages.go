@@ -48,17 +48,6 @@ func version(v engine.VersionInfo) *crdevalv1.CrdVersion {
 	return m
 }
 
-func report(r *engine.Report) *crdevalv1.Report {
-	m := &crdevalv1.Report{
-		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Refusal: refusal(r.Refusal), LowestMinor: int32(r.LowestMinor),
-		Versions: make([]*crdevalv1.VersionReport, len(r.Versions)),
-	}
-	for i, v := range r.Versions {
-		m.Versions[i] = &crdevalv1.VersionReport{Version: version(v), LowestMinor: int32(v.LowestMinor)}
-	}
-	return m
-}
-
 func refusal(r *engine.Refusal) *crdevalv1.Refusal {
 	if r == nil {
 		return nil

@@ -83,8 +83,8 @@ type Catalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A DNS-1123 label: 1 to 63 of a-z, 0-9 and "-", beginning and ending with a letter or digit.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The Kubernetes minor version whose expressions and formats a registration may use. 0: as a stock 1.37, which takes new
-	// ones of 1.36 and keeps stored ones of 1.37.
+	// The Kubernetes minor version whose expressions and formats a registration may use: one of GetServerInfoResponse.kubernetes_minors,
+	// INVALID_ARGUMENT otherwise. 0: as a stock 1.37, which takes new ones of 1.36 and keeps stored ones of 1.37. Evaluation is always 1.37's.
 	KubernetesMinor int32 `protobuf:"varint,2,opt,name=kubernetes_minor,json=kubernetesMinor,proto3" json:"kubernetes_minor,omitempty"`
 	// Changes with every write to the catalog itself; the precondition of DeleteCatalog.
 	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
@@ -562,15 +562,15 @@ func (x *Crd) GetManifest() *Document {
 	return nil
 }
 
-// What makes a rule dear: a part of the schema that states no bound, or too large a one.
+// A bound that makes a rule dear: one that the schema does not state, or states too high.
 type CostCulprit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The list, map or string, as a JSON pointer (RFC 6901) into the CRD's openAPIV3Schema of that version: /properties/spec/properties/items.
 	SchemaPointer string `protobuf:"bytes,1,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
 	// The keyword that bounds it: maxItems of a list, maxProperties of a map, maxLength of a string.
 	Keyword string `protobuf:"bytes,2,opt,name=keyword,proto3" json:"keyword,omitempty"`
-	// The largest value of that keyword with which the rule is within the limit, the other culprits' suggestions in force too.
-	// 0: no value is small enough.
+	// The largest value of that keyword with which the rule is within its limit (and within its part of the version's, where all rules together
+	// exceed that), the other culprits' suggestions in force too. 0: none is small enough, or none is needed.
 	Suggested     int64 `protobuf:"varint,3,opt,name=suggested,proto3" json:"suggested,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -635,25 +635,26 @@ type RuleReport struct {
 	SchemaPointer string `protobuf:"bytes,1,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
 	// The rule itself.
 	Rule *RuleRef `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
-	// The most that the rule may cost for a whole object, as Kubernetes estimates it: once, times `cardinality`, in CEL cost units.
+	// What the rule may cost for a whole object, as Kubernetes estimates it: for one value, times `cardinality`, in CEL cost units.
 	// 18446744073709551615 stands for all that does not fit. 0 for a rule that does not compile: `violations` has why.
 	EstimatedCost uint64 `protobuf:"varint,3,opt,name=estimated_cost,json=estimatedCost,proto3" json:"estimated_cost,omitempty"`
-	// How many times the rule runs at most for one object: 1 below properties alone, the product of the bounds of the lists and maps
+	// How many values of one object the rule may run for: 1 below properties alone, the product of the bounds of the lists and maps
 	// around it otherwise; where one states none, Kubernetes supposes as many as fit into a request.
 	Cardinality uint64 `protobuf:"varint,4,opt,name=cardinality,proto3" json:"cardinality,omitempty"`
-	// What `estimated_cost` may not exceed: 10,000,000.
+	// What neither `estimated_cost` nor `message_estimated_cost` may exceed: 10,000,000.
 	Limit uint64 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// estimated_cost / limit: above 1 the CRD is refused.
+	// The larger of both, divided by `limit`: above 1 the CRD is refused.
 	ShareOfLimit float64 `protobuf:"fixed64,6,opt,name=share_of_limit,json=shareOfLimit,proto3" json:"share_of_limit,omitempty"`
 	// Whether the rule reads oldSelf: a transition rule, which runs on updates alone unless it has optionalOldSelf.
 	UsesOldSelf bool `protobuf:"varint,7,opt,name=uses_old_self,json=usesOldSelf,proto3" json:"uses_old_self,omitempty"`
-	// What is to blame for the estimate, the worst first. Empty where the estimate hangs on no bound.
+	// What is to blame for the estimate, the worst first. It is looked for where `share_of_limit` is 0.1 or more, for the 64 dearest rules of
+	// a version; empty where the estimate hangs on no bound.
 	Culprits []*CostCulprit `protobuf:"bytes,8,rep,name=culprits,proto3" json:"culprits,omitempty"`
-	// The oldest Kubernetes minor version, from 25, whose expressions include this one. 0 for a rule that does not compile.
+	// The oldest Kubernetes minor version, from 25, that compiles the rule and its message. 0 if none does.
 	LowestMinor int32 `protobuf:"varint,9,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	// Which function, macro or type an older one lacks, a text for people. Empty if `lowest_minor` is 25 or 0.
+	// What an older one lacks, a text for people. Empty if nothing.
 	LowestMinorBecause string `protobuf:"bytes,10,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
-	// The most that its messageExpression may cost, counted as `estimated_cost` is, under the same limit. 0 if it has none.
+	// What its messageExpression may cost, without `cardinality`, as Kubernetes counts it. 0 if it has none.
 	MessageEstimatedCost uint64 `protobuf:"varint,11,opt,name=message_estimated_cost,json=messageEstimatedCost,proto3" json:"message_estimated_cost,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -771,16 +772,16 @@ type VersionReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version itself.
 	Version *CrdVersion `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The oldest Kubernetes minor version that knows all string and number formats that the version uses, and all its rules use:
-	// from 25 as far as rules go, from 30 as far as formats do.
+	// The oldest Kubernetes minor version, from 25, that knows all string and number formats of the version and compiles all its rules; rules
+	// that no version compiles do not count.
 	LowestMinor int32 `protobuf:"varint,2,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	// Its rules, in the order of the schema.
+	// Its rules, in the order of their pointers. Rules that stand beside other mistakes are missing: nobody looks at them before those are mended.
 	Rules []*RuleReport `protobuf:"bytes,3,rep,name=rules,proto3" json:"rules,omitempty"`
 	// What all its rules and message expressions may cost together, in CEL cost units. 18446744073709551615 stands for all that does not fit.
 	EstimatedCost uint64 `protobuf:"varint,4,opt,name=estimated_cost,json=estimatedCost,proto3" json:"estimated_cost,omitempty"`
 	// What `estimated_cost` may not exceed: 100,000,000.
 	CostLimit uint64 `protobuf:"varint,5,opt,name=cost_limit,json=costLimit,proto3" json:"cost_limit,omitempty"`
-	// What stands against a minor version below `lowest_minor`, a text for people: the format or rule, and where. Empty if nothing does.
+	// What a minor version below `lowest_minor` lacks, and where: a text for people. Empty if nothing.
 	LowestMinorBecause string `protobuf:"bytes,6,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache

@@ -1,0 +1,44 @@
+package api
+
+import (
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// report spells the judgement of a CRD.
+func report(r *engine.Report) *crdevalv1.Report {
+	m := &crdevalv1.Report{
+		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Refusal: refusal(r.Refusal),
+		LowestMinor: int32(r.LowestMinor), LowestMinorBecause: valid(r.LowestMinorBecause),
+		Versions: make([]*crdevalv1.VersionReport, len(r.Versions)),
+	}
+	for i := range r.Versions {
+		m.Versions[i] = versionReport(&r.Versions[i])
+	}
+	return m
+}
+
+func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {
+	m := &crdevalv1.VersionReport{
+		Version: version(*v), LowestMinor: int32(v.LowestMinor), LowestMinorBecause: valid(v.LowestMinorBecause),
+		EstimatedCost: v.EstimatedCost, CostLimit: v.CostLimit, Rules: make([]*crdevalv1.RuleReport, len(v.Rules)),
+	}
+	for i := range v.Rules {
+		m.Rules[i] = ruleReport(&v.Rules[i])
+	}
+	return m
+}
+
+func ruleReport(r *engine.RuleReport) *crdevalv1.RuleReport {
+	m := &crdevalv1.RuleReport{
+		SchemaPointer: valid(r.SchemaPointer), Rule: ruleRef(&engine.RuleRef{Index: r.Index, Text: r.Text, Reason: r.Reason}),
+		EstimatedCost: r.EstimatedCost, Cardinality: r.Cardinality, Limit: r.Limit, ShareOfLimit: r.ShareOfLimit,
+		MessageEstimatedCost: r.MessageEstimatedCost, UsesOldSelf: r.UsesOldSelf,
+		Culprits:    make([]*crdevalv1.CostCulprit, len(r.Culprits)),
+		LowestMinor: int32(r.LowestMinor), LowestMinorBecause: valid(r.LowestMinorBecause),
+	}
+	for i, c := range r.Culprits {
+		m.Culprits[i] = &crdevalv1.CostCulprit{SchemaPointer: valid(c.SchemaPointer), Keyword: c.Keyword, Suggested: c.Suggested}
+	}
+	return m
+}
