@@ -50,16 +50,21 @@ default: ` + numbers + `
 items: {type: integer, maximum: 1000}
 x-kubernetes-validations: [{rule: "self.all(x, self.all(y, self.all(z, z >= 0)))"}]`,
 	"defaults that use up the budget": `
-type: object
-properties:
-  a:
-    type: array
-    default: [` + strings.TrimSuffix(strings.Repeat(numbers+",", 12), ",") + `]
-    items:
-      type: array
-      items: {type: integer}
-      x-kubernetes-validations: [{rule: "self.all(x, self.all(y, y >= 0))"}, {rule: "self.all(x, self.all(y, x >= 0))"}]
-  z: {type: integer, default: 0, x-kubernetes-validations: [{rule: self > 0}]}`,
+type: array
+default: [` + strings.TrimSuffix(strings.Repeat(numbers+",", 12), ",") + `]
+items:
+  type: array
+  default: [1]
+  items: {type: integer}
+  x-kubernetes-validations: [{rule: self.size() > 1}, {rule: "self.all(x, self.all(y, y >= 0))"}, {rule: "self.all(x, self.all(y, x >= 0))"}]`,
+	"defaults within the budget": `
+type: array
+default: [` + numbers + `]
+items:
+  type: array
+  default: [1]
+  items: {type: integer}
+  x-kubernetes-validations: [{rule: self.size() > 1}, {rule: "self.all(x, x >= 0)"}]`,
 	"default of an embedded resource": `
 type: object
 x-kubernetes-embedded-resource: true
