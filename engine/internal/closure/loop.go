@@ -118,7 +118,11 @@ func (l *loop) runNodes(f *Frame, each func(*Frame) (more, ok bool)) bool {
 // runMap goes through a map that was computed, or that may have been.
 func (l *loop) runMap(f *Frame, v val, each func(*Frame) (more, ok bool)) bool {
 	if v.kind == kindMap {
-		for cells := v.span(f); len(cells) > 0; cells = cells[2:] {
+		cells := v.span(f)
+		if len(cells) > 2 {
+			return false // such keys have no order; replays give them one
+		}
+		for ; len(cells) > 0; cells = cells[2:] {
 			f.vals[l.key], f.vals[l.at] = cells[0], cells[1]
 			if more, ok := each(f); !ok || !more || !f.tick() {
 				return ok && !more
