@@ -52,6 +52,14 @@ type Corpus struct {
 	Samples []Sample
 	Schemas []SchemaCase
 	Suites  []SuiteFile
+	// Ratcheting are the objects of upstream's own test of ratcheting, all of them, with their promises.
+	Ratcheting []Object
+}
+
+// Object is an object of a file whose directory promises what becomes of it.
+type Object struct {
+	Path, Promise string
+	Doc           []byte
 }
 
 // SuiteFile is a file of a declarative suite, kept whole for the suites that need rules and updates.
@@ -82,7 +90,7 @@ func Load(progress func(string)) (*Corpus, error) {
 }
 
 // format names the layout of the cached file: change it when what is read changes.
-const format = "3"
+const format = "4"
 
 func cacheFile() (string, error) {
 	base, err := os.UserCacheDir()

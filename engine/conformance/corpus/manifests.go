@@ -65,6 +65,9 @@ func (c *Corpus) readSamples(m module, dir string, x *index) error {
 			docs = documents(path)
 		}
 		for _, doc := range docs {
+			if m.path == RatchetingModule {
+				c.Ratcheting = append(c.Ratcheting, Object{Path: f.path, Promise: f.tag, Doc: doc})
+			}
 			c.addSample(x, m.path, f.path, f.tag, doc)
 		}
 	}

@@ -13,6 +13,9 @@ type module struct {
 	suites []string
 }
 
+// RatchetingModule is the module whose samples are the objects of upstream's test of ratcheting.
+const RatchetingModule = "k8s.io/apiextensions-apiserver"
+
 // modules pins exact versions: the proxy serves a subset of them and refuses "latest".
 var modules = []module{
 	{"sigs.k8s.io/gateway-api", "v1.5.1",
@@ -60,7 +63,7 @@ var modules = []module{
 		[]string{"install/helm/kgateway-crds/templates/*.yaml"},
 		[]string{"pkg/kgateway/translator/gateway/testutils/inputs/**", "examples/**"},
 		[]string{"goyaml:test/e2e/tests/apivalidation/*.go"}},
-	{"k8s.io/apiextensions-apiserver", "v0.36.3",
+	{RatchetingModule, "v0.36.3",
 		[]string{"test/integration/ratcheting_test_cases/crds/*.yaml"},
 		[]string{"valid:test/integration/ratcheting_test_cases/valid/**", "invalid:test/integration/ratcheting_test_cases/invalid/**"}, nil},
 	{"sigs.k8s.io/kubectl-validate", "v0.0.4",

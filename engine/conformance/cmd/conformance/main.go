@@ -44,7 +44,7 @@ func parse() flags {
 	var f flags
 	flag.IntVar(&f.N, "n", 10_000, "cases a suite: registrations and objects")
 	flag.Uint64Var(&f.Seed, "seed", 1, "seed of all generators")
-	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, crds or cel")
+	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises or cel")
 	flag.StringVar(&f.Generator, "generator", "", "the one generator of a suite to run")
 	flag.IntVar(&f.Limit, "limit", 20, "distinct disagreements after which a suite ends")
 	flag.StringVar(&f.Out, "out", "out", "folder for reproducers and for the list of statements that were not reached")
@@ -84,7 +84,9 @@ func conformance() error {
 	}
 	results := run.Run(real, f.Options)
 	ran, failed := expressions(f)
-	if len(results) == 0 && !ran {
+	kept, broken := promised(f, c)
+	failed = failed || broken
+	if len(results) == 0 && !ran && !kept {
 		return fmt.Errorf("no suite %q with a generator %q", f.Suite, f.Generator)
 	}
 	for _, r := range results {
