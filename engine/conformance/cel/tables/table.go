@@ -50,7 +50,7 @@ type Row struct {
 
 // Read runs the tables.
 func Read(s Source) ([]Row, error) {
-	dir, err := moduleDir(s.Module)
+	dir, err := ModuleDir(s.Module)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,8 @@ func Read(s Source) ([]Row, error) {
 	return rows, nil
 }
 
-func moduleDir(module string) (string, error) {
+// ModuleDir is where the module cache has a module that this one depends on.
+func ModuleDir(module string) (string, error) {
 	out, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
 		return "", fmt.Errorf("find module %s: %w", module, err)
