@@ -63,16 +63,20 @@ func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
 			list[i].Cardinality = k.Cardinality
 		}
 		list[i].LowestMinor, list[i].LowestBecause = lowestOfRule(k, known.Env.Minor())
-		if max(k.Cost, k.MessageCost) >= rule.EstimateLimit/shareSuspected {
+		if max(k.Cost, k.MessageCost) >= rule.EstimateLimit/shareSuspected || known.Cost > rule.EstimateLimitTotal {
 			dearest = append(dearest, i)
 		}
 	}
-	slices.SortStableFunc(dearest, func(a, b int) int { return cmp.Compare(list[b].Cost, list[a].Cost) })
-	for _, i := range dearest[:min(len(dearest), mostSuspicious)] {
+	slices.SortStableFunc(dearest, func(a, b int) int {
+		return cmp.Compare(max(list[b].Cost, list[b].MessageCost), max(list[a].Cost, list[a].MessageCost))
+	})
+	dearest = dearest[:min(len(dearest), mostSuspicious)]
+	part := partOfTotal(known, dearest)
+	for _, i := range dearest {
 		if ctx.Err() != nil {
 			break
 		}
-		list[i].Culprits = culprits(&known.List[i], known)
+		list[i].Culprits = culprits(&known.List[i], known.Env, part)
 	}
 	slices.SortStableFunc(list, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(schemaOf(&a), schemaOf(&b)), cmp.Compare(a.Index, b.Index))
@@ -82,15 +86,32 @@ func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
 
 func schemaOf(r *Rule) string { return r.Pointer[:len(r.Pointer)-len(strconv.Itoa(r.Index))] }
 
-// culprits looks for the bounds that make a rule dear, and if it is not, for those that make its message so.
-func culprits(k *definition.Rule, all *definition.Rules) []Culprit {
-	limit := uint64(rule.EstimateLimit)
-	if all.Cost > rule.EstimateLimitTotal {
-		// Each rule has to give what all of them are too dear by.
-		limit = min(limit, uint64(float64(k.Cost)*(float64(rule.EstimateLimitTotal)/float64(all.Cost))))
+// partOfTotal is the part of their cost that the dearest rules may keep, so that all rules together fit the limit of a version: 1 if they do.
+func partOfTotal(known *definition.Rules, dearest []int) float64 {
+	if known.Cost <= rule.EstimateLimitTotal {
+		return 1
 	}
-	e := rule.Estimate{Env: all.Env, Rule: k.Facts.Rule, Scope: k.Scope, Way: k.Way, Around: k.Around, Cardinality: k.Cardinality}
-	if k.Cost < k.MessageCost && k.Cost <= limit {
+	var theirs, others float64
+	for i := range known.List {
+		cost := min(float64(known.List[i].Cost), rule.EstimateLimit) + min(float64(known.List[i].MessageCost), rule.EstimateLimit)
+		if slices.Contains(dearest, i) {
+			theirs += cost
+		} else {
+			others += cost
+		}
+	}
+	return min(1, max(0, rule.EstimateLimitTotal-others)/theirs)
+}
+
+// culprits looks for the bounds that make a rule dear, and if it is not, for those that make its message so.
+func culprits(k *definition.Rule, env *rule.Env, part float64) []Culprit {
+	limit := uint64(min(float64(k.Cost), rule.EstimateLimit) * part)
+	if part == 1 {
+		limit = rule.EstimateLimit
+	}
+	e := rule.Estimate{Env: env, Rule: k.Facts.Rule, Scope: k.Scope, Way: k.Way, Around: k.Around, Cardinality: k.Cardinality}
+	if k.Cost < k.MessageCost && k.Cost <= rule.EstimateLimit {
+		limit = uint64(min(float64(k.MessageCost), rule.EstimateLimit) * part)
 		e.Rule, e.Around, e.Cardinality = k.Facts.Message, nil, 1
 	}
 	if e.Rule == nil {
