@@ -8,34 +8,47 @@ import (
 
 // accept goes the fast way. True: that settled the matter. False: the tree is half done.
 func (p *pass) accept(v *Version) bool {
-	if p.r.Exact || p.r.WantChanged || !p.matches || p.own != v || p.def.PreserveUnknown ||
-		p.r.FieldValidation != Ignore && p.d.HasDuplicates(value.Request) {
+	if !p.plainRequest(v) {
 		return false
 	}
-	d := p.d
-	if meta := d.Field(p.root, "metadata"); meta != 0 {
-		settled, changed := metadata.Settle(d, meta)
-		if !settled {
-			return false
-		}
-		if changed {
-			d.MarkDirty(p.root, meta)
-		}
-		if p.r.Handler && !p.plainHandler(meta) {
-			return false
-		}
-		if !p.r.SkipMetadata && !metadata.Plain(d, meta, metadata.Rules{Namespaced: p.def.Namespaced}) {
-			return false
-		}
-	} else {
+	meta, settled := p.settled()
+	if !settled || p.r.Handler && !p.plainHandler(meta) ||
+		!p.r.SkipMetadata && !metadata.Plain(p.d, meta, p.metadataRules()) {
 		return false
 	}
 	p.prepareMetadata()
-	mode := program.Mode{Create: true, Limits: p.r.Limits, Stop: p.stop}
+	d, mode := p.d, p.acceptMode()
+	mode.Create = true
+	return v.Plan.Accept(d, p.root, mode) && p.cleanRules(v.Plan, 0) && p.acceptEdits(v, mode.Edits)
+}
+
+// plainRequest reports that neither the request nor what the object says it is keeps the fast way from being taken.
+func (p *pass) plainRequest(v *Version) bool {
+	return !p.r.Exact && !p.r.WantChanged && p.matches && p.own == v && !p.def.PreserveUnknown &&
+		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
+}
+
+// settled coerces the object's metadata. False: only the exact way knows what becomes of it.
+func (p *pass) settled() (meta uint32, settled bool) {
+	if meta = p.d.Field(p.root, "metadata"); meta == 0 {
+		return 0, false
+	}
+	settled, changed := metadata.Settle(p.d, meta)
+	if changed {
+		p.d.MarkDirty(p.root, meta)
+	}
+	return meta, settled
+}
+
+func (p *pass) metadataRules() metadata.Rules { return metadata.Rules{Namespaced: p.def.Namespaced} }
+
+// acceptMode is what every accept walk is told.
+func (p *pass) acceptMode() program.Mode {
+	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop}
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
 		mode.Edits = p.edits
 	}
-	return v.Plan.Accept(d, p.root, mode) && p.cleanRules(v.Plan, 0) && p.acceptEdits(v, mode.Edits)
+	return mode
 }
 
 // acceptEdits does what remains when the plan accepts: unknown fields are told, the scale subresource judged. edits is nil if

@@ -15,26 +15,28 @@ import (
 //
 // Upstream: registry/customresource/strategy.go, generateWarningsFromObj; validator.go, validateKubeFinalizerName.
 func (p *pass) warnFinalizers() {
-	if p.r.Status || !p.hasFinalizers(p.root) {
+	list, old := p.finalizerList(p.root), p.finalizerList(p.old.root)
+	if p.r.Status || p.d.Nodes[list].First == 0 || old != 0 && value.Equal(p.d, list, p.d, old) {
 		return
 	}
-	names := p.finalizers(p.root)
-	if p.old.root != 0 {
-		names = names.Difference(p.finalizers(p.old.root))
-	}
-	for _, name := range sets.List(names) {
+	added := p.namesIn(list).Difference(p.namesIn(old))
+	for _, name := range sets.List(added) {
 		p.warn(finalizerWarnings(name)...)
 	}
 }
 
-func (p *pass) hasFinalizers(root uint32) bool {
+// finalizerList is the list of an object's finalizers, 0 if it has none.
+func (p *pass) finalizerList(root uint32) uint32 {
 	list := p.d.Field(p.d.Field(root, "metadata"), "finalizers")
-	return p.d.Nodes[list].Kind == value.Array && p.d.Nodes[list].First != 0
+	if p.d.Nodes[list].Kind != value.Array {
+		return 0
+	}
+	return list
 }
 
-func (p *pass) finalizers(root uint32) sets.Set[string] {
+func (p *pass) namesIn(list uint32) sets.Set[string] {
 	d, names := p.d, sets.New[string]()
-	for c := d.Nodes[d.Field(d.Field(root, "metadata"), "finalizers")].First; c != 0; c = d.Nodes[c].Next {
+	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
 		if d.Nodes[c].Kind == value.String {
 			names.Insert(strings.Clone(d.Str(c)))
 		}

@@ -27,6 +27,7 @@ type pass struct {
 	d      *value.Doc
 	edits  *program.Edits // stays with the pass, for its memory
 	pairs  *program.Pairs // so does this
+	reader *pass          // and this, which reads the old object
 	root   uint32
 	warned map[string]struct{} // the texts in out.Warnings, nil until one is added to the version's own
 
@@ -45,7 +46,7 @@ type pass struct {
 	own     *Version                // the version that it says it is of, nil if the CRD has none such
 }
 
-var passes = sync.Pool{New: func() any { return &pass{edits: new(program.Edits), pairs: new(program.Pairs)} }}
+var passes = sync.Pool{New: func() any { return &pass{edits: new(program.Edits), pairs: new(program.Pairs), reader: new(pass)} }}
 
 // run evaluates one request. A panic below leaves the Doc and the pass to the garbage collector: they must not go back into
 // their pools.
@@ -64,7 +65,8 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	out := p.outcome
 	out.Warnings = Sent(out.Warnings)
 	p.pairs.Forget()
-	*p = pass{edits: p.edits, pairs: p.pairs}
+	*p.reader = pass{}
+	*p = pass{edits: p.edits, pairs: p.pairs, reader: p.reader}
 	passes.Put(p)
 	if late := expired(ctx); late != nil {
 		return out, late

@@ -12,15 +12,19 @@ import (
 //
 // Upstream: registry/customresource/strategy.go, PrepareForUpdate; registry/rest/update.go, BeforeUpdate.
 func (p *pass) prepareUpdate(v *Version) {
-	d := p.d
 	if v.HasStatus {
 		p.keepStatus()
 	}
-	old := d.Field(p.old.root, "metadata")
-	p.take(old, "generation")
+	p.prepareUpdateMetadata()
 	if !p.sameContent() {
-		p.countUp(old)
+		p.countUp(p.d.Field(p.old.root, "metadata"))
 	}
+}
+
+// prepareUpdateMetadata does what prepareUpdate does to metadata, but for counting. It allocates nothing.
+func (p *pass) prepareUpdateMetadata() {
+	d, old := p.d, p.d.Field(p.old.root, "metadata")
+	p.take(old, "generation")
 	meta := p.metadata()
 	if d.Field(meta, "uid") == 0 {
 		p.take(old, "uid")

@@ -91,15 +91,9 @@ func (o *oldObject) has(node uint32) bool {
 
 // readOld reads the old object, as an API server reads it from its storage, into the Doc. The error is a Fault.
 func (p *pass) readOld(v *Version, by convert.Converter) error {
-	d := p.d
-	q := &pass{
-		request: Request{Body: p.r.Old, YAML: p.r.OldYAML, Limits: p.r.Limits},
-		ctx:     p.ctx, def: p.def, stop: p.stop, d: d, text: value.Old, source: fromStorage,
-	}
-	q.r, q.out = &q.request, &q.outcome
-	p.old.from = uint32(len(d.Nodes))
+	d, q := p.d, p.oldReader()
 	defaults := d.Src[value.Defaults]
-	if err := p.readAs(q, v, by); err != nil {
+	if err := p.readStored(q, v, by); err != nil {
 		return ofOld(err)
 	}
 	p.old.root, p.old.to = q.root, uint32(len(d.Nodes))
@@ -112,7 +106,19 @@ func (p *pass) readOld(v *Version, by convert.Converter) error {
 	return p.fitsOld()
 }
 
-func (p *pass) readAs(q *pass, v *Version, by convert.Converter) error {
+// oldReader is a pass that reads the old object into the Doc of this one.
+func (p *pass) oldReader() *pass {
+	q := p.reader
+	*q = pass{
+		request: Request{Body: p.r.Old, YAML: p.r.OldYAML, Limits: p.r.Limits},
+		ctx:     p.ctx, def: p.def, stop: p.stop, d: p.d, text: value.Old, source: fromStorage,
+	}
+	q.r, q.out = &q.request, &q.outcome
+	p.old = oldObject{from: uint32(len(p.d.Nodes))}
+	return q
+}
+
+func (p *pass) readStored(q *pass, v *Version, by convert.Converter) error {
 	if err := q.readOther(); err != nil {
 		return err
 	}

@@ -11,6 +11,12 @@ type Mode struct {
 	// Create: the object is about to be created. Where the version has a status subresource, status is shaped and then
 	// dropped, unseen by validation.
 	Create bool
+	// Update: the object is about to take the place of another one. Where the version has a status subresource, status is
+	// dropped as on create, and Kept takes its place: the status of the other object, shaped before, 0 for none.
+	Update bool
+	Kept   uint32
+	// StatusOnly: the object brings a status. All of it is shaped, only the status is validated.
+	StatusOnly bool
 	// Limits bound what defaults may add; a walk that would exceed them doubts.
 	Limits value.Limits
 	// Stop ends a walk early, with a doubt. Nil never stops.
@@ -32,7 +38,11 @@ func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 		return false
 	}
 	d.SetSource(value.Defaults, p.defaults)
-	w := acceptor{d: d, p: p, stop: m.Stop, edits: m.Edits, create: m.Create, room: newRoom(m.Limits.DefaultBytes())}
+	w := acceptor{
+		d: d, p: p, stop: m.Stop, edits: m.Edits, room: newRoom(m.Limits.DefaultBytes()),
+		resets: (m.Create || m.Update) && p.StatusSubresource, kept: m.Kept,
+		statusOnly: m.StatusOnly, shaping: m.StatusOnly, dropping: m.StatusOnly,
+	}
 	if m.Edits != nil {
 		m.Edits.reset()
 	}
@@ -48,11 +58,14 @@ type acceptor struct {
 	work  uint32 // values seen since stop was last asked
 	room  room
 
-	doubt     bool // something upstream alone knows: the answer is no
-	create    bool // status of the root is dropped
-	shaping   bool // change, do not validate
-	dropping  bool // in a status that is dropped afterwards
-	keepNulls bool // nulls without a default stay: the walk over a default
+	doubt      bool   // something upstream alone knows: the answer is no
+	resets     bool   // status of the root is dropped
+	kept       uint32 // what takes its place, 0 for nothing
+	statusOnly bool   // the rest of the root is dropped
+	stored     bool   // the walk over an object from storage
+	shaping    bool   // change, do not validate
+	dropping   bool   // in what is dropped afterwards
+	keepNulls  bool   // nulls without a default stay: the walk over a default
 }
 
 const (

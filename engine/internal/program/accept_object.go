@@ -27,6 +27,10 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		if w.tick(1) {
 			return false
 		}
+		status := n.Flags&Root != 0 && key == statusName
+		if status && w.statusOnly {
+			w.shaping, w.dropping = false, false
+		}
 		child, slot := n.Additional, -1
 		if guess < len(n.Names) && n.Names[guess] == key {
 			child, slot = n.Props[guess], guess
@@ -47,12 +51,12 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			keep = w.undeclared(n, i, c, key)
 		case kind == value.Null && child.Flags&Nullable == 0:
 			keep = w.keepNulls
-			if child.Default != nil && !w.drops(n, key) {
+			if child.Default != nil && !(status && w.resets) {
 				keep = true
 				w.replace(child, i, c)
 			}
 		}
-		dropped := keep && w.drops(n, key)
+		dropped := keep && status && w.resets
 		if keep && child != nil && !w.member(child, c, dropped) {
 			return false
 		}
@@ -69,6 +73,9 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		} else {
 			d.Remove(i, last, c)
 		}
+		if status && w.statusOnly {
+			w.shaping, w.dropping = true, true
+		}
 		c = next
 	}
 	if len(n.defaulted) > 0 {
@@ -76,16 +83,14 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			return false
 		}
 	}
+	if w.kept != 0 && n.Flags&Root != 0 && !w.keepStatus(n, i, base) {
+		return false
+	}
 	if dirty {
 		d.Nodes[i].Flags |= value.Dirty
 	}
 	w.pop()
 	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(i))
-}
-
-// drops: the member is the status of an object that is created, which is changed and then forgotten.
-func (w *acceptor) drops(n *Node, key string) bool {
-	return w.create && n.Flags&Root != 0 && w.p.StatusSubresource && key == "status"
 }
 
 // member walks a declared member; one that is dropped afterwards is not validated.
@@ -129,11 +134,15 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 			continue
 		}
 		child, name := n.Props[p.slot], n.Names[p.slot]
-		if w.drops(n, name) {
+		status := n.Flags&Root != 0 && name == statusName
+		if status && w.resets {
 			continue
 		}
-		if child.Default.Nulls && !w.keepNulls || !w.shaping && n.Flags&Embedded != 0 && isMeta(name) {
-			return false // nulls of defaults are never dropped, and defaults of metadata never coerced
+		if status && w.statusOnly {
+			w.shaping, w.dropping = false, false
+		}
+		if child.Default.Nulls && !w.keepNulls || (!w.shaping || w.stored) && n.Flags&Embedded != 0 && isMeta(name) {
+			return false // nulls and metadata of defaults stay as they are, unless the object was stored: then it is coerced once more
 		}
 		if !w.room.take(name, child.Default.Fragment) {
 			w.doubt = true
@@ -152,6 +161,9 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 			if !ok {
 				return false
 			}
+		}
+		if status && w.statusOnly {
+			w.shaping, w.dropping = true, true
 		}
 	}
 	return true

@@ -1,0 +1,38 @@
+package program
+
+import (
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+const statusName = "status"
+
+// AcceptStored shapes the object at root, which stands in storage at the plan's own version, in one pass: pruned, without nulls, defaulted,
+// with settled metadata of embedded resources. It validates nothing. False means doubt: upstream's separate steps know.
+func (p *Plan) AcceptStored(d *value.Doc, root uint32, m Mode) bool {
+	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
+		return false
+	}
+	d.SetSource(value.Defaults, p.defaults)
+	w := acceptor{d: d, p: p, stop: m.Stop, shaping: true, stored: true, room: newRoom(m.Limits.DefaultBytes())}
+	return w.node(p.Root, root) && !w.doubt
+}
+
+// keepStatus puts the status of another object into the root at i, and validates it there. That it is shaped once more changes nothing: it was
+// shaped by the same plan.
+func (w *acceptor) keepStatus(n *Node, i uint32, base int) bool {
+	d := w.d
+	made := uint32(len(d.Nodes))
+	d.Nodes = append(d.Nodes, d.Nodes[w.kept])
+	d.Append(i, made)
+	slot, declared := n.find(statusName)
+	if !declared {
+		return true
+	}
+	d.Slots[base+slot] = made
+	edits := w.edits
+	w.edits = nil
+	ok := w.node(n.Props[slot], made)
+	w.edits = edits
+	return ok
+}
