@@ -128,13 +128,24 @@ func (c *compiler) index(call ast.CallExpr, optional bool) *expr {
 	case by.isConst && by.constant.kind == kindInt:
 		s.kind, s.at = stepElement, int64(by.constant.word)
 	default:
-		if by.attr != nil && by.attr.optional {
+		if by.attr != nil && by.attr.optional || by.shape.kind == shapeOptional {
 			c.no("an index that is optional")
 		}
 		// The index itself is observed as a step; what it consists of costs what it costs.
-		s.kind, s.by = stepIndex, c.resolve(by, 0).val()
+		s.kind, s.by = stepIndex, notOptional(c.resolve(by, 0).val(), by.shape)
 	}
 	return c.selected(x, s)
+}
+
+// notOptional leaves indexes to replay that turn out to be optionals: cel-go has no qualifier for those.
+func notOptional(index valFn, s *shape) valFn {
+	if s.kind != shapeDyn {
+		return index
+	}
+	return func(f *Frame) (val, bool) {
+		v, ok := index(f)
+		return v, ok && !v.opt
+	}
 }
 
 // optionalSelect compiles object.?member.

@@ -12,6 +12,7 @@ import (
 var found = []string{
 	// indexes that cel-go has no qualifiers for, on maps in which they are not looked for
 	`{}[?[optional.none()]].hasValue()`, `{}[?[].transformMapEntry(i, x, {})] == null`, `{}[?quantity('1').add(self.i)] == optional.none()`, `{}[?duration(self.t)].hasValue()`,
+	`type(optional.of({})[lists.range(self.i).last()]) == int`, `{1: 2}[dyn(optional.of(self.i))] == 2`, `self.ms[dyn(self.?s)] == 'b'`, `self.ls[dyn(self.?i)] == 'b'`,
 	// values that the cost of an equality depends on
 	`cidr('::/0') == cidr('192.168.1.0/24')`,
 }

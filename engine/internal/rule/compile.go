@@ -49,7 +49,13 @@ func (e *Env) CompileMessage(text string, s *Scope, optionalOldSelf bool) (*Chec
 // wording is how upstream begins, or says, what is wrong with an expression.
 type wording struct{ failed, wrongType, unplanned string }
 
-func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type, say wording) (*Checked, *apiservercel.Error) {
+// compile survives what cel-go's checker and validators do not ([?optional.none().orValue(dyn(0))]): upstream answers 500 then.
+func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type, say wording) (c *Checked, bad *apiservercel.Error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c, bad = nil, invalid(say.failed+fmt.Sprint(r))
+		}
+	}()
 	ast := e.check(text, s, optional)
 	if ast == nil {
 		env, err := s.extended(e, optional)
@@ -64,7 +70,7 @@ func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type,
 	if ast.OutputType() != want {
 		return nil, invalid(say.wrongType)
 	}
-	c := &Checked{Ast: ast}
+	c = &Checked{Ast: ast}
 	for _, r := range ast.NativeRep().ReferenceMap() {
 		if r.Name == oldSelfName {
 			c.UsesOldSelf = true
