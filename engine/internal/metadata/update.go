@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"context"
+	"math"
 
 	"k8s.io/apimachinery/pkg/api/operation"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -59,7 +60,7 @@ func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
 	if d.Field(meta, "resourceVersion") == 0 {
 		return false
 	}
-	if c := d.Field(old, "generation"); c == 0 || d.Int(c) < 0 {
+	if c := d.Field(old, "generation"); c == 0 || d.Int(c) < 0 || d.Int(c) == math.MaxInt64 { // which is counted up
 		return false
 	}
 	// An object that is being deleted takes no new finalizers.
