@@ -309,3 +309,115 @@ func TestDocument(t *testing.T) {
 		}
 	}
 }
+
+// counting is a CRD with a rule about what it was, and a bound that came later.
+const counting = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: counters.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: counters, kind: Counter}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: &schema
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              step: {type: integer, default: 1, minimum: 1}
+              limit: {type: integer, maximum: 100}
+          status: {type: object, properties: {count: {type: integer, x-kubernetes-validations: [{rule: "self >= oldSelf", message: it never goes back}]}}}
+  - {name: v1beta1, served: true, storage: false, schema: *schema}
+`
+
+func counter(rest string) []byte {
+	return []byte(`{"apiVersion":"example.com/v1","kind":"Counter","metadata":{"name":"a","resourceVersion":"1"},` + rest + `}`)
+}
+
+// TestValidateUpdates: the old object makes the difference, and what it had wrong already is forgiven.
+func TestValidateUpdates(t *testing.T) {
+	c, _ := dial(t, serve(t))
+	if _, err := c.RegisterCRD(t.Context(), []byte(counting)); err != nil {
+		t.Fatal(err)
+	}
+	results, err := c.ValidateUpdates(t.Context(),
+		crdeval.Update{Old: counter(`"spec":{"limit":200}`), New: counter(`"spec":{"limit":200,"step":2}`)},
+		crdeval.Update{Old: counter(`"spec":{"limit":200}`), New: counter(`"spec":{"limit":300}`)},
+		crdeval.Update{Old: counter(`"status":{"count":5}`), New: counter(`"status":{"count":4}`)},
+		crdeval.Update{Old: counter(`"status":{"count":5}`), New: counter(`"status":{"count":4}`), Status: true},
+		crdeval.Update{New: counter(`"spec":{}`), Status: true},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		allowed  bool
+		forgiven int
+		text     string
+	}{{true, 1, ""}, {false, 0, "less than or equal to 100"}, {true, 0, ""}, {false, 0, "it never goes back"}, {false, 0, ""}} {
+		r := results[i]
+		if r.Allowed() != want.allowed || len(r.Verdict.GetForgiven()) != want.forgiven || !strings.Contains(r.Verdict.GetRefusal().GetMessage(), want.text) {
+			t.Errorf("%d: %v", i, r)
+		}
+	}
+	if status.Code(results[4].Err) != codes.InvalidArgument {
+		t.Errorf("a status update of nothing: %v", results[4])
+	}
+}
+
+// TestTransform: each call makes of an object what its name says.
+func TestTransform(t *testing.T) {
+	c, _ := dial(t, serve(t, "--max-batch-items=2"))
+	if _, err := c.RegisterCRD(t.Context(), []byte(counting)); err != nil {
+		t.Fatal(err)
+	}
+	object := counter(`"spec":{"limit":1,"other":2}`)
+	for name, tc := range map[string]struct {
+		call func() ([]crdeval.Transformed, error)
+		want []string
+	}{
+		"Prune":   {func() ([]crdeval.Transformed, error) { return c.Prune(t.Context(), object, object, object) }, []string{`{"limit":1}`}},
+		"Default": {func() ([]crdeval.Transformed, error) { return c.Default(t.Context(), object, object, object) }, []string{`"step":1`, `"other":2`}},
+		"Read":    {func() ([]crdeval.Transformed, error) { return c.Read(t.Context(), "", object, object, object) }, []string{`"step":1`, `"generation":1`}},
+		"Convert": {func() ([]crdeval.Transformed, error) {
+			return c.Convert(t.Context(), "v1beta1", object, object, object)
+		}, []string{`example.com/v1beta1`, `{"limit":1}`}},
+	} {
+		results, err := tc.call()
+		if err != nil || len(results) != 3 {
+			t.Fatalf("%s: %v, %v", name, results, err)
+		}
+		for _, r := range results {
+			got, err := r.Result()
+			for _, want := range tc.want {
+				if err != nil || !strings.Contains(string(got), want) {
+					t.Errorf("%s: %s lacks %s (%v)", name, got, want, err)
+				}
+			}
+		}
+	}
+	results, err := c.Read(t.Context(), "v9", object)
+	if err != nil || status.Code(results[0].Err) != codes.NotFound {
+		t.Errorf("another version: %v, %v", results, err)
+	}
+	if _, err := results[0].Result(); err == nil {
+		t.Error("no error of a result that is one")
+	}
+	results, err = c.Prune(t.Context(), []byte(`{"apiVersion":"example.com/v1","kind":"Counter","metadata":5}`))
+	if err != nil || results[0].GetRefusal() == nil {
+		t.Fatalf("metadata that is a number: %v, %v", results, err)
+	}
+	if _, err := results[0].Result(); err == nil || !strings.Contains(err.Error(), "metadata") && !strings.Contains(err.Error(), "ObjectMeta") {
+		t.Errorf("its refusal: %v", err)
+	}
+	if _, err := c.Convert(t.Context(), "", object); err == nil {
+		t.Error("a conversion to nothing")
+	}
+}

@@ -1,9 +1,10 @@
 """Registers a CRD and validates objects against it, over gRPC.
 
-    python validate.py TARGET CRD OBJECT...
+    python validate.py TARGET CRD [--old OLD] OBJECT...
 
-TARGET is localhost:9090 or unix:///path/to/socket; CRD and OBJECT are YAML or JSON files. Exits with 1 if the CRD or an
-object would be refused, with 2 if something could not be evaluated.
+TARGET is localhost:9090 or unix:///path/to/socket; CRD, OLD and OBJECT are YAML or JSON files. With OLD, an object as it is
+stored, each OBJECT is an update of it. Exits with 1 if the CRD or an object would be refused, with 2 if something could not be
+evaluated.
 """
 
 import sys
@@ -55,13 +56,15 @@ def register(channel: grpc.Channel, path: str) -> str:
     return response.token
 
 
-def validate(channel: grpc.Channel, paths: list[str], token: str) -> int:
+def validate(channel: grpc.Channel, paths: list[str], old: str | None, token: str) -> int:
     """Validates the objects in one call, prints a line for each and a line for each finding. Returns the exit code."""
     evaluation = evaluation_pb2_grpc.EvaluationServiceStub(channel)
     response = evaluation.Validate(
         evaluation_pb2.ValidateRequest(
             catalog=CATALOG,
-            items=[evaluation_pb2.Item(object=document(path)) for path in paths],
+            items=[
+                evaluation_pb2.Item(object=document(path), old_object=document(old) if old else None) for path in paths
+            ],
             options=evaluation_pb2.EvaluationOptions(at_least=token),
         ),
         timeout=30,
@@ -75,6 +78,8 @@ def validate(channel: grpc.Channel, paths: list[str], token: str) -> int:
         verdict = result.verdict
         print(f"{path}: {'allowed' if verdict.allowed else 'refused'}")
         findings(path, verdict.violations, verdict.refusal)
+        for v in verdict.forgiven:
+            print(f"  forgiven, since it did not change: {v.field}: {v.message}")
         for warning in verdict.warnings:
             print(f"  warning: {warning}")
         if not verdict.allowed:
@@ -87,9 +92,12 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     target, crd, *objects = sys.argv[1:]
+    old = None
+    if objects[0] == "--old":
+        _, old, *objects = objects
     options = [("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)]
     with grpc.insecure_channel(target, options=options) as channel:
-        return validate(channel, objects, register(channel, crd))
+        return validate(channel, objects, old, register(channel, crd))
 
 
 if __name__ == "__main__":

@@ -14,12 +14,19 @@ func printNext(srv *server, samples string) {
     "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default"},
     "spec": {"cronSpec": "* * * *", "image": "busybox", "replicas": 0}}}]}'
 
+  # Would this update be refused? What it leaves as it was may stay wrong; rules about oldSelf run
+  curl -sS -X POST %[1]s/v1/catalogs/default:validate -d '{"items": [{"subresource": "status",
+    "oldObject": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default", "resourceVersion": "1"},
+      "spec": {"image": "busybox"}, "status": {"runs": 12}},
+    "object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default", "resourceVersion": "1"},
+      "status": {"runs": 11}}}]}'
+
   # See what would be pruned and defaulted
   curl -sS -X POST %[1]s/v1/catalogs/default:read -d '{"items": [{"object": {
     "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default"},
     "spec": {"image": "busybox", "typo": 9007199254740993}}}]}'
 
-  # Would an API server take this CRD?
+  # Would an API server take this CRD? What may its rules cost, and which Kubernetes do they need?
   curl -sS -X POST %[1]s/v1/catalogs/default/crds:check -H 'Content-Type: application/yaml' --data-binary @%[3]s/crds/databases.yaml
 
   # The same service over gRPC (https://github.com/fullstorydev/grpcurl)
