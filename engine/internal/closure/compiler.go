@@ -239,5 +239,10 @@ func init() { // a variable's initializer would refer to itself
 		"value":                 optionalValue,
 		"optional.of":           optionalOf,
 		"optional.none":         optionalNone,
+		"lists.range":           listsRange,
+		"sets.contains":         setRelation,
+		"sets.intersects":       setRelation,
+		"sets.equivalent":       setRelation,
+		"type":                  typeOf,
 	}
 }

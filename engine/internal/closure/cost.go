@@ -94,11 +94,10 @@ func patternCost(size uint64) uint64 {
 	return uint64(math.Ceil(float64(size) * common.RegexStringLengthCostFactor))
 }
 
-// trackedCost is the cost of overloads with trackers of their own (cel-go's ext/lists.go and ext/sets.go).
+// trackedCost is the cost of overloads with trackers of their own (cel-go's ext/lists.go); sets.go has those of ext.Sets.
 func trackedCost(overload string, args []ref.Val, result ref.Val) (uint64, bool) {
-	var t tracker
-	var found bool
-	if t, found = trackers[overload]; !found {
+	t, found := trackers[overload]
+	if !found {
 		return 0, false
 	}
 	switch t {
@@ -113,33 +112,22 @@ func trackedCost(overload string, args []ref.Val, result ref.Val) (uint64, bool)
 		return allocation(depth, sizeOf(args[0])), true
 	case trackSelf:
 		return selfComparison(args[0]), true
-	case trackKeys:
-		return selfComparison(args[1]), true
 	}
-	product := float64(sizeOf(args[0]) * sizeOf(args[1]))
-	if t == trackEquivalence {
-		product *= 2
-	}
-	return 1 + uint64(product), true
+	return selfComparison(args[1]), true // trackKeys
 }
 
 type tracker uint8
 
 const (
-	trackOutput      tracker = iota // a list as long as the result
-	trackFlatten                    // depth by length
-	trackSelf                       // every element with every other
-	trackKeys                       // the same, of the second operand
-	trackPairs                      // every element of the one with every element of the other
-	trackEquivalence                // both ways
+	trackOutput  tracker = iota // a list as long as the result
+	trackFlatten                // depth by length
+	trackSelf                   // every element with every other
+	trackKeys                   // the same, of the second operand
 )
 
 var trackers = func() map[string]tracker {
 	t := map[string]tracker{
-		"list_slice": trackOutput, "lists_range": trackOutput, "list_reverse": trackOutput,
-		"list_flatten": trackFlatten, "list_flatten_int": trackFlatten,
-		"list_distinct":           trackSelf,
-		"list_sets_contains_list": trackPairs, "list_sets_intersects_list": trackPairs, "list_sets_equivalent_list": trackEquivalence,
+		"list_slice": trackOutput, "list_reverse": trackOutput, "list_flatten": trackFlatten, "list_flatten_int": trackFlatten, "list_distinct": trackSelf,
 	}
 	for _, k := range []*types.Type{
 		types.IntType, types.UintType, types.DoubleType, types.BoolType, types.DurationType, types.TimestampType, types.StringType, types.BytesType,

@@ -263,7 +263,10 @@ func (u *upstream) compare(t testing.TB, c *compiled, f *Frame, self, old docume
 	f.Doc, f.Self, f.Old, f.Limit = d, i, j, 1000000
 	got := c.closure.Eval(f)
 	var wants []string
-	for range 3000 {
+	for try := range 3000 {
+		if try > 0 { // maps of their own have orders of their own
+			self = newDocument(t, []byte(self.text))
+		}
 		want, cost, err := u.eval(c, self.data, old.data)
 		switch {
 		case got == Unknown && want == Unknown:

@@ -38,8 +38,8 @@ type Frame struct {
 	cells []val    // elements of lists and maps that were computed
 	ticks uint32   // counts iterations, to look at Stop now and then
 
-	members []memberIndex // of the objects that rules look into by key
-	places  [4]place      // in the lists that rules go through by number
+	members [4]memberIndex // of the objects that rules look into by key
+	places  [4]place       // in the lists that rules go through by number
 }
 
 // Slots that every frame has.
@@ -51,7 +51,7 @@ const (
 
 // Bounds of what a frame keeps for the next evaluation, and of what one evaluation may compute.
 const (
-	maxCells     = 1 << 18 // 10 MiB; cel-go charges 10 for a list and 1 for a variable in it: the limit ends most before
+	maxCells     = 1 << 17 // 8 MiB; cel-go charges 10 for a list and 1 for a variable in it: the limit ends most before
 	maxKept      = 1 << 12
 	ticksPerLook = 64
 )
@@ -82,9 +82,7 @@ func (f *Frame) prepare(p *Program) {
 		f.cells = nil
 	}
 	f.cells = f.cells[:0]
-	clear(f.members)
-	f.members = f.members[:0]
-	f.places = [4]place{}
+	f.members, f.places = [4]memberIndex{}, [4]place{}
 }
 
 // tidy drops what the evaluation computed: it refers to the document.

@@ -22,10 +22,10 @@ func (c *compiler) generic(k callee, args []*expr) *expr {
 	table := c.functions
 	return &expr{shape: k.result, v: func(f *Frame) (val, bool) {
 		var buf [4]ref.Val
-		refs := buf[:0]
+		refs, length := buf[:0], 0
 		for _, a := range vals {
 			v, ok := a(f)
-			if !ok {
+			if length += len(v.text); !ok || length > maxCallBytes {
 				return val{}, false
 			}
 			r, ok := f.ref(v)
@@ -37,6 +37,9 @@ func (c *compiler) generic(k callee, args []*expr) *expr {
 		return f.call(table, k, refs)
 	}}
 }
+
+// maxCallBytes is up to how much text functions of cel-go's are given: they cannot be stopped, and go through all of it. Replay decides beyond.
+const maxCallBytes = 1 << 16
 
 // call runs a function unless its cost, as far as the operands tell it, crosses the limit.
 func (f *Frame) call(table map[string]*functions.Overload, k callee, args []ref.Val) (val, bool) {
@@ -64,9 +67,6 @@ func (f *Frame) call(table map[string]*functions.Overload, k callee, args []ref.
 // costAhead is the cost of a call before it runs, or, where the result decides, the least that it can cost.
 func (f *Frame) costAhead(k callee, args []ref.Val) (cost uint64, known bool) {
 	switch {
-	case k.overload == "lists_range":
-		n, _ := args[0].(types.Int)
-		return uint64(max(n, 0)), false
 	case k.overload == "list_slice":
 		return 0, false // no longer than the list
 	case k.overload == "list_reverse":

@@ -181,16 +181,6 @@ func (c *compiler) inList(x, in *expr) *expr {
 			return false, false
 		}
 		f.Cost += f.size(list)
-		for p := f.elements(list); !p.done(); {
-			e, ok := p.take(f)
-			if !ok || !f.tick() {
-				return false, false
-			}
-			same, ok := f.equal(e, want, false)
-			if same || !ok {
-				return same, ok
-			}
-		}
-		return false, true
+		return f.contains(list, want)
 	}}
 }

@@ -109,9 +109,11 @@ func (f *Frame) next(i uint32, s *step) uint32 {
 	return m
 }
 
-// Containers with more members than these are indexed when rules look into them by key or by number.
+// Objects with more members than manyMembers are indexed once rules went through indexAfter of their members in search of some; in lists the place of the
+// last element is remembered from manyElements on.
 const (
 	manyMembers  = 32
+	indexAfter   = 1 << 10
 	manyElements = 16
 )
 
@@ -121,17 +123,22 @@ func (f *Frame) find(object uint32, name string) uint32 {
 	if n.Kind != value.Object || n.Live <= manyMembers {
 		return f.Doc.Field(object, name)
 	}
-	for k := range f.members {
-		if f.members[k].object == object {
-			return f.members[k].byName[name]
+	x := &f.members[object%uint32(len(f.members))]
+	switch {
+	case x.object != object:
+		*x = memberIndex{object: object}
+	case x.byName != nil:
+		return x.byName[name]
+	case x.misses*int(n.Live) < indexAfter:
+		x.misses++
+	default:
+		x.byName = make(map[string]uint32, n.Live)
+		for m := n.First; m != 0; m = f.Doc.Nodes[m].Next {
+			x.byName[f.Doc.Key(m)] = m
 		}
+		return x.byName[name]
 	}
-	byName := make(map[string]uint32, n.Live)
-	for m := n.First; m != 0; m = f.Doc.Nodes[m].Next {
-		byName[f.Doc.Key(m)] = m
-	}
-	f.members = append(f.members, memberIndex{object, byName})
-	return byName[name]
+	return f.Doc.Field(object, name)
 }
 
 // element is an element of a list by its number, 0 if there is none or the node is no list. It remembers where it was: rules go through lists in order.
@@ -158,8 +165,10 @@ func (f *Frame) element(list uint32, at int64) uint32 {
 	return i
 }
 
+// memberIndex is what the frame knows of a large object that rules look into by key.
 type memberIndex struct {
 	object uint32
+	misses int // searches so far
 	byName map[string]uint32
 }
 
