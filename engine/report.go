@@ -73,8 +73,8 @@ type RuleReport struct {
 	ShareOfLimit float64
 	// UsesOldSelf: it is a transition rule.
 	UsesOldSelf bool
-	// Culprits are the bounds to blame for the estimate, the worst first. They are looked for where it is a tenth of the limit or more, for
-	// the 64 most expensive rules of a version.
+	// Culprits are the bounds to blame for the estimate, the worst first. They are looked for where it is a tenth of the limit or more, or where
+	// all rules together exceed theirs: for the 256 most expensive rules of a version, as far as a second or so allows.
 	Culprits []CostCulprit
 	// LowestMinor is the oldest minor release that compiles the rule and its message, 0 if none does; LowestMinorBecause says what an
 	// older one lacks.

@@ -41,8 +41,9 @@ type Culprit struct {
 
 // How far one looks for culprits: among so many rules of a version, the most expensive, that take this part of their limit at least.
 const (
-	mostSuspicious = 64
+	mostSuspicious = 256
 	shareSuspected = 10 // a tenth
+	patience       = rule.Patience(2 << 20)
 )
 
 // rulesOf describes the rules of a version in the order of their pointers.
@@ -71,12 +72,12 @@ func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
 		return cmp.Compare(max(list[b].Cost, list[b].MessageCost), max(list[a].Cost, list[a].MessageCost))
 	})
 	dearest = dearest[:min(len(dearest), mostSuspicious)]
-	part := partOfTotal(known, dearest)
+	part, left := partOfTotal(known, dearest), patience
 	for _, i := range dearest {
 		if ctx.Err() != nil {
 			break
 		}
-		list[i].Culprits = culprits(&known.List[i], known.Env, part)
+		list[i].Culprits = culprits(&known.List[i], known.Env, part, &left)
 	}
 	slices.SortStableFunc(list, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(schemaOf(&a), schemaOf(&b)), cmp.Compare(a.Index, b.Index))
@@ -86,7 +87,8 @@ func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
 
 func schemaOf(r *Rule) string { return r.Pointer[:len(r.Pointer)-len(strconv.Itoa(r.Index))] }
 
-// partOfTotal is the part of their cost that the dearest rules may keep, so that all rules together fit the limit of a version: 1 if they do.
+// partOfTotal is the part of their cost that the dearest rules may keep, so that all rules together fit the limit of a version: 1 if they do,
+// or if the others alone do not.
 func partOfTotal(known *definition.Rules, dearest []int) float64 {
 	if known.Cost <= rule.EstimateLimitTotal {
 		return 1
@@ -100,11 +102,14 @@ func partOfTotal(known *definition.Rules, dearest []int) float64 {
 			others += cost
 		}
 	}
-	return min(1, max(0, rule.EstimateLimitTotal-others)/theirs)
+	if others >= rule.EstimateLimitTotal {
+		return 1
+	}
+	return min(1, (rule.EstimateLimitTotal-others)/theirs)
 }
 
 // culprits looks for the bounds that make a rule dear, and if it is not, for those that make its message so.
-func culprits(k *definition.Rule, env *rule.Env, part float64) []Culprit {
+func culprits(k *definition.Rule, env *rule.Env, part float64, left *rule.Patience) []Culprit {
 	limit := uint64(min(float64(k.Cost), rule.EstimateLimit) * part)
 	if part == 1 {
 		limit = rule.EstimateLimit
@@ -118,7 +123,7 @@ func culprits(k *definition.Rule, env *rule.Env, part float64) []Culprit {
 		return nil
 	}
 	var list []Culprit
-	for _, c := range e.Culprits(limit) {
+	for _, c := range e.Culprits(limit, left) {
 		list = append(list, Culprit{Pointer: pointer(c.Way), Keyword: c.Keyword, Suggested: c.Suggested})
 	}
 	return list

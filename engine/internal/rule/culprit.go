@@ -56,17 +56,21 @@ type Culprit struct {
 	Suggested int64
 }
 
-// mostSuspects is how many bounds are tried, mostTried how many characters of expressions are estimated while trying: a second or so.
-const (
-	mostSuspects = 16
-	mostTried    = 1 << 21
-)
+// mostSuspects is how many bounds of one rule are tried.
+const mostSuspects = 16
+
+// Patience bounds the search for culprits, for any number of rules together: it is what is left of the bytes of expressions that may be
+// estimated. A million takes some tenths of a second.
+type Patience int
 
 // Culprits returns the bounds that make a rule dear, the worst first, with what they would have to be for it to cost no more than limit.
 // Bounds that the schema does not state come first: those that it states are only touched if that does not suffice. Nothing is suggested for
-// a rule that costs no more than limit, nor for one that is too long to be estimated some hundred times.
-func (e *Estimate) Culprits(limit uint64) []Culprit {
-	s := search{Estimate: e, limit: limit, left: mostTried}
+// a rule that costs no more than limit, nor once the patience has ended.
+func (e *Estimate) Culprits(limit uint64, left *Patience) []Culprit {
+	if *left <= 0 {
+		return nil
+	}
+	s := search{Estimate: e, limit: limit, left: left}
 	suspects := s.suspects()
 	if len(suspects) == 0 {
 		return nil
@@ -126,12 +130,12 @@ type search struct {
 	*Estimate
 	limit  uint64
 	bounds []bound
-	left   int // characters
+	left   *Patience
 }
 
 // cost estimates the rule with other bounds.
 func (s *search) cost(as []int64) uint64 {
-	s.left -= len(s.Rule.Ast.Source().Content())
+	*s.left -= Patience(len(s.Rule.Ast.Source().Content()))
 	other := sizes{self: s.Scope.Decl, instead: map[string]uint64{}}
 	around := make([]int64, len(s.Around))
 	for i := range around {
@@ -180,7 +184,7 @@ func (s *search) all(as []int64, n int64, kind func(*bound) bool) []int64 {
 func (s *search) largest(most int64, fits func(n int64) bool) int64 {
 	var lo int64 // fits
 	for hi := most; lo < hi; {
-		if s.left <= 0 {
+		if *s.left <= 0 {
 			return 0
 		}
 		if mid := lo + (hi-lo+1)/2; fits(mid) {
