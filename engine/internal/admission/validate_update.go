@@ -27,7 +27,7 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 	if len(types) == 0 {
 		found = append(found, own...)
 		var schema []violation.Violation
-		if p.r.Status {
+		if p.r.Status && quirk.On(91) {
 			schema, p.forgiven = plan.ExplainStatus(d, p.pairs, whole, at)
 		} else {
 			schema, p.forgiven = plan.ExplainUpdate(d, p.root, whole, at)

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"strconv"
 
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -78,7 +79,7 @@ func (l MapList[N]) sameKeys(element, old uint32) bool {
 }
 
 func (t *Trees[N]) sameKey(a, b uint32, several bool) bool {
-	if several && t.d.Nodes[a].Kind == value.Float && t.d.Nodes[b].Kind == value.Float {
+	if several && quirk.On(61) && t.d.Nodes[a].Kind == value.Float && t.d.Nodes[b].Kind == value.Float {
 		var x, y [64]byte
 		return string(keyText(x[:0], t.d.Float(a))) == string(keyText(y[:0], t.d.Float(b)))
 	}

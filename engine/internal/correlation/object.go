@@ -1,6 +1,9 @@
 package correlation
 
-import "github.com/crdeval/crdeval/engine/value"
+import (
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/value"
+)
 
 // Object is a value of the new tree with the value that it had before. The zero Object is a value that does not correlate: it has no
 // children and is equal to nothing. Objects are small: pass them by value.
@@ -80,6 +83,8 @@ func (t *Trees[N]) equal(schema N, self, old uint32) bool {
 	switch {
 	case m.Kind == value.Null || n.Kind == value.Null: // node 0 is null
 		return m.Kind == n.Kind
+	case !quirk.On(89) && isNumber(m.Kind) && isNumber(n.Kind):
+		return t.d.Number(self) == t.d.Number(old)
 	case m.Kind != n.Kind:
 		return false
 	case m.Kind != value.Array && m.Kind != value.Object:
@@ -122,7 +127,7 @@ func (t *Trees[N]) equalObjects(schema N, self, old uint32) bool {
 		name := t.d.Key(c)
 		child := schema.Child(name)
 		if child == none {
-			return false
+			return !quirk.On(86) && value.Equal(t.d, self, t.d, old)
 		}
 		other := e
 		if e == 0 || t.d.Key(e) != name {
@@ -141,7 +146,7 @@ func (t *Trees[N]) equalObjects(schema N, self, old uint32) bool {
 // equalArrays compares arrays of the same length.
 func (t *Trees[N]) equalArrays(schema N, self, old uint32) bool {
 	var none N
-	if schema == none || !schema.IsMapList() {
+	if schema == none || !schema.IsMapList() || !quirk.On(88) {
 		return value.Equal(t.d, self, t.d, old)
 	}
 	item := schema.Element()
@@ -157,3 +162,5 @@ func (t *Trees[N]) equalArrays(schema N, self, old uint32) bool {
 	}
 	return true
 }
+
+func isNumber(k value.Kind) bool { return k == value.Int || k == value.Float }

@@ -45,7 +45,10 @@ func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
 // branch judges one branch; its findings stay on found. k is -1 for the only one. Within it nothing is forgiven.
 func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches int) {
 	floor, pair := e.floor, e.pair
-	e.floor, e.pair = len(e.found), Pair{}
+	e.floor = len(e.found)
+	if quirk.On(87) {
+		e.pair = Pair{}
+	}
 	e.enter(step{kind: stepBranch, name: keyword, index: k})
 	matches = e.value(n, i)
 	e.leave()
