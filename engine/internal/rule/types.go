@@ -43,12 +43,17 @@ func (v *version) text(s string) string {
 //
 // What is visible is decided as SchemaDeclType does (k8s.io/apiserver pkg/cel/common/schemas.go).
 func (v *version) typeOf(s *schema.Props, resourceRoot bool) *closure.Type {
+	return v.typeAs(s, s, resourceRoot)
+}
+
+// typeAs is typeOf with the slots of another schema: what stands in none of its properties has no slot.
+func (v *version) typeAs(s, written *schema.Props, resourceRoot bool) *closure.Type {
 	t := closure.Type{Nullable: s.Nullable, Preserve: preserves(s), Embedded: s.XEmbeddedResource, Name: typeName(v, s.Type)}
 	declared := s
 	if resourceRoot && !s.XIntOrString {
 		declared, t.Root = withObjectMeta(s), true
 	}
-	v.members(&t, declared, s)
+	v.members(&t, declared, written)
 	switch {
 	case s.Type == "array" && s.Items != nil && s.Items.Schema != nil:
 		t.Elem = v.typeOf(s.Items.Schema, s.Items.Schema.XEmbeddedResource)
@@ -79,7 +84,11 @@ func (v *version) members(t *closure.Type, declared, written *schema.Props) {
 	slot := int32(0)
 	for i, name := range names {
 		p := declared.Properties[name]
-		m := closure.Member{Name: v.text(name), Slot: closure.NoSlot, Type: v.typeOf(&p, p.XEmbeddedResource)}
+		own := &p
+		if name == "metadata" && declared != written { // declared anew by withObjectMeta: the schema's own may declare other members
+			own = &schema.Props{}
+		}
+		m := closure.Member{Name: v.text(name), Slot: closure.NoSlot, Type: v.typeAs(&p, own, p.XEmbeddedResource)}
 		if escaped, ok := apiservercel.Escape(name); ok {
 			m.Ident = v.text(escaped)
 		}
