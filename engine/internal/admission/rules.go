@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -19,7 +20,7 @@ func (p *pass) rules(plan *program.Plan, found []violation.Violation, u program.
 	switch {
 	case !plan.HasRules():
 		return found
-	case violation.Blocking(found):
+	case violation.Blocking(found) && quirk.On(55):
 		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
 		note.Node = p.root
 		return append(found, note)

@@ -3,6 +3,7 @@ package program
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -61,7 +62,7 @@ func (w *ruleWalk) Violation(node uint32, err *field.Error) violation.Violation 
 
 // node evaluates the rules of n and of what is below. False: nothing further runs.
 func (w *ruleWalk) node(n *Node, i, old uint32) (more bool) {
-	if n == nil || n.Flags&RulesBelow == 0 || w.d.Nodes[i].Kind == value.Null {
+	if n == nil || n.Flags&RulesBelow == 0 || w.d.Nodes[i].Kind == value.Null && quirk.On(56) {
 		return true
 	}
 	if n.Rules != nil && !n.Rules.Evaluate(w.run, rule.Site{Self: i, Old: old, Place: w}) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -21,7 +22,7 @@ const outOfBudget = "validation failed due to running out of cost budget, no fur
 // Evaluate evaluates the rules as upstream does (schema/cel/validation.go, validateExpressions) and adds what it finds to the run. False: the
 // budget is used up, a call crossed its limit, or the run was stopped; nothing further may run.
 func (s *Set) Evaluate(r *Run, at Site) (more bool) {
-	if r.Doc.Nodes[at.Self].Kind == value.Null {
+	if r.Doc.Nodes[at.Self].Kind == value.Null && quirk.On(56) {
 		return true
 	}
 	at.Old = present(r.Doc, at.Old)
@@ -63,9 +64,9 @@ type verdict struct {
 func (e *evaluation) rule(c *rule) (more bool) {
 	kind := e.set.self.Name
 	switch {
-	case c.compileError != "":
+	case c.compileError != "" && quirk.On(63):
 		return e.found(c, field.Invalid(e.at.Field(), kind, "rule compile error: "+c.compileError), 0)
-	case c.blank, c.skipped(e.at.Old):
+	case c.blank, c.compileError != "", c.skipped(e.at.Old):
 		return true
 	}
 	v := e.judge(c)
@@ -102,7 +103,7 @@ func (e *evaluation) judge(c *rule) verdict {
 
 // charge takes a cost off the budget if that is enough.
 func (e *evaluation) charge(cost uint64) bool {
-	if cost > math.MaxInt64 || int64(cost) > e.run.Left {
+	if (cost > math.MaxInt64 || int64(cost) > e.run.Left) && quirk.On(82) {
 		return false
 	}
 	e.run.Left -= int64(cost)
@@ -116,7 +117,7 @@ func (e *evaluation) failed(c *rule, err error) (more bool) {
 		return field.Invalid(e.at.Field(), e.set.self.Name, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case strings.HasPrefix(text, "no such overload"):
+	case strings.HasPrefix(text, "no such overload") && quirk.On(67):
 		return e.found(c, report("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", text, c.named()), 0)
 	case limitCrossed(text):
 		return e.end(c, report("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", text, c.named()))
@@ -131,7 +132,7 @@ func limitCrossed(text string) bool {
 // notSatisfied reports a rule that is false.
 func (e *evaluation) notSatisfied(c *rule) (more bool) {
 	place := e.at.Field()
-	if c.fieldPath != "" {
+	if c.fieldPath != "" && quirk.On(69) {
 		place = place.Child(c.fieldPath)
 	}
 	detail := ""
@@ -152,13 +153,16 @@ func (e *evaluation) notSatisfied(c *rule) (more bool) {
 		detail = c.ownMessage()
 	}
 	var bad any = field.OmitValueType{}
-	if kind := e.set.self.Name; kind != "object" && kind != "array" {
+	if kind := e.set.self.Name; kind != "object" && kind != "array" || !quirk.On(64) {
 		bad = e.run.Doc.Any(e.at.Self)
 	}
 	return e.forgivable(c, errorFor(c.reason, place, bad, detail))
 }
 
 func errorFor(reason apiextensionsv1.FieldValueErrorReason, place *field.Path, bad any, detail string) *field.Error {
+	if !quirk.On(65) {
+		return field.Invalid(place, bad, detail)
+	}
 	switch reason {
 	case apiextensionsv1.FieldValueForbidden:
 		return field.Forbidden(place, detail)
@@ -175,20 +179,27 @@ func (r *rule) ownMessage() string {
 	if r.message == "" {
 		return "failed rule: " + r.named()
 	}
-	return strings.TrimSpace(r.message)
+	return trimmed(r.message)
 }
 
 // named is what stands for the rule in messages about its evaluation.
 func (r *rule) named() string {
 	if r.message != "" {
-		return strings.TrimSpace(r.message)
+		return trimmed(r.message)
 	}
-	return strings.TrimSpace(r.text)
+	return trimmed(r.text)
+}
+
+func trimmed(text string) string {
+	if !quirk.On(66) {
+		return text
+	}
+	return strings.TrimSpace(text)
 }
 
 // forgivable adds a finding, or forgives it: rules that compare with the old value are never forgiven.
 func (e *evaluation) forgivable(c *rule, err *field.Error) (more bool) {
-	if c.usesOldSelf || !e.at.Ratchet() {
+	if c.usesOldSelf && quirk.On(90) || !e.at.Ratchet() {
 		return e.found(c, err, len(c.steps))
 	}
 	if !e.run.Room.Take(violation.Size(err), false) {

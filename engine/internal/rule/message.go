@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
 // message evaluates the message expression of a rule that is false, with the plain oldSelf even where the rule has an optional one. "" means that
@@ -14,7 +16,7 @@ import (
 //
 // Upstream: schema/cel/validation.go, evalMessageExpression.
 func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {
-	v := e.replayed(c.messageExpr, c.optional, false)
+	v := e.replayed(c.messageExpr, c.optional, c.optional && !quirk.On(60))
 	kind := e.set.self.Name
 	switch {
 	case v.stopped:
@@ -33,6 +35,9 @@ func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {
 		return "", nil
 	}
 	text = strings.TrimSpace(text)
+	if !quirk.On(68) {
+		return text, nil
+	}
 	if len(text) > celconfig.MaxEvaluatedMessageExpressionSizeBytes || strings.Contains(text, "\n") {
 		return "", nil
 	}

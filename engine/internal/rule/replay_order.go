@@ -75,7 +75,9 @@ type ordering struct {
 func (o *ordering) Args() []interpreter.InterpretableV2 { return []interpreter.InterpretableV2{o.of} }
 
 // Eval implements interpreter.Interpretable.
-func (o *ordering) Eval(vars interpreter.Activation) ref.Val { return o.Exec(interpreter.AsFrame(vars)) }
+func (o *ordering) Eval(vars interpreter.Activation) ref.Val {
+	return o.Exec(interpreter.AsFrame(vars))
+}
 
 // Exec implements interpreter.InterpretableV2.
 func (o *ordering) Exec(frame *interpreter.ExecutionFrame) ref.Val {

@@ -9,7 +9,6 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
 )
 
 // Set holds the compiled rules of one schema node, in their order. It is immutable and shared without locks.
@@ -101,7 +100,9 @@ func (s *Scope) compileStored(written *apiextensionsv1.ValidationRule, index int
 	if written.FieldPath != "" {
 		if path, _, err := schema.Resolve(written.FieldPath, s.Props, true); err == nil {
 			r.fieldPath = v.text(path.String())
-			r.steps = violation.PathOf(r.fieldPath)
+			if steps, err := schema.Steps(written.FieldPath, s.Props); err == nil {
+				r.steps = steps.Detach()
+			}
 		}
 	}
 	return r
@@ -135,7 +136,7 @@ func (s *Scope) setKey(rules []apiextensionsv1.ValidationRule) []byte {
 func (s *Set) Size() int64 { return s.size }
 
 func (r *rule) size() int64 {
-	size := int64(unsafe.Sizeof(*r))
+	size := int64(unsafe.Sizeof(*r)) + int64(len(r.steps))*int64(unsafe.Sizeof(value.Segment{}))
 	if r.clean != nil {
 		size += r.clean.Size()
 	}

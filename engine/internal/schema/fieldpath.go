@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // errNoSuchField is the answer to a path that leaves the schema.
@@ -19,21 +21,50 @@ var errNoSuchField = errors.New("does not refer to a valid field")
 //
 // Where the reference would crash, because the path goes on below a map without a schema, Resolve returns an error.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go, ValidFieldPath)
-func Resolve(path string, s *Props, brackets bool) (*field.Path, *Props, error) {
-	var at *field.Path
+func Resolve(path string, s *Props, brackets bool) (at *field.Path, found *Props, err error) {
+	found, err = follow(path, s, brackets, func(name string, key bool) {
+		if key {
+			at = at.Key(name)
+		} else {
+			at = at.Child(name)
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return at, found, nil
+}
+
+// Steps is Resolve with brackets for who wants to follow the path through an object.
+func Steps(path string, s *Props) (steps value.Path, err error) {
+	_, err = follow(path, s, true, func(name string, key bool) {
+		if key {
+			steps = append(steps, value.Entry(name))
+		} else {
+			steps = append(steps, value.Name(name))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return steps, nil
+}
+
+// follow tells of each step whether it is into a map.
+func follow(path string, s *Props, brackets bool, into func(name string, key bool)) (*Props, error) {
 	step := func(name string) error {
 		switch {
 		case s == nil:
 			return errNoSuchField
 		case len(s.Properties) > 0:
-			at = at.Child(name)
+			into(name, false)
 			p, ok := s.Properties[name]
 			if !ok {
 				return errNoSuchField
 			}
 			s = &p
 		case s.AdditionalProperties != nil:
-			at = at.Key(name)
+			into(name, true)
 			s = s.AdditionalProperties.Schema
 		default:
 			return errNoSuchField
@@ -48,29 +79,29 @@ func Resolve(path string, s *Props, brackets bool) (*field.Path, *Props, error) 
 		case "[":
 			name, err := bracketed(tokens, brackets)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if err := step(name); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if !tokens.Scan() {
-				return nil, nil, errors.New("unexpected end of JSON path")
+				return nil, errors.New("unexpected end of JSON path")
 			}
 			if end := tokens.Text(); end != "]" {
-				return nil, nil, fmt.Errorf("expected ] but got %s", end)
+				return nil, fmt.Errorf("expected ] but got %s", end)
 			}
 		case ".":
 			if !tokens.Scan() {
-				return nil, nil, errors.New("unexpected end of JSON path")
+				return nil, errors.New("unexpected end of JSON path")
 			}
 			if err := step(tokens.Text()); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		default:
-			return nil, nil, fmt.Errorf("expected [ or . but got: %s", token)
+			return nil, fmt.Errorf("expected [ or . but got: %s", token)
 		}
 	}
-	return at, s, nil
+	return s, nil
 }
 
 // bracketed reads the quoted name after an opening bracket.
