@@ -58,7 +58,7 @@ func (e *explainer) value(n *Node, i uint32) (matches int) {
 	}
 	start := len(e.found)
 	matches = e.validators(n, i)
-	if len(e.found) > start {
+	if len(e.found) > start && e.pair.Known() {
 		e.forgive(start)
 	}
 	return matches

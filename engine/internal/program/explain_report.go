@@ -24,6 +24,8 @@ type finding struct {
 	missing bool
 	node    uint32
 	cost    int // of the room for findings
+
+	forgiven bool // the value that it is about is what it was
 }
 
 // report appends a finding about node i. The error is built by fill from the dotted path of the place; it gets its field here,
@@ -236,18 +238,21 @@ func (e *explainer) notInEnum(i uint32, values []any) {
 	})
 }
 
-// violations gives findings their public form, each text once.
-func (e *explainer) violations(found []finding) []violation.Violation {
-	if len(found) == 0 {
+// violations gives what was found, or what of it was forgiven, its public form, each text once.
+func (e *explainer) violations(forgiven bool) []violation.Violation {
+	if len(e.found) == 0 {
 		return nil
 	}
-	list := make([]violation.Violation, 0, len(found))
-	seen := make(map[string]struct{}, len(found))
-	for k := range found {
+	list := make([]violation.Violation, 0, len(e.found))
+	seen := make(map[string]struct{}, len(e.found))
+	for k := range e.found {
 		if e.tick(4) {
 			break
 		}
-		f := &found[k]
+		f := &e.found[k]
+		if f.forgiven != forgiven {
+			continue
+		}
 		if _, known := seen[f.text]; known && quirk.On(7) {
 			continue
 		}

@@ -46,13 +46,16 @@ func (p *Plan) explain(d *value.Doc, n *Node, i uint32, pair Pair, at At) (found
 		e.pair = pair
 	}
 	e.value(n, i)
-	return e.violations(e.found), e.violations(e.forgiven)
+	if e.forgave {
+		forgiven = e.violations(true)
+	}
+	return e.violations(false), forgiven
 }
 
 // ratchet is what an explainer knows of the old object.
 type ratchet struct {
-	pair     Pair // of the value that is being judged; zero if nothing about it is forgiven
-	forgiven []finding
+	pair    Pair // of the value that is being judged; zero if nothing about it is forgiven
+	forgave bool
 }
 
 // intoMember makes the pair that of a member, and returns the one that it was.
@@ -79,10 +82,14 @@ func (e *explainer) atTop() bool {
 	return true
 }
 
-// forgive takes the findings from start on off the list if the value that they are about is what it was.
+// forgive forgives the findings from start on if the value that they are about is what it was. They stay where they are: nothing is forgiven in
+// the branches of junctors, which look at whether there are any.
 func (e *explainer) forgive(start int) {
-	if e.pair.Equal() {
-		e.forgiven = append(e.forgiven, e.found[start:]...)
-		e.found = e.found[:start]
+	if !e.pair.Equal() {
+		return
 	}
+	for k := range e.found[start:] {
+		e.found[start+k].forgiven = true
+	}
+	e.forgave = true
 }
