@@ -116,7 +116,7 @@ func concatenated(l, r strFn) *expr {
 			return str{}, false
 		}
 		f.Cost += tenth(s.size() + t.size())
-		if f.Cost > f.Limit {
+		if f.Cost > f.Limit || len(s.text)+len(t.text) > longText && f.Stop.Stopped() {
 			return str{}, false
 		}
 		return str{s.text + t.text, s.wide || t.wide}, true

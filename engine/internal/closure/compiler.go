@@ -244,5 +244,6 @@ func init() { // a variable's initializer would refer to itself
 		"sets.intersects":       setRelation,
 		"sets.equivalent":       setRelation,
 		"type":                  typeOf,
+		"dyn":                   dynOf,
 	}
 }

@@ -1,6 +1,6 @@
 package closure
 
-// elements goes through a list, of the document or computed.
+// elements goes through a list, of the document or computed; other values have none: callers make sure.
 type elements struct {
 	node  uint32
 	typ   *Type
@@ -13,6 +13,11 @@ func (f *Frame) elements(list val) elements {
 		return elements{node: f.Doc.Nodes[i].First, typ: t.Elem}
 	}
 	return elements{cells: list.span(f)}
+}
+
+// isList reports whether elements can go through a value.
+func isList(v val) bool {
+	return v.kind == kindList && !v.opt || v.kind == kindNode && !v.opt && v.of.(*Type).Kind == List
 }
 
 func (e *elements) done() bool { return e.node == 0 && len(e.cells) == 0 }

@@ -24,6 +24,9 @@ func (f *Frame) equal(a, b val, top bool) (same, ok bool) {
 		}
 		return false, false
 	}
+	if a.kind == kindRef || b.kind == kindRef && a.kind >= kindNode {
+		return f.equalRefs(a, b)
+	}
 	switch a.kind {
 	case kindBool, kindDuration:
 		return a.kind == b.kind && a.word == b.word, true
@@ -78,50 +81,6 @@ func (f *Frame) equalNodes(a, b val) (same, ok bool) {
 		return false, false
 	}
 	return f.equalObjects(i, t, j, u)
-}
-
-// equalUnordered compares lists whose order does not matter to the first of them, a set or a map list. Equal lists of distinct scalars in the same order are equal;
-// all else is left to upstream's own values.
-func (f *Frame) equalUnordered(a, b val) (same, ok bool) {
-	i, t := a.node()
-	n := f.size(b)
-	if b.kind == kindMap || b.kind == kindNode && b.of.(*Type).Kind != List {
-		return false, false
-	}
-	if n != uint64(f.Doc.Nodes[i].Live) {
-		return false, true
-	}
-	if n == 0 {
-		return true, true
-	}
-	if t.List == Set && b.kind == kindNode && b.of == a.of && n <= fewElements && t.Elem.Kind == String {
-		j, _ := b.node()
-		return f.equalSets(i, j)
-	}
-	return f.equalRefs(a, b)
-}
-
-// Sets of no more elements than these are compared element by element.
-const fewElements = 32
-
-// equalSets compares two sets of strings of the same size.
-func (f *Frame) equalSets(i, j uint32) (same, ok bool) {
-	d := f.Doc
-	for _, side := range [2][2]uint32{{i, j}, {j, i}} {
-		for x := d.Nodes[side[0]].First; x != 0; x = d.Nodes[x].Next {
-			found := false
-			for y := d.Nodes[side[1]].First; y != 0 && !found; y = d.Nodes[y].Next {
-				if d.Nodes[x].Kind != value.String || d.Nodes[y].Kind != value.String {
-					return false, false
-				}
-				found = d.Str(x) == d.Str(y)
-			}
-			if !found {
-				return false, true
-			}
-		}
-	}
-	return true, true
 }
 
 // equalLists compares element by element, in order. Upstream's lists give the first element's answer that is not true, cel-go's go on.

@@ -130,31 +130,35 @@ func without(list []val, key val) []val {
 	return out
 }
 
-// dictionary makes keys and values a map: of keys that are the same the last one counts. It is false for keys of several numeric types, which can be
-// the same without being identical.
+// dictionary makes keys and values a map: of keys that are the same the last one counts. It is false for keys of several types, of which numbers can
+// be the same without being identical.
 func (f *Frame) dictionary(list []val) ([]val, bool) {
 	out := list[:0:0]
-	number := kindNull
+	var index map[val]int
+	if len(list) > 2*fewElements {
+		index = make(map[val]int, len(list)/2)
+	}
 	for i := 0; i < len(list); i += 2 {
-		k := list[i]
-		if !scalar(k.kind) || k.opt || !f.tick() {
+		k := val{kind: list[i].kind, word: list[i].word, text: list[i].text}
+		if !scalar(k.kind) || k.kind != list[0].kind || list[i].opt || !f.tick() {
 			return nil, false
 		}
-		if k.kind == kindInt || k.kind == kindUint {
-			if number != kindNull && number != k.kind {
-				return nil, false
-			}
-			number = k.kind
-		}
-		found := false
-		for j := 0; j < len(out) && !found; j += 2 {
-			if found = identical(out[j], k); found {
-				out[j+1] = list[i+1]
+		at, found := -1, false
+		if index != nil {
+			at, found = index[k]
+		} else {
+			for j := 0; j < len(out) && !found; j += 2 {
+				at, found = j, identical(out[j], k)
 			}
 		}
-		if !found {
-			out = append(out, k, list[i+1])
+		if found {
+			out[at+1] = list[i+1]
+			continue
 		}
+		if index != nil {
+			index[k] = len(out)
+		}
+		out = append(out, list[i], list[i+1])
 	}
 	return out, true
 }
@@ -177,6 +181,9 @@ func (c *compiler) joinedLists(a, b *expr) *expr {
 			if _, t := x.node(); t.List == Set || t.List == MapList {
 				return f.joinedByKey(x, y)
 			}
+		}
+		if !isList(x) || !isList(y) {
+			return f.joinedByKey(x, y)
 		}
 		acc := f.lists[slot][:0]
 		for _, list := range [2]val{x, y} {

@@ -72,13 +72,16 @@ func (l *loop) run(f *Frame, each func(*Frame) (more, ok bool)) bool {
 		return l.runNodes(f, each)
 	}
 	v, ok := l.vals(f)
-	if !ok || v.opt {
+	if !ok {
+		return false
+	}
+	if v, ok = f.open(v); !ok {
 		return false
 	}
 	if v.kind == kindMap || v.kind == kindNode && v.of.(*Type).Kind != List {
 		return l.runMap(f, v, each)
 	}
-	if v.kind != kindList && v.kind != kindNode {
+	if !isList(v) {
 		return false
 	}
 	for p := f.elements(v); !p.done(); {

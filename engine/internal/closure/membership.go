@@ -3,6 +3,7 @@ package closure
 import (
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -177,10 +178,29 @@ func (c *compiler) inList(x, in *expr) *expr {
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		want, ok := v(f)
 		list, also := l(f)
-		if !ok || !also || list.opt {
+		if !ok || !also {
 			return false, false
 		}
 		f.Cost += f.size(list)
+		if !isList(list) {
+			return f.containsRef(list, want)
+		}
 		return f.contains(list, want)
 	}}
+}
+
+// containsRef asks one of upstream's own lists.
+func (f *Frame) containsRef(list, want val) (in, ok bool) {
+	defer unknownOnPanic(&ok)
+	l, ok := f.ref(list)
+	w, also := f.ref(want)
+	if !ok || !also {
+		return false, false
+	}
+	c, ok := l.(traits.Container)
+	if !ok {
+		return false, false
+	}
+	b, ok := c.Contains(w).(types.Bool)
+	return b == types.True, ok
 }

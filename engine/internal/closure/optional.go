@@ -2,6 +2,8 @@ package closure
 
 import (
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -140,6 +142,46 @@ func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 			}
 		}
 		return f.lookup(v, key)
+	case kindRef:
+		return f.lookupRef(v, s)
+	}
+	return val{}, false, false
+}
+
+// lookupRef follows a step from one of upstream's own lists or maps.
+func (f *Frame) lookupRef(v val, s *step) (to val, present, ok bool) {
+	defer unknownOnPanic(&ok)
+	key := intVal(s.at)
+	switch s.kind {
+	case stepMember:
+		key = keyVal(s.name)
+	case stepIndex:
+		if key, ok = s.by(f); !ok {
+			return val{}, false, false
+		}
+	}
+	switch c := v.of.(type) {
+	case traits.Mapper:
+		if key.kind != kindString || key.opt || s.from != nil {
+			return val{}, false, false
+		}
+		r, found := c.Find(types.String(key.text))
+		if !found || r == nil {
+			return val{}, false, !found
+		}
+		to, ok = f.back(r)
+		return to, true, ok
+	case traits.Lister:
+		n, _ := c.Size().(types.Int)
+		at := types.Int(key.word)
+		if key.kind != kindInt || key.opt {
+			return val{}, false, false
+		}
+		if at < 0 || at >= n {
+			return val{}, false, true
+		}
+		to, ok = f.back(c.Get(at))
+		return to, true, ok
 	}
 	return val{}, false, false
 }

@@ -108,8 +108,12 @@ func (f *Frame) mapRef(v val) (ref.Val, bool) {
 	return types.NewRefValMap(types.DefaultTypeAdapter, m), true
 }
 
-// back makes what a function of cel-go's gave a value; false for errors.
+// back makes what a function of cel-go's gave a value; false for errors. Upstream's own lists and maps stay what they are: they are equal by rules of
+// their own.
 func (f *Frame) back(r ref.Val) (val, bool) {
+	if unstructured(r) {
+		return refVal(r), true
+	}
 	if list, ok := r.(traits.Lister); ok {
 		n := int(list.Size().(types.Int))
 		if n > maxCells {
@@ -148,6 +152,38 @@ func (f *Frame) back(r ref.Val) (val, bool) {
 		return v, true
 	}
 	return plainOf(r)
+}
+
+// unstructured reports whether a list or a map is one of upstream's, over data of the document.
+func unstructured(r ref.Val) bool {
+	switch r.(type) {
+	case traits.Lister, traits.Mapper:
+		switch r.Value().(type) {
+		case []any, map[string]any:
+			return true
+		}
+	}
+	return false
+}
+
+// open makes one of upstream's own lists a computed one, to go through it; other values stay what they are.
+func (f *Frame) open(v val) (list val, ok bool) {
+	r, is := v.of.(traits.Lister)
+	if v.kind != kindRef || !is || v.opt {
+		return v, !v.opt
+	}
+	defer unknownOnPanic(&ok)
+	n, _ := r.Size().(types.Int)
+	if n > maxCells {
+		return val{}, false
+	}
+	cells := make([]val, n)
+	for i := range n {
+		if cells[i], ok = f.back(r.Get(i)); !ok || !f.tick() {
+			return val{}, false
+		}
+	}
+	return f.store(kindList, cells)
 }
 
 // plainOf makes a value of cel-go's that is no container a value.

@@ -30,7 +30,7 @@ func setRelation(_ *compiler, k callee, args []*expr) *expr {
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		a, ok := l(f)
 		b, also := r(f)
-		if !ok || !also || a.opt || b.opt {
+		if !ok || !also || !isList(a) || !isList(b) {
 			return false, false
 		}
 		f.Cost += 1 + factor*f.size(a)*f.size(b)
@@ -108,6 +108,15 @@ func listsRange(c *compiler, _ callee, args []*expr) *expr {
 		f.lists[slot] = acc
 		return f.store(kindList, acc)
 	}}
+}
+
+// dynOf compiles dyn, which changes nothing.
+func dynOf(_ *compiler, _ callee, args []*expr) *expr {
+	if len(args) != 1 {
+		return nil
+	}
+	x := charged(args[0], 1)
+	return &expr{shape: dynShape, v: x.val()}
 }
 
 // typeOf compiles type of what may be several things.

@@ -1,0 +1,103 @@
+package closure
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// long are rules that take long on a large object, whatever they cost.
+var long = []string{
+	`self.li.all(x, self.li.all(y, x + y >= 0))`,
+	`self.ls.all(x, x in self.lt)`,
+	`self.ls.map(x, x).size() > 0`,
+	`self.ls.filter(x, self.lt.exists(y, x == y)).size() > 0`,
+	`self.s.matches('(a|aa|b)*c$')`,
+	`self.s.matches('^(a|b|ab)*$') && self.s.find('x$') == ''`,
+	`self.ls == self.lt`,
+	`self.ms == self.mt`,
+	`self.ms.all(k, self.ms[k] == self.mt[k])`,
+	`self.ms.all(k, v, k in self.mt)`,
+	`self.li.all(x, self.li[x % 20000] >= 0)`,
+	`self.lo.all(x, self.lo.exists(y, y.name == x.name && y.v != x.v))`,
+	`sets.contains(self.ls, self.lt)`,
+	`sets.equivalent(self.ls, self.lt)`,
+	`self.ls.distinct().size() > 1`,
+	`self.ls.sort().size() > 1`,
+	`self.ls.isSorted()`,
+	`self.li.sum() > 1`,
+	`self.set == self.set`,
+	`(self.set + self.ls).size() > 1`,
+	`(self.ls + self.ls + self.ls).all(x, x != 'q')`,
+	`self.s.split('').size() > 1`,
+	`self.s.upperAscii().lowerAscii().replace('a', 'bb').size() > 1`,
+	`self.ls.join(',').size() > 1`,
+	`lists.range(2000000000).size() > 1`,
+	`self.lli.flatten().size() > 1`,
+	`self.ms.transformMap(k, v, v).size() > 1`,
+	`self.ls.map(x, self.ls + self.ls).size() > 1`,
+	`self.ls.map(x, self.ls.map(y, y)).size() > 1`,
+	`self.ls.all(x, self.s + x != '')`,
+	`self.ls.all(x, self.s.contains(x))`,
+	`self == self`,
+}
+
+// TestStops: a rule ends soon after nobody waits for it any more, though its limit is far.
+func TestStops(t *testing.T) {
+	u := newUpstream(t, richSchema, false)
+	d := value.Acquire()
+	root, err := d.Parse([]byte(largeObject()), value.Request, value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Frame{Doc: d, Self: root}
+	for _, limit := range []uint64{1000000, math.MaxUint64} {
+		for _, text := range long {
+			c, err := u.compile(text, false)
+			if err != nil || c.missing != nil {
+				t.Fatal(text, err, c.missing)
+			}
+			done := make(chan struct{})
+			const wait = 5 * time.Millisecond
+			timer := time.AfterFunc(wait, func() { close(done) })
+			f.Limit, f.Stop = limit, stop.On(done)
+			start := time.Now()
+			outcome := c.closure.Eval(f)
+			took := time.Since(start)
+			timer.Stop()
+			if took > wait+slack {
+				t.Errorf("%s, limit %d: %v after %v", text, limit, outcome, took)
+			}
+			if testing.Verbose() {
+				t.Logf("%-70s %8d: %v, cost %d, %v", text, limit, outcome, f.Cost, took.Round(10*time.Microsecond))
+			}
+		}
+	}
+}
+
+// slack is what a loaded machine may take longer. What this test looks for takes seconds.
+const slack = 250 * time.Millisecond
+
+// largeObject has 3 MB, with the lists and maps of the rules.
+func largeObject() string {
+	list := func(n int, of func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(of(i))
+		}
+		return b.String()
+	}
+	text := func(i int) string { return fmt.Sprintf("%q", fmt.Sprint("element-", i)) }
+	member := func(i int) string { return fmt.Sprintf("%q:\"x\"", fmt.Sprint("member-", i)) }
+	return `{"s":"` + strings.Repeat("ab", 400000) + `","ls":[` + list(20000, text) + `],"lt":[` + list(20000, text) + `],"set":[` + list(20000, text) +
+		`],"li":[` + list(20000, func(i int) string { return fmt.Sprint(i) }) + `],"lo":[` + list(5000, func(i int) string { return fmt.Sprintf(`{"name":"n%d","v":1}`, i) }) +
+		`],"lli":[` + list(5000, func(int) string { return "[1,2]" }) + `],"ms":{` + list(20000, member) + `},"mt":{` + list(20000, member) + `}}`
+}
