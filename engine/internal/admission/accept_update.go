@@ -55,13 +55,14 @@ func (p *pass) acceptObject(v *Version, meta uint32) bool {
 	if v.HasStatus {
 		mode.Kept = d.Field(p.old.root, "status")
 	}
-	if !v.Plan.Accept(d, p.root, mode) || !p.cleanUpdate(v) {
+	if !v.Plan.Accept(d, p.root, mode) {
 		return false
 	}
-	if p.r.WantObject && !p.sameContent() {
+	// Rules of the root may compare the metadata of both objects, which compares the generation.
+	if (p.r.WantObject || v.Plan.Root.Rules != nil) && !p.sameContent() {
 		p.countUp(d.Field(p.old.root, "metadata"))
 	}
-	return p.acceptEdits(v, mode.Edits)
+	return p.cleanUpdate(v) && p.acceptEdits(v, mode.Edits)
 }
 
 // acceptStatus goes the fast way of an update of the status. The object that comes is shaped for the sake of what is told about unknown fields.
