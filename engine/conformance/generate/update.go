@@ -112,6 +112,17 @@ func asStored(crd, old *tree.Node) {
 	if is, _ := old.Get("kind").Text(); is != kindName {
 		old.Set("kind", kindName)
 	}
+	for _, key := range []string{"metadata", "kind", "apiVersion"} { // once each
+		value := old.Get(key)
+		for i := len(old.Members) - 1; i >= 0; i-- {
+			if old.Members[i].Key == key {
+				old.RemoveChild(i)
+			}
+		}
+		if value != nil {
+			old.Members = append(old.Members, tree.Member{Key: key, Value: value})
+		}
+	}
 	for _, v := range crd.At("spec", "versions").GetItems() {
 		name, _ := v.Get("name").Text()
 		if is, _ := old.Get("apiVersion").Text(); is == groupName+"/"+name {
