@@ -50,7 +50,7 @@ func Run(o Options) Counts {
 				if k >= groups || rep.full.Load() {
 					return
 				}
-				run(o, k, &results[w], rep)
+				runGroup(o, k, &results[w], rep)
 			}
 		}()
 	}
@@ -62,8 +62,8 @@ func Run(o Options) Counts {
 	return sum
 }
 
-// run compares the k-th group.
-func run(o Options, k uint64, n *Counts, rep *reporter) {
+// runGroup compares the k-th group.
+func runGroup(o Options, k uint64, n *Counts, rep *reporter) {
 	g := Make(o.Seed, k)
 	if o.UpstreamOnly {
 		n.Cases += len(g.Rules) * len(g.Values)

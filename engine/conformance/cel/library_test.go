@@ -1,0 +1,75 @@
+package cel
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/conformance/cel/tables"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/rule"
+)
+
+// frame makes a rule of an expression of any type: what stands around it costs the same whatever it is, and keeps it from being folded into a constant.
+func frame(expression string) string { return "[dyn(" + expression + "), dyn(self.b)].size() == 2" }
+
+// TestPinnedLibraryCosts: costs and estimates that the tests of Kubernetes' functions pin. Those tests run without cel-go's optimizations, which API servers have: where
+// upstream's own cost differs for that reason, ours is held against upstream's.
+func TestPinnedLibraryCosts(t *testing.T) {
+	schema := tree.Obj("type", "object", "properties", tree.Obj("b", tree.Obj("type", "boolean")))
+	v := Values{Self: tree.Obj("b", true)}
+	measure := func(text_ string) (cost, estimate uint64, ok bool) {
+		t.Helper()
+		p, diffs, out := guardPair(&Case{Schema: schema, Rules: []Rule{{rule: text(text_)}}}, &Counts{})
+		if p == nil {
+			t.Errorf("%s: %v (%v)", text_, diffs, out)
+			return 0, 0, false
+		}
+		if diffs, out := guardValue(p, v, &Counts{}); out == different {
+			t.Errorf("%s: %v", text_, diffs)
+		}
+		if p.up.compiled[0].Program == nil {
+			return 0, 0, false
+		}
+		d, err := p.ours.document(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.doc.Release()
+		if p.ours.closures[0] == nil {
+			t.Errorf("%s: %s", text_, p.ours.missing[0])
+			return 0, 0, false
+		}
+		out_, cost := p.ours.closure(0, d, rule.PerCallLimit)
+		return cost, p.ours.facts(rule.Stored())[0].Cost, out_ == closure.True
+	}
+	around, aroundEstimate, ok := measure(frame("self.b"))
+	if !ok {
+		t.Fatal("the frame does not hold")
+	}
+	around, aroundEstimate = around-2, aroundEstimate-2 // self and its member
+	pinned, optimized, estimates, refused, open := 0, 0, 0, 0, 0
+	for _, row := range rows(t, tables.Libraries) {
+		if strings.Contains(row.Rule, "jsonpatch.") {
+			refused++ // for mutating policies alone
+			continue
+		}
+		cost, estimate, ok := measure(frame(row.Rule))
+		switch {
+		case !ok:
+			open++
+			t.Logf("refused, or left to replay: %s", row.Rule)
+		case cost-around == row.Cost:
+			pinned++
+		default:
+			optimized++
+		}
+		if ok && estimate-aroundEstimate == row.Max {
+			estimates++
+		}
+	}
+	t.Logf("%d costs as pinned, %d estimates; %d cost less with optimizations, %d are refused or left to replay, %d are not for rules", pinned, estimates, optimized, open, refused)
+	if pinned < 100 || estimates < 170 || open > 30 {
+		t.Error("too few are as pinned")
+	}
+}
