@@ -123,17 +123,10 @@ func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolve
 	var next atomic.Int64
 	work := func() {
 		r := resolver{view: b.view, limits: b.limits}
-		// Shares shrink nobody's wait: large enough to spare the counter, small enough that none ends long after the others.
-		share := max(1, min(minShare, n/(4*max(1, workers))))
-		for {
-			end := int(next.Add(int64(share)))
-			for i := end - share; i < min(end, n); i++ {
-				if err := b.one(items, &r, i, evaluate); err != nil {
-					fail(i, b.boundedStatus(ctx, b.aboutVersion(&r, b.items[i], err)))
-				}
-			}
-			if end >= n {
-				return
+		// One by one: whatever else stood in line behind an item that takes long would end with it at the call's deadline.
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			if err := b.one(items, &r, i, evaluate); err != nil {
+				fail(i, b.boundedStatus(ctx, b.aboutVersion(&r, b.items[i], err)))
 			}
 		}
 	}

@@ -32,6 +32,8 @@ func init() {
 		"format":                format,
 		"indexOf":               indexOf,
 		"lastIndexOf":           lastIndexOf,
+		"quantity":              quantity,
+		"isQuantity":            quantity,
 		"matches":               matches,
 		"find":                  find,
 		"findAll":               findAll,

@@ -82,14 +82,19 @@ func (c call) patterned() (text, source string, ok bool) {
 	return text, source, isText && isPattern && (len(text) >= longSubject || len(source) >= longPattern)
 }
 
-// compiled is the pattern ready to match. Some take a second to compile, and all memory that package regexp allows.
+// maxPatternBytes bounds patterns that are not written in the rule: megabytes take seconds to compile, and hundreds of megabytes of memory.
+const maxPatternBytes = 1 << 16
+
+// compiled is the pattern ready to match. Some take half a second to compile, and all memory that package regexp allows.
 func (s *stopper) compiled(source string) *pattern.Pattern {
+	s.within("pattern computed by a rule", "bytes", float64(len(source)), maxPatternBytes)
 	p := pattern.Intern(source)
 	alone(s, p.Err)
 	return p
 }
 
 func (s *stopper) regexp(source string) (*regexp.Regexp, error) {
+	s.within("pattern computed by a rule", "bytes", float64(len(source)), maxPatternBytes)
 	type both struct {
 		re  *regexp.Regexp
 		err error
