@@ -38,8 +38,9 @@ func (c *compiler) generic(k callee, args []*expr) *expr {
 	}}
 }
 
-// maxCallBytes is up to how much text functions of cel-go's are given: they cannot be stopped, and go through all of it. Replay decides beyond.
-const maxCallBytes = 1 << 16
+// maxCallBytes is up to how much text functions of cel-go's are given: they cannot be stopped, and some take time that grows with its square (findAll,
+// indexOf). Replay decides beyond.
+const maxCallBytes = 1 << 10
 
 // call runs a function unless its cost, as far as the operands tell it, crosses the limit.
 func (f *Frame) call(table map[string]*functions.Overload, k callee, args []ref.Val) (val, bool) {
