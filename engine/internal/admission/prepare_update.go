@@ -92,12 +92,13 @@ func (p *pass) sameContent() bool {
 	if members(p.root) != members(p.old.root) {
 		return false
 	}
+	old := d.Finder()
 	for c := d.Nodes[p.root].First; c != 0; c = d.Nodes[c].Next {
 		key := d.Key(c)
 		if key == "metadata" {
 			continue
 		}
-		o := d.Field(p.old.root, key)
+		o := old.Field(p.old.root, key)
 		if o == 0 {
 			return false
 		}

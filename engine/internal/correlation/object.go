@@ -98,7 +98,7 @@ func (t *Trees[N]) equal(schema N, self, old uint32) bool {
 		return false
 	}
 	if len(t.memo) <= int(self) {
-		t.memo = make([]verdict, len(t.d.Nodes))
+		t.remember()
 	}
 	if known := t.memo[self]; known != unknown {
 		return known == same

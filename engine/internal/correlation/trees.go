@@ -69,6 +69,16 @@ func (t *Trees[N]) Root(schema N, self, old uint32) Object[N] {
 	return Object[N]{trees: t, schema: schema, self: self, old: old}
 }
 
+// remember makes room for what is found out about each node.
+func (t *Trees[N]) remember() {
+	if nodes := len(t.d.Nodes); cap(t.memo) < nodes {
+		t.memo = make([]verdict, nodes)
+	} else {
+		t.memo = t.memo[:nodes]
+		clear(t.memo)
+	}
+}
+
 // tick counts work. True: the comparison ends here.
 func (t *Trees[N]) tick() bool {
 	if t.work++; t.work < pollEvery {
