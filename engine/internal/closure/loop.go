@@ -17,6 +17,8 @@ type loop struct {
 	// node is where the element's node stands, count its number, at and key what was computed.
 	node, count, at, key int
 	elem                 *Type
+	// keys: the one variable is an element or a key, as the value turns out to be a list or a map.
+	keys bool
 }
 
 // loop declares the variables that a macro's range gives.
@@ -37,8 +39,10 @@ func (c *compiler) loop(m ast.ComprehensionExpr, source *expr) *loop {
 	l.vals, l.at, l.key = source.val(), c.variable(), c.variable()
 	elem := computedAttr(l.at, source.shape.element())
 	switch {
+	case source.shape.kind == shapeDyn && !two:
+		l.first, l.keys = computedAttr(l.at, dynShape), true
 	case source.shape.kind != shapeList && source.shape.kind != shapeMap:
-		c.no("a macro over what may be a list or a map")
+		c.no("a macro with two variables over what may be a list or a map")
 	case source.shape.kind == shapeMap:
 		l.first, l.second = computedAttr(l.key, dynShape), elem
 	case two:
@@ -127,6 +131,9 @@ func (l *loop) runMap(f *Frame, v val, each func(*Frame) (more, ok bool)) bool {
 		}
 		for ; len(cells) > 0; cells = cells[2:] {
 			f.vals[l.key], f.vals[l.at] = cells[0], cells[1]
+			if l.keys {
+				f.vals[l.at] = cells[0]
+			}
 			if more, ok := each(f); !ok || !more || !f.tick() {
 				return ok && !more
 			}
@@ -138,11 +145,16 @@ func (l *loop) runMap(f *Frame, v val, each func(*Frame) (more, ok bool)) bool {
 		return false
 	}
 	for e := f.Doc.Nodes[i].First; e != 0; e = f.Doc.Nodes[e].Next {
-		x, ok := f.read(e, t.Elem)
-		if !ok || !f.tick() {
+		key := keyVal(f.Doc.Key(e))
+		if x, ok := f.read(e, t.Elem); l.keys {
+			f.vals[l.at] = key
+		} else if f.vals[l.at] = x; !ok {
 			return false
 		}
-		f.vals[l.key], f.vals[l.at] = keyVal(f.Doc.Key(e)), x
+		f.vals[l.key] = key
+		if !f.tick() {
+			return false
+		}
 		if more, ok := each(f); !ok || !more {
 			return ok
 		}

@@ -88,13 +88,11 @@ func (f *Frame) contains(list, want val) (in, ok bool) {
 
 // listsRange compiles lists.range: 11 and the length of its list.
 func listsRange(c *compiler, _ callee, args []*expr) *expr {
-	if len(args) != 1 || args[0].shape.kind != shapeInt {
-		return nil
-	}
-	n, slot := args[0].word(), c.list()
+	n, slot := args[0].val(), c.list()
 	return &expr{shape: &shape{kind: shapeList, elem: intShape}, v: func(f *Frame) (val, bool) {
-		w, ok := n(f)
-		if !ok || w > maxCells {
+		v, ok := n(f)
+		w := v.word
+		if !ok || v.kind != kindInt || v.opt || w > maxCells {
 			return val{}, false
 		}
 		f.Cost += w + 1 + common.ListCreateBaseCost
