@@ -26,16 +26,17 @@ func (*checkCommand) Help() string {
 
 // judgement is the report on one document. What REST tells as well is spelled as there.
 type judgement struct {
-	File       string      `json:"file"`
-	Document   int         `json:"document"`       // from 1; 0: the whole file
-	Item       int         `json:"item,omitempty"` // of a document that is a list: from 1
-	Name       string      `json:"name,omitempty"`
-	Accepted   bool        `json:"accepted"`
-	Refusal    *refusal    `json:"refusal,omitempty"`
-	Violations []violation `json:"violations"`
-	Warnings   []string    `json:"warnings"`
-	Error      string      `json:"error,omitempty"` // the document could not be judged
-	Line       int         `json:"line,omitempty"`  // of the error, where it is known
+	File       string          `json:"file"`
+	Document   int             `json:"document"`       // from 1; 0: the whole file
+	Item       int             `json:"item,omitempty"` // of a document that is a list: from 1
+	Name       string          `json:"name,omitempty"`
+	Accepted   bool            `json:"accepted"`
+	Refusal    *refusal        `json:"refusal,omitempty"`
+	Violations []violation     `json:"violations"`
+	Warnings   []string        `json:"warnings"`
+	Versions   []judgedVersion `json:"versions,omitempty"`
+	Error      string          `json:"error,omitempty"` // the document could not be judged
+	Line       int             `json:"line,omitempty"`  // of the error, where it is known
 
 	skipped bool // it is of another kind
 }
@@ -144,6 +145,7 @@ func (c *checkCommand) judge(ctx context.Context, m manifest) judgement {
 	}
 	j.Name, j.Accepted = report.Name, report.Accepted
 	j.Warnings = append(j.Warnings, report.Warnings...)
+	j.Versions = versionsOf(report)
 	for _, v := range report.Violations {
 		out := violation{
 			Type: v.Type, Field: v.Field, Message: v.Message, Detail: v.Detail, BadValue: v.BadValue, Pointer: v.Pointer, SchemaPointer: v.SchemaPointer,
@@ -195,6 +197,7 @@ func (c *checkCommand) print(w io.Writer, j judgement, numbered bool) error {
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", place, text)
 	}
+	printBounds(&b, j.Versions)
 	for _, warning := range j.Warnings {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}

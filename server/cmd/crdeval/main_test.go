@@ -191,3 +191,42 @@ func TestHealthcheckOptions(t *testing.T) {
 		}
 	}
 }
+
+// dear has a rule over a list that nothing bounds.
+const dear = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: dears.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: dears, kind: Dear}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {l: {type: array, items: {type: integer}, x-kubernetes-validations: [{rule: "self.all(x, self.all(y, x + y > 0))"}]}}
+`
+
+// TestCheckCosts: a CRD that is refused for what its rules may cost is told what would do, and is accepted with that.
+func TestCheckCosts(t *testing.T) {
+	code, out, errs := invoke(t, dear, "check", "-")
+	const fit = "v1 /properties/l/x-kubernetes-validations/0 would fit with "
+	_, bounds, found := strings.Cut(out, fit)
+	bound, _, _ := strings.Cut(bounds, " at /properties/l\n")
+	if code != 1 || !found || !strings.HasPrefix(bound, "maxItems: ") {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+	bounded := strings.Replace(dear, "type: array", "type: array, "+bound, 1)
+	if code, out, errs = invoke(t, bounded, "check", "-"); code != 0 || strings.Contains(out, "would fit") {
+		t.Errorf("with %s: %d %s %s", bound, code, out, errs)
+	}
+	code, out, errs = invoke(t, dear, "check", "-o", "json", "-")
+	var j judgement
+	if err := json.Unmarshal([]byte(out), &j); code != 1 || err != nil || len(j.Versions) != 1 || len(j.Versions[0].Rules) != 1 ||
+		j.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Versions[0].Rules[0].Culprits) != 1 || j.Versions[0].LowestMinor != 25 {
+		t.Errorf("%d %v %s %s", code, err, out, errs)
+	}
+}
