@@ -30,28 +30,50 @@ func (c *compiler) collection(m ast.ComprehensionExpr, source *expr) *expr {
 	if elem.isConst {
 		cost = 2
 	}
-	slot, v := c.list(), elem.val()
-	each := func(f *Frame) (more, ok bool) {
-		if kept, ok := keep(f); !ok || !kept {
-			return true, ok
+	slot, v, count := c.list(), elem.val(), c.counter()
+	next := func(f *Frame) (e val, kept, ok bool) {
+		if kept, ok = keep(f); !ok || !kept {
+			return val{}, false, ok
 		}
-		e, ok := v(f)
+		e, ok = v(f)
 		f.Cost += cost
-		if !ok || len(f.lists[slot]) >= maxCells {
-			return false, false
-		}
-		f.lists[slot] = append(f.lists[slot], e)
-		return true, true
+		return e, true, ok
 	}
-	return &expr{shape: &shape{kind: shapeList, elem: elem.shape}, v: func(f *Frame) (val, bool) {
-		f.lists[slot] = f.lists[slot][:0]
-		ok := l.run(f, each)
-		f.Cost++
-		if !ok {
-			return val{}, false
+	each := func(f *Frame) (more, ok bool) {
+		e, kept, ok := next(f)
+		if kept {
+			if len(f.lists[slot]) >= maxCells {
+				return false, false
+			}
+			f.lists[slot] = append(f.lists[slot], e)
 		}
-		return f.store(kindList, f.lists[slot])
-	}}
+		return true, ok
+	}
+	counted := func(f *Frame) (more, ok bool) {
+		_, kept, ok := next(f)
+		if kept {
+			f.ints[count]++
+		}
+		return true, ok
+	}
+	return &expr{
+		shape: &shape{kind: shapeList, elem: elem.shape},
+		v: func(f *Frame) (val, bool) {
+			f.lists[slot] = f.lists[slot][:0]
+			ok := l.run(f, each)
+			f.Cost++
+			if !ok {
+				return val{}, false
+			}
+			return f.store(kindList, f.lists[slot])
+		},
+		count: func(f *Frame) (uint64, bool) {
+			f.ints[count] = 0
+			ok := l.run(f, counted)
+			f.Cost++
+			return uint64(f.ints[count]), ok
+		},
+	}
 }
 
 func always(*Frame) (bool, bool) { return true, true }

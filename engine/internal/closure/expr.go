@@ -19,6 +19,9 @@ type expr struct {
 	n nodeFn
 	v valFn
 
+	// count is the length of a list that need not be made for it.
+	count wordFn
+
 	// const: the value is constant, costs nothing and is const itself.
 	isConst  bool
 	constant val

@@ -112,20 +112,13 @@ func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 	switch v.kind {
 	case kindNode:
 		i, t := v.node()
-		known := *s
+		known := s
 		if s.from != t {
-			if known.slot, known.from, known.to = NoSlot, t, t.Elem; t.Kind == Object {
-				m := t.identified(s.name)
-				if s.kind != stepMember || m == nil {
-					return val{}, false, false
-				}
-				known.name, known.slot, known.to = m.Name, m.Slot, m.Type
-			}
-			if known.to == nil {
+			if known = s.on(t); known == nil {
 				return val{}, false, false
 			}
 		}
-		m, ok := f.probe(i, &known)
+		m, ok := f.probe(i, known)
 		if !ok || m == 0 {
 			return val{}, false, ok
 		}
@@ -146,6 +139,23 @@ func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 		return f.lookupRef(v, s)
 	}
 	return val{}, false, false
+}
+
+// on is the step bound to a type that only the value told; nil if there is no such member or element.
+func (s *step) on(t *Type) *step {
+	known := *s
+	known.slot, known.from, known.to = NoSlot, t, t.Elem
+	if t.Kind == Object {
+		m := t.identified(s.name)
+		if s.kind != stepMember || m == nil {
+			return nil
+		}
+		known.name, known.slot, known.to = m.Name, m.Slot, m.Type
+	}
+	if known.to == nil {
+		return nil
+	}
+	return &known
 }
 
 // lookupRef follows a step from one of upstream's own lists or maps.

@@ -125,6 +125,13 @@ func size(_ *compiler, _ callee, args []*expr) *expr {
 			f.Cost++
 			return r.size(), ok
 		}
+	case a.count != nil:
+		n := a.count
+		x.w = func(f *Frame) (uint64, bool) {
+			r, ok := n(f)
+			f.Cost++
+			return r, ok
+		}
 	case a.n != nil:
 		n := a.n
 		x.w = func(f *Frame) (uint64, bool) {
