@@ -80,5 +80,5 @@ func (p *Program) Size() int64 { return p.size }
 // What a program and one of its closures take, on average over the rules of real definitions.
 const (
 	programBytes = 64
-	closureBytes = 80
+	closureBytes = 42
 )

@@ -142,6 +142,3 @@ func (r *rule) size() int64 {
 	}
 	return size
 }
-
-// Retained is the heap that types and texts take which the sets of the scope's version share, in bytes.
-func (s *Scope) Retained() int64 { return s.version.size }

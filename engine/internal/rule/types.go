@@ -18,7 +18,6 @@ type version struct {
 	sets  map[string]*Set
 	texts map[string]string
 	key   []byte
-	size  int64 // of types and texts
 }
 
 func newVersion() *version {
@@ -35,7 +34,6 @@ func (v *version) text(s string) string {
 	}
 	t := strings.Clone(s)
 	v.texts[t] = t
-	v.size += int64(len(t)+7) &^ 7
 	return t
 }
 
@@ -173,7 +171,6 @@ func (v *version) intern(t *closure.Type) *closure.Type {
 	made := new(closure.Type)
 	*made = *t
 	v.types[string(k)] = made
-	v.size += int64(unsafe.Sizeof(*made)) + int64(cap(made.Members))*int64(unsafe.Sizeof(closure.Member{})) + int64(cap(made.Keys))*16
 	return made
 }
 
