@@ -214,15 +214,21 @@ func charged(x *expr, cost uint64) *expr {
 	y := &expr{shape: x.shape, nullable: x.nullable}
 	switch {
 	case x.b != nil:
-		y.b = func(f *Frame) (bool, bool) { f.Cost += cost; return x.b(f) }
+		y.b = withCost(x.b, cost)
 	case x.w != nil:
-		y.w = func(f *Frame) (uint64, bool) { f.Cost += cost; return x.w(f) }
+		y.w = withCost(x.w, cost)
 	case x.s != nil:
-		y.s = func(f *Frame) (str, bool) { f.Cost += cost; return x.s(f) }
+		y.s = withCost(x.s, cost)
 	case x.n != nil:
-		y.n = func(f *Frame) (uint32, bool) { f.Cost += cost; return x.n(f) }
+		y.n = withCost(x.n, cost)
 	}
-	v := x.val()
-	y.v = func(f *Frame) (val, bool) { f.Cost += cost; return v(f) }
+	y.v = withCost(x.val(), cost)
 	return y
+}
+
+func withCost[T any](of func(*Frame) (T, bool), cost uint64) func(*Frame) (T, bool) {
+	return func(f *Frame) (T, bool) {
+		f.Cost += cost
+		return of(f)
+	}
 }

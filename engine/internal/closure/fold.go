@@ -56,6 +56,7 @@ func (c *compiler) within(m ast.ComprehensionExpr, l *loop, compile func()) {
 	}
 	compile()
 	c.scope = outer
+	l.first, l.second = nil, nil // programs keep the loop, not its variables
 }
 
 // quantifier compiles all (exists: any) with one variable or two. Each element costs 2 for the condition (3 for exists), 1 for the accumulator, and its

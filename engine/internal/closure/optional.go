@@ -25,7 +25,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 	before := *a
 	before.steps = a.steps[:len(a.steps)-1]
 	if n, _ := c.nodeWalk(&before, cost); n != nil && last.from != nil {
-		return &expr{shape: boolShape, b: presenceOf(before, n, last, cost)}
+		return &expr{shape: boolShape, b: presenceOf(&before, n, last, cost)}
 	}
 	v := c.valueWalk(&before, cost).val()
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
@@ -39,7 +39,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 }
 
 // presenceOf tests for a member of the node that n leads to, by way of before at the cost.
-func presenceOf(before attr, n nodeFn, last step, cost uint64) boolFn {
+func presenceOf(before *attr, n nodeFn, last step, cost uint64) boolFn {
 	if last.slot < 0 || formatted(last.to.Kind) {
 		return func(f *Frame) (bool, bool) {
 			i, ok := n(f)
