@@ -1,0 +1,85 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// defineRuled compiles the gadgets with a rule for the spec, one for the root and one for each tag.
+func defineRuled(t *testing.T) *Definition {
+	t.Helper()
+	var crd *apiextensionsv1.CustomResourceDefinition
+	d := define(t, func(c *apiextensionsv1.CustomResourceDefinition) {
+		crd = c
+		s := c.Spec.Versions[0].Schema.OpenAPIV3Schema
+		s.XValidations = apiextensionsv1.ValidationRules{{Rule: "self.metadata.name != 'bad'", Message: "bad name"}}
+		spec := s.Properties["spec"]
+		spec.XValidations = apiextensionsv1.ValidationRules{{Rule: "self.must < 9", Message: "too much"}, {Rule: "self.must >= oldSelf.must", Message: "less"}}
+		s.Properties["spec"] = spec
+	})
+	plan, err := program.Compile(schema.Of(&crd.Spec.Versions[0]), program.Options{StatusSubresource: true, Rules: program.RulesOfResource})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Versions[0].Plan = plan
+	return d
+}
+
+func TestRules(t *testing.T) {
+	d := defineRuled(t)
+	const resource = plain + `,"resourceVersion":"1"`
+	for name, c := range map[string]struct {
+		object, old string
+		status      bool
+		want        outcome
+	}{
+		"they hold":    {object: gadget(plain, `,"spec":{"must":1}`)},
+		"of a default": {object: gadget(plain, ``), want: outcome{}},
+		"one does not": {object: gadget(plain, `,"spec":{"must":9}`), want: outcome{refusal: "Invalid", findings: []string{"RULES spec: Invalid value: too much"}}},
+		"the root's":   {object: gadget(`"name":"bad","namespace":"n"`, ``), want: outcome{refusal: "Invalid", findings: []string{"RULES <nil>: Invalid value: bad name"}}},
+		"blocked": {object: gadget(plain, `,"spec":{"must":"x"}`), want: outcome{refusal: "Invalid", findings: []string{
+			`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`,
+			"RULES <nil>: Invalid value: null: " + notChecked}}},
+		"not blocked by duplicates": {object: gadget(plain, `,"spec":{"must":9,"tags":["a","a"]}`), want: outcome{refusal: "Invalid", findings: []string{
+			`LIST spec.tags[1]: Duplicate value: "a"`, "RULES spec: Invalid value: too much"}}},
+		"of another kind": {object: `{"apiVersion":"example.com/v1","kind":"Other","metadata":{` + plain + `},"spec":{"must":9}}`, want: outcome{refusal: "Invalid", findings: []string{
+			`TYPE_META kind: Invalid value: "Other": must be Gadget`, "RULES spec: Invalid value: too much"}}},
+		"an update":                   {object: gadget(resource, `,"spec":{"must":1}`), old: gadget(resource, `,"spec":{"must":2}`), want: outcome{refusal: "Invalid", findings: []string{"RULES spec: Invalid value: less"}}},
+		"forgiven":                    {object: gadget(resource, `,"spec":{"must":9}`), old: gadget(resource, `,"spec":{"must":9}`), want: outcome{warnings: []string{"spec: Invalid value: too much"}}},
+		"forgiven to a status update": {object: gadget(resource, `,"spec":{"must":1}`), old: gadget(resource, `,"spec":{"must":9}`), status: true, want: outcome{warnings: []string{"spec: Invalid value: too much"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first Outcome
+			for i, r := range []Request{{}, {NoClosures: true}, {Exact: true}} {
+				r.Version, r.Body, r.Status = "v1", []byte(c.object), c.status
+				var out Outcome
+				var err error
+				if c.old == "" {
+					out, err = d.Create(context.Background(), &r)
+				} else {
+					r.Old = []byte(c.old)
+					out, err = d.Update(context.Background(), &r, nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, &out, c.want)
+				if i == 0 {
+					first = out
+				}
+				if c.old == "" && i == 0 && out.Refusal == nil && out.Explained {
+					t.Error("the fast way was not enough")
+				}
+				if len(out.Forgiven) != len(first.Forgiven) || !slices.Equal(out.Warnings, first.Warnings) {
+					t.Errorf("forgiven %v in one way and %v in another", first.Forgiven, out.Forgiven)
+				}
+			}
+		})
+	}
+}
