@@ -64,8 +64,10 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	p.d.Release()
 	out := p.outcome
 	out.Warnings = Sent(out.Warnings)
+	if p.reader.d != nil {
+		*p.reader = pass{}
+	}
 	p.pairs.Forget()
-	*p.reader = pass{}
 	*p = pass{edits: p.edits, pairs: p.pairs, reader: p.reader}
 	passes.Put(p)
 	if late := expired(ctx); late != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// The answers are those of apiextensions-apiserver v0.37.2, in our order.
+// The answers are those of apiextensions-apiserver v0.37.2, in our order. (An object without metadata never comes there.)
 func TestExplainUpdate(t *testing.T) {
 	const (
 		pair    = `v:{"type":"object","properties":{"a":{"type":"string","pattern":"^x"},"b":{"type":"integer","minimum":5}}`
