@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -42,6 +43,7 @@ type Rule struct {
 // ruleCheck compiles the rules of one schema and adds up their estimated costs.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/{validation,cel_validation}.go)
 type ruleCheck struct {
+	ctx   context.Context
 	env   *rule.Env
 	room  *violation.Room
 	errs  field.ErrorList
@@ -79,16 +81,6 @@ func (s *spec) rulesOf(i int) *Rules {
 		return s.rules[schema.Of(&s.versions[i])]
 	}
 	return nil
-}
-
-// ended reports whether nobody waits any more. One rule can take as long as hundreds of schemas, so it is asked before each.
-func (c *ruleCheck) ended() bool {
-	select {
-	case <-c.room.Done():
-		return true
-	default:
-		return c.room.Err() != nil
-	}
 }
 
 // observe adds an expression to the total.
@@ -150,11 +142,14 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 		return
 	}
 	for i := range p.props.XValidations {
-		if c.ended() {
-			return
+		if c.ctx.Err() != nil || c.room.Err() != nil {
+			return // one rule can take as long as hundreds of schemas, so each asks
 		}
 		r, at := &p.props.XValidations[i], at.Index(i)
-		f := c.env.Check(r, scope)
+		f, ok := c.check(r, scope)
+		if !ok {
+			return
+		}
 		cardinality := f.Cardinality
 		if p.bounded {
 			cardinality = p.cardinality

@@ -21,7 +21,10 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, status b
 	if p.Nullable {
 		errs = append(errs, field.Forbidden(path.Child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
 	}
-	rules := &ruleCheck{env: s.env, room: s.room}
+	if s.grows(p) {
+		return nil
+	}
+	rules := &ruleCheck{ctx: s.ctx, env: s.env, room: s.room}
 	spots := schema.Rules(rootSpot(rules, p))
 	unsupported := schema.Unsupported(p)
 	if unsupported == nil {
