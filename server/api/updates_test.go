@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/gateway"
 )
 
 // gadgetManifest has rules of every kind that updates are about, and a status.
@@ -187,9 +189,18 @@ func TestBadUpdates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			good := &crdevalv1.Item{Object: object, OldObject: object}
-			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{good, c.item, good}})
+			request := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{good, c.item, good}}
+			got, err := w.evaluation.Validate(context.Background(), request)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if body, err := (gateway.Marshaler{}).Marshal(request); err == nil && json.Valid(body) { // what REST can say
+				var rest crdevalv1.ValidateResponse
+				w.do("POST", toValidate, string(body)).into(t, &rest)
+				st := rest.GetResults()[1].GetError()
+				if want := got.GetResults()[1].GetError(); st.GetCode() != want.GetCode() || st.GetMessage() != want.GetMessage() || reason(t, status.FromProto(st)) != c.reason {
+					t.Errorf("REST: %v, want %v", rest.GetResults()[1], want)
+				}
 			}
 			for _, i := range []int{0, 2} {
 				if !got.GetResults()[i].GetVerdict().GetAllowed() {

@@ -315,14 +315,14 @@ func (PatchType) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{4}
 }
 
-// The value of one sub-expression of a rule, at one time: within a macro such as all() there is a step for each round.
+// The value of one sub-expression of a rule, at one time: within a macro such as all() there is a step for each round. Literals have none.
 type TraceStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sub-expression, as the rule spells it.
+	// The sub-expression, macros as the rule spells them; cut, with an ellipsis, beyond Limits.max_trace_value_bytes.
 	Expression string `protobuf:"bytes,1,opt,name=expression,proto3" json:"expression,omitempty"`
 	// Where it begins in the rule, in Unicode code points, from 0.
 	Offset int32 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Its value. Neither is set where the value is longer than Limits.max_trace_value_bytes, or nothing that has a text.
+	// Its value. Neither is set where the value is longer than Limits.max_trace_value_bytes.
 	//
 	// Types that are valid to be assigned to Result:
 	//
@@ -448,9 +448,10 @@ type RuleTrace struct {
 	Cost int64 `protobuf:"varint,6,opt,name=cost,proto3" json:"cost,omitempty"`
 	// The message of the finding. Empty unless the outcome is FAILED, ERROR or FORGIVEN.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
-	// The values of its sub-expressions, in the order in which they were evaluated. At most Limits.max_trace_steps.
+	// The values of its sub-expressions, in the order in which they were evaluated: the first and the last where there were more than
+	// Limits.max_trace_steps. Empty for a rule that was skipped or does not compile, and once the traces of the object have 4 MiB of steps.
 	Steps []*TraceStep `protobuf:"bytes,8,rep,name=steps,proto3" json:"steps,omitempty"`
-	// How many further steps were left out.
+	// How many steps were left out between the first and the last.
 	OmittedSteps  int32 `protobuf:"varint,9,opt,name=omitted_steps,json=omittedSteps,proto3" json:"omitted_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
