@@ -23,7 +23,7 @@ type Plan struct {
 	size     int64
 }
 
-// HasRules: some value of an object may have rules to obey.
+// HasRules reports whether some value of an object may have rules to obey.
 func (p *Plan) HasRules() bool { return p.Structural && p.Root.Flags&RulesBelow != 0 }
 
 // Size is the heap that the plan retains, in bytes, patterns aside: these are interned process-wide (Patterns has their

@@ -119,7 +119,8 @@ func (e *Env) plainCall(a *ast.AST, x ast.Expr) bool {
 		return !folds(key) || plainKey(key)
 	}
 	for k, arg := range call.Args() {
-		if folds(arg) && !plainLiteral(name) && !(k == 0 && arg.Kind() == ast.LiteralKind && e.validates(name)) {
+		validated := k == 0 && arg.Kind() == ast.LiteralKind && e.validates(name)
+		if folds(arg) && !validated && !plainLiteral(name) {
 			return false
 		}
 	}

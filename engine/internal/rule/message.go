@@ -27,12 +27,9 @@ func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {
 		return "", field.Invalid(nil, kind, "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run")
 	case v.err != nil && limitCrossed(v.err.Error()):
 		return "", field.Invalid(nil, kind, fmt.Sprintf("no further validation rules will be run due to call cost exceeds limit for messageExpression: %q", c.messageExpr))
-	case v.err != nil:
-		return "", nil
 	}
-	text, ok := v.value.Value().(string)
-	if !ok {
-		return "", nil
+	if v.err == nil {
+		text, _ = v.value.Value().(string)
 	}
 	text = strings.TrimSpace(text)
 	if !quirk.On(68) {

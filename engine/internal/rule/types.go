@@ -153,7 +153,8 @@ func kindOf(s *schema.Props, t *closure.Type) (closure.Kind, string) {
 
 // intern returns the version's type that is equal to t.
 func (v *version) intern(t *closure.Type) *closure.Type {
-	k := append(v.key[:0], byte(t.Kind), byte(t.List), bits(t.Nullable, t.Preserve, t.Root, t.Embedded, t.Declared))
+	k := v.key[:0]
+	k = append(k, byte(t.Kind), byte(t.List), bits(t.Nullable, t.Preserve, t.Root, t.Embedded, t.Declared))
 	k = appendText(appendText(k, t.Name), t.Format)
 	k = appendPointer(k, unsafe.Pointer(t.Elem))
 	k = binary.AppendUvarint(k, uint64(len(t.Keys)))
