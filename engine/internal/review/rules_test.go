@@ -1,0 +1,83 @@
+package review
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/internal/rule"
+)
+
+// reported are the rules of a CRD with one version, whose spec has the given schema.
+func reported(t *testing.T, spec string) *Report {
+	t.Helper()
+	return of(t, manifest("v1", `{"type":"object","properties":{"spec":`+spec+`}}`), true)
+}
+
+func TestRules(t *testing.T) {
+	r := reported(t, `{"type":"object",
+"properties":{"l":{"type":"array","items":{"type":"string","x-kubernetes-validations":[{"rule":"self != ''"}]}},"f":{"type":"string","format":"k8s-short-name"}},
+"x-kubernetes-validations":[
+	{"rule":"self.l.all(x, self.l.all(y, x == y))"},
+	{"rule":"quantity(self.f) != quantity('1') && oldSelf == self","messageExpression":"'a'.format([])","reason":"FieldValueForbidden"},
+	{"rule":"self.nope"},
+	{"rule":"self.l.includes('a')"}]}`)
+	v := &r.Versions[0]
+	var pointers []string
+	for _, r := range v.Rules {
+		pointers = append(pointers, r.Pointer)
+	}
+	const spec = "/properties/spec/x-kubernetes-validations/"
+	if got, want := strings.Join(pointers, " "), "/properties/spec/properties/l/items/x-kubernetes-validations/0 "+spec+"0 "+spec+"1 "+spec+"2 "+spec+"3"; got != want {
+		t.Fatalf("%s\nwant %s", got, want)
+	}
+	element, nested, quantity, nope, includes := &v.Rules[0], &v.Rules[1], &v.Rules[2], &v.Rules[3], &v.Rules[4]
+	if element.Cost == 0 || element.Cardinality != 3<<20/3 || element.LowestMinor != 25 || element.UsesOldSelf {
+		t.Errorf("%+v", element)
+	}
+	if nested.Cost <= rule.EstimateLimit || len(nested.Culprits) != 2 || nested.Culprits[0].Suggested == 0 || nested.Cardinality != 1 {
+		t.Errorf("%+v", nested)
+	}
+	if quantity.LowestMinor != 29 || quantity.LowestBecause != "the function format came with Kubernetes 1.29" || !quantity.UsesOldSelf || quantity.MessageCost == 0 {
+		t.Errorf("%+v", quantity)
+	}
+	if nope.LowestMinor != 0 || nope.Cost != 0 || nope.Cardinality != 0 {
+		t.Errorf("%+v", nope)
+	}
+	if includes.LowestMinor != 37 || includes.Cost != 0 {
+		t.Errorf("%+v", includes)
+	}
+	if v.LowestMinor != 37 || v.LowestBecause != includes.Pointer+": the function includes came with Kubernetes 1.37" || r.LowestBecause != v.LowestBecause {
+		t.Errorf("1.%d: %s", v.LowestMinor, v.LowestBecause)
+	}
+}
+
+func TestPlacesOfRules(t *testing.T) {
+	text := manifest("v1", `{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-validations":[{"rule":"true"},{"rule":
+"self.nope"}]}}}`)
+	r := of(t, text, true)
+	if len(r.Findings) != 1 {
+		t.Fatalf("%+v", r.Findings)
+	}
+	f := r.Findings[0]
+	if f.Schema != "/properties/spec/x-kubernetes-validations/1/rule" || text[f.Position.Offset:][:len(`"self.nope"`)] != `"self.nope"` || f.Position.Line != 3 {
+		t.Errorf("%s %+v", f.Schema, f.Position)
+	}
+}
+
+func TestLowestMinorOfFormats(t *testing.T) {
+	tests := []struct {
+		schema, because string
+		minor           int
+	}{
+		{`{"type":"string","format":"ipv4"}`, "", 25},
+		{`{"type":"string","format":"nobody-knows"}`, "", 25},
+		{`{"type":"array","items":{"type":"string","format":"k8s-long-name"}}`, "/properties/spec/items: the format k8s-long-name came with Kubernetes 1.34", 34},
+		{`{"type":"string","anyOf":[{"maxLength":1},{"format":"k8s-short-name"}]}`, "/properties/spec/anyOf/1: the format k8s-short-name came with Kubernetes 1.34", 34},
+	}
+	for _, tt := range tests {
+		r := reported(t, tt.schema)
+		if r.LowestMinor != tt.minor || r.LowestBecause != tt.because {
+			t.Errorf("%s: 1.%d %q, want 1.%d %q", tt.schema, r.LowestMinor, r.LowestBecause, tt.minor, tt.because)
+		}
+	}
+}
