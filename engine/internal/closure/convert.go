@@ -4,6 +4,9 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 )
 
 // durationOf compiles duration of a string.
@@ -51,3 +54,48 @@ func converted(_ *compiler, _ callee, args []*expr) *expr {
 
 // k8sKind reports whether values of the shape are cel-go's own, which convert themselves.
 func k8sKind(k shapeKind) bool { return k == shapeOpaque || k == shapeDuration || k == shapeUint }
+
+// dynOf compiles dyn, which changes nothing.
+func dynOf(_ *compiler, _ callee, args []*expr) *expr {
+	if len(args) != 1 {
+		return nil
+	}
+	x := charged(args[0], 1)
+	return &expr{shape: dynShape, v: x.val()}
+}
+
+// typeOf compiles type of what may be several things.
+func typeOf(_ *compiler, _ callee, args []*expr) *expr {
+	if len(args) != 1 {
+		return nil
+	}
+	v := args[0].val()
+	return &expr{shape: opaqueShape, v: func(f *Frame) (val, bool) {
+		r, ok := v(f)
+		f.Cost++
+		if !ok || r.opt {
+			return val{}, false
+		}
+		switch r.kind {
+		case kindNode:
+			if r.of.(*Type).Kind == List {
+				return typeVals[kindList], true
+			}
+			return typeVals[kindMap], true
+		case kindRef:
+			p, ok := r.of.(ref.Val)
+			if !ok {
+				return val{}, false
+			}
+			t, ok := p.Type().(ref.Val)
+			return refVal(t), ok
+		}
+		return typeVals[r.kind], true
+	}}
+}
+
+var typeVals = [...]val{
+	kindNull: refVal(types.NullType), kindBool: refVal(types.BoolType), kindInt: refVal(types.IntType), kindUint: refVal(types.UintType),
+	kindDouble: refVal(types.DoubleType), kindString: refVal(types.StringType), kindBytes: refVal(types.BytesType), kindDuration: refVal(types.DurationType),
+	kindList: refVal(types.ListType), kindMap: refVal(types.MapType),
+}

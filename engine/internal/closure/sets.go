@@ -2,8 +2,6 @@ package closure
 
 import (
 	"github.com/google/cel-go/common"
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 )
 
 // setRelation compiles sets.contains, sets.intersects and sets.equivalent: 1 and the product of the lists' sizes, twice for equivalent, before anything is compared
@@ -106,49 +104,4 @@ func listsRange(c *compiler, _ callee, args []*expr) *expr {
 		f.lists[slot] = acc
 		return f.store(kindList, acc)
 	}}
-}
-
-// dynOf compiles dyn, which changes nothing.
-func dynOf(_ *compiler, _ callee, args []*expr) *expr {
-	if len(args) != 1 {
-		return nil
-	}
-	x := charged(args[0], 1)
-	return &expr{shape: dynShape, v: x.val()}
-}
-
-// typeOf compiles type of what may be several things.
-func typeOf(_ *compiler, _ callee, args []*expr) *expr {
-	if len(args) != 1 {
-		return nil
-	}
-	v := args[0].val()
-	return &expr{shape: opaqueShape, v: func(f *Frame) (val, bool) {
-		r, ok := v(f)
-		f.Cost++
-		if !ok || r.opt {
-			return val{}, false
-		}
-		switch r.kind {
-		case kindNode:
-			if r.of.(*Type).Kind == List {
-				return typeVals[kindList], true
-			}
-			return typeVals[kindMap], true
-		case kindRef:
-			p, ok := r.of.(ref.Val)
-			if !ok {
-				return val{}, false
-			}
-			t, ok := p.Type().(ref.Val)
-			return refVal(t), ok
-		}
-		return typeVals[r.kind], true
-	}}
-}
-
-var typeVals = [...]val{
-	kindNull: refVal(types.NullType), kindBool: refVal(types.BoolType), kindInt: refVal(types.IntType), kindUint: refVal(types.UintType),
-	kindDouble: refVal(types.DoubleType), kindString: refVal(types.StringType), kindBytes: refVal(types.BytesType), kindDuration: refVal(types.DurationType),
-	kindList: refVal(types.ListType), kindMap: refVal(types.MapType),
 }

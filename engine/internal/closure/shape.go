@@ -122,15 +122,6 @@ func join(a, b *shape) *shape {
 	return s
 }
 
-// word reports whether values of the shape are a word.
-func (s *shape) word() bool {
-	switch s.kind {
-	case shapeInt, shapeUint, shapeDouble, shapeDuration:
-		return true
-	}
-	return false
-}
-
 var kindOfShape = [...]kind{
 	shapeNull: kindNull, shapeBool: kindBool, shapeInt: kindInt, shapeUint: kindUint, shapeDouble: kindDouble, shapeString: kindString,
 	shapeBytes: kindBytes, shapeDuration: kindDuration, shapeOpaque: kindRef,

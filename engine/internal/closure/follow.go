@@ -1,0 +1,161 @@
+package closure
+
+import (
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/traits"
+)
+
+// valueWalk is the walk of an attribute that is not optional and starts from, or leads through, values that are no nodes.
+func (c *compiler) valueWalk(a *attr, cost uint64) *expr {
+	start, steps := c.start(a), a.steps
+	return &expr{shape: a.shape, v: func(f *Frame) (val, bool) {
+		v, ok := start(f)
+		if !ok || v.opt {
+			return val{}, false
+		}
+		f.Cost += cost
+		for i := range steps {
+			var present bool
+			if v, present, ok = f.follow(v, &steps[i]); !ok || !present || v.opt && i < len(steps)-1 {
+				return val{}, false
+			}
+		}
+		return v, true
+	}}
+}
+
+// start is the value that an attribute's steps start from.
+func (c *compiler) start(a *attr) valFn {
+	if a.base != nil {
+		return a.base.val()
+	}
+	node, t := a.node, a.typ
+	return func(f *Frame) (val, bool) { return f.read(f.nodes[node], t) }
+}
+
+// follow follows a step from a value. present is false for what is missing; ok is false where upstream has an error.
+func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
+	switch v.kind {
+	case kindNode:
+		i, t := v.node()
+		known := s
+		if s.from != t {
+			if known = s.on(t); known == nil {
+				return val{}, false, false
+			}
+		}
+		m, ok := f.probe(i, known)
+		if !ok || m == 0 {
+			return val{}, false, ok
+		}
+		to, ok = f.read(m, known.to)
+		return to, true, ok
+	case kindList, kindMap:
+		key, ok := s.key(f)
+		if !ok {
+			return val{}, false, false
+		}
+		return f.lookup(v, key)
+	case kindRef:
+		key, ok := s.key(f)
+		if !ok || s.from != nil {
+			return val{}, false, false
+		}
+		return f.lookupRef(v, key)
+	}
+	return val{}, false, false
+}
+
+// key is what the step looks for in a list or a map.
+func (s *step) key(f *Frame) (val, bool) {
+	switch s.kind {
+	case stepMember:
+		return keyVal(s.name), true
+	case stepElement:
+		return intVal(s.at), true
+	}
+	v, ok := s.by(f)
+	return v, ok && !v.opt
+}
+
+// on is the step bound to a type that only the value told; nil if there is no such member or element.
+func (s *step) on(t *Type) *step {
+	known := *s
+	known.slot, known.from, known.to = NoSlot, t, t.Elem
+	if t.Kind == Object {
+		m := t.identified(s.name)
+		if s.kind != stepMember || m == nil {
+			return nil
+		}
+		known.name, known.slot, known.to = m.Name, m.Slot, m.Type
+	}
+	if known.to == nil {
+		return nil
+	}
+	return &known
+}
+
+// lookupRef is an element or a value of one of upstream's own lists or maps.
+func (f *Frame) lookupRef(v, key val) (to val, present, ok bool) {
+	defer unknownOnPanic(&ok)
+	switch c := v.of.(type) {
+	case traits.Mapper:
+		if key.kind != kindString {
+			return val{}, false, false
+		}
+		r, found := c.Find(types.String(key.text))
+		if !found || r == nil {
+			return val{}, false, !found
+		}
+		to, ok = f.back(r)
+		return to, true, ok
+	case traits.Lister:
+		n, _ := c.Size().(types.Int)
+		at := types.Int(key.word)
+		if key.kind != kindInt {
+			return val{}, false, false
+		}
+		if at < 0 || at >= n {
+			return val{}, false, true
+		}
+		to, ok = f.back(c.Get(at))
+		return to, true, ok
+	}
+	return val{}, false, false
+}
+
+// lookup is an element of a computed list or the value of a computed map's key.
+func (f *Frame) lookup(v, key val) (to val, present, ok bool) {
+	cells := v.span(f)
+	if v.kind == kindList {
+		at := int64(key.word)
+		if key.kind != kindInt {
+			return val{}, false, false
+		}
+		if at < 0 || at >= int64(len(cells)) {
+			return val{}, false, true
+		}
+		return cells[at], true, true
+	}
+	if !scalar(key.kind) { // cel-go has no qualifier of lists, times and the like, whatever the map holds
+		return val{}, false, false
+	}
+	for i := 0; i < len(cells); i += 2 {
+		k := cells[i]
+		if k.kind != key.kind {
+			return val{}, false, false // numbers of several types: rare enough
+		}
+		if k.word == key.word && k.text == key.text {
+			return cells[i+1], true, true
+		}
+		if i%512 == 510 && f.Stop.Stopped() {
+			return val{}, false, false
+		}
+	}
+	return val{}, false, true
+}
+
+// scalar reports whether two values of the kind are the same if word and text are.
+func scalar(k kind) bool {
+	return k == kindBool || k == kindInt || k == kindUint || k == kindString
+}

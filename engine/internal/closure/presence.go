@@ -1,0 +1,102 @@
+package closure
+
+import "github.com/crdeval/crdeval/engine/value"
+
+// presence compiles has(operand.field). It costs 1 for each selector, the tested one included, and nothing for the variable or the test.
+func (c *compiler) presence(operand *expr, field string) *expr {
+	if operand.attr != nil && operand.attr.branches != nil {
+		c.no("has() on a conditional")
+	}
+	a := c.selected(operand, step{kind: stepMember, name: field}).attr
+	if a.optional {
+		walk := c.optionalWalk(a, 0)
+		return &expr{shape: boolShape, optionalTest: true, b: func(f *Frame) (bool, bool) {
+			v, ok := walk(f)
+			return v.kind != kindNone, ok
+		}}
+	}
+	last, cost := a.steps[len(a.steps)-1], uint64(len(a.steps))
+	before := *a
+	before.steps = a.steps[:len(a.steps)-1]
+	if n, _ := c.nodeWalk(&before, cost); n != nil && last.from != nil {
+		return &expr{shape: boolShape, b: presenceOf(&before, n, last, cost)}
+	}
+	v := c.valueWalk(&before, cost).val()
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		object, ok := v(f)
+		if !ok {
+			return false, false
+		}
+		_, present, ok := f.follow(object, &last)
+		return present, ok
+	}}
+}
+
+// presenceOf tests for a member of the node that n leads to, by way of before at the cost.
+func presenceOf(before *attr, n nodeFn, last step, cost uint64) boolFn {
+	if last.slot < 0 || formatted(last.to.Kind) {
+		return func(f *Frame) (bool, bool) {
+			i, ok := n(f)
+			if !ok {
+				return false, false
+			}
+			m, ok := f.probe(i, &last)
+			return m != 0, ok
+		}
+	}
+	slot, name, kinds := uint64(last.slot), last.name, nodeKinds[last.to.Kind]
+	if before.base == nil && len(before.steps) == 0 {
+		variable := before.node
+		return func(f *Frame) (bool, bool) {
+			f.Cost += cost
+			return f.has(f.nodes[variable], slot, name, kinds)
+		}
+	}
+	return func(f *Frame) (bool, bool) {
+		i, ok := n(f)
+		if !ok {
+			return false, false
+		}
+		return f.has(i, slot, name, kinds)
+	}
+}
+
+// has reports whether an object has a member that stands in a slot. The member's kind must be right: upstream reads it.
+func (f *Frame) has(object uint32, slot uint64, name string, kinds uint16) (bool, bool) {
+	if f.Doc.Nodes[object].Kind != value.Object {
+		return false, false
+	}
+	m := f.member(object, slot, name)
+	return m != 0, m == 0 || kinds>>f.Doc.Nodes[m].Kind&1 != 0
+}
+
+// probe looks for the member or element that a step of known type leads to; 0 if it is absent. It is false where upstream has an error.
+func (f *Frame) probe(i uint32, s *step) (uint32, bool) {
+	if nodeKinds[s.from.Kind]>>f.Doc.Nodes[i].Kind&1 == 0 {
+		return 0, false
+	}
+	if s.kind == stepIndex { // so that what is missing can be told from an index that fails
+		by, ok := s.by(f)
+		if !ok {
+			return 0, false
+		}
+		fixed := step{kind: stepElement, at: int64(by.word), slot: NoSlot, from: s.from, to: s.to}
+		if by.kind == kindString {
+			fixed.kind, fixed.name = stepMember, by.text
+		} else if by.kind != kindInt {
+			return 0, false
+		}
+		s = &fixed
+	}
+	if (s.kind == stepElement) != (s.from.Kind == List) {
+		return 0, false
+	}
+	m := f.next(i, s)
+	if m == 0 {
+		return 0, true
+	}
+	if f.Doc.Nodes[m].Kind == value.Null {
+		return m, s.to.Nullable
+	}
+	return m, f.readable(m, s.to)
+}
