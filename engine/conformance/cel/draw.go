@@ -2,6 +2,7 @@ package cel
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/google/cel-go/common/types"
 
@@ -102,12 +103,35 @@ func (g *generator) apply(s *scope, o *overload, t *types.Type, depth int) *expr
 	if t != nil {
 		b.match(o.result, t)
 	}
-	unbound := func() *types.Type { return s.someType(g) }
+	return spell(o, g.arguments(s, o, b, depth))
+}
+
+// arguments draws the arguments of a call. Containers come from the data as often as not: they say what type parameters stand for.
+func (g *generator) arguments(s *scope, o *overload, b bindings, depth int) []*expression {
 	arguments := make([]*expression, len(o.arguments))
 	for i, a := range o.arguments {
-		arguments[i] = g.argument(s, o, i, b.apply(a, unbound), depth-1)
+		if k := a.Kind(); k != types.ListKind && k != types.MapKind || !g.r.Chance(50) {
+			continue
+		}
+		var fit []route
+		for _, at := range s.routes(g, 3) {
+			if maps.Clone(b).match(a, at.t) {
+				fit = append(fit, at)
+			}
+		}
+		if len(fit) > 0 {
+			at := generate.Pick(g.r, fit)
+			b.match(a, at.t)
+			arguments[i] = at.e
+		}
 	}
-	return spell(o, arguments)
+	unbound := func() *types.Type { return s.someType(g) }
+	for i, a := range o.arguments {
+		if arguments[i] == nil {
+			arguments[i] = g.argument(s, o, i, b.apply(a, unbound), depth-1)
+		}
+	}
+	return arguments
 }
 
 // argument draws an argument: from the table of texts made for it, of a wrong type behind dyn() now and then, or as any expression.
@@ -116,7 +140,13 @@ func (g *generator) argument(s *scope, o *overload, i int, t *types.Type, depth 
 		return call("dyn", g.typed(s, generate.Pick(g.r, simple), depth-1))
 	}
 	if table := hints[fmt.Sprintf("%s/%d", o.id, i)]; table != nil && g.r.Chance(70) {
+		if g.r.Chance(15) { // what is no constant is looked at when it is evaluated
+			return infix(text(quote(generate.Pick(g.r, table))), "+", text("''"))
+		}
 		return text(quote(g.mostlyEarly(table)))
+	}
+	if t.Kind() == types.DynKind && g.r.Chance(60) { // a parameter that takes everything
+		return g.typed(s, g.collection(s), depth)
 	}
 	if t.Kind() == types.StringKind && i > 0 && g.r.Chance(50) && o.arguments[0].Kind() == types.TimestampKind {
 		return text(quote(g.mostlyEarly(zoneTexts)))
@@ -131,6 +161,16 @@ func (g *generator) argument(s *scope, o *overload, i int, t *types.Type, depth 
 		return g.typed(s, types.NewListType(s.someType(g)), depth)
 	}
 	return g.typed(s, t, depth)
+}
+
+// collection is a type of values in scope, a list as often as not.
+func (g *generator) collection(s *scope) *types.Type {
+	for range 4 {
+		if t := s.someType(g); t.Kind() == types.ListKind {
+			return t
+		}
+	}
+	return s.someType(g)
 }
 
 func (g *generator) formatArguments(s *scope, depth int) *expression {

@@ -67,7 +67,7 @@ func TestExpressionsAreOfUse(t *testing.T) {
 // TestAllOverloadsAreDrawn: a run of some thousand cases has every function, as its target if nowhere else.
 func TestAllOverloadsAreDrawn(t *testing.T) {
 	var all strings.Builder
-	for n := range uint64(targets/rulesPerGroup + 1) {
+	for n := range uint64(4*targets/rulesPerGroup + 1) {
 		for _, r := range Make(3, n).Rules {
 			all.WriteString(r.rule.String())
 			all.WriteByte('\n')

@@ -23,7 +23,7 @@ var (
 	ipTexts         = []string{"1.2.3.4", "127.0.0.1", "::1", "::ffff:1.2.3.4", "2001:db8::1", "2001:DB8::1", "0.0.0.0", "fe80::1", "ff02::1", "224.0.0.1", "169.254.1.1", "::", "1.2.3", "01.2.3.4", "fe80::1%eth0", "", "x"}
 	cidrTexts       = []string{"10.0.0.0/8", "192.168.1.0/24", "192.168.1.1/24", "::/0", "2001:db8::/32", "0.0.0.0/0", "1.2.3.4/32", "::ffff:1.2.3.0/120", "10.0.0.0", "10.0.0.0/33", "", "x/1", "fe80::1%a/64"}
 	urlTexts        = []string{"https://example.com:80/path?a=1&b=2&a=3", "http://a", "http://[::1]:80/", "/abs/path", "https://u:p@h/%20x", "relative", "://", "http://a b/", "", "https://e.com/?k%20=v%20v&x", "mailto:a@b", "http://h:x/", "/a%2Fb"}
-	semverTexts     = []string{"1.2.3", "0.0.0", "1.2.3-alpha.1+build", "v1.2.3", "1.2", "01.2.3", "1", "1.2.3.4", "x", "", "v1", "1.10.0", "1.2.3-rc.1"}
+	semverTexts     = []string{"1.2.3", "0.0.0", "1.2.3-alpha.1+build", "v1.2.3", "1.2", "01.2.3", "1", "1.2.3.4", "x", "", "v1", "1.10.0", "1.2.3-rc.1", "1.2-rc"}
 	patternTexts    = []string{"^a", "[a-z]+", "^[0-9]*$", "b|c", "", "é", ".", `\d+`, "(a)(b)", "^.{2,3}$", "(?i)A", "[", "(", "*", "X"}
 	zoneTexts       = []string{"UTC", "America/New_York", "+05:30", "-02:00", "02:00", "Europe/Berlin", "x", "", "Local"}
 	formatNames     = []string{"dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "labelValue", "uri", "uuid", "byte", "date", "datetime", "dns1123LabelPrefix", "dns1123SubdomainPrefix", "dns1035LabelPrefix", "x", ""}

@@ -15,7 +15,15 @@ func makeRule(r generate.Rand, decl *apiservercel.DeclType, n int) Rule {
 	rule := Rule{Optional: r.Chance(12)}
 	g := &generator{r: r, transition: r.Chance(15) || rule.Optional, budget: r.Between(6, 40)}
 	s := newScope(decl, rule.Optional)
-	rule.rule = g.around(s, n, r.Between(2, maxDepth))
+	switch chance := r.IntN(100); {
+	case chance < 15:
+		rule.rule = g.containers(s)
+	case chance < 30:
+		rule.rule = g.rare(s)
+	}
+	if rule.rule == nil {
+		rule.rule = g.around(s, n, r.Between(2, maxDepth))
+	}
 	switch {
 	case r.Chance(5):
 		rule.rule = g.flawed(s, rule.rule)

@@ -29,10 +29,13 @@ func rootSchema(r generate.Rand) *tree.Node {
 		make func(generate.Rand) *tree.Node
 	}{
 		{"n", integer}, {"s", str}, {"t", str}, {"f", boolean}, {"d", number}, {"l", func(r generate.Rand) *tree.Node { return arrayOf(r, 2) }},
+		{"lm", func(r generate.Rand) *tree.Node { return mapListOf(r, 2) }}, {"set", func(r generate.Rand) *tree.Node {
+			return listWith(r, generate.Pick(r, []func(generate.Rand) *tree.Node{str, integer, number, intOrString, boolean})(r)).Set("x-kubernetes-list-type", "set")
+		}},
 		{"ls", func(r generate.Rand) *tree.Node { return listWith(r, str(r)) }}, {"ln", func(r generate.Rand) *tree.Node { return listWith(r, integer(r)) }},
 		{"m", func(r generate.Rand) *tree.Node { return mapOf(r, 2) }}, {"x", intOrString},
 	} {
-		if r.Chance(45) {
+		if r.Chance(40) {
 			props.Set(p.name, p.make(r))
 		}
 	}
@@ -213,7 +216,7 @@ func listWith(r generate.Rand, items *tree.Node) *tree.Node {
 func mapListOf(r generate.Rand, depth int) *tree.Node {
 	item := objectOf(r, depth-1)
 	keys, required := tree.Arr(), tree.Arr()
-	for _, k := range []string{"k", "a-b", "type"}[:r.Between(1, 3)] {
+	for _, k := range []string{"k", "a-b", "type", "in"}[:generate.Pick(r, []int{1, 1, 1, 2, 3, 4})] {
 		item.Get("properties").Set(k, generate.Pick(r, []func(generate.Rand) *tree.Node{str, str, integer, boolean, intOrString})(r))
 		keys.Items = append(keys.Items, tree.Str(k))
 		required.Items = append(required.Items, tree.Str(k))

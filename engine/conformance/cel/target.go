@@ -16,10 +16,7 @@ func (g *generator) around(s *scope, n int, depth int) *expression {
 	if n %= targets; n < len(overloads) {
 		o := &overloads[n]
 		b := bindings{}
-		arguments := make([]*expression, len(o.arguments))
-		for i, a := range o.arguments {
-			arguments[i] = g.argument(s, o, i, b.apply(a, func() *types.Type { return s.someType(g) }), depth-2)
-		}
+		arguments := g.arguments(s, o, b, depth-1)
 		e, t = spell(o, arguments), b.apply(o.result, func() *types.Type { return s.someType(g) })
 	} else {
 		e, t = macros[n-len(overloads)].make(g, s, depth-1)
