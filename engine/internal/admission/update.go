@@ -55,6 +55,9 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 			return err
 		}
 	}
+	if err := expired(p.ctx); err != nil {
+		return err
+	}
 	if p.r.Status {
 		p.prepareStatus()
 	} else {
@@ -91,6 +94,9 @@ func (o *oldObject) has(node uint32) bool {
 
 // readOld reads the old object, as an API server reads it from its storage, into the Doc. The error is a Fault.
 func (p *pass) readOld(v *Version, by convert.Converter) error {
+	if err := expired(p.ctx); err != nil {
+		return err
+	}
 	d, q := p.d, p.oldReader()
 	defaults := d.Src[value.Defaults]
 	if err := p.readStored(q, v, by); err != nil {
@@ -120,6 +126,9 @@ func (p *pass) oldReader() *pass {
 
 func (p *pass) readStored(q *pass, v *Version, by convert.Converter) error {
 	if err := q.readOther(); err != nil {
+		return err
+	}
+	if err := expired(p.ctx); err != nil {
 		return err
 	}
 	if !q.matches {
