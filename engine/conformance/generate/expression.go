@@ -18,7 +18,7 @@ func (p *speaker) truth(x string, s *tree.Node, root bool, depth int) string {
 	if t == invisible {
 		return ""
 	}
-	if t == celObject && depth > 0 && p.Chance(90) {
+	if t == celObject && depth > 0 && p.Chance(95) {
 		if text := p.selection(x, s, root, depth); text != "" {
 			return text
 		}
@@ -86,6 +86,10 @@ func wordByte(c byte) bool {
 
 // selection writes an expression about fields of an object.
 func (p *speaker) selection(x string, s *tree.Node, root bool, depth int) string {
+	if hidden := unseen(s); len(hidden) > 0 && p.Chance(10) { // there, but not declared to rules
+		return strings.ReplaceAll(strings.ReplaceAll(Pick(p.Rand, []string{"dyn(§).% == 1", "type(dyn(§).%) == int", "string(dyn(§).%) == ''", "dyn(§).%.size() > 1", "dyn(§).% + 1 > 2", "dyn(§).% in [1]", "has(dyn(§).%)", "[dyn(§).%].exists(x, x == 'a')", "dyn(§).% == dyn(§).%", "'%' in dyn(§)", "§.% == 1",
+			"dyn(§).%.a == 1", "[dyn(§).%].join(',') == 'a'"}), "%", Pick(p.Rand, hidden)), "§", x)
+	}
 	all := fields(s, root)
 	if len(all) == 0 {
 		return ""
@@ -126,7 +130,7 @@ func (p *speaker) selection(x string, s *tree.Node, root bool, depth int) string
 // change writes a transition rule's expression about x and old.
 func (p *speaker) change(x, old string, s *tree.Node, root bool, depth int) string {
 	t := visible(s)
-	if t == celObject && depth > 0 && p.Chance(70) {
+	if t == celObject && depth > 0 && p.Chance(88) {
 		if all := fields(s, root); len(all) > 0 {
 			f := Pick(p.Rand, all)
 			a, b := x+"."+f.name, old+"."+f.name

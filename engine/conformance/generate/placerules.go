@@ -22,7 +22,7 @@ func sitesOf(s *tree.Node, root, correlated bool, out []site) []site {
 	}
 	out = append(out, site{s, root || s.Get("x-kubernetes-embedded-resource").IsTrue(), correlated})
 	for _, p := range s.Get("properties").GetMembers() {
-		if root && (p.Key == "apiVersion" || p.Key == "kind" || p.Key == "metadata") {
+		if root && p.Key == "metadata" {
 			continue
 		}
 		out = sitesOf(p.Value, false, correlated, out)
@@ -205,7 +205,7 @@ func fieldPath(r Rand, s *tree.Node) *tree.Node {
 			m := Pick(r, props)
 			name, s = m.Key, m.Value
 		case extra != nil && extra.Kind == tree.Object:
-			name, s = Pick(r, []string{"k", "a.b", "x y", "it's", "0", ""}), extra
+			name, s = Pick(r, []string{"k", "a.b", "x y", "it's", "0", "", "\a\b\f\n\r\t\v", "back\\slash"}), extra
 		default:
 			if path == "" {
 				return tree.Null()
@@ -215,7 +215,7 @@ func fieldPath(r Rand, s *tree.Node) *tree.Node {
 		if identifier.MatchString(name) && r.Chance(70) {
 			path += "." + name
 		} else {
-			path += "['" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\t", `\t`).Replace(name) + "']"
+			path += "['" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\a", `\a`, "\b", `\b`, "\f", `\f`, "\v", `\v`).Replace(name) + "']"
 		}
 	}
 	return tree.Str(path)

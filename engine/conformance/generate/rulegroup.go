@@ -61,9 +61,17 @@ func namesSchema(r Rand) *tree.Node {
 	for range r.Between(2, 5) {
 		props.Set(Pick(r, hardNames), structural(r, r.IntN(2), ""))
 	}
-	key := Pick(r, hardNames)
-	item := tree.Obj("type", "object", "required", tree.Arr(tree.Str(key)), "properties", tree.Obj(key, tree.Obj("type", "string", "maxLength", 5), "n", tree.Obj("type", "integer")))
-	list := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", tree.Arr(tree.Str(key)), "items", item)
+	item := tree.Obj("type", "object", "properties", tree.Obj("n", tree.Obj("type", "integer")))
+	keys := tree.Arr()
+	for range Pick(r, []int{1, 1, 2, 3, 4, 5}) {
+		key := Pick(r, hardNames)
+		if item.Get("properties").Get(key) == nil {
+			keys.Items = append(keys.Items, tree.Str(key))
+			item.Get("properties").Set(key, Pick(r, []*tree.Node{tree.Obj("type", "string", "maxLength", 2), tree.Obj("type", "integer", "maximum", 3, "minimum", 1), tree.Obj("type", "boolean"), tree.Obj("type", "number", "maximum", 2, "minimum", 1)}).Clone())
+		}
+	}
+	item.Set("required", keys)
+	list := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", keys.Clone(), "items", item)
 	v := tree.Obj("type", "object", "properties", props.Set("list", list))
 	if r.Chance(20) {
 		v.Set("x-kubernetes-embedded-resource", true)
@@ -104,8 +112,11 @@ func nudge(r Rand, schema, object *tree.Node) {
 // Limits makes a group whose rules run near the limits of run-time cost: 1,000,000 for a call and 10,000,000 for an object. Strings are long because cost goes with
 // their length and time hardly does.
 func Limits(r Rand) Group {
-	if r.Chance(25) {
+	switch r.IntN(12) {
+	case 0:
 		return folds(r)
+	case 1, 2:
+		return spent(r)
 	}
 	pattern := strings.Repeat("z", Pick(r, []int{96, 100, 400, 401}))
 	costly := "self.matches('^" + pattern + "')"
@@ -113,7 +124,7 @@ func Limits(r Rand) Group {
 	props := tree.Obj()
 	// Properties are visited in random order: mostly there is one.
 	names := []string{"s"}
-	if r.Chance(15) {
+	if r.Chance(10) {
 		names = append(names, "t")
 	}
 	for _, n := range names {
@@ -121,7 +132,7 @@ func Limits(r Rand) Group {
 		for range Pick(r, []int{1, 1, 2, 8, 10, 11, 12}) {
 			rule := tree.Obj("rule", Pick(r, forms))
 			if r.Chance(30) {
-				rule.Set("messageExpression", Pick(r, []string{"'x' + string(" + costly + ")", "self.matches('^" + pattern + "') ? 'a' : ''", "string(1 / 0)", "self", "'text'"}))
+				rule.Set("messageExpression", Pick(r, []string{costly + " ? 'a' : 'b'", "self.matches('^" + pattern + "') || " + costly + " ? 'a' : ''", "string(1 / 0)", "self", "'text'"}))
 			}
 			if r.Chance(50) {
 				rule.Set("message", "said")
@@ -130,10 +141,6 @@ func Limits(r Rand) Group {
 		}
 		props.Set(n, tree.Obj("type", "string", "maxLength", 130_000, "x-kubernetes-validations", rules))
 	}
-	props.Set("z", tree.Obj("type", "object", "properties", tree.Obj("n", tree.Obj("type", "integer", "x-kubernetes-validations", tree.Arr(tree.Obj("rule", "self > 1"))))))
-	if r.Chance(85) {
-		props.Delete("z")
-	}
 	g := Group{Name: "limits", CRD: Manifest(tree.Obj("type", "object", "properties", props)).JSON()}
 	for range 6 {
 		o := Envelope()
@@ -141,10 +148,40 @@ func Limits(r Rand) Group {
 			// 1,000,000 is 10,000 tenths of a string by 100 quarters of a pattern.
 			o.Set(n, strings.Repeat(Pick(r, []string{"a", "é"}), Pick(r, []int{1, 3000, 20_000, 99_960, 99_980, 99_990, 100_000, 100_010, 83_000, 90_900, 91_000, 95_000, 120_000})))
 		}
-		if r.Chance(50) {
-			o.Set("z", tree.Obj("n", 1))
-		}
 		g.Objects = append(g.Objects, Object{Version: version1, Body: o.JSON()})
+	}
+	return g
+}
+
+// spent uses up the budget of an object to the last unit, or nearly, before it comes to the next rules.
+func spent(r Rand) Group {
+	// A call of 1,000,000: 2 for self.s, and 7,874 tenths of a string by 127 quarters of a pattern.
+	exact := tree.Obj("rule", "!self.s.matches('^"+strings.Repeat("z", 507)+"')", "message", "m")
+	failing := tree.Obj("rule", "self.s.matches('^"+strings.Repeat("z", 507)+"')", "messageExpression", "self.s.matches('^"+strings.Repeat("z", 507)+"') ? 'a' : 'b'")
+	rules := tree.Arr()
+	for range Pick(r, []int{9, 10, 10, 10, 11}) {
+		rules.Items = append(rules.Items, Pick(r, []*tree.Node{exact, exact, exact, failing}))
+	}
+	next := tree.Arr(tree.Obj("rule", "self.n > 1"), tree.Obj("rule", "self.n > 2"))
+	v := tree.Obj("type", "object", "x-kubernetes-validations", rules, "properties", tree.Obj("s", tree.Obj("type", "string", "maxLength", 80_000), "o",
+		tree.Obj("type", "object", "properties", tree.Obj("n", tree.Obj("type", "integer")), "x-kubernetes-validations", next)))
+	root := rootOf("v", v)
+	switch r.IntN(3) {
+	case 0:
+		root = rootOf("v", tree.Obj("type", "array", "maxItems", 2, "items", v))
+	case 1:
+		root = rootOf("v", tree.Obj("type", "object", "maxProperties", 2, "additionalProperties", v))
+	}
+	g := Group{Name: "spent", CRD: Manifest(root).JSON()}
+	for range 4 {
+		o := tree.Obj("s", strings.Repeat("a", Pick(r, []int{78_735, 78_735, 78_735, 78_720, 78_745, 50_000})), "o", tree.Obj("n", r.Between(1, 3)))
+		switch t, _ := root.At("properties", "v", "type").Text(); {
+		case t == "array":
+			o = tree.Arr(o, o.Clone())
+		case root.At("properties", "v", "additionalProperties") != nil:
+			o = tree.Obj("k", o)
+		}
+		g.Objects = append(g.Objects, Object{Version: version1, Body: Envelope(tree.Member{Key: "v", Value: o}).JSON()})
 	}
 	return g
 }
@@ -160,7 +197,7 @@ func folds(r Rand) Group {
 	g := Group{Name: "folds", CRD: Manifest(rootOf("l", tree.Obj("type", "array", "maxItems", 600, "items", tree.Obj("type", "integer"), "x-kubernetes-validations", rules))).JSON()}
 	for range 2 {
 		list := tree.Arr()
-		for i := range Pick(r, []int{10, 60, 120, 240, 300, 330}) {
+		for i := range Pick(r, []int{10, 60, 120, 240, 300}) {
 			list.Items = append(list.Items, tree.Int(int64(i)))
 		}
 		g.Objects = append(g.Objects, Object{Version: version1, Body: Envelope(tree.Member{Key: "l", Value: list}).JSON()})

@@ -82,6 +82,8 @@ func structural(r Rand, depth int, as string) *tree.Node {
 		s = tree.Obj("x-kubernetes-preserve-unknown-fields", true)
 		if r.Chance(50) {
 			s.Set("type", Pick(r, []string{"object", "object", "string", "integer"}))
+		} else if r.Chance(10) {
+			s.Set("properties", tree.Obj("a", tree.Obj("type", "integer")))
 		}
 	}
 	if r.Chance(15) {

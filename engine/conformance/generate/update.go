@@ -104,14 +104,6 @@ func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
 
 // asStored makes of an object one that a storage can hold: it has metadata, and is of the definition's kind.
 func asStored(crd, old *tree.Node) {
-	if m := old.Get("metadata"); m == nil || m.Kind != tree.Object {
-		old.Set("metadata", tree.Obj("name", "x", "namespace", "default"))
-	}
-	groupName, _ := crd.At("spec", "group").Text()
-	kindName, _ := crd.At("spec", "names", "kind").Text()
-	if is, _ := old.Get("kind").Text(); is != kindName {
-		old.Set("kind", kindName)
-	}
 	for _, key := range []string{"metadata", "kind", "apiVersion"} { // once each
 		value := old.Get(key)
 		for i := len(old.Members) - 1; i >= 0; i-- {
@@ -122,6 +114,14 @@ func asStored(crd, old *tree.Node) {
 		if value != nil {
 			old.Members = append(old.Members, tree.Member{Key: key, Value: value})
 		}
+	}
+	if m := old.Get("metadata"); m == nil || m.Kind != tree.Object {
+		old.Set("metadata", tree.Obj("name", "x", "namespace", "default"))
+	}
+	groupName, _ := crd.At("spec", "group").Text()
+	kindName, _ := crd.At("spec", "names", "kind").Text()
+	if is, _ := old.Get("kind").Text(); is != kindName {
+		old.Set("kind", kindName)
 	}
 	for _, v := range crd.At("spec", "versions").GetItems() {
 		name, _ := v.Get("name").Text()

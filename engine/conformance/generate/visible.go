@@ -112,3 +112,13 @@ func fields(s *tree.Node, root bool) (out []field) {
 	}
 	return out
 }
+
+// unseen lists the properties of an object that rules cannot select, by the names that they would have.
+func unseen(s *tree.Node) (names []string) {
+	for _, p := range s.Get("properties").GetMembers() {
+		if name, ok := escape(p.Key); ok && visible(p.Value) == invisible {
+			names = append(names, name)
+		}
+	}
+	return names
+}
