@@ -97,7 +97,7 @@ func (s *Scope) Property(name string) *Scope {
 	}
 	sub := s.below(&p, s.Decl.Fields[escaped].Type, s.named.Fields[escaped].Type)
 	sub.declared = s.Declared().Member(name).Type
-	if !s.ResourceRoot {
+	if !s.ResourceRoot || name != "metadata" && name != "apiVersion" && name != "kind" {
 		sub.values = s.Type().Member(name).Type
 	}
 	return sub
