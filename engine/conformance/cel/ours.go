@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -24,6 +25,7 @@ type ours struct {
 	set      *rule.Set
 	closures []*closure.Program // by rule; nil where it has none
 	missing  []string           // why it has none, "" where it does not compile at all
+	plan     *program.Plan      // fills slots
 }
 
 // functions are what closures call.
@@ -51,6 +53,9 @@ func newOurs(c *Case) (*ours, error) {
 	if o.scope == nil {
 		return nil, fmt.Errorf("the schema has no scope")
 	}
+	if o.plan, err = slotPlan(props, c.Root); err != nil {
+		return nil, err
+	}
 	o.set = o.scope.Compile(o.rules)
 	o.closures = make([]*closure.Program, len(o.rules))
 	o.missing = make([]string, len(o.rules))
@@ -58,6 +63,16 @@ func newOurs(c *Case) (*ours, error) {
 		o.compileClosure(i)
 	}
 	return o, nil
+}
+
+// slotPlan is the plan of a schema, which fills the slots of documents: a rule that says nothing makes it do so.
+func slotPlan(props *apiextensionsv1.JSONSchemaProps, root bool) (*program.Plan, error) {
+	with := props.DeepCopy()
+	with.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
+	if !root {
+		with = &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{wrapper: *with}}
+	}
+	return program.Compile(with, program.Options{Rules: program.RulesOfResource})
 }
 
 // compileClosure compiles the i-th rule's closure anew, apart from the Set's own.
@@ -108,7 +123,11 @@ func (o *ours) parse(d *value.Doc, n *tree.Node, s value.Source) (uint32, error)
 	if !o.c.Root {
 		n = tree.Obj(wrapper, n)
 	}
-	root, err := d.Parse(n.JSON(), s, value.Limits{})
+	text := n.JSON()
+	root, err := d.Parse(text, s, value.Limits{})
+	if err == nil && len(text)%2 == 0 { // the others have their members looked up by name
+		o.plan.FillSlots(d, root)
+	}
 	if err != nil || o.c.Root {
 		return root, err
 	}

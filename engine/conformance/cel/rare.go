@@ -31,6 +31,8 @@ var rareTexts = []string{
 	`type(L) == list`, `type(M) == map`, `string(dyn(L)) == ''`, `string(dyn(M)) == ''`, `dyn(L) == dyn(M)`, `dyn(M) == dyn(L)`, `L == [L[0]]`, `[L[0]] == L`, `M == {'a': M['a']}`, `{'a': M['a']} == M`, `(L + L).size() == L.size()`, `L + [L[0], L[0]] == L`, `[L[0]] + L == L`, `dyn(L) + dyn(M) == L`, `dyn(L) + 1 == L`,
 	`L.all(x, x in L)`, `1 in dyn(L)`, `{} in dyn(L)`, `[] in dyn(L)`, `null in dyn(L)`, `L.map(x, x) == L`, `L.filter(x, x != L[0]).size() < L.size()`, `L.exists_one(x, x == L[0])`, `[L, L].flatten() == L`, `L.sortBy(x, string(dyn(x))).size() == 2`, `L.distinct().size() == L.size()`, `L.reverse()[0] == L[0]`,
 	`L.slice(0, 1) == [L[0]]`, `L.first().value() == L[0]`, `L.last().hasValue()`, `optional.ofNonZeroValue(L).hasValue()`, `optional.ofNonZeroValue(M).hasValue()`, `optional.of(V) == optional.of(V)`, `[V, V].all(x, x == V)`, `{'a': V}.a == V`, `V == V`, `V != oldSelf`, `type(V) == type(V)`,
+	`L == dyn([{}])`, `dyn(L) == dyn([[1]])`, `dyn(L) == [dyn([1]), dyn({})]`, `L + dyn([{}]) == L`, `L + dyn('a') == L`, `dyn(L) + dyn(M) == dyn([])`, `cidr('::ffff:1.2.3.0/120').ip().family() == 4`, `isCIDR('::ffff:1.2.3.0/120')`,
+	`semver('1.2.3').isLessThan(semver('1.2.4'))`, `semver('v1.a', true).major() == 1`, `semver('01.2.x', true).major() == 1`, `cidr('10.0.0.0/8').containsIP(dyn(1))`, `cidr('10.0.0.0/8').containsCIDR(cidr('10.1.0.0/16'))`,
 	`sets.contains(L, [L[0]])`, `sets.equivalent(L, L + L)`, `sets.intersects(L, [L[0]])`, `L.transformMap(i, x, x).size() == L.size()`, `M.transformList(k, v, v).size() == M.size()`, `M.transformMapEntry(k, v, {k: v}) == M`,
 }
 

@@ -216,7 +216,7 @@ func listWith(r generate.Rand, items *tree.Node) *tree.Node {
 func mapListOf(r generate.Rand, depth int) *tree.Node {
 	item := objectOf(r, depth-1)
 	keys, required := tree.Arr(), tree.Arr()
-	for _, k := range []string{"k", "a-b", "type", "in"}[:generate.Pick(r, []int{1, 1, 1, 2, 3, 4})] {
+	for _, k := range []string{generate.Pick(r, []string{"k", "k", "k", "é"}), "a-b", "type", "in"}[:generate.Pick(r, []int{1, 1, 1, 2, 3, 4})] {
 		item.Get("properties").Set(k, generate.Pick(r, []func(generate.Rand) *tree.Node{str, str, integer, boolean, intOrString})(r))
 		keys.Items = append(keys.Items, tree.Str(k))
 		required.Items = append(required.Items, tree.Str(k))
