@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 )
 
 // Validate answers whether the API server would accept the object: on create, or if the item has an old object on update, of the
@@ -20,7 +21,7 @@ func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOption
 	if err != nil {
 		return nil, err
 	}
-	r.AsGiven, r.CompleteMetadata = o.AsGiven, o.CompleteMetadata
+	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, rule.Tracing(o.Trace)
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewVerdict
 	var out admission.Outcome
 	if r.Old != nil {
@@ -38,6 +39,7 @@ func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOption
 		Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted), Revision: d.revision,
 	}
 	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Forgiven)
+	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
 	d.observe(ctx, CallValidate, &item, &out, start, nil)
 	return v, nil
 }
@@ -149,6 +151,8 @@ func (d *Definition) request(item *Item, o *EvaluationOptions) (admission.Reques
 		return r, bothSet("object")
 	case o.FieldValidation > FieldValidationStrict:
 		return invalid(ReasonInvalidArgument, "unknown field validation: it is Warn, Ignore or Strict")
+	case o.Trace > TraceAll:
+		return invalid(ReasonInvalidArgument, "unknown trace: it is None, Failed or All")
 	case o.View > ViewVerdict:
 		return invalid(ReasonInvalidArgument, "unknown view: it is Object, Changed or Verdict")
 	case item.Object.YAML != nil:

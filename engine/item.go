@@ -57,6 +57,8 @@ type EvaluationOptions struct {
 	// AsGiven, for Validate: nothing is pruned, defaulted or prepared; the object is judged as it stands, against the old one as it
 	// stands (unless that is of another version and has to be converted).
 	AsGiven bool
+	// Trace asks Validate what the rules did on the way to their answers.
+	Trace Trace
 	// TargetVersion, for Read and Convert: the version to convert to. Empty, for Read: no conversion.
 	TargetVersion string
 }

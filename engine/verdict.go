@@ -19,6 +19,10 @@ type Verdict struct {
 	// what it was, or about the sets and map lists of an object whose old lists were not right either (ratcheting). API servers show
 	// those of rules as warnings, which are also among Warnings, and say nothing of the others.
 	Forgiven []Violation
+	// Traces are what the rules did, as EvaluationOptions.Trace asks, in the order in which they ran; OmittedTraces is how many more there
+	// were than MaxTraces.
+	Traces        []RuleTrace
+	OmittedTraces int
 	// Warnings are the texts of the Warning headers the API server would send, and crdeval's own note if the CRD has rules
 	// that were not evaluated. Read-only: results share them.
 	Warnings []string

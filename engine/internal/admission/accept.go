@@ -3,6 +3,7 @@ package admission
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -24,7 +25,7 @@ func (p *pass) accept(v *Version) bool {
 
 // plainRequest reports that neither the request nor what the object says it is keeps the fast way from being taken.
 func (p *pass) plainRequest(v *Version) bool {
-	return !p.r.Exact && !p.r.WantChanged && p.matches && p.own == v && !p.def.PreserveUnknown &&
+	return !p.r.Exact && p.r.Trace != rule.TraceAll && !p.r.WantChanged && p.matches && p.own == v && !p.def.PreserveUnknown &&
 		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
 }
 

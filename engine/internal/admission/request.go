@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -48,6 +49,8 @@ type Request struct {
 	Exact bool
 	// NoClosures replays every rule on cel-go: the answer is the same, and slow.
 	NoClosures bool
+	// Trace asks for Outcome.Traces.
+	Trace rule.Tracing
 	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and Outcome.Defaulted.
 	WantObject, WantChanged, WantChanges bool
 	// Buffer is appended to for Outcome.Object; nil allocates.
@@ -60,6 +63,9 @@ type Outcome struct {
 	Refusal *Refusal
 	// Violations are the findings.
 	Violations []Finding
+	// Traces are those of the rules that Request.Trace asks for, OmittedTraces how many more there were than rule.MaxTraces.
+	Traces        []rule.Trace
+	OmittedTraces int
 	// Forgiven are the findings of an update that do not stand against it, since what they are about is as it was.
 	Forgiven []Finding
 	// Strict are the texts of the strict decoder: duplicate fields, then unknown ones.

@@ -23,21 +23,34 @@ func (p *pass) rules(plan *program.Plan, found []violation.Violation, u program.
 	case violation.Blocking(found) && quirk.On(55):
 		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
 		note.Node = p.root
+		if p.r.Trace == rule.TraceAll {
+			p.traceSkipped(plan, u, at)
+		}
 		return append(found, note)
 	}
 	r := p.run()
 	defer r.Close()
-	r.Room = at.Room
+	r.Room, r.Trace = at.Room, p.r.Trace
 	if !r.NoClosures {
 		plan.FillSlots(p.d, p.root)
 		plan.FillSlots(p.d, u.Old)
 	}
 	plan.Rules(r, p.root, u, at)
+	p.out.Traces, p.out.OmittedTraces = r.Traces()
 	for i := range r.Forgiven {
 		p.warn(r.Forgiven[i].Error.Error())
 	}
 	p.forgiven = append(p.forgiven, r.Forgiven...)
 	return append(found, r.Found...)
+}
+
+// traceSkipped traces the rules as skipped: what was found before blocks them.
+func (p *pass) traceSkipped(plan *program.Plan, u program.Update, at program.At) {
+	r := p.run()
+	defer r.Close()
+	r.Trace, r.Skip = rule.TraceAll, notChecked
+	plan.Rules(r, p.root, u, at)
+	p.out.Traces, p.out.OmittedTraces = r.Traces()
 }
 
 // cleanRules reports whether all rules plainly hold for an object that was accepted.

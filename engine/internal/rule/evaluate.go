@@ -22,6 +22,13 @@ const outOfBudget = "validation failed due to running out of cost budget, no fur
 // Evaluate evaluates the rules as upstream does (schema/cel/validation.go, validateExpressions) and adds what it finds to the run. False: the
 // budget is used up, a call crossed its limit, or the run was stopped; nothing further may run.
 func (s *Set) Evaluate(r *Run, at Site) (more bool) {
+	if r.Trace == TraceAll {
+		e := evaluation{run: r, set: s, at: at}
+		if why := e.skips(); why != "" {
+			e.skipAll(0, why)
+			return true
+		}
+	}
 	if r.Doc.Nodes[at.Self].Kind == value.Null && quirk.On(56) {
 		return true
 	}
@@ -34,8 +41,8 @@ func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 		return e.end(nil, field.Invalid(at.Field(), s.self.Name, outOfBudget))
 	}
 	for i := range s.rules {
-		if !e.rule(&s.rules[i]) {
-			return false
+		if more := e.rule(&s.rules[i]); !more {
+			return e.goesOn(i + 1)
 		}
 	}
 	return true
@@ -47,7 +54,8 @@ type evaluation struct {
 	set *Set
 	at  Site
 
-	replay replay // of the site, made when it is first needed
+	replay replay  // of the site, made when it is first needed
+	last   verdict // of the last rule that was evaluated, for its trace
 }
 
 // verdict is what evaluating an expression gives: a value or an error, and the cost of either.
@@ -62,6 +70,13 @@ type verdict struct {
 }
 
 func (e *evaluation) rule(c *rule) (more bool) {
+	if e.run.Trace != TraceNone {
+		return e.traced(c)
+	}
+	return e.evaluated(c)
+}
+
+func (e *evaluation) evaluated(c *rule) (more bool) {
 	kind := e.set.self.Name
 	switch {
 	case c.compileError != "" && quirk.On(63):
@@ -70,6 +85,7 @@ func (e *evaluation) rule(c *rule) (more bool) {
 		return true
 	}
 	v := e.judge(c)
+	e.last = v
 	if v.stopped || e.run.Stopped() {
 		return false
 	}
@@ -90,7 +106,7 @@ func (e *evaluation) rule(c *rule) (more bool) {
 
 // judge evaluates a rule, by its closure if that can tell.
 func (e *evaluation) judge(c *rule) verdict {
-	if c.clean != nil && !e.run.NoClosures {
+	if c.clean != nil && !e.run.NoClosures && quirk.All() {
 		switch e.run.closure(c.clean, e.at.Self, e.at.Old) {
 		case closure.True:
 			return verdict{value: types.True, cost: e.run.frame.Cost}

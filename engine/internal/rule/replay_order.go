@@ -46,12 +46,15 @@ func orderFolds(a *ast.AST) {
 
 // orderOptions make programs of such expressions.
 func orderOptions() []cel.ProgramOption {
-	return []cel.ProgramOption{cel.CostTracking(&costs{}), cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-		if call, ok := i.(interpreter.InterpretableCall); ok && call.Function() == inOrderName {
-			return &ordering{InterpretableCall: call, of: call.Args()[0]}, nil
-		}
-		return i, nil
-	})}
+	return []cel.ProgramOption{cel.CostTracking(&costs{}), cel.CustomDecoratorV2(decorateRanges)}
+}
+
+// decorateRanges plans the wrapped ranges.
+func decorateRanges(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	if call, ok := i.(interpreter.InterpretableCall); ok && call.Function() == inOrderName {
+		return &ordering{InterpretableCall: call, of: call.Args()[0]}, nil
+	}
+	return i, nil
 }
 
 // costs are upstream's, and none for what is not upstream's.

@@ -38,8 +38,13 @@ type Run struct {
 	Forgiven []violation.Violation
 	// Room bounds what may be found; nil for any amount. Nothing further runs when it is full.
 	Room *violation.Room
+	// Trace says which rules are traced: see Traces.
+	Trace Tracing
+	// Skip is why no rule is evaluated, "" if they are. It is for runs that trace all rules.
+	Skip string
 
-	frame closure.Frame
+	frame  closure.Frame
+	traces traces
 }
 
 var runs = sync.Pool{New: func() any { return new(Run) }}
