@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -117,6 +118,7 @@ func overBudget(what string, cost, limit uint64) string {
 	times := float64(cost) / float64(limit)
 	factor := fmt.Sprintf("%.1fx", times)
 	switch {
+	case !quirk.On(85):
 	case times > 100:
 		factor = "more than 100x"
 	case times < 1.5:
@@ -136,6 +138,8 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 	switch {
 	case err != nil:
 		add(field.InternalError(at, fmt.Errorf("internal error: failed to construct type information for x-kubernetes-validations rules: %w", err)))
+		return
+	case scope.Decl == nil && !quirk.On(73):
 		return
 	case scope.Decl == nil:
 		add(field.InternalError(at, errNoDeclaration))

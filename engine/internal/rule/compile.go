@@ -11,6 +11,8 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
 // Checked is one expression that compiles.
@@ -72,7 +74,7 @@ func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type,
 	}
 	c = &Checked{Ast: ast}
 	for _, r := range ast.NativeRep().ReferenceMap() {
-		if r.Name == oldSelfName {
+		if r.Name == oldSelfName && (quirk.On(58) || !strings.Contains(text, "(oldSelf, ")) { // a variable of a macro counts, too
 			c.UsesOldSelf = true
 			break
 		}
@@ -104,7 +106,7 @@ func (e *Env) check(text string, s *Scope, optional bool) *cel.Ast {
 	if len(errs.GetErrors()) > 0 {
 		return nil
 	}
-	if literals(checked) {
+	if literals(checked) && quirk.On(81) {
 		issues = cel.NewIssuesWithSourceInfo(errs, checked.SourceInfo())
 		for _, v := range e.validators {
 			v.Validate(e.base, e.config, checked, issues)

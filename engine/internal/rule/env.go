@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/common/functions"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
 // Env is the CEL environment of one Kubernetes minor, without variables. It is immutable, built once per process and shared without locks.
@@ -48,6 +49,12 @@ func Stored() *Env { return environments[LatestMinor-OldestMinor]() }
 func ForMinor(minor int) (*Env, error) {
 	if minor < OldestMinor || minor > LatestMinor {
 		return nil, fmt.Errorf("there is no CEL environment for Kubernetes 1.%d: only for 1.%d to 1.%d", minor, OldestMinor, LatestMinor)
+	}
+	switch {
+	case !quirk.On(62): // new expressions may use what stored ones may
+		minor = LatestMinor
+	case !quirk.On(80): // no library but the first ones
+		minor = OldestMinor
 	}
 	return environments[minor-OldestMinor](), nil
 }

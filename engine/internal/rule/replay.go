@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
 // replay holds the values of one site as cel-go sees them: k8s.io/apiserver's own over the data that upstream would have.
@@ -53,6 +55,9 @@ func (e *evaluation) prepare() {
 	o := &order{d: e.run.Doc}
 	convert := func(node uint32) ref.Val {
 		data, watched := s.watched(e.run.Doc, node, schema)
+		if !quirk.On(79) {
+			data = withoutNulls(data)
+		}
 		o.roots = append(o.roots, root{data, node})
 		return common.UnstructuredToVal(data, watched)
 	}
@@ -98,4 +103,21 @@ func (e *evaluation) replayed(text string, declared, given bool) verdict {
 		return verdict{uncounted: true}
 	}
 	return verdict{value: value, cost: *cost, err: err}
+}
+
+// withoutNulls drops the nulls of maps, which rules see and count.
+func withoutNulls(data any) any {
+	switch data := data.(type) {
+	case map[string]any:
+		for k, v := range data {
+			if data[k] = withoutNulls(v); v == nil {
+				delete(data, k)
+			}
+		}
+	case []any:
+		for i, v := range data {
+			data[i] = withoutNulls(v)
+		}
+	}
+	return data
 }

@@ -7,6 +7,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -106,6 +107,9 @@ func preserves(s *schema.Props) bool {
 // Upstream: schema/cel/model/schemas.go, WithTypeAndObjectMeta.
 func withObjectMeta(s *schema.Props) *schema.Props {
 	metadata := s.Properties["metadata"]
+	if !quirk.On(71) {
+		return s
+	}
 	if s.Properties["kind"].Type == "string" && s.Properties["apiVersion"].Type == "string" && metadata.Type == "object" &&
 		metadata.Properties["name"].Type == "string" && metadata.Properties["generateName"].Type == "string" {
 		return s

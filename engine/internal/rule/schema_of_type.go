@@ -1,12 +1,15 @@
 package rule
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/google/cel-go/common/types/ref"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
 // typeSchema shows a closure.Type as the schema that upstream's CEL values look things up in (k8s.io/apiserver pkg/cel/common). Property tables
@@ -41,7 +44,13 @@ func (s *typeSchema) below() {
 	})
 }
 
-func (s *typeSchema) Type() string                   { return s.t.Name }
+func (s *typeSchema) Type() string {
+	if !quirk.On(75) && s.t.Name == "number" {
+		return "integer"
+	}
+	return s.t.Name
+}
+
 func (s *typeSchema) Format() string                 { return s.t.Format }
 func (s *typeSchema) Nullable() bool                 { return s.t.Nullable }
 func (s *typeSchema) IsXIntOrString() bool           { return s.t.Kind == closure.Dyn }
@@ -50,6 +59,9 @@ func (s *typeSchema) IsXPreserveUnknownFields() bool { return s.t.Preserve }
 func (s *typeSchema) XListMapKeys() []string         { return s.t.Keys }
 
 func (s *typeSchema) XListType() string {
+	if !quirk.On(76) || !quirk.On(77) && slices.ContainsFunc(s.t.Keys, escapes) {
+		return ""
+	}
 	switch s.t.List {
 	case closure.Atomic:
 		return "atomic"
@@ -59,6 +71,12 @@ func (s *typeSchema) XListType() string {
 		return "map"
 	}
 	return ""
+}
+
+// escapes reports whether rules must write a name in another way.
+func escapes(name string) bool {
+	escaped, ok := apiservercel.Escape(name)
+	return !ok || escaped != name
 }
 
 func (s *typeSchema) Properties() map[string]common.Schema {
@@ -75,6 +93,9 @@ func (s *typeSchema) Items() common.Schema {
 }
 
 func (s *typeSchema) AdditionalProperties() common.SchemaOrBool {
+	if s.t.Preserve && s.t.Declared && !quirk.On(78) { // unknown members are compared as others are
+		return schemaOrBool{schema: schemaOf(&closure.Type{Preserve: true}), allows: true}
+	}
 	if s.t.Name == "array" || s.t.Elem == nil {
 		return nil
 	}

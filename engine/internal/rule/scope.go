@@ -9,6 +9,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -87,7 +88,7 @@ func (s *Scope) Property(name string) *Scope {
 	}
 	escaped, ok := apiservercel.Escape(name)
 	if !ok {
-		if sub := newScope(&p, p.XEmbeddedResource, s.version); sub.Decl != nil {
+		if sub := newScope(&p, p.XEmbeddedResource, s.version); sub.Decl != nil && quirk.On(72) {
 			return sub
 		}
 		return nil
@@ -185,6 +186,9 @@ const (
 
 func variables(named *apiservercel.DeclType, optionalOldSelf bool) (self, oldSelf *celtypes.Type) {
 	self = named.CelType()
+	if !quirk.On(74) { // objects of one shape are of one type
+		self = celtypes.DynType
+	}
 	if optionalOldSelf {
 		return self, celtypes.NewOptionalType(self)
 	}

@@ -6,6 +6,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
 var ruleReasons = []string{
@@ -31,7 +33,7 @@ func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child("message"), r.Message, "must be non-empty if specified"))
 		case hasNewlines(message):
 			errs = append(errs, field.Invalid(at.Child("message"), r.Message, "must not contain line breaks"))
-		case hasNewlines(rule) && message == "":
+		case hasNewlines(rule) && message == "" && quirk.On(70):
 			errs = append(errs, field.Required(at.Child("message"), "message must be specified if rule contains line breaks"))
 		}
 		if r.MessageExpression != "" && strings.TrimSpace(r.MessageExpression) == "" {
