@@ -92,8 +92,13 @@ func (b *batch) takeOptions(o *crdevalv1.EvaluationOptions) error {
 	}
 	switch v := o.GetTrace(); v {
 	case crdevalv1.Trace_TRACE_UNSPECIFIED, crdevalv1.Trace_TRACE_NONE:
+		b.options.Trace = engine.TraceNone
+	case crdevalv1.Trace_TRACE_FAILED:
+		b.options.Trace = engine.TraceFailed
+	case crdevalv1.Trace_TRACE_ALL:
+		b.options.Trace = engine.TraceAll
 	default:
-		return unavailable(crdevalv1.Feature_FEATURE_TRACE, "options.trace")
+		return invalid("options.trace", "options.trace is %d, which is no Trace", v)
 	}
 	if o.GetWithStatus() {
 		return unavailable(crdevalv1.Feature_FEATURE_STATUS, "options.with_status")

@@ -40,6 +40,7 @@ func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateR
 		at.verdict.Allowed, at.verdict.Revision = v.Allowed, v.Revision
 		at.verdict.Refusal, at.verdict.Violations, at.verdict.Warnings = refusal(v.Refusal), violations(v.Violations), allValid(v.Warnings)
 		at.verdict.Pruned, at.verdict.Defaulted, at.verdict.Forgiven = changes(v.Pruned), changes(v.Defaulted), violations(v.Forgiven)
+		at.verdict.Traces, at.verdict.OmittedTraces = traces(v.Traces), int32(v.OmittedTraces)
 		at.outcome.Verdict = &at.verdict
 		at.result.Result = &at.outcome
 		if err := b.budget.take(&at.result); err != nil {

@@ -74,6 +74,10 @@ func (l Limits) message() *crdevalv1.Limits {
 		MaxFindings:      int32(l.Documents.MaxFindings),
 		MaxFindingBytes:  int64(l.Documents.MaxFindingBytes),
 		MaxYamlNodes:     maxYAMLNodes,
+
+		MaxTraces:          engine.MaxTraces,
+		MaxTraceSteps:      engine.MaxTraceSteps,
+		MaxTraceValueBytes: engine.MaxTraceValueBytes,
 	}
 }
 

@@ -152,7 +152,8 @@ func badCalls() []call {
 			return err
 		}
 	}
-	traced := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.Trace_TRACE_ALL}}
+	traced := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: 9}}
+	stated := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{WithStatus: true}}
 	overlaid := &crdevalv1.ValidateRequest{Catalog: "default", Crds: []*crdevalv1.Document{jsonDocument(`{}`)}}
 	foreign := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "elsewhere"}}
 	hasty := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(-time.Second)}}
@@ -163,7 +164,9 @@ func badCalls() []call {
 		{"page size", listed(-1), "GET", toRegister + "?pageSize=-1", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"no catalog", validate(&crdevalv1.ValidateRequest{}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"unknown catalog", validate(&crdevalv1.ValidateRequest{Catalog: "x"}), "POST", "/v1/catalogs/x:validate", "{}", asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
-		{"trace", validate(traced), "POST", toValidate, `{"options":{"trace":"TRACE_ALL"}}`, asJSON, codes.Unimplemented, 501, "FEATURE_NOT_AVAILABLE"},
+		{"trace", validate(traced), "POST", toValidate, `{"options":{"trace":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"trace by another name", nil, "POST", toValidate, `{"options":{"trace":"TRACE_SOME"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
+		{"status", validate(stated), "POST", toValidate, `{"options":{"withStatus":true}}`, asJSON, codes.Unimplemented, 501, "FEATURE_NOT_AVAILABLE"},
 		{"overlay", validate(overlaid), "POST", toValidate, `{"crds":[{}]}`, asJSON, codes.Unimplemented, 501, "FEATURE_NOT_AVAILABLE"},
 		{"token", validate(foreign), "POST", toValidate, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_FOREIGN"},
 		{"item timeout", validate(hasty), "POST", toValidate, `{"options":{"itemTimeout":"-1s"}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},

@@ -743,7 +743,8 @@ type EvaluationOptions struct {
 	// Fill in what a server would have set by the time of the checks (uid, creationTimestamp, generateName's name, …), so that
 	// manifests from files can be judged; removed again from the result. Default: judge what is there.
 	CompleteMetadata bool `protobuf:"varint,5,opt,name=complete_metadata,json=completeMetadata,proto3" json:"complete_metadata,omitempty"`
-	// Default: TRACE_NONE. FEATURE_NOT_AVAILABLE for others unless the server has FEATURE_TRACE.
+	// What Validate tells of the rules; the other calls run none. A trace evaluates a rule once more and is charged to nobody; TRACE_ALL takes
+	// the slow way for every object. Default: TRACE_NONE. FEATURE_NOT_AVAILABLE for others unless the server has FEATURE_TRACE.
 	Trace Trace `protobuf:"varint,6,opt,name=trace,proto3,enum=crdeval.v1.Trace" json:"trace,omitempty"`
 	// Answer the metav1.Status that kubectl would show, in Verdict.status. Default: not.
 	WithStatus    bool `protobuf:"varint,7,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
