@@ -45,7 +45,7 @@ func membership(c *compiler, k callee, args []*expr) *expr {
 // fails then makes upstream refuse the rule.
 func (c *compiler) folded(k callee, args []*expr) *expr {
 	if len(args) == 1 && args[0].isConst && overloads.IsTypeConversionFunction(k.name) {
-		f := &Frame{program: c.program}
+		f := &Frame{}
 		r, ok := f.ref(args[0].constant)
 		if !ok {
 			c.no("the conversion of a constant")

@@ -27,7 +27,7 @@ type Options struct {
 	// implements itself compiles.
 	Functions map[string]*functions.Overload
 	// Value makes data of a document, as value.Doc.Any has it, a value as expressions see it. Without it what needs cel-go's own values of the
-	// document's lists, maps and objects is Unknown.
+	// document's lists, maps and objects is Unknown. All programs that one Frame evaluates have the same.
 	Value func(data any, t *Type) ref.Val
 }
 

@@ -58,10 +58,10 @@ func (f *Frame) ref(v val) (ref.Val, bool) {
 func (f *Frame) nodeRef(v val) (ref.Val, bool) {
 	i, t := v.node()
 	left := maxRefNodes
-	if f.program.value == nil || !f.fits(i, &left) {
+	if f.value == nil || !f.fits(i, &left) {
 		return nil, false
 	}
-	r := f.program.value(f.Doc.Any(i), t)
+	r := f.value(f.Doc.Any(i), t)
 	return r, r != nil && !types.IsUnknownOrError(r)
 }
 

@@ -123,6 +123,7 @@ func (f *Frame) find(object uint32, name string) uint32 {
 	if n.Kind != value.Object || n.Live <= manyMembers {
 		return f.Doc.Field(object, name)
 	}
+	f.looked = true
 	x := &f.members[object%uint32(len(f.members))]
 	switch {
 	case x.object != object:
@@ -154,6 +155,7 @@ func (f *Frame) element(list uint32, at int64) uint32 {
 		}
 		return i
 	}
+	f.looked = true
 	p := &f.places[list%uint32(len(f.places))]
 	if p.list == list && p.at <= at {
 		i, from = p.element, p.at
