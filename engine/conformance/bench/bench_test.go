@@ -52,6 +52,65 @@ func TestNoSuchCase(t *testing.T) {
 	}
 }
 
+// TestAllocations gates what whole creates allocate: nothing but the new bytes if they are accepted, and little more than the texts if not.
+func TestAllocations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector, which short runs are for, pools forget at random")
+	}
+	refused := map[string]float64{"crontab": 500, "httproute-small": 500, "httproute-large": 1300, "prometheus": 620, "certificate": 450}
+	for i := range objects {
+		obj, err := load("../testdata/bench", i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		us, err := newOurs(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			if _, err := us.create(obj.body); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 2 {
+			t.Errorf("admit/%s: %v allocations", obj.name, n)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			if _, _, err := us.refused(obj.faulty); err != nil {
+				t.Fatal(err)
+			}
+		}); n > refused[obj.name] {
+			t.Errorf("reject/%s: %v allocations, more than %v", obj.name, n, refused[obj.name])
+		}
+	}
+}
+
+// BenchmarkOurs is our side of cases alone, for profiles.
+func BenchmarkOurs(b *testing.B) {
+	for name, do := range map[string]func(*ours, *object) error{
+		"admit":  func(us *ours, obj *object) error { _, err := us.create(obj.body); return err },
+		"reject": func(us *ours, obj *object) error { _, _, err := us.refused(obj.faulty); return err },
+	} {
+		for i := range objects {
+			b.Run(name+"/"+objects[i].name, func(b *testing.B) {
+				obj, err := load("../testdata/bench", i)
+				if err != nil {
+					b.Skip(err)
+				}
+				us, err := newOurs(obj)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := do(us, obj); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkStructural is our side of structural cases alone, for profiles.
 func BenchmarkStructural(b *testing.B) {
 	for i := range objects {
