@@ -20,6 +20,7 @@ type kind struct {
 var kinds = []kind{
 	{"structural", 1, structural},
 	{"admit", 1, admit},
+	{"update", 1, update},
 	{"reject", 1, reject},
 	{"compile", 1, compile},
 	{"compile-version", 1, compileVersion},

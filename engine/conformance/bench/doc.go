@@ -5,6 +5,7 @@
 //     metadata, list types; not the validation of the object's own metadata. Ours ends with the bytes of the new object, upstream's
 //     with its map.
 //   - admit: the whole create: all of structural, the object's own metadata, the rules within upstream's budget for an object.
+//   - update: an update that changes a label: all of admit, with the old object read as from storage and beside everything that is validated.
 //   - reject: admit for an object with ten findings, up to the findings and the Status that a client gets. Both sides find the same, text for text.
 //   - compile: a decoded definition made ready for objects, rules included, all served versions. Upstream's share is what its handler does for that:
 //     conversion to the internal version, NewStructural, a copy with defaults pruned, NewSchemaValidator, the rules' NewValidator. Equal schemas of one
