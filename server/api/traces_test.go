@@ -19,7 +19,8 @@ func summary(traces []*crdevalv1.RuleTrace) string {
 		if t.GetSkipped() != "" {
 			why = "skipped"
 		}
-		lines[i] = fmt.Sprintf("%s %s %s %s", t.GetPointer(), t.GetSchemaPointer()[strings.Index(t.GetSchemaPointer(), "/x-"):],
+		_, rule, _ := strings.Cut(t.GetSchemaPointer(), "/x-")
+		lines[i] = fmt.Sprintf("%s /x-%s %s %s", t.GetPointer(), rule,
 			strings.TrimPrefix(t.GetOutcome().String(), "RULE_OUTCOME_"), why)
 	}
 	return strings.Join(lines, "\n")

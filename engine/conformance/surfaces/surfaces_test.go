@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
@@ -165,8 +166,48 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 	behind(verdict.GetViolations(), head)
 	behind(verdict.GetForgiven(), head)
 	same(t, validated, s.post(t, "/v1/catalogs/"+catalog+":validate", body))
+	if c.HasRules {
+		s.traced(t, catalog, items, validated, head, object, tail)
+	}
 	if c.OldObject == nil {
 		s.transformed(t, catalog, items, body)
+	}
+}
+
+// traced asks once more, for traces: they change nothing about the verdict, and are the same over both faces.
+func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.Item, plain *crdevalv1.ValidateResponse, head string, object []byte, tail string) {
+	t.Helper()
+	traced, err := s.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
+		Catalog: catalog, Items: items, Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.Trace_TRACE_ALL},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := traced.GetResults()[0].GetVerdict()
+	behind(verdict.GetViolations(), head)
+	behind(verdict.GetForgiven(), head)
+	same(t, traced, s.post(t, "/v1/catalogs/"+catalog+":validate", []byte(head+string(object)+strings.TrimSuffix(tail, "}")+`,"options":{"trace":"TRACE_ALL"}}`)))
+	untraced, ok := proto.Clone(traced).(*crdevalv1.ValidateResponse)
+	if v := untraced.GetResults()[0].GetVerdict(); ok && v != nil {
+		v.Traces, v.OmittedTraces = nil, 0
+	}
+	if !proto.Equal(untraced, plain) {
+		t.Errorf("traced %v\nplain %v", untraced, plain)
+	}
+	failed := 0
+	for _, trace := range verdict.GetTraces() {
+		if o := trace.GetOutcome(); o == crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED || o == crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR {
+			failed++
+		}
+	}
+	broken := 0
+	for _, v := range verdict.GetViolations() {
+		if v.GetRule() != nil {
+			broken++
+		}
+	}
+	if failed != broken {
+		t.Errorf("%d rules failed in traces, %d in findings: %v", failed, broken, verdict)
 	}
 }
 

@@ -363,6 +363,9 @@ func appendMap(out []byte, v traits.Mapper, depth int) ([]byte, bool) {
 	members := map[string]ref.Val{}
 	for it := v.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
+		if key == nil {
+			continue // upstream's iterators end in a nil for each member that rules cannot see
+		}
 		if of, found := v.Find(key); found {
 			members[fmt.Sprint(key.Value())] = of
 		}
