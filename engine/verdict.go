@@ -23,8 +23,7 @@ type Verdict struct {
 	// were than MaxTraces.
 	Traces        []RuleTrace
 	OmittedTraces int
-	// Warnings are the texts of the Warning headers the API server would send, and crdeval's own note if the CRD has rules
-	// that were not evaluated. Read-only: results share them.
+	// Warnings are the texts of the Warning headers the API server would send. Read-only: results share them.
 	Warnings []string
 	// Pruned are the fields removed because the schema does not know them, topmost only, and unknown fields of metadata: what
 	// Warnings or Refusal name one by one. Nulls that were dropped are not among them, as upstream reports them nowhere.

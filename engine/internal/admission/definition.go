@@ -34,7 +34,7 @@ type Version struct {
 	HasStatus bool
 	// Scale holds the paths of the scale subresource, nil if there is none.
 	Scale *Scale
-	// Warnings go with every answer: the deprecation, and that rules were not evaluated.
+	// Warnings go with every answer: the deprecation.
 	Warnings []string
 }
 
