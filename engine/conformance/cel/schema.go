@@ -56,6 +56,9 @@ func place(r generate.Rand, depth int) *tree.Node {
 	case 5:
 		s = mapOf(r, depth)
 	case 6:
+		if r.Chance(20) {
+			return tree.Obj("type", "object") // nothing declared: an empty object to rules
+		}
 		s = embedded(r, depth)
 		if r.Chance(70) {
 			s = scalar(r)
@@ -80,7 +83,11 @@ func scalar(r generate.Rand) *tree.Node {
 	case 4:
 		return intOrString(r)
 	case 5:
-		return tree.Obj("type", "string", "format", "byte")
+		s := tree.Obj("type", "string", "format", "byte")
+		if r.Chance(30) {
+			s.Set("maxLength", generate.Pick(r, []int{-1, 0, 5, 100}))
+		}
+		return s
 	case 6:
 		return tree.Obj("type", "string", "format", "duration")
 	case 7:
