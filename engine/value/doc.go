@@ -31,6 +31,7 @@ type Doc struct {
 	original   *Doc     // the request as it was sent, for positions
 	finder     *Finder  // of original
 	table      []uint32 // hash table of the duplicate check
+	done       <-chan struct{}
 }
 
 // Sizes above which a Doc is not put back into the pool: one huge document must not pin its memory for good.
@@ -53,6 +54,7 @@ func Acquire() *Doc {
 // Release puts the Doc back into the pool. Nothing that came from it may be used afterwards.
 func (d *Doc) Release() {
 	d.Reset()
+	d.done = nil
 	if cap(d.Nodes) > maxPooledNodes || cap(d.Slots) > 4*maxPooledNodes || cap(d.table) > 4*maxPooledNodes ||
 		cap(d.Src[Arena]) > maxPooledBytes {
 		return

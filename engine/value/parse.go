@@ -1,8 +1,10 @@
 package value
 
 import (
+	"bytes"
 	gojson "encoding/json"
 	"errors"
+	"slices"
 
 	kjson "sigs.k8s.io/json"
 )
@@ -17,7 +19,8 @@ func (d *Doc) ParseJSON(src []byte, l Limits) (root uint32, err error) {
 // into int64 and float64, the replacement of invalid UTF-8 and the depth are those of sigs.k8s.io/json's
 // UnmarshalCaseSensitivePreserveInts. Of duplicate keys the last one stays, at its own place; Duplicates names them.
 //
-// The error is a *LimitError or a *SyntaxError, the latter also for a number outside of float64. No node is left behind then.
+// The error is a *LimitError or a *SyntaxError, the latter also for a number outside of float64, or ErrStopped, see StopOn. No node is
+// left behind then.
 func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	l = l.withDefaults()
 	if len(src) > l.MaxBytes {
@@ -39,6 +42,7 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 		d.Src[s] = src
 	}
 	d.forget(s)
+	d.reserve(src)
 	nodes, failed := d.read(d.Nodes, d.Src[s], begin, s, l.MaxDepth)
 	d.Nodes = nodes
 	root = d.Nodes[0].First
@@ -51,8 +55,42 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	if failed == failedDepth && l.MaxDepth < upstreamDepth {
 		return 0, tooDeep(l.MaxDepth)
 	}
+	if failed == failedStopped {
+		return 0, ErrStopped
+	}
 	return 0, syntaxError(src)
 }
+
+// ErrStopped is the error of a Parse that nobody waits for any more.
+var ErrStopped = errors.New("stopped before the document was read")
+
+// StopOn makes Parse give up with ErrStopped once the channel is closed, within some milliseconds. It holds until Release.
+func (d *Doc) StopOn(done <-chan struct{}) { d.done = done }
+
+func (d *Doc) stopped() bool {
+	select {
+	case <-d.done:
+		return true
+	default: // and if there is no channel
+		return false
+	}
+}
+
+// reserve makes room for the nodes of a long text at once: to grow step by step would copy tens of megabytes several times.
+func (d *Doc) reserve(src []byte) {
+	if len(src) < longText {
+		return
+	}
+	values := 1 + bytes.Count(src, []byte{','}) + bytes.Count(src, []byte{'{'}) + bytes.Count(src, []byte{'['})
+	d.Nodes = slices.Grow(d.Nodes, min(values, len(src)/2+1)) // those in strings are none; a value takes two bytes at least
+}
+
+const (
+	// longText is the length in bytes from which the nodes of a text are counted before they are made.
+	longText = 1 << 16
+	// stopEvery is how many values are read between two looks at whether to stop, a power of two: less than a millisecond.
+	stopEvery = 1 << 13
+)
 
 // failure says why read stopped; 0 is success.
 type failure uint8
@@ -60,6 +98,7 @@ type failure uint8
 const (
 	failedSyntax failure = 1 + iota
 	failedDepth
+	failedStopped
 )
 
 // syntaxError asks upstream's decoder for its words about a document that ours has refused.
@@ -121,6 +160,9 @@ value:
 	}
 	{
 		me := uint32(len(nodes))
+		if me%stopEvery == 0 && d.stopped() {
+			return nodes, failedStopped
+		}
 		nodes = nodes[:me+1]
 		p := &nodes[me]
 		parent := &nodes[cur]

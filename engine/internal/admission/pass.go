@@ -59,6 +59,7 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	p.r, p.out = &p.request, &p.outcome
 	if done := ctx.Done(); done != nil {
 		p.stop = stop.On(done)
+		p.d.StopOn(done)
 	}
 	err := do(p)
 	p.d.Release()

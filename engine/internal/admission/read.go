@@ -17,6 +17,9 @@ func (p *pass) read() error {
 		if limit := new(value.LimitError); errors.As(err, &limit) {
 			return exceeded(err)
 		}
+		if late := expired(p.ctx); late != nil {
+			return late
+		}
 		return p.unreadable(err)
 	}
 	// Of duplicate keys upstream's look at apiVersion and kind sees all, and the tree the last.
