@@ -11,9 +11,9 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.stamp=$(COMMIT)
 
 # Arguments of the targets below.
 CASE     ?= .
-N        ?= 100000
+N        ?= 200000
 SEED     ?= 1
-SUITE    ?= objects
+SUITE    ?=
 FUZZTIME ?= 60s
 GRPC_PORT ?= 9090
 REST_PORT ?= 8080
@@ -57,7 +57,7 @@ generate: generate-tools ## Regenerate all generated code: Go, gateway, OpenAPI,
 bench: ## Print ours beside upstream's figures, taken in the same run; CASE=regexp
 	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)'
 
-conformance: ## Run N differential cases against upstream; SUITE=… N=… SEED=…
+conformance: ## Run N differential cases against upstream; SUITE=objects, updates, crds, cel or promises, N=… SEED=…
 	@cd engine/conformance && go run ./cmd/conformance -suite '$(SUITE)' -n $(N) -seed $(SEED)
 
 quirks: ## Switch off each reproduced quirk in turn: every one must turn the run red

@@ -58,7 +58,7 @@ var transitions = map[celType][]string{
 	celBool:   {"§ == %", "% || !§"},
 	celDyn:    {"§ == %", "type(§) == type(%)", "§ > %"},
 	celBytes:  {"§ == %", "size(§) >= size(%)"},
-	celObject: {"§ == %", "§ != %", "§ in [%]", "[%, §].distinct().size() == 1"},
+	celObject: {"§ == %", "§ != %", "§ in [%]", "[%, §].distinct().size() == 1", "type(§) == type(%)"},
 	celMap:    {"§ == %", "%.all(k, k in §)", "§.all(k, k in %)", "size(§) >= size(%)", "§.all(k, !(k in %) || §[k] == %[k])", "§.exists(k, !(k in %))", "§.all(k, v, k in % && %[k] == v)"},
 	celList:   {"§ == %", "% == §", "§.all(e, e in %)", "%.all(e, e in §)", "§ + % == §", "% + § == %", "size(§) >= size(%)", "§.filter(e, !(e in %)).size() < 2", "§.exists(e, %.exists(f, f == e))", "sets.equivalent(§, %)"},
 }

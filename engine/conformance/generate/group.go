@@ -9,8 +9,9 @@ import (
 type Group struct {
 	// Name says which generator made the group, and from what.
 	Name string
-	// CRD is the manifest, v1 or v1beta1.
-	CRD []byte
+	// CRD is the manifest, v1 or v1beta1. Shared: other groups have it, too, so that it is worth keeping.
+	CRD    []byte
+	Shared bool
 	// Objects are requests to create; none if the definition alone is the case.
 	Objects []Object
 }

@@ -105,8 +105,11 @@ func (p *speaker) rule(at site, bad int) *tree.Node {
 	if text == "" {
 		text = "true"
 	}
-	if r.Chance(bad) {
+	switch {
+	case r.Chance(bad):
 		text = Pick(r, badRules)
+	case r.Chance(bad):
+		text = "true\n&& " + text
 	}
 	if r.Chance(2) {
 		text = Pick(r, []string{"[1].all(oldSelf, oldSelf == 1) && (" + text + ")", "true || (" + text + ")", " " + text + "\t", "\n" + text, text + " // why", "(" + text + ")" + strings.Repeat(" && true", 30)})
@@ -151,6 +154,9 @@ func (p *speaker) optionally(at site) string {
 		if inner := p.change("self", "oldSelf.value()", at.schema, at.root, 2); inner != "" {
 			return Pick(p.Rand, []string{"!oldSelf.hasValue() || ", "oldSelf.hasValue() && ", ""}) + "(" + inner + ")"
 		}
+	}
+	if visible(at.schema) == celObject && p.Chance(70) { // what is equal of objects with wrong data depends on the order of Go maps
+		return Pick(p.Rand, []string{"oldSelf.hasValue()", "!oldSelf.hasValue()", "oldSelf.optMap(o, true).orValue(false)", "oldSelf != optional.none()", "oldSelf.or(optional.of(self)).hasValue()"})
 	}
 	return Pick(p.Rand, []string{"oldSelf.hasValue()", "!oldSelf.hasValue()", "oldSelf.orValue(self) == self", "oldSelf.hasValue() ? self == oldSelf.value() : true", "oldSelf == optional.of(self)", "oldSelf != optional.none()", "oldSelf.value() == self",
 		"oldSelf.or(optional.of(self)).hasValue()", "oldSelf.optMap(o, o == self).orValue(false)"})

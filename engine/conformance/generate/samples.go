@@ -54,14 +54,14 @@ func (c *Real) Definitions() int { return len(c.docs) }
 // Definition makes the group of one definition as it is.
 func (c *Real) Definition(i int) Group {
 	i %= len(c.docs)
-	return Group{Name: "definition " + c.corpus.CRDs[i].Name + " of " + c.corpus.CRDs[i].Module, CRD: c.docs[i]}
+	return Group{Name: "definition " + c.corpus.CRDs[i].Name + " of " + c.corpus.CRDs[i].Module, CRD: c.docs[i], Shared: true}
 }
 
 // Sample makes the group of one sample: the object itself, single mutations of it and a few double ones.
 func (c *Real) Sample(r Rand, i int) Group {
 	s := c.corpus.Samples[i%len(c.corpus.Samples)]
 	crd := Pick(r, s.CRDs)
-	g := Group{Name: "sample " + s.Path + " of " + s.Module, CRD: c.docs[crd]}
+	g := Group{Name: "sample " + s.Path + " of " + s.Module, CRD: c.docs[crd], Shared: true}
 	g.Objects = append(g.Objects, Object{Version: s.Version, Body: s.Doc})
 	doc, err := tree.Parse(s.Doc)
 	if err != nil {
@@ -102,7 +102,7 @@ func identify(doc *tree.Node, scope string) {
 // Generated makes a group of objects generated from a real schema, with no, one and two defects.
 func (c *Real) Generated(r Rand, i int) Group {
 	i %= len(c.docs)
-	g := Group{Name: "generated " + c.corpus.CRDs[i].Name, CRD: c.docs[i]}
+	g := Group{Name: "generated " + c.corpus.CRDs[i].Name, CRD: c.docs[i], Shared: true}
 	crd := c.crds[i]
 	versions := crd.At("spec", "versions").GetItems()
 	if len(versions) == 0 {

@@ -30,6 +30,7 @@ func (c *Real) Transforms(r Rand, n int) Group {
 		targets = append(targets, name)
 	}
 	if len(versions) == 1 && len(g.CRD) < 32<<10 {
+		g.Shared = false
 		secondVersion(r, crd)
 		targets = append(targets, "v2", "v3")
 	}

@@ -25,7 +25,7 @@ func Updates(r Rand) Group {
 	for i := range 12 {
 		old := objectOf(r, schema)
 		// Objects that were stored when the schema was another.
-		Break(r, schema, old, Pick(r, []int{0, 0, 0, 1, 1, 2, 3}))
+		Break(r, schema, old, Pick(r, []int{0, 0, 0, 0, 1, 1, 2}))
 		g.Objects = append(g.Objects, pair(r, crd, schema, old, i%4))
 	}
 	return g
@@ -296,7 +296,7 @@ func ratchetSchema(r Rand) *tree.Node {
 		case "map":
 			l.Set("x-kubernetes-list-type", "map").Set("x-kubernetes-list-map-keys", tree.Arr(tree.Str("k")))
 			if r.Chance(30) {
-				l.Get("items").Get("properties").Set("j", tree.Obj("type", "number", "default", 1))
+				l.Get("items").Get("properties").Set("j", tree.Obj("type", "number", "default", 1, "enum", tree.Arr(tree.Int(1), tree.Raw("1.00000001"), tree.Raw("1.00000002"))))
 				l.Get("x-kubernetes-list-map-keys").Items = append(l.Get("x-kubernetes-list-map-keys").Items, tree.Str("j"))
 			}
 		case "set":

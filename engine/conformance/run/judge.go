@@ -49,6 +49,9 @@ type pair struct {
 	once           sync.Once
 	upstream, ours Definition
 	answers        [2]oracle.Answer
+	judged         sync.Once // the registration
+	out            outcome
+	differing      *Disagreement
 }
 
 func newJudge(ours Subject) *judge {
@@ -104,22 +107,31 @@ func panicked(e any) oracle.Answer {
 	return oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Reason: oracle.Panic, Message: fmt.Sprint(e)}, DecodeError: string(debug.Stack())}
 }
 
-// registration judges the registration of a group.
-func (j *judge) registration(g generate.Group, keep bool) (*pair, outcome, *Disagreement) {
-	p := j.register(g.CRD, keep)
+// registration judges the registration of a group; that of a definition that is kept counts where it is first met.
+func (j *judge) registration(g generate.Group) (*pair, outcome, *Disagreement) {
+	p := j.register(g.CRD, g.Shared)
+	out := same
+	p.judged.Do(func() {
+		p.out, p.differing = j.compareRegistrations(g, p)
+		out = p.out
+	})
+	return p, out, p.differing
+}
+
+func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disagreement) {
 	if j.ours == nil {
-		return p, same, nil
+		return same, nil
 	}
 	up, our := p.answers[0], p.answers[1]
 	diffs := oracle.Compare(up, our)
 	if len(diffs) == 0 || crashed(up, our) {
-		return p, same, nil
+		return same, nil
 	}
 	d := &Disagreement{Name: g.Name, CRD: g.CRD, Upstream: up, Ours: our, Differences: diffs}
 	if j.member(our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD); return a }) {
-		return p, unordered, d
+		return unordered, d
 	}
-	return p, different, d
+	return different, d
 }
 
 // object judges one object of a group.

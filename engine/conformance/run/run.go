@@ -13,10 +13,10 @@ import (
 
 // Options say what to run.
 type Options struct {
-	// N is the number of cases of each suite, a case being one registration or one object.
+	// N is the number of cases, a case being one registration or one object: of the one suite, or of all together.
 	N    int
 	Seed uint64
-	// Suite names the one suite to run; empty for all.
+	// Suite names the one suite to run; empty for all, each with its share of the cases.
 	Suite string
 	// Generator names the one generator of a suite to run; empty for all.
 	Generator string
@@ -34,6 +34,8 @@ type Options struct {
 	Unordered func(*Disagreement)
 	// Noticed, if set, is told of each disagreement that is reported.
 	Noticed func(*Disagreement)
+	// Done, if set, is told of each suite when it ends.
+	Done func(Result)
 	// Quick leaves out shrinking: the first disagreement is enough.
 	Quick bool
 }
@@ -80,13 +82,17 @@ func Run(real *generate.Real, o Options) []Result {
 			}
 			s.parts = kept
 		}
-		results = append(results, runSuite(s, o))
+		own := o
+		if o.Suite == "" {
+			own.N = o.N * s.Share / 100
+		}
+		r := runSuite(s, own)
+		if results = append(results, r); o.Done != nil {
+			o.Done(r)
+		}
 	}
 	return results
 }
-
-// shared generators use few definitions again and again.
-func keep(g generate.Group) bool { return len(g.CRD) > 32<<10 }
 
 func runSuite(s Suite, o Options) Result {
 	start := time.Now()
@@ -163,7 +169,7 @@ func (j *judge) group(g generate.Group, c *Result, differs func(*Disagreement)) 
 			differs(d)
 		}
 	}
-	p, out, d := j.registration(g, keep(g))
+	p, out, d := j.registration(g)
 	tally(out, d)
 	if p.upstream == nil {
 		c.Refused++

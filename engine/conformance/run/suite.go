@@ -10,6 +10,8 @@ import (
 // Suite is a named mixture of generators.
 type Suite struct {
 	Name string
+	// Share is the percentage of a whole run's cases that the suite has; what is left of them is the expressions' (see cmd/conformance).
+	Share int
 	// parts are generators with their weights.
 	parts []part
 	total int
@@ -27,7 +29,7 @@ func Suites(real *generate.Real) []Suite {
 		return func(r generate.Rand, _ int) generate.Group { return f(r) }
 	}
 	suites := []Suite{
-		{Name: "objects", parts: []part{
+		{Name: "objects", Share: 50, parts: []part{
 			{"samples", 16, real.Sample},
 			{"real", 8, real.Generated},
 			{"pairwise", 36, generate.Pairwise},
@@ -40,7 +42,7 @@ func Suites(real *generate.Real) []Suite {
 			{"transforms", 10, real.Transforms},
 			{"jsonschema", 2, func(_ generate.Rand, n int) generate.Group { return real.SchemaSuite(n) }},
 		}},
-		{Name: "updates", parts: []part{
+		{Name: "updates", Share: 30, parts: []part{
 			{"updates", 50, seq(generate.Updates)},
 			{"samples", 12, func(r generate.Rand, n int) generate.Group { return generate.UpdatesOf(r, real.Sample(r, n)) }},
 			{"real", 8, func(r generate.Rand, n int) generate.Group { return generate.UpdatesOf(r, real.Generated(r, n)) }},
@@ -48,7 +50,7 @@ func Suites(real *generate.Real) []Suite {
 			{"edges", 6, func(r generate.Rand, _ int) generate.Group { return generate.UpdatesOf(r, generate.Edges(r)) }},
 			{"metadata", 8, func(r generate.Rand, _ int) generate.Group { return generate.UpdatesOf(r, generate.Metadata(r)) }},
 		}},
-		{Name: "crds", parts: []part{
+		{Name: "crds", Share: 8, parts: []part{
 			{"definitions", 1, func(_ generate.Rand, n int) generate.Group { return real.Definition(n) }},
 			{"mutants", 50, func(r generate.Rand, n int) generate.Group { return real.Mutant(r, r.IntN(real.Mutants())) }},
 			{"rules", 8, func(r generate.Rand, n int) generate.Group { return real.RuleMutant(r, n) }},

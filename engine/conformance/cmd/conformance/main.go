@@ -1,6 +1,6 @@
 // Command conformance puts generated definitions and objects before upstream and before the engine and says where they differ.
 //
-//	go run ./cmd/conformance -n 100000 -seed 1 [-suite objects]
+//	go run ./cmd/conformance -n 200000 -seed 1 [-suite objects]
 //
 // It builds itself once more with coverage of upstream's packages, runs that, and prints which of upstream's statements the run reached. The exit status is 1
 // if a case disagreed, if upstream was at odds with itself too often, or if a package's bar of coverage was missed (which runs of fewer than 100,000 cases only tell).
@@ -42,7 +42,7 @@ type flags struct {
 
 func parse() flags {
 	var f flags
-	flag.IntVar(&f.N, "n", 10_000, "cases a suite: registrations and objects")
+	flag.IntVar(&f.N, "n", 10_000, "cases: registrations, objects and expressions, of the one suite or of all together")
 	flag.Uint64Var(&f.Seed, "seed", 1, "seed of all generators")
 	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises or cel")
 	flag.StringVar(&f.Generator, "generator", "", "the one generator of a suite to run")
@@ -82,6 +82,14 @@ func conformance() error {
 	if f.unordered {
 		f.Unordered = func(d *run.Disagreement) { fmt.Println("unordered:", d.Name, d.Differences[0]) }
 	}
+	f.Done = func(r run.Result) {
+		fmt.Println(r)
+		fmt.Println(r.Detail())
+		if f.Ours != nil {
+			settled, doubted := ours.Settled.Load(), ours.Doubted.Load()
+			fmt.Printf("  the accept walk settled %.1f%% of what was accepted so far, the explain walk the rest\n", 100*float64(settled)/float64(max(settled+doubted, 1)))
+		}
+	}
 	results := run.Run(real, f.Options)
 	ran, failed := expressions(f)
 	kept, broken := promised(f, c)
@@ -90,12 +98,6 @@ func conformance() error {
 		return fmt.Errorf("no suite %q with a generator %q", f.Suite, f.Generator)
 	}
 	for _, r := range results {
-		fmt.Println(r)
-		fmt.Println(r.Detail())
-		if f.Ours != nil {
-			settled, doubted := ours.Settled.Load(), ours.Doubted.Load()
-			fmt.Printf("  the accept walk settled %.1f%% of the accepted creates so far, the explain walk the rest\n", 100*float64(settled)/float64(max(settled+doubted, 1)))
-		}
 		failed = failed || r.Failed()
 	}
 	if failed {
