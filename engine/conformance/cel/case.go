@@ -3,6 +3,8 @@ package cel
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -162,7 +164,45 @@ func anyValue(r generate.Rand, schema *tree.Node) *tree.Node {
 	if r.Chance(20) {
 		generate.Break(r, schema, v, r.Between(1, 2))
 	}
+	if r.Chance(3) {
+		inflate(r, v, generate.Pick(r, []int{20, 50, 300, 2500}))
+	}
 	return v
+}
+
+// inflate makes lists and texts long: costs that grow with sizes, and the limits that they cross, show then.
+func inflate(r generate.Rand, v *tree.Node, n int) {
+	room := 4000
+	v.Walk(func(at, _ *tree.Node, _ int) {
+		if room <= 0 || !r.Chance(60) {
+			return
+		}
+		if at.Kind == tree.Array && len(at.Items) > 0 {
+			items := at.Items
+			for len(at.Items) < n && room > 0 {
+				e := generate.Pick(r, items)
+				if e.Kind == tree.Scalar && r.Chance(70) { // elements that differ
+					e = varied(e, len(at.Items))
+				}
+				at.Items = append(at.Items, e)
+				room -= e.Size()
+			}
+		} else if text, ok := at.Text(); ok && len(text) > 0 {
+			*at = *tree.Str(strings.Repeat(text, 1+n/len(text)))
+			room -= n / 10
+		}
+	})
+}
+
+// varied is a scalar of the same kind with another value.
+func varied(e *tree.Node, n int) *tree.Node {
+	if text, ok := e.Text(); ok {
+		return tree.Str(text + strconv.Itoa(n))
+	}
+	if _, err := strconv.ParseInt(e.Raw, 10, 64); err == nil {
+		return tree.Int(int64(n))
+	}
+	return e
 }
 
 // full is a schema whose values have everything that expressions may ask for: every property, an element in every list, the key a in every map.
