@@ -136,10 +136,10 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 	}
 	scope, err := p.scope()
 	switch {
+	case (err != nil || scope.Decl == nil) && !quirk.On(73):
+		return
 	case err != nil:
 		add(field.InternalError(at, fmt.Errorf("internal error: failed to construct type information for x-kubernetes-validations rules: %w", err)))
-		return
-	case scope.Decl == nil && !quirk.On(73):
 		return
 	case scope.Decl == nil:
 		add(field.InternalError(at, errNoDeclaration))
