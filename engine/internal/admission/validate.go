@@ -62,8 +62,13 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 // metadataErrors are the findings about the metadata of an object that is created.
 func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 	meta := p.d.Field(p.root, "metadata")
-	if !p.r.AsGiven && metadata.Plain(p.d, meta, metadata.Rules{Namespaced: p.def.Namespaced}) {
-		return nil
+	if !p.r.AsGiven {
+		if metadata.Plain(p.d, meta, p.metadataRules()) {
+			return nil
+		}
+		if found, ok := metadata.Faults(p.d, meta, p.metadataRules()); ok {
+			return within(found, room)
+		}
 	}
 	m, errs := &metav1.ObjectMeta{}, field.ErrorList(nil)
 	if meta != 0 {
@@ -77,6 +82,16 @@ func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 		errs = metadata.Validate(m, p.def.Namespaced)
 	}
 	return p.aboutMetadata(errs, room)
+}
+
+// within takes room for findings.
+func within(found []violation.Violation, room *violation.Room) []violation.Violation {
+	for i := range found {
+		if !room.Take(violation.Size(found[i].Error), false) {
+			return found[:i]
+		}
+	}
+	return found
 }
 
 // aboutMetadata finds the places that errors about the object's own metadata mean.

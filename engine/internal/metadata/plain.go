@@ -22,7 +22,7 @@ func Plain(d *value.Doc, meta uint32, r Rules) bool {
 	}
 	named, spaced := r.Embedded, false
 	for c := d.Nodes[meta].First; c != 0; c = d.Nodes[c].Next {
-		switch d.Key(c) {
+		switch key := d.Key(c); key {
 		case "name":
 			named = true
 			if r.Embedded && !isPathSegment(d.Str(c)) || !r.Embedded && !isSubdomain(d.Str(c)) {
@@ -33,41 +33,37 @@ func Plain(d *value.Doc, meta uint32, r Rules) bool {
 			if !isLabel(d.Str(c)) {
 				return false
 			}
-		case "generation":
-			if int64(d.Nodes[c].Val) < 0 {
-				return false
-			}
-		case "uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds":
-		case "labels":
-			if !plainLabels(d, c) {
-				return false
-			}
-		case "annotations":
-			if !plainAnnotations(d, c) {
-				return false
-			}
-		case "finalizers":
-			if !plainFinalizers(d, c) {
-				return false
-			}
-		case "ownerReferences":
-			if !plainOwners(d, c) {
-				return false
-			}
-		case "managedFields":
-			if !plainManagers(d, c) {
-				return false
-			}
-		case "generateName":
-			// A prefix may end with a dash, which upstream replaces before it looks.
-			if !isSubdomain(strings.TrimSuffix(d.Str(c), "-")) {
-				return false
-			}
 		default:
-			return false
+			if !plainMember(d, c, key) {
+				return false
+			}
 		}
 	}
 	return named && (r.Embedded || spaced == r.Namespaced)
+}
+
+// plainMember reports that a member of metadata other than the name and the namespace is plainly valid.
+func plainMember(d *value.Doc, c uint32, key string) bool {
+	switch key {
+	case "generation":
+		return int64(d.Nodes[c].Val) >= 0
+	case "uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds":
+		return true
+	case "labels":
+		return plainLabels(d, c)
+	case "annotations":
+		return plainAnnotations(d, c)
+	case "finalizers":
+		return plainFinalizers(d, c)
+	case "ownerReferences":
+		return plainOwners(d, c)
+	case "managedFields":
+		return plainManagers(d, c)
+	case "generateName":
+		// A prefix may end with a dash, which upstream replaces before it looks.
+		return isSubdomain(strings.TrimSuffix(d.Str(c), "-"))
+	}
+	return false
 }
 
 func plainLabels(d *value.Doc, labels uint32) bool {
