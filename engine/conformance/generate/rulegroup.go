@@ -156,11 +156,12 @@ func Limits(r Rand) Group {
 // spent uses up the budget of an object to the last unit, or nearly, before it comes to the next rules.
 func spent(r Rand) Group {
 	// A call of 1,000,000: 2 for self.s, and 7,874 tenths of a string by 127 quarters of a pattern.
-	exact := tree.Obj("rule", "!self.s.matches('^"+strings.Repeat("z", 507)+"')", "message", "m")
-	failing := tree.Obj("rule", "self.s.matches('^"+strings.Repeat("z", 507)+"')", "messageExpression", "self.s.matches('^"+strings.Repeat("z", 507)+"') ? 'a' : 'b'")
+	holds, fails := "self.s.matches('^"+strings.Repeat("a", 507)+"')", "self.s.matches('^"+strings.Repeat("z", 507)+"')"
+	exact := tree.Obj("rule", holds, "message", "m")
+	failing := tree.Obj("rule", fails, "messageExpression", fails+" ? 'a' : 'b'")
 	rules := tree.Arr()
 	for range Pick(r, []int{9, 10, 10, 10, 11}) {
-		rules.Items = append(rules.Items, Pick(r, []*tree.Node{exact, exact, exact, failing}))
+		rules.Items = append(rules.Items, Pick(r, []*tree.Node{exact, exact, exact, exact, exact, exact, exact, exact, exact, failing}))
 	}
 	next := tree.Arr(tree.Obj("rule", "self.n > 1"), tree.Obj("rule", "self.n > 2"))
 	v := tree.Obj("type", "object", "x-kubernetes-validations", rules, "properties", tree.Obj("s", tree.Obj("type", "string", "maxLength", 80_000), "o",
