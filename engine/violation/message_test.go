@@ -1,13 +1,19 @@
 package violation
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -15,9 +21,13 @@ import (
 
 func TestMessageIsUpstreams(t *testing.T) {
 	a, b := field.Required(field.NewPath("a"), "x"), field.Invalid(field.NewPath("b", "c"), map[string]any{"d": "<"}, "no")
+	var many field.ErrorList
+	for i := range 100 {
+		many = append(many, field.Invalid(field.NewPath("c").Index(i%40), i%40, "no"))
+	}
 	for _, kind := range []schema.GroupKind{{Group: "stable.example.com", Kind: "CronTab"}, {Kind: "CronTab"}, {}} {
 		for _, name := range []string{"", "n", "a\"b\n\x00é\xff%s"} {
-			for _, errs := range []field.ErrorList{nil, {a}, {a, a}, {a, b}, {b, a, b, a, field.Required(field.NewPath("a"), "x")}} {
+			for _, errs := range []field.ErrorList{nil, {a}, {a, a}, {a, b}, {b, a, b, a, field.Required(field.NewPath("a"), "x")}, many} {
 				want := apierrors.NewInvalid(kind, name, errs).ErrStatus.Message
 				if got := Message(kind, name, errs, nil); got != want {
 					t.Errorf("%s\nwant %s", got, want)
@@ -27,6 +37,47 @@ func TestMessageIsUpstreams(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTextIsUpstreams: Error() and ErrorBody(), and the bad value as JSON.
+func TestTextIsUpstreams(t *testing.T) {
+	bad := []any{
+		nil, "", "a\"b<\n\x00é\xff\u2028%s", int64(-5), int32(7), 12, true, false, 1.0, 1e21, 1e-7, 12345678.5, math.MaxFloat64, float32(0.1),
+		map[string]any{}, map[string]any{"z": []any{1.5, int64(1), nil, "<&>", map[string]any{}}, "a": map[string]any{"\xff": true, "": "é\u2029\x7f"}},
+		[]any{}, []any(nil), map[string]any(nil), []string{"x"}, field.OmitValueType{}, metav1.OwnerReference{Kind: "K"}, errors.New("e"), math.NaN(),
+		[]any{[]any{}}, func() {}, &[]string{"p"}, (*int)(nil), types.UID("u"), metav1.Duration{},
+	}
+	for _, typ := range []field.ErrorType{
+		field.ErrorTypeNotFound, field.ErrorTypeRequired, field.ErrorTypeDuplicate, field.ErrorTypeInvalid, field.ErrorTypeNotSupported, field.ErrorTypeForbidden,
+		field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTooFew, field.ErrorTypeInternal, field.ErrorTypeTypeInvalid, field.ErrorTypeTooShort, "other", "",
+	} {
+		for _, v := range bad {
+			for _, detail := range []string{"", "of it"} {
+				err := &field.Error{Type: typ, Field: "a.b[0]", BadValue: v, Detail: detail}
+				pointer := regexp.MustCompile(`0x[0-9a-f]+`) // %#v of a function
+				same := func(a, b string) bool { return pointer.ReplaceAllString(a, "") == pointer.ReplaceAllString(b, "") }
+				if got, want := string(AppendText([]byte("before"), err)), "before"+err.Error(); !same(got, want) {
+					t.Errorf("%s\nwant %s", got, want)
+				}
+			}
+		}
+	}
+	for _, v := range bad {
+		if want, err := json.Marshal(v); err == nil && string(AppendValue(nil, v)) != string(want) {
+			t.Errorf("%s, want %s", AppendValue(nil, v), want)
+		}
+	}
+}
+
+// TestMessageAllocs: a message is made in one piece.
+func TestMessageAllocs(t *testing.T) {
+	var errs field.ErrorList
+	for i := range 10 {
+		errs = append(errs, field.Invalid(field.NewPath("spec").Index(i), "x", "is wrong"), field.Required(field.NewPath("a").Index(i%3), ""))
+	}
+	if n := testing.AllocsPerRun(100, func() { Message(schema.GroupKind{Group: "g", Kind: "K"}, "n", errs[:16], nil) }); n > 1 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

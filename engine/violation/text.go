@@ -1,0 +1,73 @@
+package violation
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// AppendText appends err.Error(): the field, a colon, the body.
+func AppendText(dst []byte, err *field.Error) []byte {
+	return AppendBody(append(append(dst, err.Field...), ": "...), err)
+}
+
+// AppendBody appends err.ErrorBody(), for the common errors without anything between it and dst.
+func AppendBody(dst []byte, err *field.Error) []byte {
+	switch err.Type {
+	case field.ErrorTypeRequired, field.ErrorTypeForbidden, field.ErrorTypeTooLong, field.ErrorTypeTooShort, field.ErrorTypeInternal:
+		dst = append(dst, err.Type.String()...)
+	case field.ErrorTypeInvalid, field.ErrorTypeTypeInvalid, field.ErrorTypeNotSupported, field.ErrorTypeNotFound, field.ErrorTypeDuplicate,
+		field.ErrorTypeTooMany, field.ErrorTypeTooFew:
+		start := len(dst)
+		dst = append(dst, err.Type.String()...)
+		if _, omitted := err.BadValue.(field.OmitValueType); omitted {
+			break
+		}
+		shown, ok := appendBad(append(dst, ": "...), err.BadValue)
+		if !ok {
+			return append(dst[:start], err.ErrorBody()...)
+		}
+		dst = shown
+	default:
+		return append(dst, err.ErrorBody()...)
+	}
+	if err.Detail != "" {
+		dst = append(append(dst, ": "...), err.Detail...)
+	}
+	return dst
+}
+
+// appendBad appends a bad value as the reference shows it. Not ok: it is of a kind that is left to the reference.
+func appendBad(dst []byte, bad any) (_ []byte, ok bool) {
+	switch bad := bad.(type) {
+	case string:
+		return strconv.AppendQuote(dst, bad), true
+	case int64:
+		return strconv.AppendInt(dst, bad, 10), true
+	case int:
+		return strconv.AppendInt(dst, int64(bad), 10), true
+	case bool:
+		return strconv.AppendBool(dst, bad), true
+	case map[string]any, []any, nil:
+		return AppendValue(dst, bad), true
+	}
+	return dst, false
+}
+
+// AppendValue appends what json.Marshal makes of a bad value.
+func AppendValue(dst []byte, bad any) []byte {
+	switch bad := bad.(type) {
+	case nil, string, int64, float64, bool, map[string]any, []any:
+		return value.AppendAny(dst, bad)
+	case int:
+		return strconv.AppendInt(dst, int64(bad), 10)
+	}
+	text, err := json.Marshal(bad)
+	if err != nil {
+		text, _ = json.Marshal(err.Error()) // nothing that came from JSON
+	}
+	return append(dst, text...)
+}
