@@ -30,6 +30,30 @@ func (s *Slab) JSON(d *Doc, i uint32) []byte {
 	return s.text[from:len(s.text):len(s.text)]
 }
 
+// A slab that is full goes on in a new piece of memory: what is left of the old one is not worth a copy of what is in it.
+const (
+	pieceOfSlab = 1 << 10
+	leftOfSlab  = 1 << 7
+)
+
+// Text is what write appends to the bytes that it is given, and nothing else of them.
+func (s *Slab) Text(write func(dst []byte) []byte) string {
+	if cap(s.text)-len(s.text) < leftOfSlab {
+		s.text = make([]byte, 0, pieceOfSlab)
+	}
+	from := len(s.text)
+	s.text = write(s.text)
+	return s.since(from)
+}
+
+// Clone is a copy of a text.
+func (s *Slab) Clone(text string) string {
+	if text == "" {
+		return ""
+	}
+	return s.Text(func(dst []byte) []byte { return append(dst, text...) })
+}
+
 // since is what was written last. What is in the slab is never written again: growing copies it, and leaves the old copy to those who
 // have it.
 func (s *Slab) since(from int) string {

@@ -24,6 +24,8 @@ type At struct {
 	// Room is for how much may be found; nil for any amount. What Explain returns is incomplete and must not be used if that
 	// did not fit.
 	Room *violation.Room
+	// Texts is memory for what is found; nil for some of the walk's own.
+	Texts *value.Slab
 }
 
 // Explain gives every finding that the reference's validators (k8s.io/kube-openapi/pkg/validation/validate, by way of

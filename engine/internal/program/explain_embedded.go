@@ -46,7 +46,7 @@ func (e *embeddedExplainer) resource(i uint32) {
 		return
 	}
 	at := e.field()
-	schema := e.at.Schema + pointerOf(e.way) + "/x-kubernetes-embedded-resource"
+	schema := e.pointer(e.way, "x-kubernetes-embedded-resource")
 	for _, err := range metadata.ValidateEmbedded(e.d, i, at) {
 		if e.take(err, i, false); e.done {
 			return
@@ -65,7 +65,7 @@ func (e *embeddedExplainer) resource(i uint32) {
 			node = i
 		}
 		e.enter(step{kind: stepProperty, name: key})
-		v := e.violation(violation.Embedded, node, err)
+		v := e.violation(violation.Embedded, node, err, nil, "")
 		e.leave()
 		v.Schema = schema
 		e.found = append(e.found, v)

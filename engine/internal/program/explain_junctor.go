@@ -157,7 +157,7 @@ func (e *explainer) important(kept []finding, start int) []finding {
 	for _, f := range e.found[start:] {
 		if rest, marked := strings.CutPrefix(f.text, importantMark); marked {
 			f.text = rest
-			f.err = e.at.plain(rest)
+			f.Error = e.at.plain(rest)
 			kept = append(kept, f)
 		}
 	}

@@ -72,7 +72,7 @@ func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 		return matches
 	}
 	if len(l.ItemList) > 0 && !l.AdditionalItemsAllowed {
-		e.report("additionalItems", i, false, func(string) (string, *field.Error) {
+		e.report(about{keyword: "additionalItems", node: i, unplaced: true}, func(string) (string, *field.Error) {
 			const text = "array doesn't allow for additional items"
 			return text, field.Invalid(nil, "", text)
 		})
@@ -103,7 +103,7 @@ func (e *explainer) unique(i uint32) {
 		}
 		for _, y := range list[:k] {
 			if reflect.DeepEqual(x, y) {
-				e.invalid("uniqueItems", i, "", func(at string) string { return at + " in body shouldn't contain duplicates" })
+				e.invalid("uniqueItems", i, "", func(text []byte) []byte { return append(text, " in body shouldn't contain duplicates"...) })
 				return
 			}
 		}

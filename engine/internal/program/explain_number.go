@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -126,7 +128,17 @@ func (e *explainer) bound(keyword string, i uint32, bound float64, exclusive, na
 	case exclusive:
 		words = "less than"
 	}
-	e.invalid(keyword, i, bad, func(at string) string { return fmt.Sprintf("%s in body should be %s %v", at, words, printed) })
+	e.invalid(keyword, i, bad, func(text []byte) []byte {
+		return appendNumber(append(append(append(text, " in body should be "...), words...), ' '), printed)
+	})
+}
+
+// appendNumber appends an int64 or a float64 as fmt prints it.
+func appendNumber(text []byte, number any) []byte {
+	if n, isInt := number.(int64); isInt {
+		return strconv.AppendInt(text, n, 10)
+	}
+	return fmt.Append(text, number)
 }
 
 func (e *explainer) multipleOf(v *Validation, i uint32, typ, format string, isInt bool, x float64) {
@@ -149,12 +161,13 @@ func (e *explainer) multipleOf(v *Validation, i uint32, typ, format string, isIn
 	}
 	switch {
 	case !positive:
-		e.invalid("multipleOf", i, factor, func(at string) string {
-			return fmt.Sprintf("factor MultipleOf declared for %s must be positive: %v", at, factor)
+		e.report(about{keyword: "multipleOf", node: i}, func(at string) (string, *field.Error) {
+			t := fmt.Sprintf("factor MultipleOf declared for %s must be positive: %v", at, factor)
+			return t, field.Invalid(nil, factor, detail(t, at))
 		})
 	case !multiple:
-		e.invalid("multipleOf", i, bad, func(at string) string {
-			return fmt.Sprintf("%s in body should be a multiple of %v", at, factor)
+		e.invalid("multipleOf", i, bad, func(text []byte) []byte {
+			return appendNumber(append(text, " in body should be a multiple of "...), factor)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,40 +13,44 @@ import (
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// finding is one finding on its way to a violation.
+// finding is one finding on its way out.
 type finding struct {
-	text    string // of the validators' own error: findings with one text are one
-	err     *field.Error
-	way     []step
-	keyword string // below the schema node, "" for none
-	member  string // the member of node that is meant, if it is absent
-	missing bool
-	node    uint32
-	cost    int // of the room for findings
+	violation.Violation        // without an Error: nobody will see it
+	text                string // of the validators' own error: findings with one text are one
+	cost                int    // of the room for findings
 
 	forgiven bool // the value that it is about is what it was
 }
 
-// report appends a finding about node i. The error is built by fill from the dotted path of the place; it gets its field here,
-// or the field of the whole run if it is about no place.
-func (e *explainer) report(keyword string, i uint32, placed bool, fill func(at string) (text string, err *field.Error)) *finding {
-	f := finding{keyword: keyword, node: i}
+// about is what a finding is about: node i, by a keyword below the schema node ("" for none).
+type about struct {
+	keyword string
+	node    uint32
+	// unplaced: the error has the field of the whole run, for it is about no place.
+	unplaced bool
+	// member is the member of the node that is meant, if it is absent: one step more.
+	member value.Path
+}
+
+// report appends a finding. The error is built by fill from the dotted path of the place; it gets its field here.
+func (e *explainer) report(a about, fill func(at string) (text string, err *field.Error)) *finding {
+	f := finding{}
 	if e.quiet == 0 || e.marked() {
 		at := e.dotted()
-		f.text, f.err = fill(at)
-		f.way = slices.Clone(e.way)
-		if placed || !quirk.On(2) {
-			e.at.place(f.err, at)
+		f.text, f.Error = fill(at)
+		if !a.unplaced || !quirk.On(2) {
+			e.at.place(f.Error, at)
 		} else {
-			f.err.Field = e.at.Field.String()
+			f.Error.Field = e.at.Field.String()
 		}
 	}
-	if f.err == nil && len(e.found) > e.floor {
+	if f.Error == nil && len(e.found) > e.floor {
 		e.unseen = f
 		return &e.unseen // one tells that the branch failed
 	}
-	if f.err != nil {
-		f.cost = e.take(f.err, i, e.trial > 0)
+	if f.Error != nil {
+		f.Violation = e.violation(violation.Schema, a.node, f.Error, a.member, a.keyword)
+		f.cost = e.take(f.Error, a.node, e.trial > 0)
 	}
 	e.found = append(e.found, f)
 	return &e.found[len(e.found)-1]
@@ -56,7 +59,7 @@ func (e *explainer) report(keyword string, i uint32, placed bool, fill func(at s
 // keep appends findings that have no room yet.
 func (e *explainer) keep(found []finding) {
 	for _, f := range found {
-		f.cost = e.take(f.err, f.node, e.trial > 0)
+		f.cost = e.take(f.Error, f.Node, e.trial > 0)
 		e.found = append(e.found, f)
 	}
 }
@@ -64,7 +67,7 @@ func (e *explainer) keep(found []finding) {
 // drop gives back the room of findings.
 func (e *explainer) drop(found []finding) {
 	for k := range found {
-		if found[k].err != nil {
+		if found[k].Error != nil {
 			e.at.Room.Give(found[k].cost)
 		}
 	}
@@ -112,12 +115,17 @@ func (e *explainer) bad(i uint32) any {
 	return e.d.Any(i)
 }
 
-// invalid reports a finding of the common kind: the text that text makes of the dotted path is its detail as well.
-func (e *explainer) invalid(keyword string, i uint32, bad any, text func(at string) string) {
-	e.report(keyword, i, true, func(at string) (string, *field.Error) {
-		t := text(at)
+// invalid reports a finding of the common kind: the text that words append to the dotted path of the place is its detail as well.
+func (e *explainer) invalid(keyword string, i uint32, bad any, words func(text []byte) []byte) {
+	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
+		t := e.words(at, words)
 		return t, field.Invalid(nil, bad, detail(t, at))
 	})
+}
+
+// words is a text that begins with a place.
+func (e *explainer) words(at string, more func(text []byte) []byte) string {
+	return e.texts().Text(func(text []byte) []byte { return more(append(text, at...)) })
 }
 
 // detail is the text itself: the reference repeats the place in it.
@@ -131,10 +139,14 @@ func detail(text, at string) string {
 // wrongType reports a value that is not of a type or format. What the reference calls the value is a word that describes it:
 // its type, the format inferred from it, or for a text that is no such format the text.
 func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
-	e.report(keyword, i, true, func(at string) (string, *field.Error) {
-		t := fmt.Sprintf("%s in body must be of type %s: %q", at, want, word)
-		var bad any = strings.Clone(word)
-		if !quirk.On(3) {
+	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
+		t := e.words(at, func(text []byte) []byte {
+			return strconv.AppendQuote(append(append(append(text, " in body must be of type "...), want...), ": "...), word)
+		})
+		var bad any
+		if quirk.On(3) {
+			bad = e.texts().Clone(word)
+		} else {
 			bad = e.bad(i)
 		}
 		if isFormat := e.d.Nodes[i].Kind == value.String && keyword == "format"; isFormat && !quirk.On(26) {
@@ -146,7 +158,7 @@ func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 
 // summary reports that a junctor failed; format has one verb for the dotted path.
 func (e *explainer) summary(keyword string, i uint32, format string) {
-	e.report(keyword, i, false, func(at string) (string, *field.Error) {
+	e.report(about{keyword: keyword, node: i, unplaced: true}, func(at string) (string, *field.Error) {
 		t := fmt.Sprintf(format, at)
 		return t, field.Invalid(nil, "", t)
 	})
@@ -161,7 +173,7 @@ func (e *explainer) outOfRange(keyword string, i uint32, prefix, typ, format str
 		}
 	}
 	placed := prefix == "Checked" && !quirk.On(20)
-	e.report(keyword, i, placed, func(at string) (string, *field.Error) {
+	e.report(about{keyword: keyword, node: i, unplaced: !placed}, func(at string) (string, *field.Error) {
 		t := fmt.Sprintf("%s value must be of type %s (default format) in %s", prefix, typ, at)
 		if format != "" {
 			t = fmt.Sprintf("%s value must be of type %s with format %s in %s", prefix, typ, format, at)
@@ -174,18 +186,22 @@ func (e *explainer) outOfRange(keyword string, i uint32, prefix, typ, format str
 }
 
 func (e *explainer) tooLong(i uint32, most int64) {
-	e.report("maxLength", i, true, func(at string) (string, *field.Error) {
+	e.report(about{keyword: "maxLength", node: i}, func(at string) (string, *field.Error) {
 		err := field.TooLong(nil, "", int(most))
 		if !quirk.On(5) {
 			err = field.TooLongCharacters(nil, "", int(most))
 		}
-		return fmt.Sprintf("%s in body should be at most %d chars long", at, most), err
+		return e.words(at, func(text []byte) []byte {
+			return append(strconv.AppendInt(append(text, " in body should be at most "...), most, 10), " chars long"...)
+		}), err
 	})
 }
 
 func (e *explainer) tooMany(keyword string, i uint32, what string, most, size int64) {
-	e.report(keyword, i, true, func(at string) (string, *field.Error) {
-		t := fmt.Sprintf("%s in body should have at most %d %s", at, most, what)
+	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
+		t := e.words(at, func(text []byte) []byte {
+			return append(append(strconv.AppendInt(append(text, " in body should have at most "...), most, 10), ' '), what...)
+		})
 		if what == "properties" && !quirk.On(5) {
 			return t, field.Invalid(nil, size, t)
 		}
@@ -194,107 +210,111 @@ func (e *explainer) tooMany(keyword string, i uint32, what string, most, size in
 }
 
 func (e *explainer) tooFew(keyword string, i uint32, what string, least, size int64) {
-	e.invalid(keyword, i, size, func(at string) string {
-		return fmt.Sprintf("%s in body should have at least %d %s", at, least, what)
+	e.invalid(keyword, i, size, func(text []byte) []byte {
+		return append(append(strconv.AppendInt(append(text, " in body should have at least "...), least, 10), ' '), what...)
 	})
 }
 
 // required reports an absent member. A dot precedes its name even at the root, where the field loses it again.
 func (e *explainer) required(object uint32, name string) {
-	f := e.report("required", object, false, func(at string) (string, *field.Error) {
-		at += "." + name
-		return at + " in body is required", field.Required(nil, "")
+	missing := about{keyword: "required", node: object, unplaced: true, member: value.Path{value.Name(name)}}
+	f := e.report(missing, func(at string) (string, *field.Error) {
+		return e.words(at, func(text []byte) []byte {
+			return append(append(append(text, '.'), name...), " in body is required"...)
+		}), field.Required(nil, "")
 	})
-	f.member, f.missing = name, true
 	if e.quiet == 0 {
-		e.at.place(f.err, e.dotted()+"."+name)
+		e.at.place(f.Error, strings.TrimSuffix(f.text, " in body is required"))
 	}
 }
 
 // forbidden reports a member that additionalProperties: false excludes; the place is the object's.
 func (e *explainer) forbidden(member uint32, key string) {
-	f := e.report("additionalProperties", member, true, func(at string) (string, *field.Error) {
-		t := at + "." + key + " in body is a forbidden property"
-		return t, field.Invalid(nil, strings.Clone(key), t)
+	key = e.texts().Clone(key)
+	e.report(about{keyword: "additionalProperties", node: member, member: value.Path{value.Name(key)}}, func(at string) (string, *field.Error) {
+		t := e.words(at, func(text []byte) []byte {
+			return append(append(append(text, '.'), key...), " in body is a forbidden property"...)
+		})
+		return t, field.Invalid(nil, key, t)
 	})
-	f.member, f.missing = strings.Clone(key), true
 }
 
 // notInEnum reports a value that is none of the enum's; texts are listed bare, everything else as JSON, and all are quoted.
 func (e *explainer) notInEnum(i uint32, values []any) {
-	e.report("enum", i, true, func(at string) (string, *field.Error) {
-		listed := make([]string, len(values))
-		for k, v := range values {
-			if s, isText := v.(string); isText {
-				listed[k] = s
-			} else if quirk.On(10) {
-				b, _ := json.Marshal(v) // values that came from JSON always marshal
-				listed[k] = string(b)
-			} else {
-				listed[k] = fmt.Sprint(v)
+	e.report(about{keyword: "enum", node: i}, func(at string) (string, *field.Error) {
+		supported := e.texts().Text(func(text []byte) []byte {
+			text = append(text, "supported values: "...)
+			for k, v := range values {
+				if k > 0 {
+					text = append(text, ", "...)
+				}
+				text = appendListed(text, v)
 			}
-		}
-		return fmt.Sprintf("%s in body should be one of %v", at, values), field.NotSupported(nil, e.bad(i), listed)
+			return text
+		})
+		t := e.words(at, func(text []byte) []byte { return fmt.Appendf(text, " in body should be one of %v", values) })
+		err := field.Invalid(nil, e.bad(i), supported)
+		err.Type = field.ErrorTypeNotSupported
+		return t, err
 	})
 }
 
-// violations gives what was found, or what of it was forgiven, its public form, each text once.
+func appendListed(text []byte, v any) []byte {
+	if s, isText := v.(string); isText {
+		return strconv.AppendQuote(text, s)
+	}
+	if !quirk.On(10) {
+		return strconv.AppendQuote(text, fmt.Sprint(v))
+	}
+	return strconv.AppendQuote(text, string(violation.AppendValue(nil, v)))
+}
+
+// violations gives what was found, or what of it was forgiven, each text once.
 func (e *explainer) violations(forgiven bool) []violation.Violation {
 	if len(e.found) == 0 {
 		return nil
 	}
 	list := make([]violation.Violation, 0, len(e.found))
-	seen := make(map[string]struct{}, len(e.found))
+	var said saidTexts
 	for k := range e.found {
 		if e.tick(4) {
 			break
 		}
-		f := &e.found[k]
-		if f.forgiven != forgiven {
-			continue
+		if f := &e.found[k]; f.forgiven == forgiven && (said.add(f.text) || !quirk.On(7)) {
+			list = append(list, f.Violation)
 		}
-		if _, known := seen[f.text]; known && quirk.On(7) {
-			continue
-		}
-		seen[f.text] = struct{}{}
-		v := violation.Violation{
-			Error:  f.err,
-			Path:   append(e.at.Path.Clone(), pathOf(f.way)...),
-			Node:   f.node,
-			Schema: e.at.Schema + pointerOf(f.way),
-			Step:   violation.Schema,
-		}
-		if f.missing {
-			v.Path = append(v.Path, value.Name(f.member))
-		}
-		if f.keyword != "" {
-			v.Schema += "/" + f.keyword
-		}
-		list = append(list, v)
 	}
 	return list
 }
 
-// dotted is the path in the dialect of kube-openapi: no brackets around map keys, and a dot before a declared property only if
-// something precedes it.
-func (e *explainer) dotted() string {
-	var b []byte
-	for k := range e.way {
-		switch s := &e.way[k]; s.kind {
-		case stepProperty:
-			if len(b) > 0 {
-				b = append(b, '.')
-			}
-			b = append(b, s.name...)
-		case stepAdditional, stepPattern, stepDependency:
-			if !quirk.On(1) {
-				b = append(append(append(b, '['), s.name...), ']')
-				continue
-			}
-			b = append(append(b, '.'), s.name...)
-		case stepItem:
-			b = append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
+// saidTexts are the texts of findings that were seen before: a few are compared, more are looked up.
+type saidTexts struct {
+	few   [fewTexts]string
+	count int
+	more  map[string]struct{}
+}
+
+const fewTexts = 16
+
+// add adds a text, if it is none of those before.
+func (t *saidTexts) add(text string) (added bool) {
+	if t.more == nil {
+		if slices.Contains(t.few[:t.count], text) {
+			return false
+		}
+		if t.count < fewTexts {
+			t.few[t.count] = text
+			t.count++
+			return true
+		}
+		t.more = make(map[string]struct{}, 2*fewTexts)
+		for _, one := range t.few {
+			t.more[one] = struct{}{}
 		}
 	}
-	return string(b)
+	if _, known := t.more[text]; known {
+		return false
+	}
+	t.more[text] = struct{}{}
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -93,8 +94,8 @@ func (e *explainer) text(v *Validation, i uint32) {
 		e.tooLong(i, *v.MaxLength)
 	}
 	if v.MinLength != nil && (len(e.found) == before || !quirk.On(23)) && int64(utf8.RuneCountInString(s)) < *v.MinLength {
-		e.invalid("minLength", i, e.bad(i), func(at string) string {
-			return fmt.Sprintf("%s in body should be at least %d chars long", at, *v.MinLength)
+		e.invalid("minLength", i, e.bad(i), func(text []byte) []byte {
+			return append(strconv.AppendInt(append(text, " in body should be at least "...), *v.MinLength, 10), " chars long"...)
 		})
 	}
 	if v.Pattern != nil && v.Pattern.Source != "" && (len(e.found) == before || !quirk.On(23)) {
@@ -108,8 +109,8 @@ func (e *explainer) text(v *Validation, i uint32) {
 			pattern = fmt.Sprintf("%s, but pattern is invalid: %s", pattern, err)
 		}
 		if !matched {
-			e.invalid("pattern", i, e.bad(i), func(at string) string {
-				return fmt.Sprintf("%s in body should match '%s'", at, pattern)
+			e.invalid("pattern", i, e.bad(i), func(text []byte) []byte {
+				return append(append(append(text, " in body should match '"...), pattern...), '\'')
 			})
 		}
 	}

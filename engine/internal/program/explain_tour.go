@@ -1,9 +1,6 @@
 package program
 
 import (
-	"strconv"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -103,79 +100,4 @@ func (t *tour) below(n *Node, i uint32, visit func(n *Node, i uint32)) {
 		visit(child, c)
 		t.leave()
 	}
-}
-
-// field is the place in apimachinery's dialect: map keys in brackets.
-func (t *tour) field() *field.Path {
-	p := t.at.Field
-	for k := range t.way {
-		switch s := &t.way[k]; s.kind {
-		case stepProperty:
-			p = p.Child(s.name)
-		case stepAdditional:
-			p = p.Key(s.name)
-		case stepItem:
-			p = p.Index(s.index)
-		}
-	}
-	return p
-}
-
-// violation wraps an error about node i, where the walk stands.
-func (t *tour) violation(found violation.Step, i uint32, err *field.Error) violation.Violation {
-	err.Field = strings.Clone(err.Field)
-	return violation.Violation{
-		Error:  err,
-		Path:   append(t.at.Path.Clone(), pathOf(t.way)...),
-		Node:   i,
-		Schema: t.at.Schema + pointerOf(t.way),
-		Step:   found,
-	}
-}
-
-// pathOf is the path that the steps lead to, with its own memory.
-func pathOf(way []step) value.Path {
-	var p value.Path
-	for k := range way {
-		switch s := &way[k]; s.kind {
-		case stepProperty:
-			p = append(p, value.Name(strings.Clone(s.name)))
-		case stepAdditional, stepPattern:
-			p = append(p, value.Entry(strings.Clone(s.name)))
-		case stepItem:
-			p = append(p, value.At(s.index))
-		}
-	}
-	return p
-}
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// pointerOf is the RFC 6901 pointer to the schema node that the steps lead to.
-func pointerOf(way []step) string {
-	var b strings.Builder
-	for k := range way {
-		switch s := &way[k]; s.kind {
-		case stepProperty:
-			b.WriteString("/properties/" + pointerEscaper.Replace(s.name))
-		case stepAdditional:
-			b.WriteString("/additionalProperties")
-		case stepPattern:
-			b.WriteString("/patternProperties/" + pointerEscaper.Replace(s.via))
-		case stepDependency:
-			b.WriteString("/dependencies/" + pointerEscaper.Replace(s.name))
-		case stepItem:
-			if s.via == "" {
-				b.WriteString("/items")
-			} else {
-				b.WriteString("/" + s.via)
-			}
-		case stepBranch:
-			b.WriteString("/" + s.name)
-			if s.index >= 0 {
-				b.WriteString("/" + strconv.Itoa(s.index))
-			}
-		}
-	}
-	return b.String()
 }

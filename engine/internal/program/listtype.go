@@ -135,9 +135,11 @@ func (e *listExplainer) duplicate(k int, c uint32, shown any) {
 }
 
 func (e *listExplainer) report(k int, c uint32, keyword string, fill func(*field.Path) *field.Error) {
-	schema := e.at.Schema + pointerOf(e.way) + "/" + keyword
+	schema := e.pointer(e.way, keyword)
 	e.enter(step{kind: stepItem, index: k})
-	v := e.violation(violation.List, c, fill(e.field()))
+	err := fill(nil)
+	err.Field = e.bracketed("")
+	v := e.violation(violation.List, c, err, nil, "")
 	e.take(v.Error, c, false)
 	e.leave()
 	v.Schema = schema

@@ -44,8 +44,8 @@ type ruleWalk struct {
 	pair, parent Pair
 }
 
-// Field is the place in upstream's spelling.
-func (w *ruleWalk) Field() *field.Path { return w.field() }
+// Field is the place in upstream's spelling, or a Child of it.
+func (w *ruleWalk) Field(below string) string { return w.bracketed(below) }
 
 // Ratchet reports whether the value, or the nearest one above that correlates, is what it was.
 func (w *ruleWalk) Ratchet() bool {
@@ -56,8 +56,8 @@ func (w *ruleWalk) Ratchet() bool {
 }
 
 // Violation wraps an error about the value or a part of it.
-func (w *ruleWalk) Violation(node uint32, err *field.Error) violation.Violation {
-	return w.violation(violation.Rules, node, err)
+func (w *ruleWalk) Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation {
+	return w.violation(violation.Rules, node, err, below, keyword)
 }
 
 // node evaluates the rules of n and of what is below. False: nothing further runs.

@@ -98,7 +98,7 @@ func (w *coercer) coerceMeta(object, prev, c uint32, key string) (removed, chang
 
 func (w *coercer) fail(c uint32, key, detail string) {
 	w.enter(step{kind: stepProperty, name: key})
-	v := w.violation(violation.Decode, c, field.Invalid(w.field(), w.d.Any(c), detail))
+	v := w.violation(violation.Decode, c, field.Invalid(w.field(), w.d.Any(c), detail), nil, "")
 	w.leave()
 	w.err = &v
 }

@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -35,10 +36,10 @@ func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 	at.Old = present(r.Doc, at.Old)
 	e := evaluation{run: r, set: s, at: at}
 	if s.failed != "" {
-		return e.found(nil, field.Invalid(at.Field(), s.self.Name, "rule compiler initialization error: "+s.failed), 0)
+		return e.found(nil, e.invalid("rule compiler initialization error: "+s.failed), 0)
 	}
 	if r.Left <= 0 {
-		return e.end(nil, field.Invalid(at.Field(), s.self.Name, outOfBudget))
+		return e.end(nil, e.invalid(outOfBudget))
 	}
 	for i := range s.rules {
 		if more := e.rule(&s.rules[i]); !more {
@@ -77,10 +78,9 @@ func (e *evaluation) rule(c *rule) (more bool) {
 }
 
 func (e *evaluation) evaluated(c *rule) (more bool) {
-	kind := e.set.self.Name
 	switch {
 	case c.compileError != "" && quirk.On(63):
-		return e.found(c, field.Invalid(e.at.Field(), kind, "rule compile error: "+c.compileError), 0)
+		return e.found(c, e.invalid("rule compile error: "+c.compileError), 0)
 	case c.blank, c.compileError != "", c.skipped(e.at.Old):
 		return true
 	}
@@ -91,11 +91,11 @@ func (e *evaluation) evaluated(c *rule) (more bool) {
 	}
 	switch {
 	case v.noDetails:
-		return e.end(c, field.InternalError(e.at.Field(), fmt.Errorf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run", c.named())))
+		return e.end(c, e.placed("", field.InternalError(nil, fmt.Errorf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run", c.named()))))
 	case v.uncounted:
-		return e.end(c, field.Invalid(e.at.Field(), kind, fmt.Sprintf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run", c.named())))
+		return e.end(c, e.invalid(fmt.Sprintf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run", c.named())))
 	case !e.charge(v.cost):
-		return e.end(c, field.Invalid(e.at.Field(), kind, outOfBudget))
+		return e.end(c, e.invalid(outOfBudget))
 	case v.err != nil:
 		return e.failed(c, v.err)
 	case v.value == types.True:
@@ -130,7 +130,7 @@ func (e *evaluation) charge(cost uint64) bool {
 func (e *evaluation) failed(c *rule, err error) (more bool) {
 	text := err.Error()
 	report := func(format string, args ...any) *field.Error {
-		return field.Invalid(e.at.Field(), e.set.self.Name, fmt.Sprintf(format, args...))
+		return e.invalid(fmt.Sprintf(format, args...))
 	}
 	switch {
 	case strings.HasPrefix(text, "no such overload") && quirk.On(67):
@@ -147,9 +147,9 @@ func limitCrossed(text string) bool {
 
 // notSatisfied reports a rule that is false.
 func (e *evaluation) notSatisfied(c *rule) (more bool) {
-	place := e.at.Field()
-	if c.fieldPath != "" && quirk.On(69) {
-		place = place.Child(c.fieldPath)
+	below := ""
+	if quirk.On(69) {
+		below = c.fieldPath
 	}
 	detail := ""
 	if c.messageExpr != "" {
@@ -158,8 +158,7 @@ func (e *evaluation) notSatisfied(c *rule) (more bool) {
 		case e.run.Stopped():
 			return false
 		case fatal != nil:
-			fatal.Field = place.String()
-			e.forgivable(c, fatal)
+			e.forgivable(c, e.placed(below, fatal))
 			e.run.Left = -1
 			return false
 		}
@@ -172,22 +171,34 @@ func (e *evaluation) notSatisfied(c *rule) (more bool) {
 	if kind := e.set.self.Name; kind != "object" && kind != "array" || !quirk.On(64) {
 		bad = e.run.Doc.Any(e.at.Self)
 	}
-	return e.forgivable(c, errorFor(c.reason, place, bad, detail))
+	return e.forgivable(c, e.placed(below, errorFor(c.reason, bad, detail)))
 }
 
-func errorFor(reason apiextensionsv1.FieldValueErrorReason, place *field.Path, bad any, detail string) *field.Error {
+// placed gives an error its place: that of the site, or a Child of it unless below is "".
+func (e *evaluation) placed(below string, err *field.Error) *field.Error {
+	err.Field = e.at.Field(below)
+	return err
+}
+
+// invalid is an error about the value as such, of which upstream shows the type.
+func (e *evaluation) invalid(detail string) *field.Error {
+	return e.placed("", field.Invalid(nil, e.set.self.Name, detail))
+}
+
+// errorFor is an error without a place.
+func errorFor(reason apiextensionsv1.FieldValueErrorReason, bad any, detail string) *field.Error {
 	if !quirk.On(65) {
-		return field.Invalid(place, bad, detail)
+		return field.Invalid(nil, bad, detail)
 	}
 	switch reason {
 	case apiextensionsv1.FieldValueForbidden:
-		return field.Forbidden(place, detail)
+		return field.Forbidden(nil, detail)
 	case apiextensionsv1.FieldValueRequired:
-		return field.Required(place, detail)
+		return field.Required(nil, detail)
 	case apiextensionsv1.FieldValueDuplicate:
-		return field.Duplicate(place, bad)
+		return field.Duplicate(nil, bad)
 	}
-	return field.Invalid(place, bad, detail)
+	return field.Invalid(nil, bad, detail)
 }
 
 // ownMessage is what the rule says without a message expression.
@@ -212,6 +223,23 @@ func trimmed(text string) string {
 	}
 	return strings.TrimSpace(text)
 }
+
+// keyword is where the rule stands in its schema node.
+func (r *rule) keyword() string {
+	if r.index < len(fewKeywords) {
+		return fewKeywords[r.index]
+	}
+	return ruleKeyword + strconv.Itoa(r.index)
+}
+
+const ruleKeyword = "x-kubernetes-validations/"
+
+var fewKeywords = func() (list [16]string) {
+	for k := range list {
+		list[k] = ruleKeyword + strconv.Itoa(k)
+	}
+	return list
+}()
 
 // forgivable adds a finding, or forgives it: rules that compare with the old value are never forgiven.
 func (e *evaluation) forgivable(c *rule, err *field.Error) (more bool) {
@@ -243,20 +271,21 @@ func (e *evaluation) end(c *rule, err *field.Error) (more bool) {
 
 func (e *evaluation) violation(c *rule, err *field.Error, steps int) violation.Violation {
 	node := e.at.Self
+	var below value.Path
+	keyword := ""
 	if c != nil {
-		for _, step := range c.steps[:steps] {
-			below := e.run.Doc.Field(node, step.Key())
-			if below == 0 {
+		below, keyword = c.steps[:steps], c.keyword()
+		for _, step := range below {
+			next := e.run.Doc.Field(node, step.Key())
+			if next == 0 {
 				break
 			}
-			node = below
+			node = next
 		}
 	}
-	v := e.at.Violation(node, err)
+	v := e.at.Violation(node, err, below, keyword)
 	v.Step = violation.Rules
 	if c != nil {
-		v.Path = append(v.Path, c.steps[:steps]...)
-		v.Schema += fmt.Sprintf("/x-kubernetes-validations/%d", c.index)
 		v.Rule = &violation.RuleRef{Index: c.index, Text: c.text, Reason: string(c.reason)}
 	}
 	return v

@@ -28,10 +28,15 @@ type spot struct {
 	ratchet bool
 }
 
-func (s spot) Field() *field.Path { return s.at }
-func (s spot) Ratchet() bool      { return s.ratchet }
-func (s spot) Violation(node uint32, err *field.Error) violation.Violation {
-	return violation.Violation{Error: err, Node: node}
+func (s spot) Field(below string) string {
+	if below != "" {
+		return s.at.Child(below).String()
+	}
+	return s.at.String()
+}
+func (s spot) Ratchet() bool { return s.ratchet }
+func (s spot) Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation {
+	return violation.Violation{Error: err, Node: node, Path: below, Schema: "/" + keyword}
 }
 
 // judged is what evaluating the rules of a schema's root against a value gives.

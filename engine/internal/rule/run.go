@@ -73,12 +73,13 @@ type Site struct {
 
 // Place tells where a Site stands. It is asked only when something is found.
 type Place interface {
-	// Field is the place in upstream's spelling; nil at the root.
-	Field() *field.Path
+	// Field is the place in upstream's spelling, or a Child of it unless below is "".
+	Field(below string) string
 	// Ratchet reports whether upstream forgives what is found here: the nearest value that has an old one is equal to it.
 	Ratchet() bool
-	// Violation wraps an error about the node, which is Self or below it. Its Path and Schema lead to Self.
-	Violation(node uint32, err *field.Error) violation.Violation
+	// Violation wraps an error about the node, which is Self or below it. Its Path leads to Self and on by below, its Schema to Self and on by
+	// keyword unless that is "".
+	Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation
 }
 
 // Stopped reports whether the run was ended early.

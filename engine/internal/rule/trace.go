@@ -156,9 +156,9 @@ func (e *evaluation) ended() string {
 
 // trace is the trace of a rule before anything is known about it.
 func (e *evaluation) trace(c *rule) Trace {
-	v := e.at.Violation(e.at.Self, &field.Error{})
+	v := e.at.Violation(e.at.Self, &field.Error{}, nil, c.keyword())
 	return Trace{
-		Path: v.Path, Schema: v.Schema + fmt.Sprintf("/x-kubernetes-validations/%d", c.index),
+		Path: v.Path, Schema: v.Schema,
 		Rule: &violation.RuleRef{Index: c.index, Text: c.text, Reason: string(c.reason)},
 	}
 }
