@@ -82,8 +82,14 @@ func scale(d *value.Doc, root uint32, s *Scale, spec bool) (found []violation.Vi
 	return found
 }
 
-// nestedString is unstructured.NestedString of one member.
+// nestedString is unstructured.NestedString of one member. The text is the Doc's: who keeps it takes a copy.
 func nestedString(d *value.Doc, root uint32, key string) (string, bool, error) {
+	switch c := d.Field(root, key); {
+	case c == 0:
+		return "", false, nil
+	case d.Nodes[c].Kind == value.String:
+		return d.Str(c), true, nil
+	}
 	object := map[string]any{}
 	if c := d.Field(root, key); c != 0 {
 		object[key] = d.Any(c)

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -18,7 +20,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	d, plan := p.d, v.Plan
 	found := p.typeErrors(v)
 	room := violation.NewRoom(p.r.Limits)
-	at := program.At{Stop: p.stop, Room: room}
+	at := program.At{Stop: p.stop, Room: room, Texts: new(value.Slab)}
 	if len(found) == 0 {
 		if !p.r.SkipMetadata {
 			found = append(found, p.metadataErrors(room)...)
@@ -43,6 +45,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 // typeErrors are the findings about kind and apiVersion.
 func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 	add := func(key, bad, want string) {
+		bad = strings.Clone(bad)
 		at := value.Path{value.Name(key)}
 		f := violation.Of(violation.TypeMeta, field.Invalid(field.NewPath(key), bad, "must be "+want), at)
 		f.Node = p.d.Finder().Deepest(p.root, at)
