@@ -164,8 +164,8 @@ func anyValue(r generate.Rand, schema *tree.Node) *tree.Node {
 	if r.Chance(20) {
 		generate.Break(r, schema, v, r.Between(1, 2))
 	}
-	if r.Chance(3) {
-		inflate(r, v, generate.Pick(r, []int{20, 50, 300, 2500}))
+	if r.Chance(2) {
+		inflate(r, v, generate.Pick(r, []int{20, 50, 300, 1500}))
 	}
 	return v
 }
@@ -177,10 +177,10 @@ func inflate(r generate.Rand, v *tree.Node, n int) {
 		if room <= 0 || !r.Chance(60) {
 			return
 		}
-		if at.Kind == tree.Array && len(at.Items) > 0 {
+		if at.Kind == tree.Array && len(at.Items) > 0 && len(at.Items) < 10 {
 			items := at.Items
 			for len(at.Items) < n && room > 0 {
-				e := generate.Pick(r, items)
+				e := generate.Pick(r, items).Clone()
 				if e.Kind == tree.Scalar && r.Chance(70) { // elements that differ
 					e = varied(e, len(at.Items))
 				}
@@ -189,7 +189,7 @@ func inflate(r generate.Rand, v *tree.Node, n int) {
 			}
 		} else if text, ok := at.Text(); ok && len(text) > 0 {
 			*at = *tree.Str(strings.Repeat(text, 1+n/len(text)))
-			room -= n / 10
+			room -= n
 		}
 	})
 }

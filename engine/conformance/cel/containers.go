@@ -40,6 +40,10 @@ func (g *generator) containers(s *scope) *expression {
 			return infix(other, equals, a.e)
 		}
 		return infix(a.e, equals, other)
+	case n < 9 && a.t.Kind() == types.MapKind:
+		return infix(generate.Pick(g.r, []*expression{g.key(), g.typed(s, types.StringType, 1)}), "in", a.e)
+	case n < 11 && a.t.Kind() == types.MapKind:
+		return infix(joined(true, "$[$]", a.e, g.typed(s, types.StringType, 1)), equals, joined(true, "$[$]", a.e, g.key()))
 	case n < 9 && a.t.Kind() == types.ListKind:
 		sum := infix(a.e, "+", other)
 		switch g.r.IntN(4) {

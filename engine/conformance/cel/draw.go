@@ -56,10 +56,15 @@ func (g *generator) typed(s *scope, t *types.Type, depth int) *expression {
 
 // leaf draws a value in scope, or a literal.
 func (g *generator) leaf(s *scope, t *types.Type, depth int) *expression {
+	if depth > 0 && g.r.Chance(8) {
+		if e := g.forked(s, t, depth); e != nil {
+			return e
+		}
+	}
 	if g.r.Chance(75) {
 		var fit []route
 		for _, at := range s.routes(g, 3) {
-			if at.t.IsExactType(t) || t.Kind() == types.DynKind && g.r.Chance(30) {
+			if at.t.IsExactType(t) || t.Kind() == types.DynKind && g.r.Chance(30) || at.t.Kind() == types.DynKind && g.r.Chance(8) { // int-or-string is taken for anything
 				fit = append(fit, at)
 			}
 		}
@@ -71,6 +76,39 @@ func (g *generator) leaf(s *scope, t *types.Type, depth int) *expression {
 		return call("type", g.leaf(s, s.someType(g), depth-1))
 	}
 	return g.literal(t, depth)
+}
+
+// forked draws a way that starts from one of two containers: (c ? a : b).member.
+func (g *generator) forked(s *scope, t *types.Type, depth int) *expression {
+	var containers []route
+	for _, at := range s.routes(g, 2) {
+		if k := at.t.Kind(); k == types.StructKind || k == types.ListKind || k == types.MapKind {
+			containers = append(containers, at)
+		}
+	}
+	if len(containers) == 0 {
+		return nil
+	}
+	a := generate.Pick(g.r, containers)
+	b := a
+	for _, other := range containers {
+		if other.t.IsExactType(a.t) && g.r.Chance(60) {
+			b = other
+		}
+	}
+	base := generate.Pick(g.r, []*expression{
+		joined(true, "($ ? $ : $)", g.typed(s, types.BoolType, depth-2).tight(), a.e, b.e), joined(true, "[$, $][0]", a.e, b.e), joined(true, "{'a': $}.a", a.e), joined(true, "[$].filter(e, true)[0]", a.e)})
+	var ways, fit []route
+	s.walk(g, route{base, a.t, false}, 2, &ways)
+	for _, w := range ways {
+		if w.t.IsExactType(t) {
+			fit = append(fit, w)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	return generate.Pick(g.r, fit).e
 }
 
 // producing picks an overload whose result is of a type: the function first, so that comparisons, of which there are sixty, leave room.

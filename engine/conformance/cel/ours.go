@@ -134,12 +134,20 @@ func (o *ours) parse(d *value.Doc, n *tree.Node, s value.Source) (uint32, error)
 	return d.Nodes[root].First, nil
 }
 
-// place is the root of the judged value.
+// judged is the place of the value.
 type judged struct{}
 
-func (judged) Field() *field.Path { return field.NewPath("root") }
-func (judged) Ratchet() bool      { return false }
-func (judged) Violation(_ uint32, err *field.Error) violation.Violation {
+func (judged) Ratchet() bool { return false }
+
+func (judged) Field(below string) string {
+	p := field.NewPath("root")
+	if below != "" {
+		p = p.Child(below)
+	}
+	return p.String()
+}
+
+func (judged) Violation(_ uint32, err *field.Error, _ value.Path, _ string) violation.Violation {
 	return violation.Violation{Error: err}
 }
 

@@ -228,12 +228,21 @@ func (p *reporter) report(d *disagreement) {
 			return
 		}
 		p.shown[c.String()] = true
-		fmt.Fprintf(p.o.Log, "\nDISAGREEMENT cel, seed %d, group %d\n  %s", p.o.Seed, d.group, c.String())
+		fmt.Fprintf(p.o.Log, "\nDISAGREEMENT cel, seed %d, group %d\n  %s", p.o.Seed, d.group, clip(c.String()))
 		for _, diff := range d.diffs[:min(len(d.diffs), 3)] {
-			fmt.Fprintf(p.o.Log, "  - %s\n", diff)
+			fmt.Fprintf(p.o.Log, "  - %s\n", clip(diff))
 		}
 	}
 	if distinct >= p.o.Limit {
 		p.full.Store(true)
 	}
+}
+
+// clip shortens what nobody reads.
+func clip(s string) string {
+	const most = 4000
+	if len(s) > most {
+		return s[:most] + fmt.Sprintf("… (%d bytes)\n", len(s))
+	}
+	return s
 }

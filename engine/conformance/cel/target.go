@@ -34,6 +34,9 @@ func (g *generator) around(s *scope, n int, depth int) *expression {
 // condition makes a condition of a value: the value itself, a comparison, or a call that takes it.
 func (g *generator) condition(s *scope, e *expression, t *types.Type, steps int) *expression {
 	if t.Kind() == types.BoolKind {
+		if g.r.Chance(15) {
+			return infix(e, generate.Pick(g.r, []string{"==", "!=", "<", ">="}), g.typed(s, types.BoolType, 1))
+		}
 		return e
 	}
 	if steps > 0 && g.r.Chance(60) {
