@@ -22,6 +22,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	room := violation.NewRoom(p.r.Limits)
 	at := program.At{Stop: p.stop, Room: room, Texts: new(value.Slab)}
 	if len(found) == 0 {
+		found = make([]violation.Violation, 0, usualFindings)
 		if !p.r.SkipMetadata {
 			found = append(found, p.metadataErrors(room)...)
 		}
@@ -41,6 +42,9 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	}
 	return found, nil
 }
+
+// usualFindings is how many findings an object mostly has, if it has any.
+const usualFindings = 12
 
 // typeErrors are the findings about kind and apiVersion.
 func (p *pass) typeErrors(v *Version) (found []violation.Violation) {

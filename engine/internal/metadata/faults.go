@@ -87,8 +87,14 @@ func (f *faults) add(at place, node uint32, err *field.Error) {
 	err.Field, err.FromImperative = at.field, true
 	v := violation.Of(violation.Metadata, err, at.path)
 	v.Node = node
+	if f.found == nil {
+		f.found = make([]violation.Violation, 0, usualFaults)
+	}
 	f.found = append(f.found, v)
 }
+
+// usualFaults is how many faults metadata mostly has, if it has any.
+const usualFaults = 4
 
 func (f *faults) ofName() {
 	if f.text(f.name) == "" {

@@ -104,20 +104,21 @@ func (e *explainer) boundFits(keyword, prefix string, bound float64, i uint32, t
 
 func (e *explainer) bound(keyword string, i uint32, bound float64, exclusive, native bool, x float64) {
 	minimum := keyword == "minimum"
-	var outside bool
-	var printed, bad any = bound, x
-	if native && quirk.On(17) {
+	integers := native && quirk.On(17)
+	outside := minimum && x < bound || !minimum && x > bound || exclusive && x == bound
+	if integers {
 		b, y := int64(bound), e.d.Int(i)
 		outside = minimum && y < b || !minimum && y > b || exclusive && y == b
-		printed, bad = b, y
-	} else {
-		outside = minimum && x < bound || !minimum && x > bound || exclusive && x == bound
-		if e.d.Nodes[i].Kind == value.Int && native {
-			bad = e.d.Int(i)
-		}
 	}
 	if !outside {
 		return
+	}
+	var printed, bad any = bound, x
+	if integers {
+		printed = int64(bound)
+	}
+	if native && e.d.Nodes[i].Kind == value.Int {
+		bad = e.d.Int(i)
 	}
 	words := "less than or equal to"
 	switch {

@@ -52,9 +52,15 @@ func (e *explainer) report(a about, fill func(at string) (text string, err *fiel
 		f.Violation = e.violation(violation.Schema, a.node, f.Error, a.member, a.keyword)
 		f.cost = e.take(f.Error, a.node, e.trial > 0)
 	}
+	if e.found == nil {
+		e.found = make([]finding, 0, usualFindings)
+	}
 	e.found = append(e.found, f)
 	return &e.found[len(e.found)-1]
 }
+
+// usualFindings is how many findings an object mostly has, if it has any.
+const usualFindings = 8
 
 // keep appends findings that have no room yet.
 func (e *explainer) keep(found []finding) {
@@ -252,11 +258,27 @@ func (e *explainer) notInEnum(i uint32, values []any) {
 			}
 			return text
 		})
-		t := e.words(at, func(text []byte) []byte { return fmt.Appendf(text, " in body should be one of %v", values) })
+		t := e.words(at, func(text []byte) []byte { return appendValues(append(text, " in body should be one of "...), values) })
 		err := field.Invalid(nil, e.bad(i), supported)
 		err.Type = field.ErrorTypeNotSupported
 		return t, err
 	})
+}
+
+// appendValues appends what fmt makes of a list.
+func appendValues(text []byte, values []any) []byte {
+	text = append(text, '[')
+	for k, v := range values {
+		if k > 0 {
+			text = append(text, ' ')
+		}
+		if s, isText := v.(string); isText {
+			text = append(text, s...)
+		} else {
+			text = fmt.Append(text, v)
+		}
+	}
+	return append(text, ']')
 }
 
 func appendListed(text []byte, v any) []byte {

@@ -76,8 +76,17 @@ const (
 	stepBranch                     // the same value, in a branch of a junctor
 )
 
-func (t *tour) enter(s step) { t.way = append(t.way, s) }
-func (t *tour) leave()       { t.way = t.way[:len(t.way)-1] }
+func (t *tour) enter(s step) {
+	if t.way == nil {
+		t.way = make([]step, 0, usualDepth)
+	}
+	t.way = append(t.way, s)
+}
+
+func (t *tour) leave() { t.way = t.way[:len(t.way)-1] }
+
+// usualDepth is how deep the way mostly gets.
+const usualDepth = 8
 
 // member is the node that judges the member with this key, nil if there is none, and the step to it.
 func (n *Node) member(key string) (step, *Node) {

@@ -2,6 +2,7 @@ package program
 
 import (
 	"encoding/json"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -73,7 +74,7 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 		}
 		k++
 	}
-	if e.d.Len(i) < 2 {
+	if e.d.Len(i) < 2 || e.mapListByTexts(n, i) {
 		return
 	}
 	seen := make(counter, e.d.Len(i))
@@ -109,6 +110,39 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 		}
 	}
 }
+
+// mapListByTexts judges a short list with one key whose values are texts, as most are. False: it is no such list, and nothing was found.
+func (e *listExplainer) mapListByTexts(n *Node, i uint32) bool {
+	var few [shortList]string
+	keys := few[:0]
+	if e.d.Len(i) > shortList || len(n.ListKeys) != 1 || !quirk.On(49) {
+		return false
+	}
+	name := n.ListKeys[0].Name
+	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		v := e.d.Field(c, name)
+		if e.d.Nodes[v].Kind != value.String {
+			return false
+		}
+		keys = append(keys, e.d.Str(v))
+	}
+	k := 0
+	for c := e.d.Nodes[i].First; c != 0; c, k = e.d.Nodes[c].Next, k+1 {
+		before := 0
+		for _, other := range keys[:k] {
+			if other == keys[k] {
+				before++
+			}
+		}
+		if before == 1 {
+			e.duplicate(k, c, map[string]any{name: strings.Clone(keys[k])})
+		}
+	}
+	return true
+}
+
+// shortList is up to how many items are compared with each other.
+const shortList = 16
 
 // counter counts values: scalars by Go's equality (1 is not 1.0), arrays and objects by their JSON (there it is).
 type counter map[any]int

@@ -34,7 +34,8 @@ func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 		return true
 	}
 	at.Old = present(r.Doc, at.Old)
-	e := evaluation{run: r, set: s, at: at}
+	e := &r.current
+	*e = evaluation{run: r, set: s, at: at}
 	if s.failed != "" {
 		return e.found(nil, e.invalid("rule compiler initialization error: "+s.failed), 0)
 	}

@@ -43,8 +43,9 @@ type Run struct {
 	// Skip is why no rule is evaluated, "" if they are. It is for runs that trace all rules.
 	Skip string
 
-	frame  closure.Frame
-	traces traces
+	frame   closure.Frame
+	traces  traces
+	current evaluation // of the site that is being judged
 }
 
 var runs = sync.Pool{New: func() any { return new(Run) }}
