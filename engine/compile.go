@@ -146,8 +146,11 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 	if inner.Plan == nil {
 		plan, err := program.Compile(s, program.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,
-			Rules: program.RulesOfResource,
+			Rules: program.RulesOfResource, Context: ctx,
 		})
+		if late := ctx.Err(); late != nil {
+			return &Error{Reason: ReasonItemDeadline, Message: "the call ended before the CRD was compiled: " + late.Error(), Err: late}
+		}
 		if err != nil {
 			return unreadable("CRD "+crd.Name+", version "+version.Name, ReasonManifestUnreadable, err)
 		}

@@ -17,7 +17,10 @@ func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 	if !schema.HasRules(s) {
 		return
 	}
-	plan, err := program.Compile(s, program.Options{ForDefaults: true, Rules: program.RulesOfField})
+	plan, err := program.Compile(s, program.Options{ForDefaults: true, Rules: program.RulesOfField, Context: c.ctx})
+	if c.ctx.Err() != nil {
+		return // who asked looks at the context, too
+	}
 	if err != nil {
 		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
 		return

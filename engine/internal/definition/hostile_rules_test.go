@@ -56,24 +56,35 @@ func TestHostileRules(t *testing.T) {
 	for i := range 30_000 {
 		fmt.Fprintf(&wide, `,"p%d":{"type":"object","properties":{"b":{"type":"string"}},"x-kubernetes-validations":[{"rule":"self.b != ''"}]}`, i)
 	}
+	long := strings.Repeat("self.a == 'x' || ", 3000)
+	nested := `{"type":"object","default":{},"properties":{"a":{"type":"string"}},"x-kubernetes-validations":[{"rule":"` + long + `true"}]}`
+	for range 20 {
+		nested = `{"type":"object","default":{},"properties":{"n":` + nested + `}}`
+	}
+	failing := make([]string, 20)
+	for i := range failing {
+		failing[i] = fmt.Sprintf("%sself.nope%d", long, i)
+	}
 	deep := `{"type":"string"}`
 	for range 300 {
 		deep = `{"type":"object","properties":{"a":` + deep + `,"l":{"type":"array","items":{"type":"string"}}},"x-kubernetes-validations":[{"rule":"self.l.all(x, x != '')"}]}`
 	}
 	tests := map[string]*Manifest{
-		"100,000 code points":   ruledCRD(t, properties, strings.Repeat("self.a == 'x' || ", 5800)+"true"),
-		"too many code points":  ruledCRD(t, properties, strings.Repeat("self.a == 'x' || ", 5900)+"true"),
-		"thousands of errors":   ruledCRD(t, properties, strings.Repeat("nope.a == 'x' || ", 5800)+"true"),
-		"a long list":           ruledCRD(t, properties, "self.a in ["+strings.Repeat("'x',", 24_000)+"'x']"),
-		"brackets":              ruledCRD(t, properties, strings.Repeat("(", 50_000)+"true"+strings.Repeat(")", 49_000)),
-		"recursion":             ruledCRD(t, properties, strings.Repeat("(", 240)+"true"+strings.Repeat(")", 240)),
-		"macros in macros":      ruledCRD(t, properties, inside),
-		"macros on macros":      ruledCRD(t, properties, chain("self.l", "map", 60)+" == self.l"),
-		"doubling macros":       ruledCRD(t, properties, chain("self.?a", "optMap", 30)+".hasValue()"),
-		"a few doubling macros": ruledCRD(t, properties, chain("self.?a", "optMap", 8)+".hasValue()"),
-		"thousands of rules":    ruledCRD(t, properties, many...),
-		"a wide schema":         ruledCRD(t, wide.String(), "self.a == ''"),
-		"a deep schema":         ruledCRD(t, `"a":`+deep, "true"),
+		"100,000 code points":        ruledCRD(t, properties, strings.Repeat("self.a == 'x' || ", 5800)+"true"),
+		"too many code points":       ruledCRD(t, properties, strings.Repeat("self.a == 'x' || ", 5900)+"true"),
+		"thousands of errors":        ruledCRD(t, properties, strings.Repeat("nope.a == 'x' || ", 5800)+"true"),
+		"a long list":                ruledCRD(t, properties, "self.a in ["+strings.Repeat("'x',", 24_000)+"'x']"),
+		"brackets":                   ruledCRD(t, properties, strings.Repeat("(", 50_000)+"true"+strings.Repeat(")", 49_000)),
+		"recursion":                  ruledCRD(t, properties, strings.Repeat("(", 240)+"true"+strings.Repeat(")", 240)),
+		"macros in macros":           ruledCRD(t, properties, inside),
+		"macros on macros":           ruledCRD(t, properties, chain("self.l", "map", 60)+" == self.l"),
+		"doubling macros":            ruledCRD(t, properties, chain("self.?a", "optMap", 30)+".hasValue()"),
+		"a few doubling macros":      ruledCRD(t, properties, chain("self.?a", "optMap", 8)+".hasValue()"),
+		"thousands of rules":         ruledCRD(t, properties, many...),
+		"a long rule below defaults": ruledCRD(t, properties+`,"n":`+nested, "true"),
+		"long rules with errors":     ruledCRD(t, properties, failing...),
+		"a wide schema":              ruledCRD(t, wide.String(), "self.a == ''"),
+		"a deep schema":              ruledCRD(t, `"a":`+deep, "true"),
 	}
 	for name, m := range tests {
 		t.Run(name, func(t *testing.T) {

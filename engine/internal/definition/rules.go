@@ -150,7 +150,7 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 			return // one rule can take as long as hundreds of schemas, so each asks
 		}
 		r, at := &p.props.XValidations[i], at.Index(i)
-		f, ok := c.check(r, scope)
+		f, ok := c.env.CheckWithin(c.ctx, r, scope)
 		if !ok {
 			return
 		}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type Options struct {
 	// (Structural.ToKubeOpenAPI): formats are not stripped, int-or-string has no type, and junctors know no
 	// additionalProperties. Such plans are for explain.
 	ForDefaults bool
+	// Context ends Compile, which returns its error then: rules may take seconds. Nil never ends it.
+	Context context.Context
 }
 
 // Rules says what becomes of x-kubernetes-validations.
@@ -40,10 +43,13 @@ const (
 // Compile compiles the schema of one CRD version; nil stands for a version without a schema. The schema is one that
 // registration accepted, or the schema of a stored CRD that is not structural (see Plan.ExplainOnly); it is not retained
 // and not changed. An error means that a raw value (a default, an enum) of the schema is not JSON; or it is a *value.LimitError:
-// defaults within defaults add up to too much.
+// defaults within defaults add up to too much; or the context's.
 func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = format.LatestMinor
+	}
+	if o.Context == nil {
+		o.Context = context.Background()
 	}
 	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
 	c := compiler{o: o, seen: make(map[string]*Node, 64), texts: make(map[string]string, 64)}

@@ -18,10 +18,14 @@ func (c *compiler) rootScope(s *schema.Props) *rule.Scope {
 
 // rules compiles the rules of a node. Sets are counted once each: equal ones of a version are one.
 func (c *compiler) rules(s *schema.Props, scope *rule.Scope) *rule.Set {
-	if scope == nil || len(s.XValidations) == 0 {
+	if scope == nil || len(s.XValidations) == 0 || c.err != nil {
 		return nil
 	}
-	set := scope.Compile(s.XValidations)
+	set, ok := scope.CompileWithin(c.o.Context, s.XValidations)
+	if !ok {
+		c.err = c.o.Context.Err()
+		return nil
+	}
 	if c.sets == nil {
 		c.sets = map[*rule.Set]struct{}{}
 	}

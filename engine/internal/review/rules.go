@@ -54,6 +54,9 @@ func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
 	list := make([]Rule, len(known.List))
 	dearest := make([]int, 0, len(list))
 	for i := range known.List {
+		if ctx.Err() != nil {
+			return nil // nobody reads it
+		}
 		k := &known.List[i]
 		list[i] = Rule{
 			Pointer: pointer(k.Way) + "/x-kubernetes-validations/" + strconv.Itoa(k.Index), Index: k.Index,
@@ -63,7 +66,7 @@ func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
 		if k.Facts.Rule != nil {
 			list[i].Cardinality = k.Cardinality
 		}
-		list[i].LowestMinor, list[i].LowestBecause = lowestOfRule(k, known.Env.Minor())
+		list[i].LowestMinor, list[i].LowestBecause = lowestOfRule(ctx, k, known.Env.Minor())
 		if max(k.Cost, k.MessageCost) >= rule.EstimateLimit/shareSuspected || known.Cost > rule.EstimateLimitTotal {
 			dearest = append(dearest, i)
 		}
@@ -131,10 +134,13 @@ func culprits(k *definition.Rule, env *rule.Env, part float64, left *rule.Patien
 
 // lowestOfRule is the oldest minor that compiles a rule and its message. One that does not compile at the minor in question may do so at the
 // latest.
-func lowestOfRule(k *definition.Rule, minor int) (lowest int, because string) {
+func lowestOfRule(ctx context.Context, k *definition.Rule, minor int) (lowest int, because string) {
 	facts := &k.Facts
 	if (facts.Error != nil || facts.MessageError != nil) && minor < rule.LatestMinor {
-		latest := rule.Stored().Check(&k.Props.XValidations[k.Index], k.Scope)
+		latest, ok := rule.Stored().CheckWithin(ctx, &k.Props.XValidations[k.Index], k.Scope)
+		if !ok {
+			return 0, ""
+		}
 		facts = &latest
 	}
 	if facts.Rule == nil || facts.MessageError != nil {

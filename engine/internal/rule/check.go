@@ -22,13 +22,6 @@ type Facts struct {
 	Rule, Message *Checked
 }
 
-// Apart is the same place for another goroutine.
-func (s *Scope) Apart() *Scope {
-	apart := &Scope{Props: s.Props, ResourceRoot: s.ResourceRoot, version: newVersion()}
-	apart.declare(s.Decl)
-	return apart
-}
-
 // Check compiles a rule of the scope and estimates what it costs. A blank rule has no Facts to speak of: it is refused by its shape.
 // s.Decl is not nil. (schema/cel/compilation.go, compileRule)
 func (e *Env) Check(r *apiextensionsv1.ValidationRule, s *Scope) Facts {

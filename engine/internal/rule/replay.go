@@ -47,14 +47,10 @@ func (e *evaluation) prepare() {
 		return
 	}
 	s := &stopper{signal: e.run.Stop, limit: e.run.Limit, large: large(e.run.Doc)}
-	p := programsOf(e.set.declared)
-	schema := p.schema
-	if e.set.self != e.set.declared {
-		schema = programsOf(e.set.self).schema
-	}
+	p := e.set.programs()
 	o := &order{d: e.run.Doc}
 	convert := func(node uint32) ref.Val {
-		data, watched := s.watched(e.run.Doc, node, schema)
+		data, watched := s.watched(e.run.Doc, node, p.self)
 		if !quirk.On(79) {
 			data = withoutNulls(data)
 		}
@@ -78,8 +74,11 @@ func (e *evaluation) replayed(text string, declared, given bool) verdict {
 	if !attempt(e.prepare) {
 		return verdict{stopped: true}
 	}
-	program, err := e.replay.programs.get(programKey{text, declared, e.run.Limit})
-	if err != nil {
+	program, ok, err := e.replay.programs.get(programKey{text, declared, e.run.Limit}, e.run.Stop.Done())
+	switch {
+	case !ok:
+		return verdict{stopped: true}
+	case err != nil:
 		return verdict{err: err}
 	}
 	ctx := e.run.Context

@@ -1,24 +1,35 @@
 package rule
 
 import (
-	"container/list"
 	"sync"
+	"sync/atomic"
+	"weak"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 )
 
-// programs are the cel-go programs of expressions about one type, compiled when they are first replayed, and the type's property tables.
+// programs are the cel-go programs of one Set, compiled when they are first replayed, and the property tables of its types. They go with the Set,
+// or before it when the process keeps too many (replay_kept.go).
 type programs struct {
-	of     *closure.Type
-	schema *typeSchema
+	set      *Set
+	declared *typeSchema // of what expressions were checked against
+	self     *typeSchema // of values
 
-	mu     sync.Mutex
+	used  atomic.Bool // since the cache last looked
+	place *keptPlace  // in the cache, whose lock guards it; nil outside
+
+	mu     sync.RWMutex
 	byText map[programKey]cel.Program
-	place  *list.Element
+	flying map[programKey]*flight
+
+	// declaring is held while scope is in use. It holds a declaration of the whole type, which may be megabytes: as long as there is room.
+	declaring sync.Mutex
+	scope     weak.Pointer[Scope]
 }
 
 type programKey struct {
@@ -27,87 +38,137 @@ type programKey struct {
 	limit    uint64 // of the cost
 }
 
-// maxPrograms bounds how many programs the process keeps for replays: at 20 KiB each, some 20 MiB.
-const maxPrograms = 1024
-
-// kept is the process's cache of programs, least recently used types first to go.
-var kept = struct {
-	mu     sync.Mutex
-	types  map[*closure.Type]*programs
-	recent list.List // of *programs, the most recent first
-	count  int
-}{types: map[*closure.Type]*programs{}}
-
-// programsOf finds or makes the programs of a type. What was dropped from the cache meanwhile goes on working for who has it.
-func programsOf(t *closure.Type) *programs {
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
-	if p := kept.types[t]; p != nil {
-		kept.recent.MoveToFront(p.place)
-		return p
-	}
-	p := &programs{of: t, schema: schemaOf(t), byText: map[programKey]cel.Program{}}
-	p.place = kept.recent.PushFront(p)
-	kept.types[t] = p
-	keep(1)
-	return p
-}
-
-// keep counts programs, a type as one more, and drops the least recently used ones above the bound. kept is locked.
-func keep(more int) {
-	for kept.count += more; kept.count > maxPrograms && kept.recent.Len() > 1; {
-		p := kept.recent.Remove(kept.recent.Back()).(*programs)
-		delete(kept.types, p.of)
-		p.mu.Lock()
-		kept.count -= len(p.byText) + 1
-		p.place = nil
-		p.mu.Unlock()
+// programs finds or makes the Set's. What is dropped meanwhile goes on working for who has it.
+func (s *Set) programs() *programs {
+	for {
+		if p := s.replays.Load(); p != nil {
+			return p
+		}
+		made := &programs{set: s, declared: schemaOf(s.declared), byText: map[programKey]cel.Program{}, flying: map[programKey]*flight{}}
+		if made.self = made.declared; s.self != s.declared {
+			made.self = schemaOf(s.self)
+		}
+		s.replays.CompareAndSwap(nil, made)
 	}
 }
 
-// get returns the program of an expression that compiled when the set was made. An error is one of cel-go that it did not have then.
-func (p *programs) get(key programKey) (cel.Program, error) {
-	p.mu.Lock()
-	known := p.byText[key]
-	p.mu.Unlock()
-	if known != nil {
-		return known, nil
+// get returns the program of an expression that compiled when the set was made. ok is unset if done closed before; the program is made all the
+// same, for others. An error is one of cel-go that it did not have then.
+func (p *programs) get(key programKey, done <-chan struct{}) (program cel.Program, ok bool, err error) {
+	p.used.Store(true)
+	for {
+		p.mu.RLock()
+		program, f := p.byText[key], p.flying[key]
+		p.mu.RUnlock()
+		switch {
+		case program != nil:
+			return program, true, nil
+		case f == nil:
+			if f = p.take(key, done); f == nil {
+				return nil, false, nil
+			}
+		}
+		select {
+		case <-f.done:
+		case <-done:
+			return nil, false, nil
+		}
+		switch {
+		case f.panicked != nil:
+			panic(f.panicked)
+		case f.program != nil || f.err != nil:
+			return f.program, true, f.err
+		}
 	}
-	made, err := p.compile(key)
-	if err != nil {
-		return nil, err
+}
+
+// flight is a program being made, once for all who want it.
+type flight struct {
+	done     chan struct{}
+	program  cel.Program
+	err      error
+	panicked any
+}
+
+// landed is the flight of who finds that there is nothing to make.
+var landed = func() *flight {
+	f := &flight{done: make(chan struct{})}
+	close(f.done)
+	return f
+}()
+
+// take sets out to make a program unless somebody does already. It is nil if done closed before that could begin.
+func (p *programs) take(key programKey, done <-chan struct{}) *flight {
+	isLong := long(key.text)
+	if isLong && !begin(done) {
+		return nil
 	}
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
 	p.mu.Lock()
-	if known := p.byText[key]; known != nil {
+	if p.byText[key] != nil || p.flying[key] != nil {
 		p.mu.Unlock()
-		return known, nil
+		if isLong {
+			end()
+		}
+		return landed
 	}
-	p.byText[key] = made
-	counted := p.place != nil
+	f := &flight{done: make(chan struct{})}
+	p.flying[key] = f
 	p.mu.Unlock()
-	if counted {
-		keep(1)
+	fly := func() {
+		defer func() {
+			f.panicked = recover()
+			p.mu.Lock()
+			delete(p.flying, key)
+			p.mu.Unlock()
+			close(f.done)
+			if isLong {
+				end()
+			}
+		}()
+		f.program, f.err = p.compile(key, isLong)
 	}
-	return made, nil
+	if done == nil {
+		fly()
+	} else {
+		go fly()
+	}
+	return f
 }
 
 // compile compiles an expression anew from the type alone: declarations made of it have no sizes, but those serve estimates only.
-func (p *programs) compile(key programKey) (cel.Program, error) {
-	scope := scopeOf(p.of, p.schema)
-	env := Stored()
-	ast := env.check(key.text, scope, key.optional)
-	if ast == nil {
+func (p *programs) compile(key programKey, isLong bool) (cel.Program, error) {
+	checked := p.check(key, isLong)
+	if checked == nil {
 		return nil, &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: "the rule does not compile any more"}
 	}
-	orderFolds(ast.NativeRep())
-	return env.plan(ast, append(append(env.stopOptions(), orderOptions()...), cel.CostLimit(key.limit))...)
+	orderFolds(checked.NativeRep())
+	env := Stored()
+	program, err := env.plan(checked, append(append(env.stopOptions(), orderOptions()...), cel.CostLimit(key.limit))...)
+	if err == nil {
+		p.keep(key, program, programBytes+bytesPerPart*ast.MaxID(checked.NativeRep()))
+	}
+	return program, err
+}
+
+// check checks an expression in the scope that the expressions of the set share; one that takes long has a scope of its own, so that others need
+// not wait.
+func (p *programs) check(key programKey, isLong bool) *cel.Ast {
+	if isLong {
+		return Stored().check(key.text, scopeOf(p.set.declared), key.optional)
+	}
+	p.declaring.Lock()
+	defer p.declaring.Unlock()
+	scope := p.scope.Value()
+	if scope == nil {
+		scope = scopeOf(p.set.declared)
+		p.scope = weak.Make(scope)
+	}
+	return Stored().check(key.text, scope, key.optional)
 }
 
 // scopeOf is a scope without a schema behind it, for expressions about values of a type.
-func scopeOf(t *closure.Type, s *typeSchema) *Scope {
+func scopeOf(t *closure.Type) *Scope {
 	scope := &Scope{ResourceRoot: t.Root, values: t, declared: t}
-	scope.declare(common.SchemaDeclType(s, false))
+	scope.declare(common.SchemaDeclType(schemaOf(t), false))
 	return scope
 }

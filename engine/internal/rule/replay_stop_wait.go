@@ -52,31 +52,14 @@ func (c call) watched() ref.Val {
 // waitFor does work on immutable values alone, and ends the evaluation when nobody waits for it any more. What is left behind ends by itself: soon
 // if it looks at values that keep watch, else when it is done.
 func waitFor[T any](s *stopper, work func() T) T {
-	if s == nil || s.signal.Done() == nil {
+	if s == nil {
 		return work()
 	}
-	type outcome struct {
-		value    T
-		panicked any
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
-		defer func() {
-			o.panicked = recover()
-			done <- o
-		}()
-		o.value = work()
-	}()
-	select {
-	case o := <-done:
-		if o.panicked != nil {
-			panic(o.panicked)
-		}
-		return o.value
-	case <-s.signal.Done():
+	result, ok := aside(s.signal.Done(), work)
+	if !ok {
 		panic(ended)
 	}
+	return result
 }
 
 // working bounds how much work may be under way, or left behind, that does not look whether to go on.

@@ -1,7 +1,9 @@
 package rule
 
 import (
+	"context"
 	"encoding/binary"
+	"sync/atomic"
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -11,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Set holds the compiled rules of one schema node, in their order. It is immutable and shared without locks.
+// Set holds the compiled rules of one schema node, in their order. It is shared by goroutines, and immutable but for what replays keep.
 type Set struct {
 	self     *closure.Type // of the values
 	declared *closure.Type // what expressions were checked against
@@ -21,6 +23,8 @@ type Set struct {
 	// failed is why no rule could be compiled, "" if they could.
 	failed string
 	size   int64
+
+	replays atomic.Pointer[programs] // nil until a rule is replayed, and when the process has no room for them
 }
 
 // rule is one compiled rule. Texts are the version's own.
@@ -46,54 +50,73 @@ type rule struct {
 //
 // Upstream: schema/cel/compilation.go, Compile and compileRule.
 func (s *Scope) Compile(rules []apiextensionsv1.ValidationRule) *Set {
+	set, _ := s.CompileWithin(context.Background(), rules)
+	return set
+}
+
+// CompileWithin is Compile until the context ends: ok is unset then, and there is no Set.
+func (s *Scope) CompileWithin(ctx context.Context, rules []apiextensionsv1.ValidationRule) (set *Set, ok bool) {
 	if len(rules) == 0 {
-		return nil
+		return nil, true
 	}
 	key := s.setKey(rules)
 	if known := s.version.sets[string(key)]; known != nil {
-		return known
+		return known, true
 	}
-	set := &Set{self: s.Type(), declared: s.Declared()}
+	set = &Set{self: s.Type(), declared: s.Declared()}
 	if s.Decl == nil {
 		set.failed = "failed to convert to declType for CEL validation rules"
 	} else {
 		set.rules = make([]rule, len(rules))
 		for i := range rules {
-			set.rules[i] = s.compileStored(&rules[i], i)
+			if set.rules[i], ok = s.compileStored(ctx, &rules[i], i); !ok {
+				return nil, false
+			}
 			set.bindsOldSelf = set.bindsOldSelf || set.rules[i].usesOldSelf
 			set.size += set.rules[i].size()
 		}
 	}
 	set.size += int64(unsafe.Sizeof(*set))
 	s.version.sets[string(key)] = set
-	return set
+	return set, true
 }
 
-func (s *Scope) compileStored(written *apiextensionsv1.ValidationRule, index int) rule {
+// compileStored compiles a rule; ok is unset if the context ended before.
+func (s *Scope) compileStored(ctx context.Context, written *apiextensionsv1.ValidationRule, index int) (r rule, ok bool) {
+	if ctx.Err() != nil {
+		return r, false
+	}
 	v, env := s.version, Stored()
-	r := rule{index: index, text: v.text(written.Rule), message: v.text(written.Message)}
+	r = rule{index: index, text: v.text(written.Rule), message: v.text(written.Message)}
 	r.optional = written.OptionalOldSelf != nil && *written.OptionalOldSelf
 	if written.Reason != nil {
 		r.reason = apiextensionsv1.FieldValueErrorReason(v.text(string(*written.Reason)))
 	}
-	checked, err := env.CompileRule(written.Rule, s, r.optional)
-	if checked != nil {
-		r.usesOldSelf = checked.UsesOldSelf
+	c, ok := env.compileRuleWithin(ctx, written.Rule, s, r.optional)
+	if !ok {
+		return r, false
 	}
-	if err != nil {
-		r.compileError = v.text(err.Error())
-		return r
+	if c.Checked != nil {
+		r.usesOldSelf = c.UsesOldSelf
 	}
-	if checked == nil {
+	if c.err != nil {
+		r.compileError = v.text(c.err.Error())
+		return r, true
+	}
+	if c.Checked == nil {
 		r.blank = true
-		return r
+		return r, true
 	}
 	if s.Type() == s.Declared() {
-		r.clean, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions(), Value: ValueOf})
+		r.clean, _ = closure.Compile(c.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions(), Value: ValueOf})
 	}
 	if written.MessageExpression != "" {
-		if _, err := env.CompileMessage(written.MessageExpression, s, r.optional); err != nil {
-			return r // upstream does not come to the field path then
+		m, ok := env.compileMessageWithin(ctx, written.MessageExpression, s, r.optional)
+		if !ok {
+			return r, false
+		}
+		if m.err != nil {
+			return r, true // upstream does not come to the field path then
 		}
 		r.messageExpr = v.text(written.MessageExpression)
 	}
@@ -105,7 +128,7 @@ func (s *Scope) compileStored(written *apiextensionsv1.ValidationRule, index int
 			}
 		}
 	}
-	return r
+	return r, true
 }
 
 // setKey tells sets of a version apart: by the type of self, the rules, and what their field paths become.
@@ -132,7 +155,8 @@ func (s *Scope) setKey(rules []apiextensionsv1.ValidationRule) []byte {
 	return k
 }
 
-// Size is the heap that the Set retains, in bytes, without the types and the texts, which the sets of a version share: Scope.Retained has those.
+// Size is the heap that the Set retains, in bytes, without the types and the texts, which the sets of a version share (Scope.Retained has those), and
+// without the programs of replays, which have a bound of the process (replay_kept.go).
 func (s *Set) Size() int64 { return s.size }
 
 func (r *rule) size() int64 {

@@ -123,7 +123,7 @@ func parsedAsWritten(key tracedKey) *ast.AST {
 	if issues.Err() != nil {
 		return nil
 	}
-	types, err := scopeOf(key.of, schemaOf(key.of)).checker(Stored(), key.optional)
+	types, err := scopeOf(key.of).checker(Stored(), key.optional)
 	if err != nil {
 		return nil
 	}

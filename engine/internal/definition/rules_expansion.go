@@ -1,0 +1,36 @@
+package definition
+
+import (
+	"errors"
+
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// grows fails the room if a rule of the schema grows too large when its macros are expanded.
+func (s *spec) grows(p *schema.Props) bool {
+	var limit *value.LimitError
+	if errors.As(expands(p), &limit) {
+		s.room.Fail(limit)
+		return true
+	}
+	return false
+}
+
+// expands returns a *value.LimitError if a rule of the schema grows too large when its macros are expanded.
+func expands(s *schema.Props) error {
+	var err error
+	schema.Any(s, func(s *schema.Props) bool {
+		for i := range s.XValidations {
+			if err = rule.Expands(s.XValidations[i].Rule); err == nil {
+				err = rule.Expands(s.XValidations[i].MessageExpression)
+			}
+			if err != nil {
+				return true
+			}
+		}
+		return false
+	})
+	return err
+}
