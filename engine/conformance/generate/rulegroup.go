@@ -73,6 +73,11 @@ func namesSchema(r Rand) *tree.Node {
 	item.Set("required", keys)
 	list := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", keys.Clone(), "items", item)
 	v := tree.Obj("type", "object", "properties", props.Set("list", list))
+	if r.Chance(40) { // rules see and count nulls
+		nulls := tree.Obj("type", "object", "maxProperties", 5, "additionalProperties", tree.Obj("type", Pick(r, []string{"string", "integer"}), "nullable", true))
+		nulls.Set("x-kubernetes-validations", tree.Arr(tree.Obj("rule", Pick(r, []string{"size(self) < 3", "size(self) > 1", "self.all(k, k in ['a', 'b', 'c', 'x'])", "!('a' in self)", "self.map(k, k).size() == 2", "self == oldSelf", "has(self.b)"}))))
+		props.Set("nulls", nulls)
+	}
 	if r.Chance(20) {
 		v.Set("x-kubernetes-embedded-resource", true)
 	}
@@ -142,7 +147,7 @@ func Limits(r Rand) Group {
 		props.Set(n, tree.Obj("type", "string", "maxLength", 130_000, "x-kubernetes-validations", rules))
 	}
 	g := Group{Name: "limits", CRD: Manifest(tree.Obj("type", "object", "properties", props)).JSON()}
-	for range 6 {
+	for range 4 {
 		o := Envelope()
 		for _, n := range names {
 			// 1,000,000 is 10,000 tenths of a string by 100 quarters of a pattern.

@@ -141,6 +141,10 @@ func editAt(r Rand, schema, object *tree.Node) {
 	}
 	p := at[1+r.IntN(len(at)-1)]
 	v := p.value
+	if enum := p.schema.Get("enum").GetItems(); len(enum) > 0 && r.Chance(50) {
+		p.parent.SetChild(p.index, Pick(r, enum).Clone())
+		return
+	}
 	switch r.IntN(9) {
 	case 0:
 		breakAt(r, p)
@@ -295,7 +299,7 @@ func ratchetSchema(r Rand) *tree.Node {
 		switch kind {
 		case "map":
 			l.Set("x-kubernetes-list-type", "map").Set("x-kubernetes-list-map-keys", tree.Arr(tree.Str("k")))
-			if r.Chance(30) {
+			if r.Chance(40) {
 				l.Get("items").Get("properties").Set("j", tree.Obj("type", "number", "default", 1, "enum", tree.Arr(tree.Int(1), tree.Raw("1.00000001"), tree.Raw("1.00000002"))))
 				l.Get("x-kubernetes-list-map-keys").Items = append(l.Get("x-kubernetes-list-map-keys").Items, tree.Str("j"))
 			}

@@ -145,6 +145,9 @@ func object(r Rand, s *tree.Node, depth int) *tree.Node {
 			if extra.Get("default") != nil && r.Chance(40) {
 				v = tree.Null() // the only value that a default of a map's values applies to
 			}
+			if extra.Get("nullable").IsTrue() && r.Chance(20) {
+				v = tree.Null()
+			}
 			o.Set(Pick(r, Keys), v)
 		}
 		for name := range required {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
@@ -32,9 +33,24 @@ const (
 	different
 )
 
-// reruns is how often upstream is asked again when it may answer differently each time. Of two keys of a small Go map, the second comes first in one iteration of
-// eight.
-const reruns = 128
+// Upstream is asked again when it may answer differently each time: at least leastReruns times, at most mostReruns, and for as long as rerunTime. Of two keys of a small
+// Go map, the second comes first in one iteration of eight; several such choices make an answer rare.
+const (
+	leastReruns = 128
+	mostReruns  = 4096
+	rerunTime   = 2 * time.Second
+)
+
+// again tries until it succeeds, or has tried long enough.
+func again(try func() bool) bool {
+	start := time.Now()
+	for n := 0; n < leastReruns || n < mostReruns && time.Since(start) < rerunTime; n++ {
+		if try() {
+			return true
+		}
+	}
+	return false
+}
 
 // judge compares two subjects.
 type judge struct {
@@ -158,10 +174,8 @@ func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcom
 			return same, accepted, nil
 		}
 		// Ways that differ because CEL walks Go maps agree when they are asked often enough.
-		for range reruns {
-			if len(guardCheck(p.ours.(Checked), r)) == 0 {
-				return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
-			}
+		if again(func() bool { return len(guardCheck(p.ours.(Checked), r)) == 0 }) {
+			return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 		}
 	} else if j.member(our, func() oracle.Answer { return guardAnswer(p.upstream, r) }) {
 		return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
@@ -179,13 +193,8 @@ func guardCheck(c Checked, r oracle.Request) (diffs []string) {
 }
 
 // member asks upstream again: where upstream differs from itself, ours must be one of its answers.
-func (j *judge) member(ours oracle.Answer, again func() oracle.Answer) bool {
-	for range reruns {
-		if len(oracle.Compare(again(), ours)) == 0 {
-			return true
-		}
-	}
-	return false
+func (j *judge) member(ours oracle.Answer, ask func() oracle.Answer) bool {
+	return again(func() bool { return len(oracle.Compare(ask(), ours)) == 0 })
 }
 
 // crashed reports that upstream panicked: there is nothing to be equal to, as long as ours does not accept.
