@@ -162,3 +162,16 @@ func TestAside(t *testing.T) {
 		t.Error(n, ok)
 	}
 }
+
+// TestTracingKeepsDeadlines: a trace compiles the rule once more.
+func TestTracingKeepsDeadlines(t *testing.T) {
+	done := make(chan struct{})
+	close(done)
+	key := tracedKey{of: replayedSet(t, "true").declared, text: termsOf(200)}
+	if p, ok := planAside(key, done); p != nil || ok {
+		t.Error("waited")
+	}
+	if p, ok := planAside(key, nil); p == nil || !ok {
+		t.Error("no program")
+	}
+}

@@ -129,7 +129,7 @@ func (e *evaluation) traced(c *rule) (more bool) {
 	if e.run.Trace == TraceFailed && (t.Outcome == Passed || t.Outcome == Skipped) {
 		return more
 	}
-	if t.Outcome != Skipped && c.compileError == "" {
+	if t.Outcome != Skipped && c.compileError == "" && len(e.run.traces.list) < MaxTraces {
 		e.steps(c, &t)
 	}
 	e.run.traces.add(t)

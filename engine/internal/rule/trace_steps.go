@@ -58,6 +58,7 @@ func (e *evaluation) context() context.Context {
 	return context.Background()
 }
 
+// tracedProgram is the program of a rule, nil for none and if the run was stopped before it was made.
 func (e *evaluation) tracedProgram(c *rule) *traced {
 	key := tracedKey{e.set.declared, c.text, c.optional}
 	if p, ok := e.run.traces.made[key]; ok {
@@ -66,9 +67,25 @@ func (e *evaluation) tracedProgram(c *rule) *traced {
 	if e.run.traces.made == nil {
 		e.run.traces.made = map[tracedKey]*traced{}
 	}
-	p := newTraced(key)
-	e.run.traces.made[key] = p
+	p, ok := planAside(key, e.run.Stop.Done())
+	if ok {
+		e.run.traces.made[key] = p
+	}
 	return p
+}
+
+// planAside is newTraced until done closes: ok is unset then.
+func planAside(key tracedKey, done <-chan struct{}) (p *traced, ok bool) {
+	isLong := long(key.text)
+	if isLong && !begin(done) {
+		return nil, false
+	}
+	return aside(done, func() *traced {
+		if isLong {
+			defer end()
+		}
+		return newTraced(key)
+	})
 }
 
 // newTraced plans an expression with an observer of its own, which a cel.Program cannot have. Nil: it cannot be planned, which the rule's trace has
