@@ -1,0 +1,37 @@
+package cel
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRunAgrees is a short run: what make conformance does at length.
+func TestRunAgrees(t *testing.T) {
+	var log strings.Builder
+	n := Run(Options{N: 1000, Seed: 1, Log: &log})
+	if n.Failed() {
+		t.Errorf("%s\n%s\n%s", &n, n.Detail(), log.String())
+	}
+	if n.Cases < 1000 || n.Clean == 0 || n.CleanAnswered*100 < n.Clean*70 {
+		t.Errorf("a run of little use: %s\n%s", &n, n.Detail())
+	}
+}
+
+// TestShrinkExpression: what remains is the part that matters, in the smallest surroundings.
+func TestShrinkExpression(t *testing.T) {
+	matters := call("size", text("'matters'"))
+	e := infix(infix(matters, "==", text("7")), "&&", joined(true, "[$, $].all(x, $)", text("1"), text("2"), infix(text("x"), ">", text("0"))))
+	got := shrinkExpression(e, func(e *expression) bool { return strings.Contains(e.String(), "size('matters')") })
+	if got.String() != "size('matters')" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestSignature: the same trouble with other values is the same trouble.
+func TestSignature(t *testing.T) {
+	a := signature([]string{"closure of rule 0: 1 at cost 3; upstream: {Value:false Error: Cost:4}"})
+	b := signature([]string{"closure of rule 2: 1 at cost 13; upstream: {Value:false Error: Cost:14}"})
+	if a != b {
+		t.Errorf("%q is not %q", a, b)
+	}
+}
