@@ -56,6 +56,7 @@ const (
 const (
 	maxCells     = 1 << 17 // 8 MiB; cel-go charges 10 for a list and 1 for a variable in it: the limit ends most before
 	maxKept      = 1 << 12
+	maxListsKept = 1 << 4 // each has up to maxKept elements
 	ticksPerLook = 64
 )
 
@@ -116,12 +117,26 @@ func (f *Frame) tidy(p *Program) {
 	}
 }
 
+// Forget lets go of the document, for a Frame that waits in a pool, and of scratch that only large evaluations need.
+func (f *Frame) Forget() {
+	f.Doc, f.Stop = nil, nil
+	if f.looked { // by names that are the document's
+		f.looked, f.members, f.places = false, [4]memberIndex{}, [4]place{}
+	}
+	if len(f.lists) > maxListsKept {
+		f.lists = nil
+	}
+}
+
 func room[T any](s []T, n int) []T {
 	if len(s) < n {
 		s = append(s, make([]T, n-len(s))...)
 	}
 	return s
 }
+
+// strain has the next tick look at Stop: what was done since the last one took long.
+func (f *Frame) strain() { f.ticks |= ticksPerLook - 1 }
 
 // tick counts an iteration. It is false when the evaluation must end: the limit is crossed, or nobody waits any more.
 func (f *Frame) tick() bool {

@@ -3,6 +3,7 @@ package closure
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ var long = []string{
 	`self.ms.all(k, self.ms[k] == self.mt[k])`,
 	`self.ms.all(k, v, k in self.mt)`,
 	`self.li.all(x, self.li[x % 20000] >= 0)`,
+	`self.li.all(x, self.li[19999 - x] >= 0)`,
 	`self.lo.all(x, self.lo.exists(y, y.name == x.name && y.v != x.v))`,
 	`sets.contains(self.ls, self.lt)`,
 	`sets.equivalent(self.ls, self.lt)`,
@@ -100,4 +102,32 @@ func largeObject() string {
 	return `{"s":"` + strings.Repeat("ab", 400000) + `","ls":[` + list(20000, text) + `],"lt":[` + list(20000, text) + `],"set":[` + list(20000, text) +
 		`],"li":[` + list(20000, func(i int) string { return fmt.Sprint(i) }) + `],"lo":[` + list(5000, func(i int) string { return fmt.Sprintf(`{"name":"n%d","v":1}`, i) }) +
 		`],"lli":[` + list(5000, func(int) string { return "[1,2]" }) + `],"ms":{` + list(20000, member) + `},"mt":{` + list(20000, member) + `}}`
+}
+
+// TestFramesForget: a frame that waits in a pool holds on to no document, and not to what only one evaluation needed.
+func TestFramesForget(t *testing.T) {
+	u := newUpstream(t, richSchema, false)
+	d := value.Acquire()
+	root, err := d.Parse([]byte(largeObject()), value.Request, value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Frame{Doc: d, Self: root, Limit: math.MaxUint64}
+	for _, text := range []string{
+		"self.ms.all(k, k in self.mt || k != '')",
+		"self.li.all(x, self.li[x] >= 0)",
+		strings.Repeat("self.li.filter(x, x < 3).exists(x, x == 7) || ", 2*maxListsKept) + "true",
+	} {
+		c, err := u.compile(text, false)
+		if err != nil || c.missing != nil {
+			t.Fatal(text, err, c.missing)
+		}
+		if got := c.closure.Eval(f); got != True {
+			t.Fatalf("%s: %v", text, got)
+		}
+	}
+	f.Forget()
+	if f.Doc != nil || f.looked || slices.ContainsFunc(f.members[:], func(x memberIndex) bool { return x.byName != nil }) || f.lists != nil {
+		t.Error("the frame remembers")
+	}
 }

@@ -137,7 +137,11 @@ func (f *Frame) find(object uint32, name string) uint32 {
 		for m := n.First; m != 0; m = f.Doc.Nodes[m].Next {
 			x.byName[f.Doc.Key(m)] = m
 		}
+		f.strain()
 		return x.byName[name]
+	}
+	if n.Live > manyMembers*ticksPerLook {
+		f.strain()
 	}
 	return f.Doc.Field(object, name)
 }
@@ -159,6 +163,9 @@ func (f *Frame) element(list uint32, at int64) uint32 {
 	p := &f.places[list%uint32(len(f.places))]
 	if p.list == list && p.at <= at {
 		i, from = p.element, p.at
+	}
+	if at-from > manyElements*ticksPerLook {
+		f.strain()
 	}
 	for ; from < at; from++ {
 		i = f.Doc.Nodes[i].Next

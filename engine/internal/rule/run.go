@@ -59,9 +59,8 @@ func Start(d *value.Doc) *Run {
 
 // Close gives the run's memory back. Found and Forgiven stay valid.
 func (r *Run) Close() {
-	frame := r.frame
-	frame.Doc, frame.Stop = nil, nil
-	*r = Run{frame: frame}
+	r.frame.Forget()
+	*r = Run{frame: r.frame}
 	runs.Put(r)
 }
 
