@@ -41,6 +41,9 @@ func (d *Definition) update(r Request) Answer {
 	if err != nil { // how a server words it depends on its storage
 		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
+	if r.Op == Status && old.GetResourceVersion() == "" {
+		old.SetResourceVersion(obj.GetResourceVersion()) // which the storage would have set, and compared
+	}
 	recorder := &recorder{}
 	ctx := warning.WithWarningRecorder(context.Background(), recorder)
 	before(ctx, strategy, obj, old)

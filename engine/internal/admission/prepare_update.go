@@ -164,7 +164,8 @@ func (p *pass) drop(parent, member uint32) {
 // Upstream: registry/customresource/status_strategy.go, PrepareForUpdate.
 func (p *pass) prepareStatus() {
 	d := p.d
-	status, managed := d.Field(p.root, "status"), d.Field(d.Field(p.root, "metadata"), "managedFields")
+	status, sent := d.Field(p.root, "status"), d.Field(p.root, "metadata")
+	managed := d.Field(sent, "managedFields")
 	p.old.copies = uint32(len(d.Nodes))
 	root := p.clone(p.old.root)
 	if meta := d.Field(root, "metadata"); meta != 0 {
@@ -179,6 +180,10 @@ func (p *pass) prepareStatus() {
 		managed = p.copyOf(managed)
 	}
 	p.substitute(d.Field(root, "metadata"), "managedFields", managed)
+	if read := d.Field(sent, "resourceVersion"); read != 0 && d.Field(d.Field(root, "metadata"), "resourceVersion") == 0 {
+		// Bytes in a storage have none: the storage says it when they are read, and it is the one that was sent, or the write fails there.
+		p.substitute(d.Field(root, "metadata"), "resourceVersion", p.copyOf(read))
+	}
 	p.old.end = uint32(len(d.Nodes))
 	d.MarkDirty(root, d.Field(root, "metadata"))
 	p.root = root

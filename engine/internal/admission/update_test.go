@@ -110,6 +110,8 @@ func TestUpdate(t *testing.T) {
 		{name: "status, to nothing", r: Request{Body: []byte(gadget(``, ``)), Status: true}, old: gadget(stored, spec+`,"status":{"selector":"old"}`),
 			want: outcome{object: gadget(stored, spec)}},
 		{name: "status and finalizers", r: Request{Body: []byte(gadget(`"finalizers":["new"]`, ``)), Status: true}, old: gadget(stored, spec), want: outcome{object: gadget(stored, spec)}},
+		{name: "status, from bytes of a storage", r: Request{Body: []byte(gadget(sent, `,"status":{"selector":"new"}`)), Status: true}, old: gadget(plain, spec),
+			want: outcome{object: gadget(plain+`,"generation":1,"resourceVersion":"7"`, spec+`,"status":{"selector":"new"}`)}},
 		{name: "status of another kind", r: Request{Version: "v1", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Other","metadata":{},"status":{"selector":"new"}}`), Status: true}, old: gadget(stored, spec),
 			want: outcome{object: gadget(stored, spec+`,"status":{"selector":"new"}`)}},
 		{name: "status and replicas", r: Request{Body: []byte(gadget(sent, `,"status":{"replicas":-1}`)), Status: true}, old: gadget(stored, `,"spec":{"must":1,"replicas":-1}`),
