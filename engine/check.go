@@ -73,9 +73,10 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 		return report, crd, nil
 	}
 	var errs field.ErrorList
+	texts := new(value.Slab)
 	for i := range r.Findings {
 		errs = append(errs, r.Findings[i].Error)
-		report.Violations = append(report.Violations, violationOf(&r.Findings[i].Violation, r.Findings[i].Position))
+		report.Violations = append(report.Violations, violationOf(&r.Findings[i].Violation, r.Findings[i].Position, texts))
 	}
 	message := violation.Message(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind(), crd.Name, errs,
 		func() bool { return ctx.Err() != nil })
@@ -189,28 +190,4 @@ func ruleReports(rules []review.Rule) []RuleReport {
 		}
 	}
 	return list
-}
-
-// violationOf gives a finding its public form.
-func violationOf(v *violation.Violation, at value.Position) Violation {
-	out := Violation{
-		Type: string(v.Type), Field: v.Field, Message: v.ErrorBody(), Detail: v.Detail,
-		Pointer: v.Path.Pointer(), SchemaPointer: v.Schema, Rule: v.Rule, Step: v.Step, BadValue: badValue(v.BadValue),
-	}
-	if at != (value.Position{}) {
-		out.Position = &at
-	}
-	return out
-}
-
-// badValue prints what upstream shows as the offending value; nil where it shows none.
-func badValue(v any) []byte {
-	if _, omitted := v.(field.OmitValueType); omitted {
-		return nil
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		text, _ = json.Marshal(err.Error()) // nothing that came from JSON
-	}
-	return text
 }

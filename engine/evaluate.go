@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Validate answers whether the API server would accept the object: on create, or if the item has an old object on update, of the
@@ -49,8 +50,9 @@ func violations(found []admission.Finding) []Violation {
 		return nil
 	}
 	list := make([]Violation, len(found))
+	texts := new(value.Slab)
 	for i := range found {
-		list[i] = violationOf(&found[i].Violation, found[i].Position)
+		list[i] = violationOf(&found[i].Violation, found[i].Position, texts)
 	}
 	return list
 }

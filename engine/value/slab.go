@@ -36,14 +36,22 @@ const (
 	leftOfSlab  = 1 << 7
 )
 
-// Text is what write appends to the bytes that it is given, and nothing else of them.
-func (s *Slab) Text(write func(dst []byte) []byte) string {
+// Text is what write appends to the bytes that it is given.
+func (s *Slab) Text(write func(dst []byte) []byte) string { return s.since(s.write(write)) }
+
+// Bytes is Text, as bytes that are the receiver's: nobody appends to them in place.
+func (s *Slab) Bytes(write func(dst []byte) []byte) []byte {
+	from := s.write(write)
+	return s.text[from:len(s.text):len(s.text)]
+}
+
+func (s *Slab) write(write func(dst []byte) []byte) (from int) {
 	if cap(s.text)-len(s.text) < leftOfSlab {
 		s.text = make([]byte, 0, pieceOfSlab)
 	}
-	from := len(s.text)
+	from = len(s.text)
 	s.text = write(s.text)
-	return s.since(from)
+	return from
 }
 
 // Clone is a copy of a text.

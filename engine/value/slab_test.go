@@ -1,6 +1,32 @@
 package value
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSlabPieces: what was written stays as it is while the slab goes on in other pieces of memory.
+func TestSlabPieces(t *testing.T) {
+	var s Slab
+	var got, want []string
+	for i := range 500 {
+		text := strings.Repeat(string(rune('a'+i%26)), i*i%2000)
+		want = append(want, text, text)
+		got = append(got, s.Clone(text), string(append(s.Bytes(func(dst []byte) []byte { return append(dst, text...) }), "overwritten"...)[:len(text)]))
+	}
+	if !slices.Equal(got, want) {
+		t.Error("texts were written over")
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		var s Slab
+		for range 20 {
+			s.Clone("some forty bytes of text, as a finding has")
+		}
+	}); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
 
 func TestSlab(t *testing.T) {
 	d := Acquire()
