@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
@@ -257,6 +258,31 @@ func BenchmarkResolve(b *testing.B) {
 		}
 		if _, err := v.OfKind(b.Context(), "stable.example.com", "CronTab", ""); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// What waits for its turn to be judged ends with its caller, and those that come later have theirs.
+func TestJudgingInTurns(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	for range cap(r.compiling) {
+		r.compiling <- struct{}{}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := r.Check(ctx, "default", crontabs(10), ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Check: %v", err)
+	}
+	if _, err := r.Register(ctx, "default", crontabs(10), Precondition{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Register: %v", err)
+	}
+	_, err := r.Check(t.Context(), "never", crontabs(10), "")
+	wantReason(t, err, CatalogNotFound) // nobody waits to be told that
+
+	<-r.compiling
+	for range 2 { // a place that was taken is given back
+		if done, err := r.Check(t.Context(), "default", crontabs(10), ""); err != nil || !done.Report.Accepted {
+			t.Errorf("%+v, %v", done, err)
 		}
 	}
 }

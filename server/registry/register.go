@@ -70,11 +70,17 @@ func (r *Registry) Check(ctx context.Context, catalog string, manifest engine.Do
 	return registration, nil
 }
 
-// judge compiles a manifest for a catalog; the definition is nil if it is not accepted.
+// judge compiles a manifest for a catalog when its turn has come; the definition is nil if it is not accepted.
 func (r *Registry) judge(ctx context.Context, s *snapshot, catalog string, manifest engine.Document) (*engine.Definition, Registration, error) {
 	c, err := s.catalog(catalog)
 	if err != nil {
 		return nil, Registration{}, err
+	}
+	select {
+	case r.compiling <- struct{}{}:
+		defer func() { <-r.compiling }()
+	case <-ctx.Done():
+		return nil, Registration{}, context.Cause(ctx)
 	}
 	o := r.engine
 	o.KubernetesMinor = c.record.KubernetesMinor

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -22,6 +23,9 @@ type Options struct {
 	// MaxWait bounds how long a call waits for the write that its token names, when its own deadline is further away or it has none.
 	// Default: 5 s.
 	MaxWait time.Duration
+	// MaxCompiles bounds how many manifests are judged at once; more wait their turn for as long as their callers do. It keeps cores and memory
+	// for evaluations: a CRD of a few MiB may take seconds to judge, and tens of MiB. Default: GOMAXPROCS.
+	MaxCompiles int
 	// Now is the clock of all times that are kept. Default: time.Now.
 	Now func() time.Time
 	// Log gets what no caller is told. Default: slog.Default().
@@ -43,6 +47,9 @@ type Registry struct {
 	changed  broadcast
 	lists    pinned
 
+	// compiling has a place for each manifest that is judged at once; a channel, so that waiting ends with the caller's context.
+	compiling chan struct{}
+
 	// writing is held by the one write that is under way; a channel, so that waiting ends with the caller's context.
 	writing chan struct{}
 	stale   bool // the last commit's outcome is unknown: load before the next write; guarded by writing
@@ -56,6 +63,9 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	if o.MaxWait <= 0 {
 		o.MaxWait = 5 * time.Second
 	}
+	if o.MaxCompiles <= 0 {
+		o.MaxCompiles = runtime.GOMAXPROCS(0)
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -64,7 +74,7 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	}
 	r := &Registry{
 		store: store, tag: tagOf(store.ID()), programs: o.Programs, engine: o.Engine, maxWait: o.MaxWait, now: o.Now, log: o.Log,
-		lists: pinned{now: o.Now}, writing: make(chan struct{}, 1),
+		lists: pinned{now: o.Now}, compiling: make(chan struct{}, o.MaxCompiles), writing: make(chan struct{}, 1),
 	}
 	if err := r.reload(ctx); err != nil {
 		return nil, err
