@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,7 +19,7 @@ func Message(kind schema.GroupKind, name string, errs []*field.Error, stopped fu
 	if text = append(text, kind.Kind...); kind.Group != "" {
 		text = append(append(text, '.'), kind.Group...)
 	}
-	text = append(strconv.AppendQuote(append(text, ' '), name), " is invalid"...)
+	text = append(AppendQuoted(append(text, ' '), name), " is invalid"...)
 	if len(errs) > 0 {
 		text = appendTexts(append(text, ": "...), errs, stopped)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,14 @@ func TestTextIsUpstreams(t *testing.T) {
 	for _, v := range bad {
 		if want, err := json.Marshal(v); err == nil && string(AppendValue(nil, v)) != string(want) {
 			t.Errorf("%s, want %s", AppendValue(nil, v), want)
+		}
+	}
+}
+
+func TestAppendQuoted(t *testing.T) {
+	for _, text := range []string{"", "plain ~ text", `"`, `\`, "\n", "\x7f", "\x1f", "é", "\xff", "a\u2028"} {
+		if got, want := string(AppendQuoted([]byte("x"), text)), "x"+strconv.Quote(text); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func AppendBody(dst []byte, err *field.Error) []byte {
 func appendBad(dst []byte, bad any) (_ []byte, ok bool) {
 	switch bad := bad.(type) {
 	case string:
-		return strconv.AppendQuote(dst, bad), true
+		return AppendQuoted(dst, bad), true
 	case int64:
 		return strconv.AppendInt(dst, bad, 10), true
 	case int:
@@ -55,6 +55,16 @@ func appendBad(dst []byte, bad any) (_ []byte, ok bool) {
 		return AppendValue(dst, bad), true
 	}
 	return dst, false
+}
+
+// AppendQuoted is strconv.AppendQuote, which takes its time for every letter; mostly there is nothing to escape.
+func AppendQuoted(dst []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return strconv.AppendQuote(dst, text)
+		}
+	}
+	return append(append(append(dst, '"'), text...), '"')
 }
 
 // AppendValue appends what json.Marshal makes of a bad value.

@@ -147,7 +147,7 @@ func detail(text, at string) string {
 func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
 		t := e.words(at, func(text []byte) []byte {
-			return strconv.AppendQuote(append(append(append(text, " in body must be of type "...), want...), ": "...), word)
+			return violation.AppendQuoted(append(append(append(text, " in body must be of type "...), want...), ": "...), word)
 		})
 		var bad any
 		if quirk.On(3) {
@@ -283,12 +283,12 @@ func appendValues(text []byte, values []any) []byte {
 
 func appendListed(text []byte, v any) []byte {
 	if s, isText := v.(string); isText {
-		return strconv.AppendQuote(text, s)
+		return violation.AppendQuoted(text, s)
 	}
 	if !quirk.On(10) {
-		return strconv.AppendQuote(text, fmt.Sprint(v))
+		return violation.AppendQuoted(text, fmt.Sprint(v))
 	}
-	return strconv.AppendQuote(text, string(violation.AppendValue(nil, v)))
+	return violation.AppendQuoted(text, string(violation.AppendValue(nil, v)))
 }
 
 // violations gives what was found, or what of it was forgiven, each text once.
