@@ -103,7 +103,7 @@ func (t *Trees[N]) equal(schema N, self, old uint32) bool {
 	if known := t.memo[self]; known != unknown {
 		return known == same
 	}
-	equal := false
+	var equal bool
 	if m.Kind == value.Object {
 		equal = t.equalObjects(schema, self, old)
 	} else {

@@ -4,11 +4,11 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/correlation"
 )
 
-// Pair is a value of an updated object with the value that it had before; Pairs is the memory of one update.
-type (
-	Pair  = correlation.Object[*Node]
-	Pairs = correlation.Trees[*Node]
-)
+// Pair is a value of an updated object with the value that it had before.
+type Pair = correlation.Object[*Node]
+
+// Pairs is the memory of one update.
+type Pairs = correlation.Trees[*Node]
 
 // Element is the schema of the elements of an array, nil if there is none.
 func (n *Node) Element() *Node { return n.items() }

@@ -19,16 +19,16 @@ const (
 	TraceAll            // all, those that were skipped among them
 )
 
-// RuleOutcome is what became of a rule at one value.
-type RuleOutcome uint8
+// Outcome is what became of a rule at one value.
+type Outcome uint8
 
 // The outcomes of rules.
 const (
-	Passed   RuleOutcome = iota + 1 // true
-	Failed                          // false
-	Errored                         // no answer: an error of the expression, or a cost beyond a limit
-	Skipped                         // not evaluated
-	Forgiven                        // false or no answer, and forgiven by ratcheting
+	Passed   Outcome = iota + 1 // true
+	Failed                      // false
+	Errored                     // no answer: an error of the expression, or a cost beyond a limit
+	Skipped                     // not evaluated
+	Forgiven                    // false or no answer, and forgiven by ratcheting
 )
 
 // Trace is what one rule did at one value.
@@ -38,7 +38,7 @@ type Trace struct {
 	Schema string
 	Rule   *violation.RuleRef
 	// Outcome is what became of it; Why is the reason, for people, if it was skipped.
-	Outcome RuleOutcome
+	Outcome Outcome
 	Why     string
 	// Cost is what the rule itself was charged. It is that of the verdict: what the trace takes is charged to nobody.
 	Cost int64

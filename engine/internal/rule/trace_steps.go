@@ -199,7 +199,7 @@ func (a *alternative) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := a.Args()
 	switch first := args[0].Exec(frame).(type) {
 	case *types.Err, *types.Unknown:
-		return first.(ref.Val)
+		return first
 	case *types.Optional:
 		switch {
 		case !first.HasValue():

@@ -59,7 +59,7 @@ func (t *exprTexts) collect(e ast.Expr, within []macro) {
 	case ast.ComprehensionKind:
 		c := e.AsComprehension()
 		t.collect(c.IterRange(), within)
-		inside := append(within[:len(within):len(within)], macro{t.place(e), c.AccuVar()})
+		inside := slices.Concat(within, []macro{{t.place(e), c.AccuVar()}})
 		t.collect(c.LoopStep(), inside)
 		t.collect(c.Result(), inside)
 		if _, ok := t.info.GetMacroCall(e.ID()); !ok {
@@ -370,11 +370,12 @@ func appendMap(out []byte, v traits.Mapper, depth int) ([]byte, bool) {
 			members[fmt.Sprint(key.Value())] = of
 		}
 	}
-	out, ok := append(out, '{'), true
+	out = append(out, '{')
 	for i, key := range slices.Sorted(maps.Keys(members)) {
 		if i > 0 {
 			out = append(out, ',')
 		}
+		var ok bool
 		if out, ok = appendString(out, key); !ok {
 			return nil, false
 		}
