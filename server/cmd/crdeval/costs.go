@@ -63,7 +63,7 @@ func versionsOf(report *engine.Report) []judgedVersion {
 	return all
 }
 
-// printBounds says of each version that costs too much which bounds would make it fit.
+// printBounds says of each version that costs too much which bounds would make it fit, and of rules that none would.
 func printBounds(w io.Writer, versions []judgedVersion) {
 	for i := range versions {
 		v := &versions[i]
@@ -82,8 +82,11 @@ func printBounds(w io.Writer, versions []judgedVersion) {
 					bounds = append(bounds, fmt.Sprintf("%s: %d at %s", c.Keyword, c.Suggested, c.SchemaPointer))
 				}
 			}
-			if len(bounds) > 0 {
+			switch {
+			case len(bounds) > 0:
 				_, _ = fmt.Fprintf(w, "  %s %s would fit with %s\n", v.Name, r.SchemaPointer, strings.Join(bounds, ", "))
+			case r.ShareOfLimit > 1: // such as string(self.x) + 'y', of which the estimate knows no length
+				_, _ = fmt.Fprintf(w, "  %s %s does not fit with any bound in the schema: it makes something that is too large, or of a size that cannot be estimated\n", v.Name, r.SchemaPointer)
 			}
 		}
 	}

@@ -230,3 +230,13 @@ func TestCheckCosts(t *testing.T) {
 		t.Errorf("%d %v %s %s", code, err, out, errs)
 	}
 }
+
+// TestCheckCostsWithoutBounds: who makes a text of unknown length is not left alone with Kubernetes' advice to bound the schema.
+func TestCheckCostsWithoutBounds(t *testing.T) {
+	manifest := strings.Replace(dear, "{l: {type: array, items: {type: integer}, x-kubernetes-validations: [{rule: \"self.all(x, self.all(y, x + y > 0))\"}]}}",
+		"{size: {type: integer, x-kubernetes-validations: [{rule: self > 0, messageExpression: \"'it is ' + string(self)\"}, {rule: self > 1}]}}", 1)
+	code, out, errs := invoke(t, manifest, "check", "-")
+	if code != 1 || strings.Count(out, "does not fit with any bound in the schema") != 1 || !strings.Contains(out, "v1 /properties/size/x-kubernetes-validations/0 does not fit") {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+}
