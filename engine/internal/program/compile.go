@@ -69,7 +69,7 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p.Structural = p.HasSchema && !c.unsupported
-	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || c.unsupported || c.marked(p.Root)
+	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || c.unsupported || c.unique || c.marked(p.Root)
 	p.size = c.size + planSize + int64(cap(p.defaults))
 	return p, nil
 }
@@ -89,6 +89,7 @@ type compiler struct {
 	room        room     // for defaults in other defaults
 	err         error
 	unsupported bool // a keyword that structural schemas have not
+	unique      bool // uniqueItems, which structural schemas have though no CRD may
 	size        int64
 
 	sets  map[*rule.Set]struct{}
@@ -227,9 +228,10 @@ func (c *compiler) flags(s *apiextensionsv1.JSONSchemaProps) (f Flags) {
 	}
 	set(hasValue(s.Default), DefaultsBelow)
 	if s.ID != "" || s.Schema != "" || s.Ref != nil && *s.Ref != "" || len(s.PatternProperties) > 0 ||
-		len(s.Dependencies) > 0 || s.AdditionalItems != nil || len(s.Definitions) > 0 || s.UniqueItems {
+		len(s.Dependencies) > 0 || s.AdditionalItems != nil || len(s.Definitions) > 0 {
 		c.unsupported = true
 	}
+	c.unique = c.unique || s.UniqueItems
 	return f
 }
 
