@@ -11,6 +11,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -91,7 +92,7 @@ func (o *ordering) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	}
 	found, _ := frame.ResolveName(orderName)
 	known, _ := found.(*order)
-	return &inOrder{Mapper: m, keys: known.keys(m)}
+	return &inOrder{Mapper: m, keys: known.keys(m, stopperOf(frame))}
 }
 
 // inOrder is a map whose keys have an order. Comprehensions alone see it.
@@ -121,23 +122,25 @@ type root struct {
 }
 
 // keys are the keys of a map in order. A key that stands for none, which upstream's iteration over objects with unknown members has, comes last.
-func (o *order) keys(m traits.Mapper) []ref.Val {
+func (o *order) keys(m traits.Mapper, s *stopper) []ref.Val {
 	keys := make([]ref.Val, 0, 8)
 	for it := m.Iterator(); it.HasNext() == types.True; {
+		s.poll()
 		keys = append(keys, it.Next())
 	}
 	if len(keys) < 2 {
 		return keys
 	}
-	place := o.places(m)
+	if places := o.places(m, s); places != nil {
+		return inPlace(keys, places, s)
+	}
 	slices.SortStableFunc(keys, func(a, b ref.Val) int {
+		s.poll()
 		x, isText := a.(types.String)
 		y, areTexts := b.(types.String)
 		switch {
 		case a == nil || b == nil:
 			return cmp.Compare(rank(a), rank(b))
-		case isText && areTexts && place != nil:
-			return cmp.Compare(place[string(x)], place[string(y)])
 		case isText && areTexts:
 			return cmp.Compare(x, y)
 		case rank(a) != rank(b):
@@ -151,6 +154,28 @@ func (o *order) keys(m traits.Mapper) []ref.Val {
 		return 0
 	})
 	return keys
+}
+
+// inPlace puts the keys of an object in the order of its members. Objects with declared members give them by the names that expressions have.
+func inPlace(keys []ref.Val, places map[string]int, s *stopper) []ref.Val {
+	inOrder, behind := make([]ref.Val, len(places)), 0
+	for _, key := range keys {
+		s.poll()
+		name, _ := key.(types.String)
+		at, ok := places[string(name)]
+		if !ok {
+			plain, _ := apiservercel.Unescape(string(name))
+			at, ok = places[plain]
+		}
+		if key == nil || !ok || inOrder[at] != nil {
+			keys[behind] = key
+			behind++
+			continue
+		}
+		inOrder[at] = key
+	}
+	inOrder = slices.DeleteFunc(inOrder, func(key ref.Val) bool { return key == nil })
+	return append(inOrder, keys[:behind]...)
 }
 
 // rank puts the types of keys in order: numbers compare with each other.
@@ -169,7 +194,7 @@ func rank(key ref.Val) int {
 }
 
 // places are the places of an object's members in the document, nil for a map that is not of the document.
-func (o *order) places(m traits.Mapper) map[string]int {
+func (o *order) places(m traits.Mapper, s *stopper) map[string]int {
 	data, ok := m.Value().(map[string]any)
 	if !ok || o == nil {
 		return nil
@@ -177,7 +202,7 @@ func (o *order) places(m traits.Mapper) map[string]int {
 	if o.nodes == nil {
 		o.nodes = map[uintptr]uint32{}
 		for _, r := range o.roots {
-			o.note(r.data, r.node)
+			o.note(r.data, r.node, s)
 		}
 	}
 	node, ok := o.nodes[reflect.ValueOf(data).Pointer()]
@@ -186,23 +211,25 @@ func (o *order) places(m traits.Mapper) map[string]int {
 	}
 	places := make(map[string]int, len(data))
 	for c := o.d.Nodes[node].First; c != 0; c = o.d.Nodes[c].Next {
+		s.poll()
 		places[o.d.Key(c)] = len(places)
 	}
 	return places
 }
 
 // note remembers the objects at and below a node.
-func (o *order) note(data any, node uint32) {
+func (o *order) note(data any, node uint32, s *stopper) {
+	s.poll()
 	switch data := data.(type) {
 	case map[string]any:
 		o.nodes[reflect.ValueOf(data).Pointer()] = node
 		for c := o.d.Nodes[node].First; c != 0; c = o.d.Nodes[c].Next {
-			o.note(data[o.d.Key(c)], c)
+			o.note(data[o.d.Key(c)], c, s)
 		}
 	case []any:
 		k := 0
 		for c := o.d.Nodes[node].First; c != 0 && k < len(data); c, k = o.d.Nodes[c].Next, k+1 {
-			o.note(data[k], c)
+			o.note(data[k], c, s)
 		}
 	}
 }
