@@ -3,6 +3,8 @@ package cel
 import (
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // TestRunAgrees is a short run: what make conformance does at length.
@@ -33,5 +35,15 @@ func TestSignature(t *testing.T) {
 	b := signature([]string{"closure of rule 2: 1 at cost 13; upstream: {Value:false Error: Cost:14}"})
 	if a != b {
 		t.Errorf("%q is not %q", a, b)
+	}
+}
+
+// TestUpstreamPanics: rules on which upstream's compiler panics, which makes an API server answer 500, are refused.
+func TestUpstreamPanics(t *testing.T) {
+	schema := tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("x-kubernetes-int-or-string", true)))
+	for _, r := range []string{"[?self.x].size() == 1", "{?'a': self.x}.size() == 1", "[?dyn(1), ?self.x].size() == 1", "{b'a': 1}.size() == 1", "{dyn(b''): 1}[dyn(1)] == 1"} {
+		if _, diffs, out := pair(&Case{Schema: schema, Rules: []Rule{{rule: text(r)}}}, &Counts{}); out != crashed {
+			t.Errorf("%s: outcome %d, %v", r, out, diffs)
+		}
 	}
 }

@@ -8,15 +8,16 @@ import (
 )
 
 // literals reports whether validators could have an opinion about the expression: it has a list or map literal, or a call of a function whose
-// literal arguments are validated. Walking the expression once is much cheaper than letting each validator do it.
+// literal arguments are validated. A single element has nothing to differ from, unless it is optional: validators do not survive [?x] where x is
+// dynamic, and upstream answers 500. Walking the expression once is much cheaper than letting each validator do it.
 func literals(a *ast.AST) bool {
 	found := false
 	visit(a.Expr(), func(e ast.Expr) bool {
 		switch e.Kind() {
 		case ast.ListKind:
-			found = found || len(e.AsList().Elements()) > 1
+			found = found || len(e.AsList().Elements()) > 1 || len(e.AsList().OptionalIndices()) > 0
 		case ast.MapKind:
-			found = found || len(e.AsMap().Entries()) > 1
+			found = found || len(e.AsMap().Entries()) > 1 || len(e.AsMap().Entries()) == 1 && e.AsMap().Entries()[0].AsMapEntry().IsOptional()
 		case ast.CallKind:
 			switch e.AsCall().FunctionName() {
 			case overloads.TypeConvertDuration, overloads.TypeConvertTimestamp, overloads.Matches, "format":
