@@ -80,8 +80,8 @@ func TestCompileStored(t *testing.T) {
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Reason != ReasonManifestUnreadable || !strings.HasPrefix(e.Message, "stored CRD: ") {
 		t.Errorf("broken: %v", err)
 	}
-	if _, err = CompileStored(ctx, written.Manifest(), Options{KubernetesMinor: 29}); ReasonOf(err) != ReasonInvalidArgument {
-		t.Errorf("1.29: %v", err)
+	if _, err = CompileStored(ctx, written.Manifest(), Options{KubernetesMinor: 24}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("1.24: %v", err)
 	}
 }
 
