@@ -33,8 +33,8 @@ func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room 
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
 	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, stop: stop.On(room.Done()), budget: rule.Budget}
-	defer c.d.Release()
 	c.node(&resource, plan.Root, path, surroundings{})
+	c.d.Release() // not by defer: after a panic it must not go back into the pool
 	return c.errs
 }
 

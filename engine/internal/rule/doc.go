@@ -4,7 +4,7 @@
 // A Scope is a place in a version's schema; its rules compile to a Set, which the compiled schema node holds. A Run evaluates Sets against one
 // document: by closures (package closure) where all is well, else by replaying the rule on cel-go over k8s.io/apiserver's own values, which have
 // upstream's texts, costs and limits by construction. A Set retains texts and closures alone; what a replay needs is compiled when it is needed
-// and kept in a bounded cache.
+// and kept within a bound of the process.
 //
 // It does not walk documents (package program does), nor decide where rules may run (package admission). Read env.go, scope.go, set.go and
 // evaluate.go in that order.
