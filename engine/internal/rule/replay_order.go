@@ -175,7 +175,7 @@ func inPlace(keys []ref.Val, places map[string]int, s *stopper) []ref.Val {
 		inOrder[at] = key
 	}
 	inOrder = slices.DeleteFunc(inOrder, func(key ref.Val) bool { return key == nil })
-	return append(inOrder, keys[:behind]...)
+	return slices.Concat(inOrder, keys[:behind])
 }
 
 // rank puts the types of keys in order: numbers compare with each other.
