@@ -262,7 +262,7 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-// What waits for its turn to be judged ends with its caller, and those that come later have theirs.
+// What waits for its turn to be judged ends with its caller, and those that come later have theirs. Long manifests stand in a line of their own.
 func TestJudgingInTurns(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	for range cap(r.compiling) {
@@ -278,6 +278,20 @@ func TestJudgingInTurns(t *testing.T) {
 	}
 	_, err := r.Check(t.Context(), "never", crontabs(10), "")
 	wantReason(t, err, CatalogNotFound) // nobody waits to be told that
+
+	long := crontabs(10)
+	long.YAML = append(long.YAML, ("\n#" + strings.Repeat(" ", longManifest))...)
+	if done, err := r.Check(t.Context(), "default", long, ""); err != nil || !done.Report.Accepted {
+		t.Errorf("long: %+v, %v", done, err)
+	}
+	for range cap(r.compilingLong) {
+		r.compilingLong <- struct{}{}
+	}
+	soon, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer stop()
+	if _, err := r.Check(soon, "default", long, ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("long: %v", err)
+	}
 
 	<-r.compiling
 	for range 2 { // a place that was taken is given back

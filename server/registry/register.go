@@ -70,15 +70,22 @@ func (r *Registry) Check(ctx context.Context, catalog string, manifest engine.Do
 	return registration, nil
 }
 
+// longManifest is the size beyond which a manifest waits for its turn among its like. Most have some 10 KiB; the time grows with the size.
+const longManifest = 256 << 10
+
 // judge compiles a manifest for a catalog when its turn has come; the definition is nil if it is not accepted.
 func (r *Registry) judge(ctx context.Context, s *snapshot, catalog string, manifest engine.Document) (*engine.Definition, Registration, error) {
 	c, err := s.catalog(catalog)
 	if err != nil {
 		return nil, Registration{}, err
 	}
+	places := r.compiling
+	if len(manifest.JSON)+len(manifest.YAML) > longManifest {
+		places = r.compilingLong
+	}
 	select {
-	case r.compiling <- struct{}{}:
-		defer func() { <-r.compiling }()
+	case places <- struct{}{}:
+		defer func() { <-places }()
 	case <-ctx.Done():
 		return nil, Registration{}, context.Cause(ctx)
 	}

@@ -23,8 +23,9 @@ type Options struct {
 	// MaxWait bounds how long a call waits for the write that its token names, when its own deadline is further away or it has none.
 	// Default: 5 s.
 	MaxWait time.Duration
-	// MaxCompiles bounds how many manifests are judged at once; more wait their turn for as long as their callers do. It keeps cores and memory
-	// for evaluations: a CRD of a few MiB may take seconds to judge, and tens of MiB. Default: GOMAXPROCS.
+	// MaxCompiles bounds how many manifests of up to 256 KiB are judged at once, and how many longer ones; more wait their turn for as long as
+	// their callers do. It keeps cores and memory for evaluations: a CRD of a few MiB may take seconds to judge, and tens of MiB. Those
+	// of usual size do not wait for them. Default: GOMAXPROCS.
 	MaxCompiles int
 	// Now is the clock of all times that are kept. Default: time.Now.
 	Now func() time.Time
@@ -47,8 +48,8 @@ type Registry struct {
 	changed  broadcast
 	lists    pinned
 
-	// compiling has a place for each manifest that is judged at once; a channel, so that waiting ends with the caller's context.
-	compiling chan struct{}
+	// compiling and compilingLong have a place for each manifest that is judged at once; channels, so that waiting ends with the caller's context.
+	compiling, compilingLong chan struct{}
 
 	// writing is held by the one write that is under way; a channel, so that waiting ends with the caller's context.
 	writing chan struct{}
@@ -74,7 +75,8 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	}
 	r := &Registry{
 		store: store, tag: tagOf(store.ID()), programs: o.Programs, engine: o.Engine, maxWait: o.MaxWait, now: o.Now, log: o.Log,
-		lists: pinned{now: o.Now}, compiling: make(chan struct{}, o.MaxCompiles), writing: make(chan struct{}, 1),
+		lists: pinned{now: o.Now}, writing: make(chan struct{}, 1),
+		compiling: make(chan struct{}, o.MaxCompiles), compilingLong: make(chan struct{}, o.MaxCompiles),
 	}
 	if err := r.reload(ctx); err != nil {
 		return nil, err
