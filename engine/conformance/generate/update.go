@@ -10,6 +10,9 @@ import (
 
 // Updates makes a group of updates of objects of a random definition, with rules mostly.
 func Updates(r Rand) Group {
+	if r.Chance(3) {
+		return nearKeys(r)
+	}
 	crd, schema := ruled(r)
 	if r.Chance(20) {
 		schema = ratchetSchema(r)
@@ -27,6 +30,26 @@ func Updates(r Rand) Group {
 		// Objects that were stored when the schema was another.
 		Break(r, schema, old, Pick(r, []int{0, 0, 0, 0, 1, 1, 2}))
 		g.Objects = append(g.Objects, pair(r, crd, schema, old, i%4))
+	}
+	return g
+}
+
+// nearKeys makes a group of map lists whose items have several keys, numbers among them that differ in digits that upstream does not look at when it looks for an
+// item's old value.
+func nearKeys(r Rand) Group {
+	n := tree.Obj("type", "integer", "minimum", 2, "x-kubernetes-validations", tree.Arr(tree.Obj("rule", Pick(r, []string{"self == oldSelf", "self > oldSelf", "self > 3"}))))
+	item := tree.Obj("type", "object", "required", tree.Arr(tree.Str("k"), tree.Str("j")), "properties", tree.Obj("k", tree.Obj("type", "string"), "j", tree.Obj("type", "number"), "n", n))
+	list := tree.Obj("type", "array", "x-kubernetes-list-type", "map", "x-kubernetes-list-map-keys", tree.Arr(tree.Str("k"), tree.Str("j")), "items", item)
+	crd := Manifest(rootOf("l", list))
+	g := Group{Name: "near keys", CRD: crd.JSON()}
+	near := []string{"1.00000001", "1.00000002", "1.0000001", "1.000001", "1", "1.0"}
+	for range 8 {
+		object := func() *tree.Node {
+			o := Envelope(tree.Member{Key: "l", Value: tree.Arr(tree.Obj("k", "a", "j", tree.Raw(Pick(r, near)), "n", r.IntN(5)), tree.Obj("k", Pick(r, []string{"a", "b"}), "j", tree.Raw(Pick(r, near)), "n", r.IntN(5)))})
+			o.Get("metadata").Set("resourceVersion", "7")
+			return o
+		}
+		g.Objects = append(g.Objects, Object{Op: oracle.Update, Version: version1, Body: object().JSON(), Old: object().JSON()})
 	}
 	return g
 }
