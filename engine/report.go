@@ -13,7 +13,8 @@ type Report struct {
 	Refusal *Refusal
 	// Violations are the findings, with positions in the manifest given.
 	Violations []Violation
-	// Warnings are the texts of the API server's Warning headers.
+	// Warnings are the texts of the API server's Warning headers. A CRD that is refused has them too, though an API server sends them with
+	// accepted ones alone.
 	Warnings []string
 	// HasRules is set if any version has x-kubernetes-validations.
 	HasRules bool
