@@ -143,20 +143,20 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 // request checks an item as far as every call does.
 func (d *Definition) request(item *Item, o *EvaluationOptions) (admission.Request, error) {
 	r := admission.Request{Version: item.Version, Limits: d.limits, Handler: true, FieldValidation: admission.FieldValidation(o.FieldValidation)}
-	invalid := func(reason Reason, text string) (admission.Request, error) {
-		return r, &Error{Reason: reason, Message: text}
+	invalid := func(text string) (admission.Request, error) {
+		return r, &Error{Reason: ReasonInvalidArgument, Message: text}
 	}
 	switch {
 	case item.Object.Absent():
-		return invalid(ReasonInvalidArgument, "there is no object")
+		return invalid("there is no object")
 	case item.Object.JSON != nil && item.Object.YAML != nil:
 		return r, bothSet("object")
 	case o.FieldValidation > FieldValidationStrict:
-		return invalid(ReasonInvalidArgument, "unknown field validation: it is Warn, Ignore or Strict")
+		return invalid("unknown field validation: it is Warn, Ignore or Strict")
 	case o.Trace > TraceAll:
-		return invalid(ReasonInvalidArgument, "unknown trace: it is None, Failed or All")
+		return invalid("unknown trace: it is None, Failed or All")
 	case o.View > ViewVerdict:
-		return invalid(ReasonInvalidArgument, "unknown view: it is Object, Changed or Verdict")
+		return invalid("unknown view: it is Object, Changed or Verdict")
 	case item.Object.YAML != nil:
 		r.Body, r.YAML = item.Object.YAML, true
 	default:

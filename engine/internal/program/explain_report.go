@@ -40,7 +40,7 @@ func (e *explainer) report(a about, fill func(at string) (text string, err *fiel
 		if !a.unplaced || !quirk.On(2) {
 			e.at.place(f.Error, at)
 		} else {
-			f.Error.Field = e.at.Field.String()
+			f.Field = e.at.Field.String()
 		}
 	}
 	if f.Error == nil && len(e.found) > e.floor {
