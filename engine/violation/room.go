@@ -86,7 +86,7 @@ func (r *Room) Give(bytes int) {
 func (r *Room) Fits() bool { return r == nil || r.within(1) }
 
 func (r *Room) within(factor int) bool {
-	const advice = "mend what is known to be wrong, or split the document, or raise the limit"
+	const advice = "mend what is known to be wrong, or split the document"
 	switch {
 	case r.err != nil:
 	case r.findings > r.maxFindings*factor:

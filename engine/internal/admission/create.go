@@ -143,7 +143,7 @@ func (p *pass) answer(found []violation.Violation) error {
 	}
 	name := ""
 	if meta := p.d.Field(p.root, "metadata"); meta != 0 {
-		name, _, _ = nestedString(p.d, meta, "name")
+		name, _ = nestedString(p.d, meta, "name")
 	}
 	p.out.Refusal = invalid(p.of.GroupKind(), name, found, p.stop)
 	p.out.Violations = p.finish(found)

@@ -11,7 +11,7 @@ func (p *pass) metaString(meta uint32, key string) (text string, ok bool) {
 	if meta == 0 {
 		return "", true
 	}
-	text, _, err := nestedString(p.d, meta, key)
+	text, err := nestedString(p.d, meta, key)
 	return text, err == nil
 }
 

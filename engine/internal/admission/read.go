@@ -169,7 +169,7 @@ func (p *pass) oddTypeMeta() error {
 	}
 	// What upstream's coercion says about them comes next: a null is no string to it.
 	for _, key := range [...]string{"kind", "apiVersion"} {
-		if _, _, err := nestedString(p.d, p.root, key); err != nil && !p.held {
+		if _, err := nestedString(p.d, p.root, key); err != nil && !p.held {
 			p.unread = p.undecodable(of, err)
 			return nil
 		}

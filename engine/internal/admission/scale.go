@@ -83,16 +83,17 @@ func scale(d *value.Doc, root uint32, s *Scale, spec bool) (found []violation.Vi
 }
 
 // nestedString is unstructured.NestedString of one member. The text is the Doc's: who keeps it takes a copy.
-func nestedString(d *value.Doc, root uint32, key string) (string, bool, error) {
+func nestedString(d *value.Doc, root uint32, key string) (string, error) {
 	switch c := d.Field(root, key); {
 	case c == 0:
-		return "", false, nil
+		return "", nil
 	case d.Nodes[c].Kind == value.String:
-		return d.Str(c), true, nil
+		return d.Str(c), nil
 	}
 	object := map[string]any{}
 	if c := d.Field(root, key); c != 0 {
 		object[key] = d.Any(c)
 	}
-	return unstructured.NestedString(object, key)
+	text, _, err := unstructured.NestedString(object, key)
+	return text, err
 }

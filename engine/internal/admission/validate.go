@@ -55,11 +55,11 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 		f.Node = p.d.Finder().Deepest(p.root, at)
 		found = append(found, f)
 	}
-	kind, _, _ := nestedString(p.d, p.root, "kind")
+	kind, _ := nestedString(p.d, p.root, "kind")
 	if kind != p.def.Kind {
 		add("kind", kind, p.def.Kind)
 	}
-	apiVersion, _, _ := nestedString(p.d, p.root, "apiVersion")
+	apiVersion, _ := nestedString(p.d, p.root, "apiVersion")
 	if apiVersion != v.APIVersion {
 		add("apiVersion", apiVersion, v.APIVersion)
 	}

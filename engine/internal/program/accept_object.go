@@ -51,7 +51,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			keep = w.undeclared(n, i, c, key)
 		case kind == value.Null && child.Flags&Nullable == 0:
 			keep = w.keepNulls
-			if child.Default != nil && !(status && w.resets) {
+			if child.Default != nil && (!status || !w.resets) {
 				keep = true
 				w.replace(child, i, c)
 			}

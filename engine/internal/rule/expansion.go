@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -47,7 +48,7 @@ func Expands(text string) error {
 	}
 	if parts := expanded(parsed.Expr(), 2); parts > mostExpanded && parts > muchSmaller*expanded(parsed.Expr(), 1) {
 		return &value.LimitError{
-			Limit: "size of a rule", Unit: "parts once its macros are expanded", Maximum: mostExpanded, Actual: int64(min(parts, 1<<53)), AtLeast: true,
+			Limit: fmt.Sprintf("size of the rule that begins %.60q", text), Unit: "parts once its macros are expanded", Maximum: mostExpanded, Actual: int64(min(parts, 1<<53)), AtLeast: true,
 			Advice: "nest optMap and optFlatMap less deep: each doubles what it is called on",
 		}
 	}
