@@ -1,0 +1,130 @@
+package rule
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+)
+
+// cut shortens a text to MaxTraceValueBytes.
+func cut(text string) string {
+	if len(text) <= MaxTraceValueBytes {
+		return text
+	}
+	end := MaxTraceValueBytes - len("…")
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// jsonOf is a value as JSON, nil if that would be longer than MaxTraceValueBytes.
+func jsonOf(v ref.Val) []byte {
+	text, ok := appendJSON(nil, v, 0)
+	if !ok {
+		return nil
+	}
+	return text
+}
+
+// mostDeep bounds how deep values are printed.
+const mostDeep = 32
+
+func appendJSON(out []byte, v ref.Val, depth int) ([]byte, bool) {
+	if len(out) > MaxTraceValueBytes || depth > mostDeep {
+		return nil, false
+	}
+	ok := true
+	switch v := v.(type) {
+	case types.Bool:
+		out = strconv.AppendBool(out, bool(v))
+	case types.Int:
+		out = strconv.AppendInt(out, int64(v), 10)
+	case types.Uint:
+		out = strconv.AppendUint(out, uint64(v), 10)
+	case types.Null:
+		out = append(out, "null"...)
+	case types.Double:
+		text, err := json.Marshal(float64(v))
+		if err != nil {
+			return appendString(out, fmt.Sprint(float64(v))) // NaN, an infinity
+		}
+		out = append(out, text...)
+	case types.String:
+		return appendString(out, string(v))
+	case traits.Lister:
+		out = append(out, '[')
+		n, _ := v.Size().(types.Int)
+		for i := types.Int(0); i < n && ok; i++ {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out, ok = appendJSON(out, v.Get(i), depth+1)
+		}
+		out = append(out, ']')
+	case traits.Mapper:
+		if n, _ := v.Size().(types.Int); n > MaxTraceValueBytes/4 {
+			return nil, false
+		}
+		return appendMap(out, v, depth)
+	case *types.Optional:
+		if v.HasValue() {
+			return appendJSON(out, v.GetValue(), depth+1)
+		}
+		return appendString(out, "optional.none()")
+	default:
+		if s, isString := v.ConvertToType(types.StringType).(types.String); isString {
+			return appendString(out, string(s))
+		}
+		return appendString(out, fmt.Sprint(v.Type().TypeName()))
+	}
+	return out, ok && len(out) <= MaxTraceValueBytes
+}
+
+// appendMap prints a map with its keys sorted.
+func appendMap(out []byte, v traits.Mapper, depth int) ([]byte, bool) {
+	members := map[string]ref.Val{}
+	for it := v.Iterator(); it.HasNext() == types.True; {
+		key := it.Next()
+		if key == nil {
+			continue // upstream's iterators end in a nil for each member that rules cannot see
+		}
+		if of, found := v.Find(key); found {
+			members[fmt.Sprint(key.Value())] = of
+		}
+	}
+	out = append(out, '{')
+	for i, key := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var ok bool
+		if out, ok = appendString(out, key); !ok {
+			return nil, false
+		}
+		if out, ok = appendJSON(append(out, ':'), members[key], depth+1); !ok {
+			return nil, false
+		}
+	}
+	out = append(out, '}')
+	return out, len(out) <= MaxTraceValueBytes
+}
+
+func appendString(out []byte, text string) ([]byte, bool) {
+	if len(text) > MaxTraceValueBytes {
+		return nil, false
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return nil, false
+	}
+	out = append(out, quoted...)
+	return out, len(out) <= MaxTraceValueBytes
+}
