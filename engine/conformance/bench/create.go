@@ -115,7 +115,7 @@ func sameFindings(us *ours, them *upstream, body []byte) error {
 		return fmt.Errorf("findings differ: %q", diffs)
 	}
 	if n := len(their); n != faults {
-		return fmt.Errorf("%d findings, not %d: %v", n, faults, their.ToAggregate())
+		return fmt.Errorf("%d findings, not %d: %w", n, faults, their.ToAggregate())
 	}
 	if s := status.Status(); s.Code != refusal.Code || string(s.Reason) != refusal.Reason || !sameLetters(s.Message, refusal.Message) {
 		return fmt.Errorf("ours answers %+v and upstream %+v", *refusal, s)

@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ type pairing struct {
 // pair compiles a case on both sides and compares what they say of the rules.
 func pair(c *Case, n *Counts) (p *pairing, diffs []string, out outcome) {
 	up, err := newUpstream(c)
-	if _, panicked := err.(crash); panicked {
+	if panicked := (crash{}); errors.As(err, &panicked) {
 		our, err := newOurs(c)
 		if err != nil {
 			return nil, []string{"upstream panicked; ours: " + err.Error()}, different

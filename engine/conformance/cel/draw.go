@@ -30,7 +30,7 @@ func (g *generator) typed(s *scope, t *types.Type, depth int) *expression {
 		return g.leaf(s, t, depth)
 	}
 	if g.rarely(8) {
-		return g.failing(s, t)
+		return g.failing(t)
 	}
 	switch n := g.r.IntN(100); {
 	case n < 28:

@@ -77,11 +77,11 @@ func runGroup(o Options, k uint64, n *Counts, rep *reporter) {
 	}
 	p, diffs, out := guardPair(all, n)
 	n.Cases += len(g.Rules) * len(g.Values)
-	switch {
-	case out == different:
+	switch out {
+	case different:
 		tell(all, Values{}, probeCompile, diffs)
 		return
-	case out == crashed: // one rule is to blame: the others have their turn alone
+	case crashed: // one rule is to blame: the others have their turn alone
 		n.Crashed++
 		for _, r := range g.Rules {
 			one := &Case{Schema: g.Schema, Root: g.Root, Rules: []Rule{r}}

@@ -76,7 +76,7 @@ func (g *generator) orders(s *scope, e *expression, depth int) *expression {
 	other := func() *expression {
 		switch g.r.IntN(4) {
 		case 0:
-			return g.failing(s, types.BoolType).tight()
+			return g.failing(types.BoolType).tight()
 		case 1:
 			return text(generate.Pick(g.r, []string{"true", "false"}))
 		case 2:
@@ -113,7 +113,7 @@ func (g *generator) inside(s *scope, e *expression) *expression {
 }
 
 // failing draws an expression of a type that fails when it is evaluated, most of the time.
-func (g *generator) failing(s *scope, t *types.Type) *expression {
+func (g *generator) failing(t *types.Type) *expression {
 	list := func() *expression { return joined(true, "[$]", g.literal(t, 1)) }
 	switch g.r.IntN(8) {
 	case 0:

@@ -87,7 +87,7 @@ func (p *speaker) addRules(at site, n, bad int) {
 func (p *speaker) rule(at site, bad int) *tree.Node {
 	r, old := p.Rand, ""
 	rule := tree.Obj()
-	text := ""
+	var text string
 	switch {
 	case (at.correlated || r.Chance(3)) && r.Chance(35):
 		old = "oldSelf"
@@ -105,10 +105,9 @@ func (p *speaker) rule(at site, bad int) *tree.Node {
 	if text == "" {
 		text = "true"
 	}
-	switch {
-	case r.Chance(bad):
+	if r.Chance(bad) {
 		text = Pick(r, badRules)
-	case r.Chance(bad):
+	} else if r.Chance(bad) {
 		text = "true\n&& " + text
 	}
 	if r.Chance(2) {
@@ -205,7 +204,7 @@ func fieldPath(r Rand, s *tree.Node) *tree.Node {
 	path := ""
 	for range r.Between(1, 3) {
 		props, extra := s.Get("properties").GetMembers(), s.Get("additionalProperties")
-		name := ""
+		var name string
 		switch {
 		case len(props) > 0:
 			m := Pick(r, props)

@@ -100,15 +100,15 @@ func (p *reporter) report(d *Disagreement) bool {
 // print shows a disagreement to a person.
 func (p *reporter) print(d *Disagreement, file string) {
 	fmt.Fprintf(p.o.Log, "\nDISAGREEMENT %s, seed %d, %s\n  reproducer: %s\n", d.Suite, d.Seed, d.Name, file)
-	fmt.Fprintf(p.o.Log, "  crd: %s\n", clip(schemaOf(d.CRD), 1500))
+	fmt.Fprintf(p.o.Log, "  crd: %s\n", clip(schemaOf(d.CRD)))
 	if d.Request != nil {
-		fmt.Fprintf(p.o.Log, "  object (%s %s %s%s): %s\n", d.Request.Op, d.Request.Target, d.Request.FieldValidation, map[bool]string{true: " YAML"}[d.Request.YAML], clip(string(d.Request.Body), 1500))
+		fmt.Fprintf(p.o.Log, "  object (%s %s %s%s): %s\n", d.Request.Op, d.Request.Target, d.Request.FieldValidation, map[bool]string{true: " YAML"}[d.Request.YAML], clip(string(d.Request.Body)))
 		if d.Request.Old != nil {
-			fmt.Fprintf(p.o.Log, "  old: %s\n", clip(string(d.Request.Old), 1500))
+			fmt.Fprintf(p.o.Log, "  old: %s\n", clip(string(d.Request.Old)))
 		}
 	}
 	for _, diff := range d.Differences {
-		fmt.Fprintf(p.o.Log, "  - %s\n", clip(diff, 1500))
+		fmt.Fprintf(p.o.Log, "  - %s\n", clip(diff))
 	}
 }
 
@@ -121,7 +121,8 @@ func schemaOf(crd []byte) string {
 	return n.String()
 }
 
-func clip(s string, n int) string {
+func clip(s string) string {
+	const n = 1500
 	if len(s) > n {
 		return s[:n] + fmt.Sprintf("… (%d bytes)", len(s))
 	}
