@@ -41,13 +41,21 @@ func TestCases(t *testing.T) {
 			continue
 		}
 		asked++
-		t.Run(c.File+"/"+c.Name, func(t *testing.T) { runCase(t, c) })
+		t.Run(c.File+"/"+c.Name, func(t *testing.T) {
+			if testing.Short() && spends.MatchString(c.Name) {
+				t.Skip("millions of units of cost are minutes under the race detector")
+			}
+			runCase(t, c)
+		})
 	}
 	t.Logf("%d cases asked", asked)
 	for why, names := range left {
 		t.Logf("left aside, %s (%d):\n\t%s", why, len(names), strings.Join(names, "\n\t"))
 	}
 }
+
+// spends finds the cases that use up what rules may cost.
+var spends = regexp.MustCompile(`budget|limit`)
 
 func runCase(t *testing.T, c *casefile.Case) {
 	ctx := context.Background()
