@@ -57,7 +57,7 @@ func TestAllocations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under the race detector, which short runs are for, pools forget at random")
 	}
-	refused := map[string]float64{"crontab": 500, "httproute-small": 500, "httproute-large": 1300, "prometheus": 620, "certificate": 450}
+	refused := map[string]float64{"crontab": 75, "httproute-small": 75, "httproute-large": 320, "prometheus": 160, "certificate": 70}
 	for i := range objects {
 		obj, err := load("../testdata/bench", i)
 		if err != nil {
