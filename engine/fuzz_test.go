@@ -12,6 +12,9 @@ import (
 
 // FuzzPipeline: whatever the CRD and the object, nothing panics, and the fast way answers what the exact way answers.
 func FuzzPipeline(f *testing.F) {
+	if testing.Short() {
+		f.Skip("its seeds are minutes under the race detector; make test and make fuzz run it")
+	}
 	cases, err := casefile.Load("conformance/testdata/cases")
 	if err != nil {
 		f.Fatal(err)
