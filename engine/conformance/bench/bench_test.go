@@ -94,7 +94,7 @@ func BenchmarkOurs(b *testing.B) {
 			b.Run(name+"/"+objects[i].name, func(b *testing.B) {
 				obj, err := load("../testdata/bench", i)
 				if err != nil {
-					b.Skip(err)
+					b.Fatal(err)
 				}
 				us, err := newOurs(obj)
 				if err != nil {
@@ -117,7 +117,7 @@ func BenchmarkStructural(b *testing.B) {
 		b.Run(objects[i].name, func(b *testing.B) {
 			obj, err := load("../testdata/bench", i)
 			if err != nil {
-				b.Skip(err)
+				b.Fatal(err)
 			}
 			us, err := newOurs(obj)
 			if err != nil {
@@ -140,7 +140,7 @@ func BenchmarkBatch(b *testing.B) {
 			b.Run(name+"/"+objects[i].name, func(b *testing.B) {
 				obj, err := load("../testdata/bench", i)
 				if err != nil {
-					b.Skip(err)
+					b.Fatal(err)
 				}
 				s, err := startService(obj)
 				if err != nil {
