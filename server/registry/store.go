@@ -35,11 +35,13 @@ type Entry struct {
 	Version uint64 // the sequence of the commit that put it; ignored in a Transaction
 }
 
-// Transaction is a set of changes that belong together. A key appears at most once in Put and Delete together.
+// Transaction is a set of changes that belong together. A key appears at most once in Put and Delete together, and none of Put has a prefix in
+// DeletePrefix.
 type Transaction struct {
-	Expect []Expectation
-	Put    []Entry
-	Delete []string // a key that is not there is no error
+	Expect       []Expectation
+	Put          []Entry
+	Delete       []string // a key that is not there is no error
+	DeletePrefix []string // all keys that begin with one of these, however many; none is empty
 }
 
 // Expectation is a condition of a Transaction: Key's entry has that Version, 0 meaning that there is no such entry.
@@ -48,7 +50,25 @@ type Expectation struct {
 	Version uint64
 }
 
+// Watcher is a Store that others write to as well, as replicas that share one do.
+type Watcher interface {
+	Store
+	// Watch tells of every commit with a sequence greater than after, by whomever, in order, each once and whole, until ctx ends; then it returns
+	// the context's cause. It returns when it has to give up, with ErrCompacted if commits behind after are no longer kept: Load then, and
+	// watch from there. It hides what heals by itself, a lost connection for example.
+	Watch(ctx context.Context, after uint64, tell func(Commit)) error
+}
+
+// Commit is what one commit changed. Keys deleted by prefix are in Delete, each.
+type Commit struct {
+	Sequence uint64
+	Put      []Entry
+	Delete   []string
+}
+
 var (
+	// ErrCompacted is the error of a Watch that came too late for some commits.
+	ErrCompacted = errors.New("registry: the store no longer keeps the commits to watch")
 	// ErrConflict is the error of a Commit of which an expectation did not hold.
 	ErrConflict = errors.New("registry: the store has changed meanwhile")
 	// ErrClosed is the error of calls on a closed store.
