@@ -23,6 +23,9 @@ type Options struct {
 	// LatestMinor. 0 is what a stock 1.37 does: it takes what 1.36 knows, so that its CRDs survive a rollback. Behaviour apart from
 	// that is always 1.37's, and an accepted CRD's rules are always evaluated by 1.37.
 	KubernetesMinor int
+	// Existing returns the CRD that is registered under a name, nil if there is none. A manifest of that name is then judged as its update, as an
+	// API server judges one, and otherwise as a creation. Nil: every manifest is a creation.
+	Existing func(name string) *Existing
 	// Converter converts between versions of CRDs with the Webhook strategy. Nil means offline: a conversion that needs
 	// it fails with ReasonConversionUnavailable.
 	Converter Converter
