@@ -31,19 +31,80 @@ type CRD struct {
 	Versions         []engine.VersionInfo // in order of priority
 	StorageVersion   string
 	StoredVersions   []string
-	Established      bool
-	Conditions       []Condition
-	Manifest         []byte // canonical JSON; nil unless asked for
+	// AcceptedNames are those that the CRD has in its group: they are not those of its manifest while another CRD has one of them.
+	AcceptedNames      engine.Names
+	ObservedGeneration int64
+	Established        bool
+	Conditions         []Condition
+	Manifest           []byte // canonical JSON; nil unless asked for
+	Status             []byte // JSON, as an API server shows it; nil unless the manifest was asked for
 }
 
 // Condition is a condition of a CRD's status.
-type Condition struct{ Type, Status, Reason, Message string }
+type Condition struct {
+	Type, Status, Reason, Message string
+	LastTransitionTime            time.Time
+	ObservedGeneration            int64
+}
 
 // Registration is the outcome of registering or checking a manifest.
 type Registration struct {
-	Report *engine.Report
-	CRD    *CRD   // nil unless Report.Accepted
-	Token  string // of the write; empty for a check and for what was not accepted
+	Report  *engine.Report
+	CRD     *CRD    // nil unless Report.Accepted
+	Outcome Outcome // for a check: what registering would come to
+	Token   string  // of the write; empty for a check and for what was not accepted
+}
+
+// Outcome says what a registration came to.
+type Outcome string
+
+// The outcomes.
+const (
+	Created   Outcome = "CREATED"   // the catalog had no CRD of that name
+	Updated   Outcome = "UPDATED"   // another revision was current
+	Unchanged Outcome = "UNCHANGED" // that revision was current already
+	Refused   Outcome = "REFUSED"   // the report says why; nothing was written
+)
+
+// Submission is one of several manifests to register.
+type Submission struct {
+	Manifest     engine.Document
+	Precondition Precondition
+}
+
+// Submitted is what came of a Submission: one of the two.
+type Submitted struct {
+	Registration Registration
+	Err          error
+}
+
+// EventType says what happened to a CRD.
+type EventType string
+
+// The types of events.
+const (
+	Added    EventType = "ADDED"
+	Modified EventType = "MODIFIED"
+	Deleted  EventType = "DELETED"
+	Synced   EventType = "SYNCED" // everything until now was told; what follows is news
+)
+
+// Event is something that happened in a catalog.
+type Event struct {
+	Type  EventType
+	CRD   *CRD   // as it is since, of a deleted one as it last was; nil for SYNCED. Without the manifest
+	Token string // of the state that the event led to: watching goes on behind it
+}
+
+// MaxOverlay is how many CRDs an evaluation may bring along.
+const MaxOverlay = 16
+
+// Comparison says which two CRDs to compare: New with Base or, if that is absent, with what is registered as Name, at Revision or, if that is empty,
+// at its current one; without a Name, with the one that has New's name.
+type Comparison struct {
+	New, Base      engine.Document
+	Name, Revision string
+	Objects        []engine.Document // to try both on, as stored by the old one
 }
 
 // Precondition of a registration. The zero value is none.
@@ -102,6 +163,8 @@ const (
 	WatchExpired      Reason = "WATCH_EXPIRED"
 	StoreUnavailable  Reason = "STORE_UNAVAILABLE"
 	Overloaded        Reason = "OVERLOADED"
+	CRDRefused        Reason = "CRD_REFUSED" // Report says why
+	LimitExceeded     Reason = "LIMIT_EXCEEDED"
 )
 
 // Error is why a call to the registry failed. What the engine says of a document stays an *engine.Error.
@@ -109,6 +172,7 @@ type Error struct {
 	Reason   Reason
 	Message  string            // names the object, the rule and what to do
 	Metadata map[string]string // what the message names, for programs: catalog, crd, revision, …
+	Report   *engine.Report    // of a refused CRD
 	Err      error             // the cause, nil mostly
 }
 

@@ -32,6 +32,12 @@ func (r *Registry) Register(ctx context.Context, catalog string, manifest engine
 		if err := p.check(c, name); err != nil {
 			return Transaction{}, err
 		}
+		registration.Outcome = Created
+		if old := c.crds[name]; old != nil {
+			if registration.Outcome = Updated; old.current().digest == revision.digest {
+				registration.Outcome = Unchanged
+			}
+		}
 		return r.registration(c, name, revision)
 	})
 	if err != nil {
@@ -92,7 +98,11 @@ func (r *Registry) judge(ctx context.Context, s *snapshot, catalog string, manif
 	o := r.engine
 	o.KubernetesMinor = c.record.KubernetesMinor
 	definition, report, err := engine.Compile(ctx, manifest, o)
-	return definition, Registration{Report: report}, err
+	registration := Registration{Report: report}
+	if err == nil && definition == nil {
+		registration.Outcome = Refused
+	}
+	return definition, registration, err
 }
 
 func (p Precondition) check(c *catalog, name string) error {
