@@ -1,0 +1,4 @@
+package engine
+
+// ChangeKind says in one word, stable across releases, what changed.
+type ChangeKind string
