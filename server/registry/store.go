@@ -15,7 +15,9 @@ type Store interface {
 	Load(ctx context.Context) (State, error)
 	// Commit makes all changes of t or none. When it returns nil error they are durable: neither a crash of the process nor of the machine
 	// loses them. The sequence it returns is greater than every one before, and is the Version of the entries put. ErrConflict means
-	// that an expectation did not hold and nothing changed; after any other error the outcome is unknown until the next Load.
+	// that an expectation did not hold and nothing changed, ErrTooLarge that the store does not take so much at once and nothing changed. After
+	// any other error, and when ctx ended, the outcome is unknown: it may be committed, or be so a moment later, which expectations guard against.
+	// A Failure among the errors has words for callers.
 	Commit(ctx context.Context, t Transaction) (sequence uint64, err error)
 	// Close gives up the store. Calls after it fail with ErrClosed.
 	Close() error
@@ -57,6 +59,8 @@ type Watcher interface {
 	// the context's cause. It returns when it has to give up, with ErrCompacted if commits behind after are no longer kept: Load then, and
 	// watch from there. It hides what heals by itself, a lost connection for example.
 	Watch(ctx context.Context, after uint64, tell func(Commit)) error
+	// Following is nil while a Watch runs and is known to miss nothing: its connection lives. Otherwise it says why not. It does not block.
+	Following() error
 }
 
 // Commit is what one commit changed. Keys deleted by prefix are in Delete, each.
@@ -71,6 +75,20 @@ var (
 	ErrCompacted = errors.New("registry: the store no longer keeps the commits to watch")
 	// ErrConflict is the error of a Commit of which an expectation did not hold.
 	ErrConflict = errors.New("registry: the store has changed meanwhile")
+	// ErrTooLarge is the error of a Commit with more or larger entries than the store takes in one transaction. It is wrapped by what says how much that is.
+	ErrTooLarge = errors.New("registry: more than the store takes in one transaction")
 	// ErrClosed is the error of calls on a closed store.
 	ErrClosed = errors.New("registry: the store is closed")
 )
+
+// Failure is why a store could not do what it was asked for: an error that says it twice.
+type Failure struct {
+	Public string // for callers: a clause without addresses, "it has no space left" for example
+	Err    error  // for the server's log: with where, and what to check
+}
+
+// Error returns what is for the log.
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }

@@ -5,6 +5,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -144,6 +145,11 @@ func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, err
 				return fmt.Errorf("deleting %q: %w", key, err)
 			}
 		}
+		for _, prefix := range t.DeletePrefix {
+			if err := deletePrefix(entries, []byte(prefix)); err != nil {
+				return fmt.Errorf("deleting all below %q: %w", prefix, err)
+			}
+		}
 		return nil
 	})
 	switch {
@@ -155,6 +161,21 @@ func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, err
 		return 0, registry.ErrClosed
 	}
 	return 0, fmt.Errorf("writing %s: %w", s.path, err)
+}
+
+// deletePrefix finds the keys before it deletes any: a bbolt cursor may skip a key when the one under it goes.
+func deletePrefix(b *bbolt.Bucket, prefix []byte) error {
+	var keys [][]byte
+	c := b.Cursor()
+	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		keys = append(keys, bytes.Clone(k))
+	}
+	for _, k := range keys {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close implements registry.Store: it waits for running transactions and lets go of the file.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/crdeval/crdeval/server/registry"
@@ -64,6 +65,9 @@ func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, err
 	}
 	for _, key := range t.Delete {
 		delete(s.entries, key)
+	}
+	for _, prefix := range t.DeletePrefix {
+		maps.DeleteFunc(s.entries, func(key string, _ registry.Entry) bool { return strings.HasPrefix(key, prefix) })
 	}
 	return s.sequence, nil
 }

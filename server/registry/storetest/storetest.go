@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(*testing.T) Fixture) {
 	}{
 		{"empty", empty},
 		{"put, replace, delete", putReplaceDelete},
+		{"delete by prefix", deletePrefix},
 		{"expectations", expectations},
 		{"all or nothing", allOrNothing},
 		{"large and odd entries", largeAndOdd},
@@ -115,6 +116,39 @@ func expectations(t *testing.T, f Fixture) {
 		t.Errorf("sequence %d after %d", three, two)
 	}
 	expect(t, f.Store, three, fmt.Sprintf("a=2@%d", three))
+}
+
+func deletePrefix(t *testing.T, f Fixture) {
+	var tx registry.Transaction
+	for _, key := range []string{"a", "a/", "a/b", "a/b/c", "a0", "a.", "b/\xff", "b/\xff\xff", "c"} {
+		tx.Put = append(tx.Put, put(key, "1"))
+	}
+	one := commit(t, f.Store, tx)
+	// Put and deleted by prefix in one commit; an expectation about a key that goes; prefixes that overlap, that nothing has, that end in the last byte there is.
+	two := commit(t, f.Store, registry.Transaction{
+		Expect:       []registry.Expectation{{Key: "a/b", Version: one}},
+		Put:          []registry.Entry{put("a1", "2")},
+		Delete:       []string{"a/b", "c"},
+		DeletePrefix: []string{"a/", "a/b", "nothing/", "b/\xff"},
+	})
+	left := []string{fmt.Sprintf("a=1@%d", one), fmt.Sprintf("a.=1@%d", one), fmt.Sprintf("a0=1@%d", one), fmt.Sprintf("a1=2@%d", two)}
+	expect(t, f.Store, two, left...)
+	// Not if an expectation fails.
+	_, err := f.Store.Commit(t.Context(), registry.Transaction{Expect: []registry.Expectation{{Key: "a/b", Version: one}}, DeletePrefix: []string{"a"}})
+	if !errors.Is(err, registry.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+	expect(t, f.Store, two, left...)
+	// Many, over many pages of a file.
+	for i := range 20 {
+		tx = registry.Transaction{}
+		for j := range 50 {
+			tx.Put = append(tx.Put, registry.Entry{Key: fmt.Sprintf("many/%02d/%02d", i, j), Value: bytes.Repeat([]byte{'x'}, 500)})
+		}
+		commit(t, f.Store, tx)
+	}
+	three := commit(t, f.Store, registry.Transaction{DeletePrefix: []string{"many/"}})
+	expect(t, f.Store, three, left...)
 }
 
 func allOrNothing(t *testing.T, f Fixture) {
