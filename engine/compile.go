@@ -112,6 +112,9 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	if v := schema.Storage(crd); v != nil {
 		d.storage = v.Name
 	}
+	if d.standing, err = standingOf(ctx, crd, d.storage, o); err != nil {
+		return nil, unreadable("CRD "+crd.Name, ReasonManifestUnreadable, err)
+	}
 	d.size = int64(len(canonical)) + definitionSize
 	for i := range crd.Spec.Versions {
 		if err := d.compileVersion(ctx, crd, i, o); err != nil {

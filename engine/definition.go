@@ -11,6 +11,7 @@ type Definition struct {
 	scope    Scope
 	versions []VersionInfo
 	storage  string
+	standing Standing
 	revision string
 	manifest []byte
 	size     int64
@@ -40,6 +41,9 @@ func (d *Definition) Versions() []VersionInfo { return d.versions }
 
 // StorageVersion returns the version that objects are stored at.
 func (d *Definition) StorageVersion() string { return d.storage }
+
+// Standing returns what the manifest says about the CRD's status. The caller must not change what it refers to.
+func (d *Definition) Standing() Standing { return d.standing }
 
 // Revision returns "sha256:" and the digest of the canonical manifest with the options that shape its meaning: equal
 // revisions give equal answers.

@@ -1,13 +1,10 @@
 package definition
 
 import (
-	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -123,34 +120,4 @@ func subresources(s *apiextensionsv1.CustomResourceSubresources, path *field.Pat
 		}
 	}
 	return errs
-}
-
-const approvedAnnotation = apiextensionsv1.KubeAPIApprovedAnnotation
-
-// approval checks the annotation that CRDs in Kubernetes' own groups need: where the API was approved, or that it was not.
-// (k8s.io/apiextensions-apiserver/pkg/apihelpers, IsProtectedCommunityGroup, GetAPIApprovalState)
-func approval(meta *metav1.ObjectMeta, group string) field.ErrorList {
-	if !quirk.On(99) {
-		return nil
-	}
-	protected := false
-	for _, domain := range []string{"k8s.io", "kubernetes.io"} {
-		protected = protected || group == domain || strings.HasSuffix(group, "."+domain)
-	}
-	if !protected {
-		return nil
-	}
-	const see = "see https://github.com/kubernetes/enhancements/pull/1111"
-	path, value := field.NewPath("metadata", "annotations").Key(approvedAnnotation), meta.Annotations[approvedAnnotation]
-	if value == "" {
-		return field.ErrorList{field.Required(path, fmt.Sprintf("protected groups must have approval annotation %q, %s", approvedAnnotation, see))}
-	}
-	if strings.HasPrefix(value, "unapproved") {
-		return nil
-	}
-	if u, err := url.ParseRequestURI(value); err == nil && u.Host != "" && u.Scheme != "" {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(path, value, fmt.Sprintf(
-		"protected groups must have approval annotation %q with either a URL or a reason starting with \"unapproved\", %s", approvedAnnotation, see))}
 }

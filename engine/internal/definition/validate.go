@@ -70,7 +70,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	errs = append(errs, checkMetadata(ctx, &m.CRD.ObjectMeta, &m.spec)...)
 	errs = append(errs, m.spec.check(field.NewPath("spec"))...)
 	errs = append(errs, storedVersions(&m.spec, field.NewPath("status", "storedVersions"))...)
-	errs = append(errs, approval(&m.CRD.ObjectMeta, m.spec.group)...)
+	errs = append(errs, approval(&m.CRD.ObjectMeta, nil, m.spec.group)...)
 	if m.spec.preserveUnknownFields && quirk.On(47) {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"))
 	}

@@ -1,0 +1,137 @@
+package definition
+
+import (
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Wants is what a CRD's manifest says about its status.
+type Wants struct {
+	// Names are those that the CRD asks for.
+	Names *apiextensionsv1.CustomResourceDefinitionNames
+	// InvalidCABundle: the CA bundle of the conversion webhook holds no certificate.
+	InvalidCABundle bool
+	// NonStructural and Approval are conditions without times, nil for none.
+	NonStructural, Approval *apiextensionsv1.CustomResourceDefinitionCondition
+}
+
+// Settle takes the status of one CRD as far as the API server's controllers take it: approval, structure, names, then establishment. taken holds the names
+// that all CRDs of the group have, this one included, and is kept so. It reports whether anything changed; if so, others of the group may have to
+// be settled again. Slices that the status holds are not written to.
+func Settle(status *apiextensionsv1.CustomResourceDefinitionStatus, w Wants, taken Claims, now time.Time) bool {
+	s := statusWriter{status: status, now: metav1.NewTime(now).Rfc3339Copy()}
+	s.approval(w.Approval)
+	s.nonStructural(w.NonStructural)
+	s.names(w.Names, taken)
+	s.establish(w.InvalidCABundle)
+	return s.changed
+}
+
+// statusWriter changes a status by the rules of the controllers.
+type statusWriter struct {
+	status  *apiextensionsv1.CustomResourceDefinitionStatus
+	now     metav1.Time
+	changed bool
+	owned   bool // status.Conditions is ours to write to
+}
+
+// condition returns the condition of a type, nil if there is none.
+func (s *statusWriter) condition(t apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
+	return conditionOf(s.status, t)
+}
+
+func conditionOf(
+	status *apiextensionsv1.CustomResourceDefinitionStatus, t apiextensionsv1.CustomResourceDefinitionConditionType,
+) *apiextensionsv1.CustomResourceDefinitionCondition {
+	for i := range status.Conditions {
+		if status.Conditions[i].Type == t {
+			return &status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// isTrue reports whether the condition of a type is there and true.
+func isTrue(status *apiextensionsv1.CustomResourceDefinitionStatus, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
+	c := conditionOf(status, t)
+	return c != nil && c.Status == apiextensionsv1.ConditionTrue
+}
+
+// set sets a condition. Its time is that of the last change of its status: another reason or message leaves it.
+// (k8s.io/apiextensions-apiserver/pkg/apihelpers, SetCRDCondition)
+func (s *statusWriter) set(c apiextensionsv1.CustomResourceDefinitionCondition) {
+	old := s.condition(c.Type)
+	if old != nil && sameCondition(old, &c) && !old.LastTransitionTime.IsZero() {
+		return
+	}
+	s.own()
+	c.LastTransitionTime = s.now
+	if old = s.condition(c.Type); old == nil {
+		s.status.Conditions = append(s.status.Conditions, c)
+		return
+	}
+	if old.Status == c.Status && !old.LastTransitionTime.IsZero() {
+		c.LastTransitionTime = old.LastTransitionTime
+	}
+	c.ObservedGeneration = old.ObservedGeneration
+	*old = c
+}
+
+// remove removes the condition of a type.
+func (s *statusWriter) remove(t apiextensionsv1.CustomResourceDefinitionConditionType) {
+	if s.condition(t) == nil {
+		return
+	}
+	s.own()
+	s.status.Conditions = slices.DeleteFunc(s.status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == t })
+}
+
+// own is called before the conditions are changed.
+func (s *statusWriter) own() {
+	if !s.owned {
+		s.status.Conditions = slices.Clone(s.status.Conditions)
+	}
+	s.owned, s.changed = true, true
+}
+
+// sameCondition compares conditions without their times.
+func sameCondition(a, b *apiextensionsv1.CustomResourceDefinitionCondition) bool {
+	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
+}
+
+// approval sets the condition KubernetesAPIApprovalPolicyConformant. Groups do not change, so it never goes away.
+// (k8s.io/apiextensions-apiserver/pkg/controller/apiapproval)
+func (s *statusWriter) approval(c *apiextensionsv1.CustomResourceDefinitionCondition) {
+	if c != nil {
+		s.set(*c)
+	}
+}
+
+// nonStructural sets or removes the condition NonStructuralSchema.
+// (k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema)
+func (s *statusWriter) nonStructural(c *apiextensionsv1.CustomResourceDefinitionCondition) {
+	if c == nil {
+		s.remove(apiextensionsv1.NonStructuralSchema)
+		return
+	}
+	s.set(*c)
+}
+
+// establish establishes a CRD whose names are accepted, for good, unless its webhook cannot be called.
+// (k8s.io/apiextensions-apiserver/pkg/controller/establish)
+func (s *statusWriter) establish(invalidCABundle bool) {
+	if !isTrue(s.status, apiextensionsv1.NamesAccepted) || isTrue(s.status, apiextensionsv1.Established) {
+		return
+	}
+	c := apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue,
+		Reason: "InitialNamesAccepted", Message: "the initial names have been accepted",
+	}
+	if invalidCABundle {
+		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"
+	}
+	s.set(c)
+}
