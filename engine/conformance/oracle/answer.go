@@ -92,8 +92,12 @@ type Answer struct {
 	Refusal *Refusal `json:"refusal,omitempty"`
 	// DecodeError is the text of the error that the refusal wraps, without the API server's preamble.
 	DecodeError string `json:"decodeError,omitempty"`
-	// Object is the object as it would be stored in the request's version, had it been accepted.
+	// Object is the object as it would be stored in the request's version, had it been accepted. Of a definition that was accepted it is what is stored at v1, without
+	// status and without what a server sets in metadata.
 	Object json.RawMessage `json:"object,omitempty"`
+	// Generation and StoredVersions are what a definition that was accepted has then.
+	Generation     int64    `json:"generation,omitempty"`
+	StoredVersions []string `json:"storedVersions,omitempty"`
 	// Strict holds the texts of the strict decoder: duplicate and unknown fields, in upstream's order.
 	Strict []string `json:"strict,omitempty"`
 	// Errors holds the findings; their order means nothing.
@@ -117,6 +121,10 @@ func Compare(upstream, ours Answer) []string {
 	if !sameJSON(upstream.Object, ours.Object) {
 		d = append(d, fmt.Sprintf("object: upstream %s, ours %s", text(upstream.Object), text(ours.Object)))
 	}
+	if upstream.Generation != ours.Generation {
+		d = append(d, fmt.Sprintf("generation: upstream %d, ours %d", upstream.Generation, ours.Generation))
+	}
+	d = append(d, compareLists("stored version", upstream.StoredVersions, ours.StoredVersions)...)
 	d = append(d, compareLists("strict error", upstream.Strict, ours.Strict)...)
 	before, after := upstream.Warnings, ours.Warnings
 	if upstream.Forgiven > 1 && runes(before) > cutFrom && runes(after) > cutFrom {

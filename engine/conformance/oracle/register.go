@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -14,11 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
 // crdStrategy is the registry strategy of CustomResourceDefinitions.
 var crdStrategy = customresourcedefinition.NewStrategy(scheme)
+
+// crdStatusStrategy is that of their status.
+var crdStatusStrategy = customresourcedefinition.NewStatusStrategy(scheme)
 
 const kind = "CustomResourceDefinition"
 
@@ -26,47 +29,75 @@ const kind = "CustomResourceDefinition"
 type Registered struct {
 	// Internal is the definition as the strategy saw it.
 	Internal *apiextensions.CustomResourceDefinition
-	// V1 is the stored definition at v1, names accepted; what the custom resource handler serves from.
+	// Stored is what storage holds of it at v1, status and all, had it been accepted.
+	Stored *apiextensionsv1.CustomResourceDefinition
+	// V1 is Stored with its names accepted; what the custom resource handler serves from.
 	V1 *apiextensionsv1.CustomResourceDefinition
 }
 
 // Register creates a CustomResourceDefinition: strict decoding (so that unknown and duplicate fields become warnings), defaults,
 // conversion, PrepareForCreate, validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or v1beta1.
 //
+// A v1beta1 manifest whose definition preserves unknown fields cannot be created any more, but older servers stored such definitions: it is answered for as an
+// update of the stored definition that changes nothing.
+//
 // The first result is nil when the manifest could not be decoded.
 func Register(manifest []byte, yaml bool) (*Registered, Answer) {
-	crd, strict, err := decodeCRD(manifest, yaml)
+	crd, headers, version, err := received(manifest, yaml)
 	if err != nil {
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
-	// createHandler wipes what only a server sets. Definitions are cluster-scoped: BeforeCreate clears a namespace.
+	// createHandler wipes what only a server sets.
 	rest.WipeObjectMetaSystemFields(crd)
-	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace("", crd); err != nil {
-		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
-	}
 	ctx := context.Background()
-	var headers headers
+	crdStrategy.PrepareForCreate(ctx, crd)
+	if version == "v1beta1" && crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields {
+		old := kept(crd)
+		return old.update(old.Internal.DeepCopy(), headers)
+	}
+	// The texts of WarningsOnCreate are told with refusals, too: upstream keeps them for accepted definitions.
+	headers.addSorted(crdStrategy.WarningsOnCreate(ctx, crd))
+	return answered(crd, crdStrategy.Validate(ctx, crd), headers)
+}
+
+// received stands for what the handlers of create and update do alike to a manifest before the strategy sees it.
+func received(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinition, *headers, string, error) {
+	crd, strict, version, err := decodeCRD(manifest, yaml)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	// Definitions are cluster-scoped: a namespace is cleared.
+	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace("", crd); err != nil {
+		return nil, nil, "", err
+	}
+	headers := &headers{}
 	for _, text := range strict {
 		headers.add(yamlWarnings(text)...)
 	}
-	crd.SetOwnerReferences(dedup(crd.GetOwnerReferences(), &headers))
+	crd.SetOwnerReferences(dedup(crd.GetOwnerReferences(), headers))
 	crd.SetManagedFields(nil) // the field manager writes them anew
-	crdStrategy.PrepareForCreate(ctx, crd)
-	// The texts of WarningsOnCreate are told with refusals, too: upstream keeps them for accepted definitions.
-	// Their order is that of Go's maps.
-	texts := crdStrategy.WarningsOnCreate(ctx, crd)
-	sort.Strings(texts)
-	headers.add(texts...)
-	answer := Answer{Warnings: headers.sent(), Errors: FindingsOf(crdStrategy.Validate(ctx, crd))}
-	v1, err := served(crd)
+	return crd, headers, version, nil
+}
+
+// answered makes the answer about a definition that was judged.
+func answered(crd *apiextensions.CustomResourceDefinition, errs field.ErrorList, headers *headers) (*Registered, Answer) {
+	answer := Answer{Warnings: headers.sent(), Errors: FindingsOf(errs)}
+	r, err := registered(crd)
 	if err != nil {
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
-	return &Registered{Internal: crd, V1: v1}, answer
+	if len(errs) == 0 {
+		if answer.Object, err = Canonical(r.Stored); err != nil {
+			return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+		}
+		answer.Generation, answer.StoredVersions = r.Stored.Generation, r.Stored.Status.StoredVersions
+	}
+	return r, answer
 }
 
 // decodeCRD stands for the decoding half of a create request on the CRD endpoint of the manifest's own version.
-func decodeCRD(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinition, []string, error) {
+// Its last result but the error is that version.
+func decodeCRD(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinition, []string, string, error) {
 	serializer := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme,
 		jsonserializer.SerializerOptions{Strict: true, Yaml: yaml})
 	decoder := codecs.DecoderToVersion(serializer, schema.GroupVersion{Group: apiextensions.GroupName, Version: runtime.APIVersionInternal})
@@ -77,9 +108,9 @@ func decodeCRD(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinit
 		if !ok || obj == nil {
 			if gvk != nil && gvk.Kind == kind && gvk.Group == apiextensions.GroupName {
 				// transformDecodeError, on the endpoint of the manifest's own version
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind, gvk.Version, kind, err))
+				return nil, nil, "", apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind, gvk.Version, kind, err))
 			}
-			return nil, nil, apierrors.NewBadRequest(err.Error())
+			return nil, nil, "", apierrors.NewBadRequest(err.Error())
 		}
 		for _, e := range strictErr.Errors() {
 			strict = append(strict, e.Error())
@@ -87,14 +118,25 @@ func decodeCRD(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinit
 	}
 	crd, ok := obj.(*apiextensions.CustomResourceDefinition)
 	if !ok {
-		return nil, strict, apierrors.NewBadRequest(fmt.Sprintf("%T is not a CustomResourceDefinition", obj))
+		return nil, strict, "", apierrors.NewBadRequest(fmt.Sprintf("%T is not a CustomResourceDefinition", obj))
 	}
-	return crd, strict, nil
+	return crd, strict, gvk.Version, nil
 }
 
-// served converts a definition to v1 through its stored JSON, so that the handler's view has been through a round trip as on a server,
-// and accepts its names as the naming controller does for the first definition of a group.
-func served(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+// registered writes a definition to storage and reads it back.
+func registered(crd *apiextensions.CustomResourceDefinition) (*Registered, error) {
+	stored, err := stored(crd)
+	if err != nil {
+		return nil, err
+	}
+	v1 := stored.DeepCopy()
+	v1.Status.AcceptedNames = v1.Spec.Names
+	v1.Status.Conditions = conditions(true)
+	return &Registered{Internal: crd, Stored: stored, V1: v1}, nil
+}
+
+// stored converts a definition to v1 and reads it back from its JSON, so that the handlers' view has been through a round trip as on a server.
+func stored(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	out := &apiextensionsv1.CustomResourceDefinition{}
 	if err := scheme.Convert(crd.DeepCopy(), out, nil); err != nil {
 		return nil, err
@@ -104,15 +146,21 @@ func served(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.Custo
 	if err != nil {
 		return nil, err
 	}
-	stored, _, err := codecs.UniversalDeserializer().Decode(doc, nil, &apiextensionsv1.CustomResourceDefinition{})
+	read, _, err := codecs.UniversalDeserializer().Decode(doc, nil, &apiextensionsv1.CustomResourceDefinition{})
 	if err != nil {
 		return nil, err
 	}
-	v1 := stored.(*apiextensionsv1.CustomResourceDefinition)
-	v1.Status.AcceptedNames = v1.Spec.Names
-	v1.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
-		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: metav1.Time{}},
-		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: metav1.Time{}},
+	return read.(*apiextensionsv1.CustomResourceDefinition), nil
+}
+
+// conditions are those of a definition whose names are accepted, and that is served already or about to be.
+func conditions(established bool) []apiextensionsv1.CustomResourceDefinitionCondition {
+	serving := apiextensionsv1.ConditionFalse
+	if established {
+		serving = apiextensionsv1.ConditionTrue
 	}
-	return v1, nil
+	return []apiextensionsv1.CustomResourceDefinitionCondition{
+		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: metav1.Time{}},
+		{Type: apiextensionsv1.Established, Status: serving, LastTransitionTime: metav1.Time{}},
+	}
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
@@ -59,7 +59,7 @@ func (d *Definition) update(r Request) Answer {
 }
 
 // before stands for what rest.BeforeUpdate does to the new object.
-func before(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old *unstructured.Unstructured) {
+func before(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object) {
 	now, _ := meta.Accessor(obj)
 	then, _ := meta.Accessor(old)
 	now.SetGeneration(then.GetGeneration())

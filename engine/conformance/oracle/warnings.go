@@ -30,6 +30,12 @@ func (h *headers) add(texts ...string) {
 	}
 }
 
+// addSorted adds texts whose order is that of Go's maps.
+func (h *headers) addSorted(texts []string) {
+	sort.Strings(texts)
+	h.add(texts...)
+}
+
 // sent are the texts that a client reads in the headers which the API server's own recorder writes.
 func (h *headers) sent() (texts []string) {
 	if len(h.texts) == 0 {

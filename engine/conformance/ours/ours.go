@@ -50,6 +50,7 @@ func (Engine) Register(manifest []byte) (run.Definition, oracle.Answer) {
 		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not compiled: " + err.Error()}
 		return nil, answer
 	}
+	answer.Object, answer.Generation, answer.StoredVersions = d.Manifest(), 1, []string{d.StorageVersion()}
 	return &Definition{facade: d, inner: inner}, answer
 }
 

@@ -1,0 +1,135 @@
+package oracle
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// State is what a server knows of a stored definition beside what was written.
+type State struct {
+	// Generation is from 1.
+	Generation int64
+	// Status is what the controllers made of it, and which versions were storage versions.
+	Status apiextensionsv1.CustomResourceDefinitionStatus
+}
+
+// Fresh is the state of a definition right after its creation, as soon as the controllers have seen it.
+func (r *Registered) Fresh(established bool) State {
+	status := r.Stored.Status
+	status.AcceptedNames = r.Stored.Spec.Names
+	status.Conditions = conditions(established)
+	return State{Generation: 1, Status: status}
+}
+
+// Keep puts a definition into storage in a state, accepted or not: what today's validation refuses an older server may have stored.
+func (r *Registered) Keep(s State) (*Registered, error) {
+	held := r.Stored.DeepCopy()
+	held.Generation, held.Status = s.Generation, *s.Status.DeepCopy()
+	identify(held)
+	internal := &apiextensions.CustomResourceDefinition{}
+	if err := scheme.Convert(held.DeepCopy(), internal, nil); err != nil {
+		return nil, err
+	}
+	out, err := registered(internal)
+	if err != nil {
+		return nil, err
+	}
+	// What is read from storage is what Stored says, whatever conversion and defaults change about it in passing.
+	out.Internal = &apiextensions.CustomResourceDefinition{}
+	return out, scheme.Convert(out.Stored.DeepCopy(), out.Internal, nil)
+}
+
+// kept is what an older server stored of a definition at v1beta1, which has a place for all that v1beta1 can say; its names are accepted and it is not yet served.
+func kept(crd *apiextensions.CustomResourceDefinition) *Registered {
+	old := crd.DeepCopy()
+	identify(old)
+	old.Status.AcceptedNames = old.Spec.Names
+	old.Status.Conditions = []apiextensions.CustomResourceDefinitionCondition{
+		{Type: apiextensions.NamesAccepted, Status: apiextensions.ConditionTrue}, {Type: apiextensions.Established, Status: apiextensions.ConditionFalse},
+	}
+	return &Registered{Internal: old}
+}
+
+// identify sets the metadata that a server sets.
+func identify(crd metav1.Object) {
+	crd.SetUID("4f9c3f9c-0000-4000-8000-000000000000")
+	crd.SetResourceVersion("7")
+	crd.SetCreationTimestamp(metav1.Time{Time: time.Date(2020, 2, 2, 2, 2, 2, 0, time.UTC)})
+}
+
+// RegisterUpdate replaces a definition in storage by a manifest, as a PUT does that carries the uid and the resource version of what is stored: decoding, defaults,
+// conversion, rest.BeforeUpdate with the strategy's PrepareForUpdate and validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or v1beta1; its name is
+// that of the stored definition, as the URL would have it.
+//
+// The first result is nil when the manifest could not be decoded.
+func RegisterUpdate(old *Registered, manifest []byte, yaml bool) (*Registered, Answer) {
+	crd, headers, _, err := received(manifest, yaml)
+	if err != nil {
+		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+	}
+	crd.SetUID(old.Internal.GetUID())
+	crd.SetResourceVersion(old.Internal.GetResourceVersion())
+	return old.update(crd, headers)
+}
+
+// update is the strategy's part of an update.
+func (r *Registered) update(crd *apiextensions.CustomResourceDefinition, headers *headers) (*Registered, Answer) {
+	ctx := context.Background()
+	old := r.Internal.DeepCopy()
+	before(ctx, crdStrategy, crd, old)
+	// As on creation, warnings are told with refusals, too.
+	headers.addSorted(crdStrategy.WarningsOnUpdate(ctx, crd, old))
+	return answered(crd, rest.ValidateUpdate(ctx, crd, old, crdStrategy), headers)
+}
+
+// UpdateStatus answers an update of the status of a stored definition: what a migration does when it has left a storage version.
+func UpdateStatus(old *Registered, status apiextensionsv1.CustomResourceDefinitionStatus) (field.ErrorList, error) {
+	next := old.Stored.DeepCopy()
+	next.Status = *status.DeepCopy()
+	crd := &apiextensions.CustomResourceDefinition{}
+	if err := scheme.Convert(next, crd, nil); err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	before(ctx, crdStatusStrategy, crd, old.Internal.DeepCopy())
+	return rest.ValidateUpdate(ctx, crd, old.Internal.DeepCopy(), crdStatusStrategy), nil
+}
+
+// serverFields are the metadata that a server sets. A definition has no namespace.
+var serverFields = []string{
+	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid",
+}
+
+// Canonical is the JSON of a stored definition without its status and without what a server sets.
+func Canonical(crd *apiextensionsv1.CustomResourceDefinition) (json.RawMessage, error) {
+	doc, err := json.Marshal(crd)
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &m); err != nil {
+		return nil, err
+	}
+	delete(m, "status")
+	var meta map[string]json.RawMessage
+	if err := json.Unmarshal(m["metadata"], &meta); err != nil {
+		return nil, err
+	}
+	for _, name := range serverFields {
+		delete(meta, name)
+	}
+	if m["metadata"], err = json.Marshal(meta); err != nil {
+		return nil, err
+	}
+	if doc, err = json.Marshal(m); err != nil {
+		return nil, err
+	}
+	return canonical(doc), nil
+}
