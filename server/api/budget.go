@@ -22,9 +22,12 @@ type budget struct {
 }
 
 // reset gives room for an answer of at most max bytes with n results, each of which may at least be an error.
-func (b *budget) reset(max, n int) {
+func (b *budget) reset(max, n int) { b.resetTo(max, n*errorRoom) }
+
+// resetTo gives room for an answer of at most max bytes, of which so much is kept free; never more than half.
+func (b *budget) resetTo(max, free int) {
 	b.max = max
-	b.left.Store(int64(max - min(n*errorRoom, max/2)))
+	b.left.Store(int64(max - min(free, max/2)))
 }
 
 // exhausted says whether to spare the evaluation of what is still to come: as much as a whole answer has been thrown away already.
@@ -43,8 +46,11 @@ func (b *budget) take(result proto.Message) error {
 }
 
 // takeError takes the room that an error needs beyond errorRoom, which every result has, and says whether there was some.
-func (b *budget) takeError(st proto.Message) bool {
-	more := int64(proto.Size(st) - errorRoom + 16) // 16 for the fields around it
+func (b *budget) takeError(st proto.Message) bool { return b.takeBeyond(st, errorRoom) }
+
+// takeBeyond takes the room that a result needs beyond what is kept free for it, and says whether there was some.
+func (b *budget) takeBeyond(result proto.Message, free int) bool {
+	more := int64(proto.Size(result) - free + 16) // 16 for the fields around it
 	if more <= 0 {
 		return true
 	}

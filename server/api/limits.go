@@ -22,6 +22,10 @@ type Limits struct {
 	DefaultPageSize int
 	// MaxPageSize bounds the page of a list. Default: 1,000.
 	MaxPageSize int
+	// MaxRegisterCrds bounds the CRDs of one call of RegisterCrds. Default: 1,000.
+	MaxRegisterCrds int
+	// MaxWatches bounds the calls of WatchCrds under way. Default: 1,000.
+	MaxWatches int
 }
 
 // The limits that nobody sets.
@@ -42,6 +46,8 @@ func (l Limits) withDefaults() Limits {
 		{&l.MaxMessageBytes, 64 << 20},
 		{&l.DefaultPageSize, registry.DefaultPageSize},
 		{&l.MaxPageSize, registry.MaxPageSize},
+		{&l.MaxRegisterCrds, 1000},
+		{&l.MaxWatches, 1000},
 		{&l.Documents.MaxBytes, value.DefaultLimits.MaxBytes},
 		{&l.Documents.MaxDepth, value.DefaultLimits.MaxDepth},
 		{&l.Documents.MaxAliasFactor, value.DefaultLimits.MaxAliasFactor},
@@ -78,6 +84,9 @@ func (l Limits) message() *crdevalv1.Limits {
 		MaxTraces:          engine.MaxTraces,
 		MaxTraceSteps:      engine.MaxTraceSteps,
 		MaxTraceValueBytes: engine.MaxTraceValueBytes,
+
+		MaxRegisterCrds: int32(l.MaxRegisterCrds),
+		MaxWatches:      int32(l.MaxWatches),
 	}
 }
 
@@ -92,8 +101,10 @@ func tooMany(unit, limit string, maximum int) error {
 
 // Lists are the limits of the lists in a request, by the name of their field.
 func (l Limits) Lists() map[string]ListLimit {
+	l = l.withDefaults()
 	return map[string]ListLimit{
-		"items": {"max_batch_items", l.withDefaults().MaxBatchItems}, "crds": {"max_overlay_crds", maxOverlayCrds},
+		"items": {"max_batch_items", l.MaxBatchItems}, "crds": {"max_overlay_crds", maxOverlayCrds},
+		"entries": {"max_register_crds", l.MaxRegisterCrds}, "objects": {"max_batch_items", l.MaxBatchItems},
 	}
 }
 

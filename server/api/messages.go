@@ -20,6 +20,7 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 		ShortNames: c.ShortNames, Categories: c.Categories, Scope: c.Scope,
 		Versions: make([]*crdevalv1.CrdVersion, len(c.Versions)), StorageVersion: c.StorageVersion, StoredVersions: c.StoredVersions,
 		Established: c.Established, Conditions: make([]*crdevalv1.CrdCondition, len(c.Conditions)),
+		AcceptedNames: names(&c.AcceptedNames), ObservedGeneration: c.ObservedGeneration,
 	}
 	for i, v := range c.Versions {
 		m.Versions[i] = version(v)
@@ -27,12 +28,19 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 	for i, condition := range c.Conditions {
 		m.Conditions[i] = &crdevalv1.CrdCondition{
 			Type: condition.Type, Status: condition.Status, Reason: condition.Reason, Message: condition.Message,
+			LastTransitionTime: timestamp(condition.LastTransitionTime), ObservedGeneration: condition.ObservedGeneration,
 		}
 	}
 	if withManifest {
-		m.Manifest = json(c.Manifest)
+		m.Manifest, m.Status = json(c.Manifest), json(c.Status)
 	}
 	return m
+}
+
+func names(n *engine.Names) *crdevalv1.CrdNames {
+	return &crdevalv1.CrdNames{
+		Plural: n.Plural, Singular: n.Singular, ShortNames: n.ShortNames, Kind: n.Kind, ListKind: n.ListKind, Categories: n.Categories,
+	}
 }
 
 func version(v engine.VersionInfo) *crdevalv1.CrdVersion {

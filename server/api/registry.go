@@ -13,6 +13,12 @@ import (
 type Registry interface {
 	// Register judges a manifest and, if it is accepted, makes it the current revision of its name.
 	Register(ctx context.Context, catalog string, manifest engine.Document, p registry.Precondition) (registry.Registration, error)
+	// RegisterAll is Register for each of a list, in its order, with an answer for each at its index. It returns the token of the last write.
+	RegisterAll(ctx context.Context, catalog string, list []registry.Submission) (done []registry.Submitted, token string, err error)
+	// SetStoredVersions replaces status.storedVersions; etag is a precondition if not empty. It returns the CRD and the write's token.
+	SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (c *registry.CRD, token string, err error)
+	// Watch tells of what is registered and, until ctx ends or tell fails, of every change.
+	Watch(ctx context.Context, catalog, from string, tell func(registry.Event) error) error
 	// Check judges a manifest as Register does and stores nothing.
 	Check(ctx context.Context, catalog string, manifest engine.Document, atLeast string) (registry.Registration, error)
 	// CRD returns one, at a revision that is kept or, if revision is empty, at the current one, with its manifest.
@@ -34,4 +40,6 @@ type Registry interface {
 
 	// View returns a catalog as it is now, for the evaluation of one batch.
 	View(ctx context.Context, catalog, atLeast string) (registry.View, error)
+	// ViewWith is View with CRDs on top, for that view alone.
+	ViewWith(ctx context.Context, catalog, atLeast string, overlay []engine.Document) (registry.View, error)
 }

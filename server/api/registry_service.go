@@ -13,6 +13,7 @@ type registryService struct {
 	registry Registry
 	limits   Limits
 	faults   faults
+	watches  *watches
 }
 
 // RegisterCrd judges and, if it is accepted, keeps a CRD.
@@ -20,20 +21,17 @@ func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.Register
 	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	manifest := given(r.GetManifest())
-	switch {
-	case manifest.Absent():
-		return nil, s.faults.call(ctx, invalid("manifest", "manifest is required: the CustomResourceDefinition to register"))
-	case r.GetCreateOnly() && r.GetEtag() != "":
-		return nil, s.faults.call(ctx, invalid("create_only", "create_only and etag exclude each other: what does not exist yet has no etag"))
+	one := registry.Submission{
+		Manifest: given(r.GetManifest()), Precondition: registry.Precondition{Etag: r.GetEtag(), CreateOnly: r.GetCreateOnly()},
 	}
-	done, err := s.registry.Register(ctx, r.GetCatalog(), manifest, registry.Precondition{Etag: r.GetEtag(), CreateOnly: r.GetCreateOnly()})
+	if err := checkSubmission(one); err != nil {
+		return nil, s.faults.call(ctx, err)
+	}
+	done, err := s.registry.Register(ctx, r.GetCatalog(), one.Manifest, one.Precondition)
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	return &crdevalv1.RegisterCrdResponse{
-		Accepted: done.Report.Accepted, Report: report(done.Report), Crd: crd(done.CRD, false), Token: done.Token,
-	}, nil
+	return registered(done), nil
 }
 
 // CheckCrd judges a CRD and keeps nothing.
@@ -49,7 +47,9 @@ func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdReq
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	return &crdevalv1.CheckCrdResponse{Accepted: done.Report.Accepted, Report: report(done.Report), Crd: crd(done.CRD, false)}, nil
+	return &crdevalv1.CheckCrdResponse{
+		Accepted: done.Report.Accepted, Report: report(done.Report), Crd: crd(done.CRD, false), Outcome: registrationOutcomes[done.Outcome],
+	}, nil
 }
 
 // GetCrd answers a CRD, with its manifest unless the view says otherwise.

@@ -19,6 +19,8 @@ type Options struct {
 	Limits Limits
 	// Version and Commit are what GetServerInfo says of the server. Default: "devel" and nothing.
 	Version, Commit string
+	// Draining, once closed, ends the watches and refuses new ones: they would hold up a server that waits for the calls in flight. Nil: never.
+	Draining <-chan struct{}
 	// Log gets the errors that are faults. Default: slog.Default().
 	Log *slog.Logger
 }
@@ -33,7 +35,9 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 		o.Version = "devel"
 	}
 	f := faults{log: o.Log}
-	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f})
+	crdevalv1.RegisterRegistryServiceServer(r, &registryService{
+		registry: o.Registry, limits: o.Limits, faults: f, watches: newWatches(o.Limits.MaxWatches, o.Draining),
+	})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f})
 	crdevalv1.RegisterServerServiceServer(r, &serverService{info: info(o)})
 }

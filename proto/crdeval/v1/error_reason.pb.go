@@ -74,7 +74,7 @@ const (
 	ErrorReason_ERROR_REASON_REPLICA_BEHIND ErrorReason = 16
 	// INVALID_ARGUMENT, HTTP 400. The token or page token is of another store, or is no token.
 	ErrorReason_ERROR_REASON_TOKEN_FOREIGN ErrorReason = 17
-	// OUT_OF_RANGE, HTTP 400. The place to resume from, or the state that a page token names, is no longer kept. List again.
+	// OUT_OF_RANGE, HTTP 410. The place to resume from, or the state that a page token names, is no longer kept. List or watch from the beginning.
 	ErrorReason_ERROR_REASON_WATCH_EXPIRED ErrorReason = 18
 	// RESOURCE_EXHAUSTED, HTTP 413. A published limit is exceeded: text and metadata name it, its value and what was sent. A gRPC
 	// message of more than max_message_bytes is refused by the transport, with the same code and without an ErrorInfo.
@@ -109,6 +109,10 @@ const (
 	// INVALID_ARGUMENT, HTTP 400. An item names no CRD, and its object cannot be read far enough to find one by apiVersion and kind.
 	// With `crd` set the same object would be judged, and refused as an API server refuses it.
 	ErrorReason_ERROR_REASON_OBJECT_UNREADABLE ErrorReason = 33
+	// INVALID_ARGUMENT, HTTP 422. A CRD that a call needs is one that Kubernetes would refuse: one of `crds` of an evaluation, `base` of a
+	// comparison. The details have a crdeval.v1.Report with the first of its findings, without `bad_value` and `versions`; its metadata
+	// names the field and how many findings were left out.
+	ErrorReason_ERROR_REASON_CRD_REFUSED ErrorReason = 34
 )
 
 // Enum value maps for ErrorReason.
@@ -148,6 +152,7 @@ var (
 		31: "ERROR_REASON_METHOD_NOT_ALLOWED",
 		32: "ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED",
 		33: "ERROR_REASON_OBJECT_UNREADABLE",
+		34: "ERROR_REASON_CRD_REFUSED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":               0,
@@ -184,6 +189,7 @@ var (
 		"ERROR_REASON_METHOD_NOT_ALLOWED":        31,
 		"ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED":  32,
 		"ERROR_REASON_OBJECT_UNREADABLE":         33,
+		"ERROR_REASON_CRD_REFUSED":               34,
 	}
 )
 
@@ -219,7 +225,7 @@ var File_crdeval_v1_error_reason_proto protoreflect.FileDescriptor
 const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/error_reason.proto\x12\n" +
-	"crdeval.v1*\xa0\t\n" +
+	"crdeval.v1*\xbe\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1f\n" +
@@ -255,7 +261,8 @@ const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\x1bERROR_REASON_PATH_NOT_FOUND\x10\x1e\x12#\n" +
 	"\x1fERROR_REASON_METHOD_NOT_ALLOWED\x10\x1f\x12)\n" +
 	"%ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED\x10 \x12\"\n" +
-	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10!B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10!\x12\x1c\n" +
+	"\x18ERROR_REASON_CRD_REFUSED\x10\"B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_error_reason_proto_rawDescOnce sync.Once

@@ -38,8 +38,8 @@ const (
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
 // LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
 // Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
-// UNAUTHENTICATED.
+// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+// TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type EvaluationServiceClient interface {
 	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
 	// its update, rules included, and answers the verdict with its findings.
@@ -123,8 +123,8 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
 // LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
 // Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED,
-// UNAUTHENTICATED.
+// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+// TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type EvaluationServiceServer interface {
 	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
 	// its update, rules included, and answers the verdict with its findings.

@@ -10,6 +10,7 @@ package crdevalv1
 
 import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
+	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -24,6 +25,67 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// What a registration did.
+type RegistrationOutcome int32
+
+const (
+	// Never sent.
+	RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED RegistrationOutcome = 0
+	// The catalog had no CRD of that name.
+	RegistrationOutcome_REGISTRATION_OUTCOME_CREATED RegistrationOutcome = 1
+	// The CRD has a new revision.
+	RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED RegistrationOutcome = 2
+	// The revision was current already: same etag, same generation.
+	RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED RegistrationOutcome = 3
+	// Kubernetes would refuse it: nothing was stored.
+	RegistrationOutcome_REGISTRATION_OUTCOME_REFUSED RegistrationOutcome = 4
+)
+
+// Enum value maps for RegistrationOutcome.
+var (
+	RegistrationOutcome_name = map[int32]string{
+		0: "REGISTRATION_OUTCOME_UNSPECIFIED",
+		1: "REGISTRATION_OUTCOME_CREATED",
+		2: "REGISTRATION_OUTCOME_UPDATED",
+		3: "REGISTRATION_OUTCOME_UNCHANGED",
+		4: "REGISTRATION_OUTCOME_REFUSED",
+	}
+	RegistrationOutcome_value = map[string]int32{
+		"REGISTRATION_OUTCOME_UNSPECIFIED": 0,
+		"REGISTRATION_OUTCOME_CREATED":     1,
+		"REGISTRATION_OUTCOME_UPDATED":     2,
+		"REGISTRATION_OUTCOME_UNCHANGED":   3,
+		"REGISTRATION_OUTCOME_REFUSED":     4,
+	}
+)
+
+func (x RegistrationOutcome) Enum() *RegistrationOutcome {
+	p := new(RegistrationOutcome)
+	*p = x
+	return p
+}
+
+func (x RegistrationOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RegistrationOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_crdeval_v1_registry_proto_enumTypes[0].Descriptor()
+}
+
+func (RegistrationOutcome) Type() protoreflect.EnumType {
+	return &file_crdeval_v1_registry_proto_enumTypes[0]
+}
+
+func (x RegistrationOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RegistrationOutcome.Descriptor instead.
+func (RegistrationOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{0}
+}
 
 // How much of a CRD an answer holds.
 type CrdView int32
@@ -62,11 +124,11 @@ func (x CrdView) String() string {
 }
 
 func (CrdView) Descriptor() protoreflect.EnumDescriptor {
-	return file_crdeval_v1_registry_proto_enumTypes[0].Descriptor()
+	return file_crdeval_v1_registry_proto_enumTypes[1].Descriptor()
 }
 
 func (CrdView) Type() protoreflect.EnumType {
-	return &file_crdeval_v1_registry_proto_enumTypes[0]
+	return &file_crdeval_v1_registry_proto_enumTypes[1]
 }
 
 func (x CrdView) Number() protoreflect.EnumNumber {
@@ -75,7 +137,68 @@ func (x CrdView) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CrdView.Descriptor instead.
 func (CrdView) EnumDescriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{0}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{1}
+}
+
+// What happened to a CRD.
+type WatchEventType int32
+
+const (
+	// Never sent.
+	WatchEventType_WATCH_EVENT_TYPE_UNSPECIFIED WatchEventType = 0
+	// It was registered, or it was there when the watch began.
+	WatchEventType_WATCH_EVENT_TYPE_ADDED WatchEventType = 1
+	// It has another revision, status or etag.
+	WatchEventType_WATCH_EVENT_TYPE_MODIFIED WatchEventType = 2
+	// It was deleted.
+	WatchEventType_WATCH_EVENT_TYPE_DELETED WatchEventType = 3
+	// Nothing happened: what was there to begin with has been told. `crd` is absent.
+	WatchEventType_WATCH_EVENT_TYPE_SYNCED WatchEventType = 4
+)
+
+// Enum value maps for WatchEventType.
+var (
+	WatchEventType_name = map[int32]string{
+		0: "WATCH_EVENT_TYPE_UNSPECIFIED",
+		1: "WATCH_EVENT_TYPE_ADDED",
+		2: "WATCH_EVENT_TYPE_MODIFIED",
+		3: "WATCH_EVENT_TYPE_DELETED",
+		4: "WATCH_EVENT_TYPE_SYNCED",
+	}
+	WatchEventType_value = map[string]int32{
+		"WATCH_EVENT_TYPE_UNSPECIFIED": 0,
+		"WATCH_EVENT_TYPE_ADDED":       1,
+		"WATCH_EVENT_TYPE_MODIFIED":    2,
+		"WATCH_EVENT_TYPE_DELETED":     3,
+		"WATCH_EVENT_TYPE_SYNCED":      4,
+	}
+)
+
+func (x WatchEventType) Enum() *WatchEventType {
+	p := new(WatchEventType)
+	*p = x
+	return p
+}
+
+func (x WatchEventType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WatchEventType) Descriptor() protoreflect.EnumDescriptor {
+	return file_crdeval_v1_registry_proto_enumTypes[2].Descriptor()
+}
+
+func (WatchEventType) Type() protoreflect.EnumType {
+	return &file_crdeval_v1_registry_proto_enumTypes[2]
+}
+
+func (x WatchEventType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WatchEventType.Descriptor instead.
+func (WatchEventType) EnumDescriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{2}
 }
 
 // A named set of registered CRDs: one tenant, one cluster, one pull request. `default` exists always.
@@ -171,9 +294,13 @@ type CrdCondition struct {
 	// Machine-readable cause, one word.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Text for people.
-	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// When `status` changed last.
+	LastTransitionTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_transition_time,json=lastTransitionTime,proto3" json:"last_transition_time,omitempty"`
+	// The generation of the CRD that the condition was found for.
+	ObservedGeneration int64 `protobuf:"varint,6,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *CrdCondition) Reset() {
@@ -234,41 +361,53 @@ func (x *CrdCondition) GetMessage() string {
 	return ""
 }
 
-// One version of a CRD.
-type CrdVersion struct {
+func (x *CrdCondition) GetLastTransitionTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTransitionTime
+	}
+	return nil
+}
+
+func (x *CrdCondition) GetObservedGeneration() int64 {
+	if x != nil {
+		return x.ObservedGeneration
+	}
+	return 0
+}
+
+// Names of a CRD, as spec.names and status.acceptedNames have them.
+type CrdNames struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The version's name: v1, v1beta2, …
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Whether API servers serve it.
-	Served bool `protobuf:"varint,2,opt,name=served,proto3" json:"served,omitempty"`
-	// Whether objects are stored in it. True for exactly one version.
-	Storage bool `protobuf:"varint,3,opt,name=storage,proto3" json:"storage,omitempty"`
-	// Whether its use is warned of.
-	Deprecated bool `protobuf:"varint,4,opt,name=deprecated,proto3" json:"deprecated,omitempty"`
-	// The text of that warning, Kubernetes' own where the CRD states none. Empty unless deprecated.
-	DeprecationWarning string `protobuf:"bytes,5,opt,name=deprecation_warning,json=deprecationWarning,proto3" json:"deprecation_warning,omitempty"`
-	// Whether its schema has x-kubernetes-validations.
-	HasRules bool `protobuf:"varint,6,opt,name=has_rules,json=hasRules,proto3" json:"has_rules,omitempty"`
-	// The subresources that it declares: status, scale.
-	Subresources  []string `protobuf:"bytes,7,rep,name=subresources,proto3" json:"subresources,omitempty"`
+	// The resource in URLs: crontabs.
+	Plural string `protobuf:"bytes,1,opt,name=plural,proto3" json:"plural,omitempty"`
+	// The resource on the command line: crontab.
+	Singular string `protobuf:"bytes,2,opt,name=singular,proto3" json:"singular,omitempty"`
+	// Short forms of it: ct.
+	ShortNames []string `protobuf:"bytes,3,rep,name=short_names,json=shortNames,proto3" json:"short_names,omitempty"`
+	// The kind of an object: CronTab.
+	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The kind of a list: CronTabList.
+	ListKind string `protobuf:"bytes,5,opt,name=list_kind,json=listKind,proto3" json:"list_kind,omitempty"`
+	// Groups of resources that it belongs to: all.
+	Categories    []string `protobuf:"bytes,6,rep,name=categories,proto3" json:"categories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CrdVersion) Reset() {
-	*x = CrdVersion{}
+func (x *CrdNames) Reset() {
+	*x = CrdNames{}
 	mi := &file_crdeval_v1_registry_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CrdVersion) String() string {
+func (x *CrdNames) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CrdVersion) ProtoMessage() {}
+func (*CrdNames) ProtoMessage() {}
 
-func (x *CrdVersion) ProtoReflect() protoreflect.Message {
+func (x *CrdNames) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_registry_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -280,56 +419,49 @@ func (x *CrdVersion) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CrdVersion.ProtoReflect.Descriptor instead.
-func (*CrdVersion) Descriptor() ([]byte, []int) {
+// Deprecated: Use CrdNames.ProtoReflect.Descriptor instead.
+func (*CrdNames) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *CrdVersion) GetName() string {
+func (x *CrdNames) GetPlural() string {
 	if x != nil {
-		return x.Name
+		return x.Plural
 	}
 	return ""
 }
 
-func (x *CrdVersion) GetServed() bool {
+func (x *CrdNames) GetSingular() string {
 	if x != nil {
-		return x.Served
-	}
-	return false
-}
-
-func (x *CrdVersion) GetStorage() bool {
-	if x != nil {
-		return x.Storage
-	}
-	return false
-}
-
-func (x *CrdVersion) GetDeprecated() bool {
-	if x != nil {
-		return x.Deprecated
-	}
-	return false
-}
-
-func (x *CrdVersion) GetDeprecationWarning() string {
-	if x != nil {
-		return x.DeprecationWarning
+		return x.Singular
 	}
 	return ""
 }
 
-func (x *CrdVersion) GetHasRules() bool {
+func (x *CrdNames) GetShortNames() []string {
 	if x != nil {
-		return x.HasRules
+		return x.ShortNames
 	}
-	return false
+	return nil
 }
 
-func (x *CrdVersion) GetSubresources() []string {
+func (x *CrdNames) GetKind() string {
 	if x != nil {
-		return x.Subresources
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *CrdNames) GetListKind() string {
+	if x != nil {
+		return x.ListKind
+	}
+	return ""
+}
+
+func (x *CrdNames) GetCategories() []string {
+	if x != nil {
+		return x.Categories
 	}
 	return nil
 }
@@ -374,13 +506,20 @@ type Crd struct {
 	StorageVersion string `protobuf:"bytes,17,opt,name=storage_version,json=storageVersion,proto3" json:"storage_version,omitempty"`
 	// status.storedVersions: the versions in which objects may be found in storage.
 	StoredVersions []string `protobuf:"bytes,18,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
-	// Whether its names are accepted, so that objects are found by group and kind: another CRD of the catalog may have them.
+	// Whether the condition Established is True, so that objects are found by group and accepted kind. It stays True once it is.
 	Established bool `protobuf:"varint,19,opt,name=established,proto3" json:"established,omitempty"`
-	// Its conditions.
+	// Its conditions, as an API server's controllers set them: Established, NamesAccepted, NonStructuralSchema where there is cause,
+	// KubernetesAPIApprovalPolicyConformant for groups that need an approval.
 	Conditions []*CrdCondition `protobuf:"bytes,20,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	// The manifest as canonical JSON: sorted keys, Kubernetes' defaults, apiextensions.k8s.io/v1 also when v1beta1 was registered,
 	// without status and server metadata. Absent in CRD_VIEW_BASIC.
-	Manifest      *Document `protobuf:"bytes,21,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	Manifest *Document `protobuf:"bytes,21,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	// status.acceptedNames: those of its names that no other CRD of the catalog and group has. They stay as they were where it asks for taken ones.
+	AcceptedNames *CrdNames `protobuf:"bytes,22,opt,name=accepted_names,json=acceptedNames,proto3" json:"accepted_names,omitempty"`
+	// status.observedGeneration: the generation that the status was set for.
+	ObservedGeneration int64 `protobuf:"varint,23,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
+	// The whole status as Kubernetes' own JSON. Absent in CRD_VIEW_BASIC.
+	Status        *Document `protobuf:"bytes,24,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -562,393 +701,25 @@ func (x *Crd) GetManifest() *Document {
 	return nil
 }
 
-// A bound that makes a rule dear: one that the schema does not state, or states too high.
-type CostCulprit struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The list, map or string, as a JSON pointer (RFC 6901) into the CRD's openAPIV3Schema of that version: /properties/spec/properties/items.
-	SchemaPointer string `protobuf:"bytes,1,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
-	// The keyword that bounds it: maxItems of a list, maxProperties of a map, maxLength of a string.
-	Keyword string `protobuf:"bytes,2,opt,name=keyword,proto3" json:"keyword,omitempty"`
-	// The largest value of that keyword with which the rule is within its limit (and within its part of the version's, where all rules together
-	// exceed that), the other culprits' suggestions in force too. 0: none is small enough, or none is needed.
-	Suggested     int64 `protobuf:"varint,3,opt,name=suggested,proto3" json:"suggested,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CostCulprit) Reset() {
-	*x = CostCulprit{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CostCulprit) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CostCulprit) ProtoMessage() {}
-
-func (x *CostCulprit) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+func (x *Crd) GetAcceptedNames() *CrdNames {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CostCulprit.ProtoReflect.Descriptor instead.
-func (*CostCulprit) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *CostCulprit) GetSchemaPointer() string {
-	if x != nil {
-		return x.SchemaPointer
-	}
-	return ""
-}
-
-func (x *CostCulprit) GetKeyword() string {
-	if x != nil {
-		return x.Keyword
-	}
-	return ""
-}
-
-func (x *CostCulprit) GetSuggested() int64 {
-	if x != nil {
-		return x.Suggested
-	}
-	return 0
-}
-
-// What one rule of x-kubernetes-validations is estimated to cost, before any object is known.
-type RuleReport struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rule, as a JSON pointer (RFC 6901) into the CRD's openAPIV3Schema of that version:
-	// /properties/spec/x-kubernetes-validations/0.
-	SchemaPointer string `protobuf:"bytes,1,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
-	// The rule itself.
-	Rule *RuleRef `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
-	// What the rule may cost for a whole object, as Kubernetes estimates it: for one value, times `cardinality`, in CEL cost units.
-	// 18446744073709551615 stands for all that does not fit. 0 for a rule that does not compile: `violations` has why.
-	EstimatedCost uint64 `protobuf:"varint,3,opt,name=estimated_cost,json=estimatedCost,proto3" json:"estimated_cost,omitempty"`
-	// How many values of one object the rule may run for: 1 below properties alone, the product of the bounds of the lists and maps
-	// around it otherwise; where one states none, Kubernetes supposes as many as fit into a request.
-	Cardinality uint64 `protobuf:"varint,4,opt,name=cardinality,proto3" json:"cardinality,omitempty"`
-	// What neither `estimated_cost` nor `message_estimated_cost` may exceed: 10,000,000.
-	Limit uint64 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// The larger of both, divided by `limit`: above 1 the CRD is refused.
-	ShareOfLimit float64 `protobuf:"fixed64,6,opt,name=share_of_limit,json=shareOfLimit,proto3" json:"share_of_limit,omitempty"`
-	// Whether the rule reads oldSelf: a transition rule, which runs on updates alone unless it has optionalOldSelf.
-	UsesOldSelf bool `protobuf:"varint,7,opt,name=uses_old_self,json=usesOldSelf,proto3" json:"uses_old_self,omitempty"`
-	// What is to blame for the estimate, the worst first. It is looked for where `share_of_limit` is 0.1 or more, for the 64 dearest rules of
-	// a version; empty where the estimate hangs on no bound.
-	Culprits []*CostCulprit `protobuf:"bytes,8,rep,name=culprits,proto3" json:"culprits,omitempty"`
-	// The oldest Kubernetes minor version, from 25, that compiles the rule and its message. 0 if none does.
-	LowestMinor int32 `protobuf:"varint,9,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	// What an older one lacks, a text for people. Empty if nothing.
-	LowestMinorBecause string `protobuf:"bytes,10,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
-	// What its messageExpression may cost, without `cardinality`, as Kubernetes counts it. 0 if it has none.
-	MessageEstimatedCost uint64 `protobuf:"varint,11,opt,name=message_estimated_cost,json=messageEstimatedCost,proto3" json:"message_estimated_cost,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
-}
-
-func (x *RuleReport) Reset() {
-	*x = RuleReport{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RuleReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RuleReport) ProtoMessage() {}
-
-func (x *RuleReport) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RuleReport.ProtoReflect.Descriptor instead.
-func (*RuleReport) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *RuleReport) GetSchemaPointer() string {
-	if x != nil {
-		return x.SchemaPointer
-	}
-	return ""
-}
-
-func (x *RuleReport) GetRule() *RuleRef {
-	if x != nil {
-		return x.Rule
+		return x.AcceptedNames
 	}
 	return nil
 }
 
-func (x *RuleReport) GetEstimatedCost() uint64 {
+func (x *Crd) GetObservedGeneration() int64 {
 	if x != nil {
-		return x.EstimatedCost
+		return x.ObservedGeneration
 	}
 	return 0
 }
 
-func (x *RuleReport) GetCardinality() uint64 {
+func (x *Crd) GetStatus() *Document {
 	if x != nil {
-		return x.Cardinality
-	}
-	return 0
-}
-
-func (x *RuleReport) GetLimit() uint64 {
-	if x != nil {
-		return x.Limit
-	}
-	return 0
-}
-
-func (x *RuleReport) GetShareOfLimit() float64 {
-	if x != nil {
-		return x.ShareOfLimit
-	}
-	return 0
-}
-
-func (x *RuleReport) GetUsesOldSelf() bool {
-	if x != nil {
-		return x.UsesOldSelf
-	}
-	return false
-}
-
-func (x *RuleReport) GetCulprits() []*CostCulprit {
-	if x != nil {
-		return x.Culprits
+		return x.Status
 	}
 	return nil
-}
-
-func (x *RuleReport) GetLowestMinor() int32 {
-	if x != nil {
-		return x.LowestMinor
-	}
-	return 0
-}
-
-func (x *RuleReport) GetLowestMinorBecause() string {
-	if x != nil {
-		return x.LowestMinorBecause
-	}
-	return ""
-}
-
-func (x *RuleReport) GetMessageEstimatedCost() uint64 {
-	if x != nil {
-		return x.MessageEstimatedCost
-	}
-	return 0
-}
-
-// What is known about one version of a judged CRD.
-type VersionReport struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The version itself.
-	Version *CrdVersion `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The oldest Kubernetes minor version, from 25, that knows all string and number formats of the version and compiles all its rules; rules
-	// that no version compiles do not count.
-	LowestMinor int32 `protobuf:"varint,2,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	// Its rules, in the order of their pointers. Rules that stand beside other mistakes are missing: nobody looks at them before those are mended.
-	Rules []*RuleReport `protobuf:"bytes,3,rep,name=rules,proto3" json:"rules,omitempty"`
-	// What all its rules and message expressions may cost together, in CEL cost units. 18446744073709551615 stands for all that does not fit.
-	EstimatedCost uint64 `protobuf:"varint,4,opt,name=estimated_cost,json=estimatedCost,proto3" json:"estimated_cost,omitempty"`
-	// What `estimated_cost` may not exceed: 100,000,000.
-	CostLimit uint64 `protobuf:"varint,5,opt,name=cost_limit,json=costLimit,proto3" json:"cost_limit,omitempty"`
-	// What a minor version below `lowest_minor` lacks, and where: a text for people. Empty if nothing.
-	LowestMinorBecause string `protobuf:"bytes,6,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
-}
-
-func (x *VersionReport) Reset() {
-	*x = VersionReport{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *VersionReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*VersionReport) ProtoMessage() {}
-
-func (x *VersionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use VersionReport.ProtoReflect.Descriptor instead.
-func (*VersionReport) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *VersionReport) GetVersion() *CrdVersion {
-	if x != nil {
-		return x.Version
-	}
-	return nil
-}
-
-func (x *VersionReport) GetLowestMinor() int32 {
-	if x != nil {
-		return x.LowestMinor
-	}
-	return 0
-}
-
-func (x *VersionReport) GetRules() []*RuleReport {
-	if x != nil {
-		return x.Rules
-	}
-	return nil
-}
-
-func (x *VersionReport) GetEstimatedCost() uint64 {
-	if x != nil {
-		return x.EstimatedCost
-	}
-	return 0
-}
-
-func (x *VersionReport) GetCostLimit() uint64 {
-	if x != nil {
-		return x.CostLimit
-	}
-	return 0
-}
-
-func (x *VersionReport) GetLowestMinorBecause() string {
-	if x != nil {
-		return x.LowestMinorBecause
-	}
-	return ""
-}
-
-// The judgement of a CRD.
-type Report struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// What Kubernetes would refuse it for. Empty if it is accepted.
-	Violations []*Violation `protobuf:"bytes,1,rep,name=violations,proto3" json:"violations,omitempty"`
-	// What Kubernetes, or crdeval, warns of: unknown fields, schemas that do not do what they seem to.
-	Warnings []string `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// Its versions, in Kubernetes' order of priority. Empty if the manifest could not be read that far.
-	Versions []*VersionReport `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
-	// What the API server would answer. Absent if the CRD is accepted. It stands without violations where the manifest cannot be
-	// decoded: a number where a string belongs.
-	Refusal *Refusal `protobuf:"bytes,4,opt,name=refusal,proto3" json:"refusal,omitempty"`
-	// The oldest Kubernetes minor version that knows what all versions of the CRD use: the largest `lowest_minor` of them.
-	LowestMinor int32 `protobuf:"varint,5,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	// The `lowest_minor_because` of that version.
-	LowestMinorBecause string `protobuf:"bytes,6,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
-}
-
-func (x *Report) Reset() {
-	*x = Report{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Report) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Report) ProtoMessage() {}
-
-func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Report.ProtoReflect.Descriptor instead.
-func (*Report) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Report) GetViolations() []*Violation {
-	if x != nil {
-		return x.Violations
-	}
-	return nil
-}
-
-func (x *Report) GetWarnings() []string {
-	if x != nil {
-		return x.Warnings
-	}
-	return nil
-}
-
-func (x *Report) GetVersions() []*VersionReport {
-	if x != nil {
-		return x.Versions
-	}
-	return nil
-}
-
-func (x *Report) GetRefusal() *Refusal {
-	if x != nil {
-		return x.Refusal
-	}
-	return nil
-}
-
-func (x *Report) GetLowestMinor() int32 {
-	if x != nil {
-		return x.LowestMinor
-	}
-	return 0
-}
-
-func (x *Report) GetLowestMinorBecause() string {
-	if x != nil {
-		return x.LowestMinorBecause
-	}
-	return ""
 }
 
 // Request of RegisterCrd.
@@ -968,7 +739,7 @@ type RegisterCrdRequest struct {
 
 func (x *RegisterCrdRequest) Reset() {
 	*x = RegisterCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +751,7 @@ func (x *RegisterCrdRequest) String() string {
 func (*RegisterCrdRequest) ProtoMessage() {}
 
 func (x *RegisterCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +764,7 @@ func (x *RegisterCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdRequest.ProtoReflect.Descriptor instead.
 func (*RegisterCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{8}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RegisterCrdRequest) GetCatalog() string {
@@ -1034,14 +805,16 @@ type RegisterCrdResponse struct {
 	// The CRD as it stands now, without its manifest. Absent unless accepted.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
 	// For `at_least`. Empty unless accepted.
-	Token         string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	// What the registration did.
+	Outcome       RegistrationOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=crdeval.v1.RegistrationOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RegisterCrdResponse) Reset() {
 	*x = RegisterCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1053,7 +826,7 @@ func (x *RegisterCrdResponse) String() string {
 func (*RegisterCrdResponse) ProtoMessage() {}
 
 func (x *RegisterCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1066,7 +839,7 @@ func (x *RegisterCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdResponse.ProtoReflect.Descriptor instead.
 func (*RegisterCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{9}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RegisterCrdResponse) GetAccepted() bool {
@@ -1091,6 +864,283 @@ func (x *RegisterCrdResponse) GetCrd() *Crd {
 }
 
 func (x *RegisterCrdResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *RegisterCrdResponse) GetOutcome() RegistrationOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED
+}
+
+// One CRD to register among others.
+type RegisterCrdsEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. Required. At most 3 MiB.
+	Manifest *Document `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	// If given: register only if the CRD's current etag is this one. INVALID_ARGUMENT, for this entry alone, beside `create_only`.
+	Etag string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Register only if the catalog has no CRD of that name.
+	CreateOnly    bool `protobuf:"varint,3,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RegisterCrdsEntry) Reset() {
+	*x = RegisterCrdsEntry{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RegisterCrdsEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RegisterCrdsEntry) ProtoMessage() {}
+
+func (x *RegisterCrdsEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RegisterCrdsEntry.ProtoReflect.Descriptor instead.
+func (*RegisterCrdsEntry) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RegisterCrdsEntry) GetManifest() *Document {
+	if x != nil {
+		return x.Manifest
+	}
+	return nil
+}
+
+func (x *RegisterCrdsEntry) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *RegisterCrdsEntry) GetCreateOnly() bool {
+	if x != nil {
+		return x.CreateOnly
+	}
+	return false
+}
+
+// Request of RegisterCrds.
+type RegisterCrdsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The catalog. Required.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The CRDs. At most Limits.max_register_crds, 1,000 by default; none gives no results.
+	Entries       []*RegisterCrdsEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RegisterCrdsRequest) Reset() {
+	*x = RegisterCrdsRequest{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RegisterCrdsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RegisterCrdsRequest) ProtoMessage() {}
+
+func (x *RegisterCrdsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RegisterCrdsRequest.ProtoReflect.Descriptor instead.
+func (*RegisterCrdsRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RegisterCrdsRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *RegisterCrdsRequest) GetEntries() []*RegisterCrdsEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+// What became of one CRD among others.
+type RegisterCrdsResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the CRD. Empty where the manifest could not be read that far.
+	Crd string `protobuf:"bytes,1,opt,name=crd,proto3" json:"crd,omitempty"`
+	// Exactly one is set.
+	//
+	// Types that are valid to be assigned to Result:
+	//
+	//	*RegisterCrdsResult_Registration
+	//	*RegisterCrdsResult_Error
+	Result        isRegisterCrdsResult_Result `protobuf_oneof:"result"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RegisterCrdsResult) Reset() {
+	*x = RegisterCrdsResult{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RegisterCrdsResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RegisterCrdsResult) ProtoMessage() {}
+
+func (x *RegisterCrdsResult) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RegisterCrdsResult.ProtoReflect.Descriptor instead.
+func (*RegisterCrdsResult) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RegisterCrdsResult) GetCrd() string {
+	if x != nil {
+		return x.Crd
+	}
+	return ""
+}
+
+func (x *RegisterCrdsResult) GetResult() isRegisterCrdsResult_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *RegisterCrdsResult) GetRegistration() *RegisterCrdResponse {
+	if x != nil {
+		if x, ok := x.Result.(*RegisterCrdsResult_Registration); ok {
+			return x.Registration
+		}
+	}
+	return nil
+}
+
+func (x *RegisterCrdsResult) GetError() *status.Status {
+	if x != nil {
+		if x, ok := x.Result.(*RegisterCrdsResult_Error); ok {
+			return x.Error
+		}
+	}
+	return nil
+}
+
+type isRegisterCrdsResult_Result interface {
+	isRegisterCrdsResult_Result()
+}
+
+type RegisterCrdsResult_Registration struct {
+	// As RegisterCrd answers; the report leaves out `versions`: CheckCrd has them.
+	Registration *RegisterCrdResponse `protobuf:"bytes,2,opt,name=registration,proto3,oneof"`
+}
+
+type RegisterCrdsResult_Error struct {
+	// Why it could not be judged or kept. The CRD is as it was before.
+	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3,oneof"`
+}
+
+func (*RegisterCrdsResult_Registration) isRegisterCrdsResult_Result() {}
+
+func (*RegisterCrdsResult_Error) isRegisterCrdsResult_Result() {}
+
+// Answer of RegisterCrds.
+type RegisterCrdsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each entry, in the order of the entries.
+	Results []*RegisterCrdsResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	// Of the last write, for `at_least`: a read with it sees all of them. Empty if none was accepted.
+	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RegisterCrdsResponse) Reset() {
+	*x = RegisterCrdsResponse{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RegisterCrdsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RegisterCrdsResponse) ProtoMessage() {}
+
+func (x *RegisterCrdsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RegisterCrdsResponse.ProtoReflect.Descriptor instead.
+func (*RegisterCrdsResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RegisterCrdsResponse) GetResults() []*RegisterCrdsResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+func (x *RegisterCrdsResponse) GetToken() string {
 	if x != nil {
 		return x.Token
 	}
@@ -1169,7 +1219,9 @@ type CheckCrdResponse struct {
 	// Why, and what else is to be said.
 	Report *Report `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
 	// The CRD as it would stand, without etag, generation and times. Absent unless accepted.
-	Crd           *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
+	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
+	// What registering it would do.
+	Outcome       RegistrationOutcome `protobuf:"varint,4,opt,name=outcome,proto3,enum=crdeval.v1.RegistrationOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1223,6 +1275,13 @@ func (x *CheckCrdResponse) GetCrd() *Crd {
 		return x.Crd
 	}
 	return nil
+}
+
+func (x *CheckCrdResponse) GetOutcome() RegistrationOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED
 }
 
 // Request of GetCrd.
@@ -1610,6 +1669,464 @@ func (x *DeleteCrdResponse) GetToken() string {
 	return ""
 }
 
+// Request of SetStoredVersions.
+type SetStoredVersionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The catalog. Required.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The CRD's name. Required.
+	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
+	// The versions in which objects may still be found in storage: each one of spec.versions, the storage version among them. Required.
+	StoredVersions []string `protobuf:"bytes,3,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
+	// If given: write only if the CRD's current etag is this one.
+	Etag          string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetStoredVersionsRequest) Reset() {
+	*x = SetStoredVersionsRequest{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetStoredVersionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetStoredVersionsRequest) ProtoMessage() {}
+
+func (x *SetStoredVersionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetStoredVersionsRequest.ProtoReflect.Descriptor instead.
+func (*SetStoredVersionsRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *SetStoredVersionsRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *SetStoredVersionsRequest) GetCrd() string {
+	if x != nil {
+		return x.Crd
+	}
+	return ""
+}
+
+func (x *SetStoredVersionsRequest) GetStoredVersions() []string {
+	if x != nil {
+		return x.StoredVersions
+	}
+	return nil
+}
+
+func (x *SetStoredVersionsRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+// Answer of SetStoredVersions.
+type SetStoredVersionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The CRD as it stands now, without its manifest.
+	Crd *Crd `protobuf:"bytes,1,opt,name=crd,proto3" json:"crd,omitempty"`
+	// For `at_least`.
+	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetStoredVersionsResponse) Reset() {
+	*x = SetStoredVersionsResponse{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetStoredVersionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetStoredVersionsResponse) ProtoMessage() {}
+
+func (x *SetStoredVersionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetStoredVersionsResponse.ProtoReflect.Descriptor instead.
+func (*SetStoredVersionsResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *SetStoredVersionsResponse) GetCrd() *Crd {
+	if x != nil {
+		return x.Crd
+	}
+	return nil
+}
+
+func (x *SetStoredVersionsResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// Request of WatchCrds.
+type WatchCrdsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The catalog. Required.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The token of an event, a write or a list: begin with what has changed since. Over REST the query parameter `from`. Default: begin with
+	// every CRD.
+	FromToken string `protobuf:"bytes,2,opt,name=from_token,json=from,proto3" json:"from_token,omitempty"`
+	// How much of a CRD the events hold. Default: CRD_VIEW_BASIC.
+	View          CrdView `protobuf:"varint,3,opt,name=view,proto3,enum=crdeval.v1.CrdView" json:"view,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchCrdsRequest) Reset() {
+	*x = WatchCrdsRequest{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchCrdsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchCrdsRequest) ProtoMessage() {}
+
+func (x *WatchCrdsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchCrdsRequest.ProtoReflect.Descriptor instead.
+func (*WatchCrdsRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *WatchCrdsRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *WatchCrdsRequest) GetFromToken() string {
+	if x != nil {
+		return x.FromToken
+	}
+	return ""
+}
+
+func (x *WatchCrdsRequest) GetView() CrdView {
+	if x != nil {
+		return x.View
+	}
+	return CrdView_CRD_VIEW_UNSPECIFIED
+}
+
+// One event of WatchCrds.
+type WatchCrdsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What happened.
+	Type WatchEventType `protobuf:"varint,1,opt,name=type,proto3,enum=crdeval.v1.WatchEventType" json:"type,omitempty"`
+	// The CRD; with WATCH_EVENT_TYPE_DELETED as it was last, without its manifest. Absent with WATCH_EVENT_TYPE_SYNCED.
+	Crd *Crd `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
+	// Where to resume: a watch from here tells all that comes after this event. Empty where nobody can resume: before WATCH_EVENT_TYPE_SYNCED, and
+	// among changes that were written together before the last of them. Also for `at_least`.
+	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchCrdsResponse) Reset() {
+	*x = WatchCrdsResponse{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchCrdsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchCrdsResponse) ProtoMessage() {}
+
+func (x *WatchCrdsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchCrdsResponse.ProtoReflect.Descriptor instead.
+func (*WatchCrdsResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *WatchCrdsResponse) GetType() WatchEventType {
+	if x != nil {
+		return x.Type
+	}
+	return WatchEventType_WATCH_EVENT_TYPE_UNSPECIFIED
+}
+
+func (x *WatchCrdsResponse) GetCrd() *Crd {
+	if x != nil {
+		return x.Crd
+	}
+	return nil
+}
+
+func (x *WatchCrdsResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// Request of DiffCrd.
+type DiffCrdRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The catalog. Required.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The new CustomResourceDefinition. Required. At most 3 MiB.
+	Manifest *Document `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	// The CustomResourceDefinition to compare with. Excludes `crd` and `revision`. At most 3 MiB. Default: a registered one.
+	Base *Document `protobuf:"bytes,3,opt,name=base,proto3" json:"base,omitempty"`
+	// The name of the registered CRD to compare with. Default: that of `manifest`.
+	Crd string `protobuf:"bytes,4,opt,name=crd,proto3" json:"crd,omitempty"`
+	// A revision of it that the catalog keeps. Default: the current one.
+	Revision string `protobuf:"bytes,5,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Objects to replay, as they are stored or sent today. At most Limits.max_batch_items. Default: none.
+	Objects []*Document `protobuf:"bytes,6,rep,name=objects,proto3" json:"objects,omitempty"`
+	// Answer no older state than this token's. Default: whatever the replica has.
+	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffCrdRequest) Reset() {
+	*x = DiffCrdRequest{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffCrdRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffCrdRequest) ProtoMessage() {}
+
+func (x *DiffCrdRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffCrdRequest.ProtoReflect.Descriptor instead.
+func (*DiffCrdRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DiffCrdRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *DiffCrdRequest) GetManifest() *Document {
+	if x != nil {
+		return x.Manifest
+	}
+	return nil
+}
+
+func (x *DiffCrdRequest) GetBase() *Document {
+	if x != nil {
+		return x.Base
+	}
+	return nil
+}
+
+func (x *DiffCrdRequest) GetCrd() string {
+	if x != nil {
+		return x.Crd
+	}
+	return ""
+}
+
+func (x *DiffCrdRequest) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *DiffCrdRequest) GetObjects() []*Document {
+	if x != nil {
+		return x.Objects
+	}
+	return nil
+}
+
+func (x *DiffCrdRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
+// Answer of DiffCrd.
+type DiffCrdResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The gravest class of all changes; CHANGE_CLASS_BREAKING if the new CRD is refused, CHANGE_CLASS_COMPATIBLE if nothing changed.
+	Class ChangeClass `protobuf:"varint,1,opt,name=class,proto3,enum=crdeval.v1.ChangeClass" json:"class,omitempty"`
+	// What changed: what all versions share first, then version by version in the new CRD's order of priority. At most 1,000.
+	Changes []*CrdChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	// How many further changes were left out; `class` minds them.
+	OmittedChanges int32 `protobuf:"varint,3,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
+	// Whether Kubernetes would accept the new CRD, as an update of the other one.
+	Accepted bool `protobuf:"varint,4,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// Why, and what else is to be said of the new CRD.
+	Report *Report `protobuf:"bytes,5,opt,name=report,proto3" json:"report,omitempty"`
+	// Whether both mean the same to the letter, so that they have one revision.
+	Identical bool `protobuf:"varint,6,opt,name=identical,proto3" json:"identical,omitempty"`
+	// One for each object, in the order of the objects. Empty unless accepted.
+	Replayed      []*Replayed `protobuf:"bytes,7,rep,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffCrdResponse) Reset() {
+	*x = DiffCrdResponse{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffCrdResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffCrdResponse) ProtoMessage() {}
+
+func (x *DiffCrdResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffCrdResponse.ProtoReflect.Descriptor instead.
+func (*DiffCrdResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *DiffCrdResponse) GetClass() ChangeClass {
+	if x != nil {
+		return x.Class
+	}
+	return ChangeClass_CHANGE_CLASS_UNSPECIFIED
+}
+
+func (x *DiffCrdResponse) GetChanges() []*CrdChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *DiffCrdResponse) GetOmittedChanges() int32 {
+	if x != nil {
+		return x.OmittedChanges
+	}
+	return 0
+}
+
+func (x *DiffCrdResponse) GetAccepted() bool {
+	if x != nil {
+		return x.Accepted
+	}
+	return false
+}
+
+func (x *DiffCrdResponse) GetReport() *Report {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
+func (x *DiffCrdResponse) GetIdentical() bool {
+	if x != nil {
+		return x.Identical
+	}
+	return false
+}
+
+func (x *DiffCrdResponse) GetReplayed() []*Replayed {
+	if x != nil {
+		return x.Replayed
+	}
+	return nil
+}
+
 // Request of CreateCatalog.
 type CreateCatalogRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1623,7 +2140,7 @@ type CreateCatalogRequest struct {
 
 func (x *CreateCatalogRequest) Reset() {
 	*x = CreateCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +2152,7 @@ func (x *CreateCatalogRequest) String() string {
 func (*CreateCatalogRequest) ProtoMessage() {}
 
 func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +2165,7 @@ func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogRequest.ProtoReflect.Descriptor instead.
 func (*CreateCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CreateCatalogRequest) GetCatalog() string {
@@ -1678,7 +2195,7 @@ type CreateCatalogResponse struct {
 
 func (x *CreateCatalogResponse) Reset() {
 	*x = CreateCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +2207,7 @@ func (x *CreateCatalogResponse) String() string {
 func (*CreateCatalogResponse) ProtoMessage() {}
 
 func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +2220,7 @@ func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogResponse.ProtoReflect.Descriptor instead.
 func (*CreateCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{19}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CreateCatalogResponse) GetCatalog() *Catalog {
@@ -1733,7 +2250,7 @@ type GetCatalogRequest struct {
 
 func (x *GetCatalogRequest) Reset() {
 	*x = GetCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +2262,7 @@ func (x *GetCatalogRequest) String() string {
 func (*GetCatalogRequest) ProtoMessage() {}
 
 func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +2275,7 @@ func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogRequest.ProtoReflect.Descriptor instead.
 func (*GetCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{20}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetCatalogRequest) GetCatalog() string {
@@ -1786,7 +2303,7 @@ type GetCatalogResponse struct {
 
 func (x *GetCatalogResponse) Reset() {
 	*x = GetCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1798,7 +2315,7 @@ func (x *GetCatalogResponse) String() string {
 func (*GetCatalogResponse) ProtoMessage() {}
 
 func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1811,7 +2328,7 @@ func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogResponse.ProtoReflect.Descriptor instead.
 func (*GetCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetCatalogResponse) GetCatalog() *Catalog {
@@ -1836,7 +2353,7 @@ type ListCatalogsRequest struct {
 
 func (x *ListCatalogsRequest) Reset() {
 	*x = ListCatalogsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +2365,7 @@ func (x *ListCatalogsRequest) String() string {
 func (*ListCatalogsRequest) ProtoMessage() {}
 
 func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +2378,7 @@ func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsRequest.ProtoReflect.Descriptor instead.
 func (*ListCatalogsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListCatalogsRequest) GetPageSize() int32 {
@@ -1900,7 +2417,7 @@ type ListCatalogsResponse struct {
 
 func (x *ListCatalogsResponse) Reset() {
 	*x = ListCatalogsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1912,7 +2429,7 @@ func (x *ListCatalogsResponse) String() string {
 func (*ListCatalogsResponse) ProtoMessage() {}
 
 func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1925,7 +2442,7 @@ func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsResponse.ProtoReflect.Descriptor instead.
 func (*ListCatalogsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListCatalogsResponse) GetCatalogs() []*Catalog {
@@ -1964,7 +2481,7 @@ type DeleteCatalogRequest struct {
 
 func (x *DeleteCatalogRequest) Reset() {
 	*x = DeleteCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2493,7 @@ func (x *DeleteCatalogRequest) String() string {
 func (*DeleteCatalogRequest) ProtoMessage() {}
 
 func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2506,7 @@ func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeleteCatalogRequest) GetCatalog() string {
@@ -2026,7 +2543,7 @@ type DeleteCatalogResponse struct {
 
 func (x *DeleteCatalogResponse) Reset() {
 	*x = DeleteCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2038,7 +2555,7 @@ func (x *DeleteCatalogResponse) String() string {
 func (*DeleteCatalogResponse) ProtoMessage() {}
 
 func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2051,7 +2568,7 @@ func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeleteCatalogResponse) GetToken() string {
@@ -2073,30 +2590,31 @@ var File_crdeval_v1_registry_proto protoreflect.FileDescriptor
 const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"\x19crdeval/v1/registry.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb6\x01\n" +
+	"crdeval.v1\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xb6\x01\n" +
 	"\aCatalog\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\x12\x12\n" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\x12;\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12\x1b\n" +
-	"\tcrd_count\x18\x05 \x01(\x05R\bcrdCount\"l\n" +
+	"\tcrd_count\x18\x05 \x01(\x05R\bcrdCount\"\xeb\x01\n" +
 	"\fCrdCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\"\xe4\x01\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12L\n" +
+	"\x14last_transition_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x12lastTransitionTime\x12/\n" +
+	"\x13observed_generation\x18\x06 \x01(\x03R\x12observedGeneration\"\xb0\x01\n" +
+	"\bCrdNames\x12\x16\n" +
+	"\x06plural\x18\x01 \x01(\tR\x06plural\x12\x1a\n" +
+	"\bsingular\x18\x02 \x01(\tR\bsingular\x12\x1f\n" +
+	"\vshort_names\x18\x03 \x03(\tR\n" +
+	"shortNames\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x1b\n" +
+	"\tlist_kind\x18\x05 \x01(\tR\blistKind\x12\x1e\n" +
 	"\n" +
-	"CrdVersion\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06served\x18\x02 \x01(\bR\x06served\x12\x18\n" +
-	"\astorage\x18\x03 \x01(\bR\astorage\x12\x1e\n" +
-	"\n" +
-	"deprecated\x18\x04 \x01(\bR\n" +
-	"deprecated\x12/\n" +
-	"\x13deprecation_warning\x18\x05 \x01(\tR\x12deprecationWarning\x12\x1b\n" +
-	"\thas_rules\x18\x06 \x01(\bR\bhasRules\x12\"\n" +
-	"\fsubresources\x18\a \x03(\tR\fsubresources\"\xe3\x05\n" +
+	"categories\x18\x06 \x03(\tR\n" +
+	"categories\"\xff\x06\n" +
 	"\x03Crd\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -2128,61 +2646,47 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"conditions\x18\x14 \x03(\v2\x18.crdeval.v1.CrdConditionR\n" +
 	"conditions\x120\n" +
-	"\bmanifest\x18\x15 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\"l\n" +
-	"\vCostCulprit\x12%\n" +
-	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12\x18\n" +
-	"\akeyword\x18\x02 \x01(\tR\akeyword\x12\x1c\n" +
-	"\tsuggested\x18\x03 \x01(\x03R\tsuggested\"\xc5\x03\n" +
-	"\n" +
-	"RuleReport\x12%\n" +
-	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12'\n" +
-	"\x04rule\x18\x02 \x01(\v2\x13.crdeval.v1.RuleRefR\x04rule\x12%\n" +
-	"\x0eestimated_cost\x18\x03 \x01(\x04R\restimatedCost\x12 \n" +
-	"\vcardinality\x18\x04 \x01(\x04R\vcardinality\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\x04R\x05limit\x12$\n" +
-	"\x0eshare_of_limit\x18\x06 \x01(\x01R\fshareOfLimit\x12\"\n" +
-	"\ruses_old_self\x18\a \x01(\bR\vusesOldSelf\x123\n" +
-	"\bculprits\x18\b \x03(\v2\x17.crdeval.v1.CostCulpritR\bculprits\x12!\n" +
-	"\flowest_minor\x18\t \x01(\x05R\vlowestMinor\x120\n" +
-	"\x14lowest_minor_because\x18\n" +
-	" \x01(\tR\x12lowestMinorBecause\x124\n" +
-	"\x16message_estimated_cost\x18\v \x01(\x04R\x14messageEstimatedCost\"\x8a\x02\n" +
-	"\rVersionReport\x120\n" +
-	"\aversion\x18\x01 \x01(\v2\x16.crdeval.v1.CrdVersionR\aversion\x12!\n" +
-	"\flowest_minor\x18\x02 \x01(\x05R\vlowestMinor\x12,\n" +
-	"\x05rules\x18\x03 \x03(\v2\x16.crdeval.v1.RuleReportR\x05rules\x12%\n" +
-	"\x0eestimated_cost\x18\x04 \x01(\x04R\restimatedCost\x12\x1d\n" +
-	"\n" +
-	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x120\n" +
-	"\x14lowest_minor_because\x18\x06 \x01(\tR\x12lowestMinorBecause\"\x96\x02\n" +
-	"\x06Report\x125\n" +
-	"\n" +
-	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
-	"violations\x12\x1a\n" +
-	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x125\n" +
-	"\bversions\x18\x03 \x03(\v2\x19.crdeval.v1.VersionReportR\bversions\x12-\n" +
-	"\arefusal\x18\x04 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12!\n" +
-	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\x120\n" +
-	"\x14lowest_minor_because\x18\x06 \x01(\tR\x12lowestMinorBecause\"\x95\x01\n" +
+	"\bmanifest\x18\x15 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12;\n" +
+	"\x0eaccepted_names\x18\x16 \x01(\v2\x14.crdeval.v1.CrdNamesR\racceptedNames\x12/\n" +
+	"\x13observed_generation\x18\x17 \x01(\x03R\x12observedGeneration\x12,\n" +
+	"\x06status\x18\x18 \x01(\v2\x14.crdeval.v1.DocumentR\x06status\"\x95\x01\n" +
 	"\x12RegisterCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\x12\x1f\n" +
 	"\vcreate_only\x18\x04 \x01(\bR\n" +
-	"createOnly\"\x96\x01\n" +
+	"createOnly\"\xd1\x01\n" +
 	"\x13RegisterCrdResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
 	"\x06report\x18\x02 \x01(\v2\x12.crdeval.v1.ReportR\x06report\x12!\n" +
 	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
-	"\x05token\x18\x04 \x01(\tR\x05token\"x\n" +
+	"\x05token\x18\x04 \x01(\tR\x05token\x129\n" +
+	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"z\n" +
+	"\x11RegisterCrdsEntry\x120\n" +
+	"\bmanifest\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
+	"\x04etag\x18\x02 \x01(\tR\x04etag\x12\x1f\n" +
+	"\vcreate_only\x18\x03 \x01(\bR\n" +
+	"createOnly\"h\n" +
+	"\x13RegisterCrdsRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x127\n" +
+	"\aentries\x18\x02 \x03(\v2\x1d.crdeval.v1.RegisterCrdsEntryR\aentries\"\xa3\x01\n" +
+	"\x12RegisterCrdsResult\x12\x10\n" +
+	"\x03crd\x18\x01 \x01(\tR\x03crd\x12E\n" +
+	"\fregistration\x18\x02 \x01(\v2\x1f.crdeval.v1.RegisterCrdResponseH\x00R\fregistration\x12*\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
+	"\x06result\"f\n" +
+	"\x14RegisterCrdsResponse\x128\n" +
+	"\aresults\x18\x01 \x03(\v2\x1e.crdeval.v1.RegisterCrdsResultR\aresults\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"x\n" +
 	"\x0fCheckCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x19\n" +
-	"\bat_least\x18\x03 \x01(\tR\aatLeast\"}\n" +
+	"\bat_least\x18\x03 \x01(\tR\aatLeast\"\xb8\x01\n" +
 	"\x10CheckCrdResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
 	"\x06report\x18\x02 \x01(\v2\x12.crdeval.v1.ReportR\x06report\x12!\n" +
-	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\"\x9b\x01\n" +
+	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x129\n" +
+	"\aoutcome\x18\x04 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"\x9b\x01\n" +
 	"\rGetCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x1a\n" +
@@ -2207,7 +2711,40 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x12\n" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\")\n" +
 	"\x11DeleteCrdResponse\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"[\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"\x83\x01\n" +
+	"\x18SetStoredVersionsRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
+	"\x03crd\x18\x02 \x01(\tR\x03crd\x12'\n" +
+	"\x0fstored_versions\x18\x03 \x03(\tR\x0estoredVersions\x12\x12\n" +
+	"\x04etag\x18\x04 \x01(\tR\x04etag\"T\n" +
+	"\x19SetStoredVersionsResponse\x12!\n" +
+	"\x03crd\x18\x01 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"o\n" +
+	"\x10WatchCrdsRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x18\n" +
+	"\n" +
+	"from_token\x18\x02 \x01(\tR\x04from\x12'\n" +
+	"\x04view\x18\x03 \x01(\x0e2\x13.crdeval.v1.CrdViewR\x04view\"|\n" +
+	"\x11WatchCrdsResponse\x12.\n" +
+	"\x04type\x18\x01 \x01(\x0e2\x1a.crdeval.v1.WatchEventTypeR\x04type\x12!\n" +
+	"\x03crd\x18\x02 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\"\xff\x01\n" +
+	"\x0eDiffCrdRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12(\n" +
+	"\x04base\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x04base\x12\x10\n" +
+	"\x03crd\x18\x04 \x01(\tR\x03crd\x12\x1a\n" +
+	"\brevision\x18\x05 \x01(\tR\brevision\x12.\n" +
+	"\aobjects\x18\x06 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x19\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"\xb2\x02\n" +
+	"\x0fDiffCrdResponse\x12-\n" +
+	"\x05class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12/\n" +
+	"\achanges\x18\x02 \x03(\v2\x15.crdeval.v1.CrdChangeR\achanges\x12'\n" +
+	"\x0fomitted_changes\x18\x03 \x01(\x05R\x0eomittedChanges\x12\x1a\n" +
+	"\baccepted\x18\x04 \x01(\bR\baccepted\x12*\n" +
+	"\x06report\x18\x05 \x01(\v2\x12.crdeval.v1.ReportR\x06report\x12\x1c\n" +
+	"\tidentical\x18\x06 \x01(\bR\tidentical\x120\n" +
+	"\breplayed\x18\a \x03(\v2\x14.crdeval.v1.ReplayedR\breplayed\"[\n" +
 	"\x14CreateCatalogRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12)\n" +
 	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\"\\\n" +
@@ -2234,17 +2771,33 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\"P\n" +
 	"\x15DeleteCatalogResponse\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12!\n" +
-	"\fdeleted_crds\x18\x02 \x01(\x05R\vdeletedCrds*J\n" +
+	"\fdeleted_crds\x18\x02 \x01(\x05R\vdeletedCrds*\xc5\x01\n" +
+	"\x13RegistrationOutcome\x12$\n" +
+	" REGISTRATION_OUTCOME_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cREGISTRATION_OUTCOME_CREATED\x10\x01\x12 \n" +
+	"\x1cREGISTRATION_OUTCOME_UPDATED\x10\x02\x12\"\n" +
+	"\x1eREGISTRATION_OUTCOME_UNCHANGED\x10\x03\x12 \n" +
+	"\x1cREGISTRATION_OUTCOME_REFUSED\x10\x04*J\n" +
 	"\aCrdView\x12\x18\n" +
 	"\x14CRD_VIEW_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eCRD_VIEW_BASIC\x10\x01\x12\x11\n" +
-	"\rCRD_VIEW_FULL\x10\x022\x94\b\n" +
+	"\rCRD_VIEW_FULL\x10\x02*\xa8\x01\n" +
+	"\x0eWatchEventType\x12 \n" +
+	"\x1cWATCH_EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16WATCH_EVENT_TYPE_ADDED\x10\x01\x12\x1d\n" +
+	"\x19WATCH_EVENT_TYPE_MODIFIED\x10\x02\x12\x1c\n" +
+	"\x18WATCH_EVENT_TYPE_DELETED\x10\x03\x12\x1b\n" +
+	"\x17WATCH_EVENT_TYPE_SYNCED\x10\x042\xa4\f\n" +
 	"\x0fRegistryService\x12}\n" +
-	"\vRegisterCrd\x12\x1e.crdeval.v1.RegisterCrdRequest\x1a\x1f.crdeval.v1.RegisterCrdResponse\"-\x82\xd3\xe4\x93\x02':\bmanifest\"\x1b/v1/catalogs/{catalog}/crds\x12z\n" +
+	"\vRegisterCrd\x12\x1e.crdeval.v1.RegisterCrdRequest\x1a\x1f.crdeval.v1.RegisterCrdResponse\"-\x82\xd3\xe4\x93\x02':\bmanifest\"\x1b/v1/catalogs/{catalog}/crds\x12\x82\x01\n" +
+	"\fRegisterCrds\x12\x1f.crdeval.v1.RegisterCrdsRequest\x1a .crdeval.v1.RegisterCrdsResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/catalogs/{catalog}/crds:register\x12z\n" +
 	"\bCheckCrd\x12\x1b.crdeval.v1.CheckCrdRequest\x1a\x1c.crdeval.v1.CheckCrdResponse\"3\x82\xd3\xe4\x93\x02-:\bmanifest\"!/v1/catalogs/{catalog}/crds:check\x12j\n" +
 	"\x06GetCrd\x12\x19.crdeval.v1.GetCrdRequest\x1a\x1a.crdeval.v1.GetCrdResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/catalogs/{catalog}/crds/{crd}\x12j\n" +
 	"\bListCrds\x12\x1b.crdeval.v1.ListCrdsRequest\x1a\x1c.crdeval.v1.ListCrdsResponse\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/catalogs/{catalog}/crds\x12s\n" +
-	"\tDeleteCrd\x12\x1c.crdeval.v1.DeleteCrdRequest\x1a\x1d.crdeval.v1.DeleteCrdResponse\")\x82\xd3\xe4\x93\x02#*!/v1/catalogs/{catalog}/crds/{crd}\x12m\n" +
+	"\tDeleteCrd\x12\x1c.crdeval.v1.DeleteCrdRequest\x1a\x1d.crdeval.v1.DeleteCrdResponse\")\x82\xd3\xe4\x93\x02#*!/v1/catalogs/{catalog}/crds/{crd}\x12\xa0\x01\n" +
+	"\x11SetStoredVersions\x12$.crdeval.v1.SetStoredVersionsRequest\x1a%.crdeval.v1.SetStoredVersionsResponse\">\x82\xd3\xe4\x93\x028:\x01*\"3/v1/catalogs/{catalog}/crds/{crd}:setStoredVersions\x12u\n" +
+	"\tWatchCrds\x12\x1c.crdeval.v1.WatchCrdsRequest\x1a\x1d.crdeval.v1.WatchCrdsResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/catalogs/{catalog}/crds:watch0\x01\x12o\n" +
+	"\aDiffCrd\x12\x1a.crdeval.v1.DiffCrdRequest\x1a\x1b.crdeval.v1.DiffCrdResponse\"+\x82\xd3\xe4\x93\x02%:\x01*\" /v1/catalogs/{catalog}/crds:diff\x12m\n" +
 	"\rCreateCatalog\x12 .crdeval.v1.CreateCatalogRequest\x1a!.crdeval.v1.CreateCatalogResponse\"\x17\x82\xd3\xe4\x93\x02\x11:\x01*\"\f/v1/catalogs\x12k\n" +
 	"\n" +
 	"GetCatalog\x12\x1d.crdeval.v1.GetCatalogRequest\x1a\x1e.crdeval.v1.GetCatalogResponse\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/catalogs/{catalog}\x12g\n" +
@@ -2263,92 +2816,125 @@ func file_crdeval_v1_registry_proto_rawDescGZIP() []byte {
 	return file_crdeval_v1_registry_proto_rawDescData
 }
 
-var file_crdeval_v1_registry_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_crdeval_v1_registry_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_crdeval_v1_registry_proto_goTypes = []any{
-	(CrdView)(0),                  // 0: crdeval.v1.CrdView
-	(*Catalog)(nil),               // 1: crdeval.v1.Catalog
-	(*CrdCondition)(nil),          // 2: crdeval.v1.CrdCondition
-	(*CrdVersion)(nil),            // 3: crdeval.v1.CrdVersion
-	(*Crd)(nil),                   // 4: crdeval.v1.Crd
-	(*CostCulprit)(nil),           // 5: crdeval.v1.CostCulprit
-	(*RuleReport)(nil),            // 6: crdeval.v1.RuleReport
-	(*VersionReport)(nil),         // 7: crdeval.v1.VersionReport
-	(*Report)(nil),                // 8: crdeval.v1.Report
-	(*RegisterCrdRequest)(nil),    // 9: crdeval.v1.RegisterCrdRequest
-	(*RegisterCrdResponse)(nil),   // 10: crdeval.v1.RegisterCrdResponse
-	(*CheckCrdRequest)(nil),       // 11: crdeval.v1.CheckCrdRequest
-	(*CheckCrdResponse)(nil),      // 12: crdeval.v1.CheckCrdResponse
-	(*GetCrdRequest)(nil),         // 13: crdeval.v1.GetCrdRequest
-	(*GetCrdResponse)(nil),        // 14: crdeval.v1.GetCrdResponse
-	(*ListCrdsRequest)(nil),       // 15: crdeval.v1.ListCrdsRequest
-	(*ListCrdsResponse)(nil),      // 16: crdeval.v1.ListCrdsResponse
-	(*DeleteCrdRequest)(nil),      // 17: crdeval.v1.DeleteCrdRequest
-	(*DeleteCrdResponse)(nil),     // 18: crdeval.v1.DeleteCrdResponse
-	(*CreateCatalogRequest)(nil),  // 19: crdeval.v1.CreateCatalogRequest
-	(*CreateCatalogResponse)(nil), // 20: crdeval.v1.CreateCatalogResponse
-	(*GetCatalogRequest)(nil),     // 21: crdeval.v1.GetCatalogRequest
-	(*GetCatalogResponse)(nil),    // 22: crdeval.v1.GetCatalogResponse
-	(*ListCatalogsRequest)(nil),   // 23: crdeval.v1.ListCatalogsRequest
-	(*ListCatalogsResponse)(nil),  // 24: crdeval.v1.ListCatalogsResponse
-	(*DeleteCatalogRequest)(nil),  // 25: crdeval.v1.DeleteCatalogRequest
-	(*DeleteCatalogResponse)(nil), // 26: crdeval.v1.DeleteCatalogResponse
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
-	(*Document)(nil),              // 28: crdeval.v1.Document
-	(*RuleRef)(nil),               // 29: crdeval.v1.RuleRef
-	(*Violation)(nil),             // 30: crdeval.v1.Violation
-	(*Refusal)(nil),               // 31: crdeval.v1.Refusal
+	(RegistrationOutcome)(0),          // 0: crdeval.v1.RegistrationOutcome
+	(CrdView)(0),                      // 1: crdeval.v1.CrdView
+	(WatchEventType)(0),               // 2: crdeval.v1.WatchEventType
+	(*Catalog)(nil),                   // 3: crdeval.v1.Catalog
+	(*CrdCondition)(nil),              // 4: crdeval.v1.CrdCondition
+	(*CrdNames)(nil),                  // 5: crdeval.v1.CrdNames
+	(*Crd)(nil),                       // 6: crdeval.v1.Crd
+	(*RegisterCrdRequest)(nil),        // 7: crdeval.v1.RegisterCrdRequest
+	(*RegisterCrdResponse)(nil),       // 8: crdeval.v1.RegisterCrdResponse
+	(*RegisterCrdsEntry)(nil),         // 9: crdeval.v1.RegisterCrdsEntry
+	(*RegisterCrdsRequest)(nil),       // 10: crdeval.v1.RegisterCrdsRequest
+	(*RegisterCrdsResult)(nil),        // 11: crdeval.v1.RegisterCrdsResult
+	(*RegisterCrdsResponse)(nil),      // 12: crdeval.v1.RegisterCrdsResponse
+	(*CheckCrdRequest)(nil),           // 13: crdeval.v1.CheckCrdRequest
+	(*CheckCrdResponse)(nil),          // 14: crdeval.v1.CheckCrdResponse
+	(*GetCrdRequest)(nil),             // 15: crdeval.v1.GetCrdRequest
+	(*GetCrdResponse)(nil),            // 16: crdeval.v1.GetCrdResponse
+	(*ListCrdsRequest)(nil),           // 17: crdeval.v1.ListCrdsRequest
+	(*ListCrdsResponse)(nil),          // 18: crdeval.v1.ListCrdsResponse
+	(*DeleteCrdRequest)(nil),          // 19: crdeval.v1.DeleteCrdRequest
+	(*DeleteCrdResponse)(nil),         // 20: crdeval.v1.DeleteCrdResponse
+	(*SetStoredVersionsRequest)(nil),  // 21: crdeval.v1.SetStoredVersionsRequest
+	(*SetStoredVersionsResponse)(nil), // 22: crdeval.v1.SetStoredVersionsResponse
+	(*WatchCrdsRequest)(nil),          // 23: crdeval.v1.WatchCrdsRequest
+	(*WatchCrdsResponse)(nil),         // 24: crdeval.v1.WatchCrdsResponse
+	(*DiffCrdRequest)(nil),            // 25: crdeval.v1.DiffCrdRequest
+	(*DiffCrdResponse)(nil),           // 26: crdeval.v1.DiffCrdResponse
+	(*CreateCatalogRequest)(nil),      // 27: crdeval.v1.CreateCatalogRequest
+	(*CreateCatalogResponse)(nil),     // 28: crdeval.v1.CreateCatalogResponse
+	(*GetCatalogRequest)(nil),         // 29: crdeval.v1.GetCatalogRequest
+	(*GetCatalogResponse)(nil),        // 30: crdeval.v1.GetCatalogResponse
+	(*ListCatalogsRequest)(nil),       // 31: crdeval.v1.ListCatalogsRequest
+	(*ListCatalogsResponse)(nil),      // 32: crdeval.v1.ListCatalogsResponse
+	(*DeleteCatalogRequest)(nil),      // 33: crdeval.v1.DeleteCatalogRequest
+	(*DeleteCatalogResponse)(nil),     // 34: crdeval.v1.DeleteCatalogResponse
+	(*timestamppb.Timestamp)(nil),     // 35: google.protobuf.Timestamp
+	(*CrdVersion)(nil),                // 36: crdeval.v1.CrdVersion
+	(*Document)(nil),                  // 37: crdeval.v1.Document
+	(*Report)(nil),                    // 38: crdeval.v1.Report
+	(*status.Status)(nil),             // 39: google.rpc.Status
+	(ChangeClass)(0),                  // 40: crdeval.v1.ChangeClass
+	(*CrdChange)(nil),                 // 41: crdeval.v1.CrdChange
+	(*Replayed)(nil),                  // 42: crdeval.v1.Replayed
 }
 var file_crdeval_v1_registry_proto_depIdxs = []int32{
-	27, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
-	27, // 1: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
-	27, // 2: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
-	3,  // 3: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
-	2,  // 4: crdeval.v1.Crd.conditions:type_name -> crdeval.v1.CrdCondition
-	28, // 5: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
-	29, // 6: crdeval.v1.RuleReport.rule:type_name -> crdeval.v1.RuleRef
-	5,  // 7: crdeval.v1.RuleReport.culprits:type_name -> crdeval.v1.CostCulprit
-	3,  // 8: crdeval.v1.VersionReport.version:type_name -> crdeval.v1.CrdVersion
-	6,  // 9: crdeval.v1.VersionReport.rules:type_name -> crdeval.v1.RuleReport
-	30, // 10: crdeval.v1.Report.violations:type_name -> crdeval.v1.Violation
-	7,  // 11: crdeval.v1.Report.versions:type_name -> crdeval.v1.VersionReport
-	31, // 12: crdeval.v1.Report.refusal:type_name -> crdeval.v1.Refusal
-	28, // 13: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
-	8,  // 14: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.Report
-	4,  // 15: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
-	28, // 16: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	8,  // 17: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.Report
-	4,  // 18: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 19: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
-	4,  // 20: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 21: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	4,  // 22: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
-	1,  // 23: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	1,  // 24: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	1,  // 25: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	9,  // 26: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	11, // 27: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	13, // 28: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	15, // 29: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	17, // 30: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	19, // 31: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	21, // 32: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	23, // 33: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	25, // 34: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	10, // 35: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	12, // 36: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	14, // 37: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	16, // 38: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	18, // 39: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	20, // 40: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	22, // 41: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	24, // 42: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	26, // 43: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	35, // [35:44] is the sub-list for method output_type
-	26, // [26:35] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	35, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
+	35, // 1: crdeval.v1.CrdCondition.last_transition_time:type_name -> google.protobuf.Timestamp
+	35, // 2: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
+	35, // 3: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
+	36, // 4: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
+	4,  // 5: crdeval.v1.Crd.conditions:type_name -> crdeval.v1.CrdCondition
+	37, // 6: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
+	5,  // 7: crdeval.v1.Crd.accepted_names:type_name -> crdeval.v1.CrdNames
+	37, // 8: crdeval.v1.Crd.status:type_name -> crdeval.v1.Document
+	37, // 9: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
+	38, // 10: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.Report
+	6,  // 11: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 12: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	37, // 13: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
+	9,  // 14: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
+	8,  // 15: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
+	39, // 16: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
+	11, // 17: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
+	37, // 18: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
+	38, // 19: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.Report
+	6,  // 20: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 21: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 22: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
+	6,  // 23: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
+	1,  // 24: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	6,  // 25: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
+	6,  // 26: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
+	1,  // 27: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	2,  // 28: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
+	6,  // 29: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
+	37, // 30: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
+	37, // 31: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
+	37, // 32: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
+	40, // 33: crdeval.v1.DiffCrdResponse.class:type_name -> crdeval.v1.ChangeClass
+	41, // 34: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
+	38, // 35: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.Report
+	42, // 36: crdeval.v1.DiffCrdResponse.replayed:type_name -> crdeval.v1.Replayed
+	3,  // 37: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 38: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 39: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	7,  // 40: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	10, // 41: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
+	13, // 42: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	15, // 43: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	17, // 44: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	19, // 45: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	21, // 46: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
+	23, // 47: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
+	25, // 48: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
+	27, // 49: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	29, // 50: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	31, // 51: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	33, // 52: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	8,  // 53: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	12, // 54: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
+	14, // 55: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	16, // 56: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	18, // 57: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	20, // 58: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	22, // 59: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
+	24, // 60: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
+	26, // 61: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
+	28, // 62: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	30, // 63: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	32, // 64: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	34, // 65: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	53, // [53:66] is the sub-list for method output_type
+	40, // [40:53] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }
@@ -2356,15 +2942,20 @@ func file_crdeval_v1_registry_proto_init() {
 	if File_crdeval_v1_registry_proto != nil {
 		return
 	}
+	file_crdeval_v1_diff_proto_init()
 	file_crdeval_v1_document_proto_init()
-	file_crdeval_v1_violation_proto_init()
+	file_crdeval_v1_report_proto_init()
+	file_crdeval_v1_registry_proto_msgTypes[8].OneofWrappers = []any{
+		(*RegisterCrdsResult_Registration)(nil),
+		(*RegisterCrdsResult_Error)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_registry_proto_rawDesc), len(file_crdeval_v1_registry_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   26,
+			NumEnums:      3,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

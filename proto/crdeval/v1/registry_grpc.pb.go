@@ -21,31 +21,46 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	RegistryService_RegisterCrd_FullMethodName   = "/crdeval.v1.RegistryService/RegisterCrd"
-	RegistryService_CheckCrd_FullMethodName      = "/crdeval.v1.RegistryService/CheckCrd"
-	RegistryService_GetCrd_FullMethodName        = "/crdeval.v1.RegistryService/GetCrd"
-	RegistryService_ListCrds_FullMethodName      = "/crdeval.v1.RegistryService/ListCrds"
-	RegistryService_DeleteCrd_FullMethodName     = "/crdeval.v1.RegistryService/DeleteCrd"
-	RegistryService_CreateCatalog_FullMethodName = "/crdeval.v1.RegistryService/CreateCatalog"
-	RegistryService_GetCatalog_FullMethodName    = "/crdeval.v1.RegistryService/GetCatalog"
-	RegistryService_ListCatalogs_FullMethodName  = "/crdeval.v1.RegistryService/ListCatalogs"
-	RegistryService_DeleteCatalog_FullMethodName = "/crdeval.v1.RegistryService/DeleteCatalog"
+	RegistryService_RegisterCrd_FullMethodName       = "/crdeval.v1.RegistryService/RegisterCrd"
+	RegistryService_RegisterCrds_FullMethodName      = "/crdeval.v1.RegistryService/RegisterCrds"
+	RegistryService_CheckCrd_FullMethodName          = "/crdeval.v1.RegistryService/CheckCrd"
+	RegistryService_GetCrd_FullMethodName            = "/crdeval.v1.RegistryService/GetCrd"
+	RegistryService_ListCrds_FullMethodName          = "/crdeval.v1.RegistryService/ListCrds"
+	RegistryService_DeleteCrd_FullMethodName         = "/crdeval.v1.RegistryService/DeleteCrd"
+	RegistryService_SetStoredVersions_FullMethodName = "/crdeval.v1.RegistryService/SetStoredVersions"
+	RegistryService_WatchCrds_FullMethodName         = "/crdeval.v1.RegistryService/WatchCrds"
+	RegistryService_DiffCrd_FullMethodName           = "/crdeval.v1.RegistryService/DiffCrd"
+	RegistryService_CreateCatalog_FullMethodName     = "/crdeval.v1.RegistryService/CreateCatalog"
+	RegistryService_GetCatalog_FullMethodName        = "/crdeval.v1.RegistryService/GetCatalog"
+	RegistryService_ListCatalogs_FullMethodName      = "/crdeval.v1.RegistryService/ListCatalogs"
+	RegistryService_DeleteCatalog_FullMethodName     = "/crdeval.v1.RegistryService/DeleteCatalog"
 )
 
 // RegistryServiceClient is the client API for RegistryService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
+// Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the catalog has one of
+// its name, updated.
 //
 // Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
 // Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type RegistryServiceClient interface {
-	// Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. A CRD that Kubernetes would
+	// Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. Where the catalog has a CRD of that name it is
+	// judged as its update, as `kubectl replace` would have it judged: what may not change, what may stay wrong. A CRD that Kubernetes would
 	// refuse is an answer with `accepted` false, over REST HTTP 200. Registering the same again changes nothing.
 	//
 	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
 	RegisterCrd(ctx context.Context, in *RegisterCrdRequest, opts ...grpc.CallOption) (*RegisterCrdResponse, error)
+	// Registers CRDs one after the other, in their order, each as RegisterCrd does: a directory of manifests in one call. Result i is that of entry
+	// i; an entry that is refused or fails is nobody else's matter, and what was registered before the call ended stays.
+	//
+	// Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: YAML of any number of
+	// documents, as for `kubectl apply -f` (empty ones are passed over), or a List of them, as `kubectl get -o yaml` and `-o json` print it.
+	//
+	// Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. Where the results together exceed max_message_bytes, those that found no
+	// room say whether the CRD is registered and leave out the rest.
+	RegisterCrds(ctx context.Context, in *RegisterCrdsRequest, opts ...grpc.CallOption) (*RegisterCrdsResponse, error)
 	// Judges a CRD as RegisterCrd would and stores nothing.
 	//
 	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE.
@@ -62,6 +77,27 @@ type RegistryServiceClient interface {
 	//
 	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH.
 	DeleteCrd(ctx context.Context, in *DeleteCrdRequest, opts ...grpc.CallOption) (*DeleteCrdResponse, error)
+	// Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated: the list may lose versions, so
+	// that a later revision may drop them. It changes the etag and not the revision.
+	//
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list that Kubernetes would refuse.
+	SetStoredVersions(ctx context.Context, in *SetStoredVersionsRequest, opts ...grpc.CallOption) (*SetStoredVersionsResponse, error)
+	// Tells what is registered in a catalog and then every change of it, for as long as the caller listens. Without a token it begins with
+	// every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens. A CRD that changed several
+	// times while nobody read may be told of once, as it is by then.
+	//
+	// It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
+	// CATALOG_NOT_FOUND once the catalog is deleted. To begin with: CATALOG_NOT_FOUND, TOKEN_FOREIGN, REPLICA_BEHIND; WATCH_EXPIRED for a token
+	// whose state is no longer kept: watch without one; OVERLOADED beyond Limits.max_watches.
+	//
+	// Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
+	// keep the connection. The last line is {"error": Status}. An error before the first event is an ordinary one, with its HTTP status.
+	WatchCrds(ctx context.Context, in *WatchCrdsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchCrdsResponse], error)
+	// Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
+	// Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
+	//
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes would refuse.
+	DiffCrd(ctx context.Context, in *DiffCrdRequest, opts ...grpc.CallOption) (*DiffCrdResponse, error)
 	// Creates an empty catalog.
 	//
 	// Errors: CATALOG_EXISTS.
@@ -92,6 +128,16 @@ func (c *registryServiceClient) RegisterCrd(ctx context.Context, in *RegisterCrd
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RegisterCrdResponse)
 	err := c.cc.Invoke(ctx, RegistryService_RegisterCrd_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *registryServiceClient) RegisterCrds(ctx context.Context, in *RegisterCrdsRequest, opts ...grpc.CallOption) (*RegisterCrdsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RegisterCrdsResponse)
+	err := c.cc.Invoke(ctx, RegistryService_RegisterCrds_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +178,45 @@ func (c *registryServiceClient) DeleteCrd(ctx context.Context, in *DeleteCrdRequ
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteCrdResponse)
 	err := c.cc.Invoke(ctx, RegistryService_DeleteCrd_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *registryServiceClient) SetStoredVersions(ctx context.Context, in *SetStoredVersionsRequest, opts ...grpc.CallOption) (*SetStoredVersionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetStoredVersionsResponse)
+	err := c.cc.Invoke(ctx, RegistryService_SetStoredVersions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *registryServiceClient) WatchCrds(ctx context.Context, in *WatchCrdsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchCrdsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &RegistryService_ServiceDesc.Streams[0], RegistryService_WatchCrds_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchCrdsRequest, WatchCrdsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RegistryService_WatchCrdsClient = grpc.ServerStreamingClient[WatchCrdsResponse]
+
+func (c *registryServiceClient) DiffCrd(ctx context.Context, in *DiffCrdRequest, opts ...grpc.CallOption) (*DiffCrdResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DiffCrdResponse)
+	err := c.cc.Invoke(ctx, RegistryService_DiffCrd_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -182,16 +267,27 @@ func (c *registryServiceClient) DeleteCatalog(ctx context.Context, in *DeleteCat
 // All implementations must embed UnimplementedRegistryServiceServer
 // for forward compatibility.
 //
-// Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
+// Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the catalog has one of
+// its name, updated.
 //
 // Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
 // Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type RegistryServiceServer interface {
-	// Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. A CRD that Kubernetes would
+	// Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. Where the catalog has a CRD of that name it is
+	// judged as its update, as `kubectl replace` would have it judged: what may not change, what may stay wrong. A CRD that Kubernetes would
 	// refuse is an answer with `accepted` false, over REST HTTP 200. Registering the same again changes nothing.
 	//
 	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
 	RegisterCrd(context.Context, *RegisterCrdRequest) (*RegisterCrdResponse, error)
+	// Registers CRDs one after the other, in their order, each as RegisterCrd does: a directory of manifests in one call. Result i is that of entry
+	// i; an entry that is refused or fails is nobody else's matter, and what was registered before the call ended stays.
+	//
+	// Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: YAML of any number of
+	// documents, as for `kubectl apply -f` (empty ones are passed over), or a List of them, as `kubectl get -o yaml` and `-o json` print it.
+	//
+	// Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. Where the results together exceed max_message_bytes, those that found no
+	// room say whether the CRD is registered and leave out the rest.
+	RegisterCrds(context.Context, *RegisterCrdsRequest) (*RegisterCrdsResponse, error)
 	// Judges a CRD as RegisterCrd would and stores nothing.
 	//
 	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE.
@@ -208,6 +304,27 @@ type RegistryServiceServer interface {
 	//
 	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH.
 	DeleteCrd(context.Context, *DeleteCrdRequest) (*DeleteCrdResponse, error)
+	// Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated: the list may lose versions, so
+	// that a later revision may drop them. It changes the etag and not the revision.
+	//
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list that Kubernetes would refuse.
+	SetStoredVersions(context.Context, *SetStoredVersionsRequest) (*SetStoredVersionsResponse, error)
+	// Tells what is registered in a catalog and then every change of it, for as long as the caller listens. Without a token it begins with
+	// every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens. A CRD that changed several
+	// times while nobody read may be told of once, as it is by then.
+	//
+	// It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
+	// CATALOG_NOT_FOUND once the catalog is deleted. To begin with: CATALOG_NOT_FOUND, TOKEN_FOREIGN, REPLICA_BEHIND; WATCH_EXPIRED for a token
+	// whose state is no longer kept: watch without one; OVERLOADED beyond Limits.max_watches.
+	//
+	// Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
+	// keep the connection. The last line is {"error": Status}. An error before the first event is an ordinary one, with its HTTP status.
+	WatchCrds(*WatchCrdsRequest, grpc.ServerStreamingServer[WatchCrdsResponse]) error
+	// Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
+	// Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
+	//
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes would refuse.
+	DiffCrd(context.Context, *DiffCrdRequest) (*DiffCrdResponse, error)
 	// Creates an empty catalog.
 	//
 	// Errors: CATALOG_EXISTS.
@@ -237,6 +354,9 @@ type UnimplementedRegistryServiceServer struct{}
 func (UnimplementedRegistryServiceServer) RegisterCrd(context.Context, *RegisterCrdRequest) (*RegisterCrdResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RegisterCrd not implemented")
 }
+func (UnimplementedRegistryServiceServer) RegisterCrds(context.Context, *RegisterCrdsRequest) (*RegisterCrdsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RegisterCrds not implemented")
+}
 func (UnimplementedRegistryServiceServer) CheckCrd(context.Context, *CheckCrdRequest) (*CheckCrdResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckCrd not implemented")
 }
@@ -248,6 +368,15 @@ func (UnimplementedRegistryServiceServer) ListCrds(context.Context, *ListCrdsReq
 }
 func (UnimplementedRegistryServiceServer) DeleteCrd(context.Context, *DeleteCrdRequest) (*DeleteCrdResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteCrd not implemented")
+}
+func (UnimplementedRegistryServiceServer) SetStoredVersions(context.Context, *SetStoredVersionsRequest) (*SetStoredVersionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetStoredVersions not implemented")
+}
+func (UnimplementedRegistryServiceServer) WatchCrds(*WatchCrdsRequest, grpc.ServerStreamingServer[WatchCrdsResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchCrds not implemented")
+}
+func (UnimplementedRegistryServiceServer) DiffCrd(context.Context, *DiffCrdRequest) (*DiffCrdResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DiffCrd not implemented")
 }
 func (UnimplementedRegistryServiceServer) CreateCatalog(context.Context, *CreateCatalogRequest) (*CreateCatalogResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateCatalog not implemented")
@@ -296,6 +425,24 @@ func _RegistryService_RegisterCrd_Handler(srv interface{}, ctx context.Context, 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(RegistryServiceServer).RegisterCrd(ctx, req.(*RegisterCrdRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RegistryService_RegisterCrds_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RegisterCrdsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RegistryServiceServer).RegisterCrds(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RegistryService_RegisterCrds_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RegistryServiceServer).RegisterCrds(ctx, req.(*RegisterCrdsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -368,6 +515,53 @@ func _RegistryService_DeleteCrd_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(RegistryServiceServer).DeleteCrd(ctx, req.(*DeleteCrdRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RegistryService_SetStoredVersions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetStoredVersionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RegistryServiceServer).SetStoredVersions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RegistryService_SetStoredVersions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RegistryServiceServer).SetStoredVersions(ctx, req.(*SetStoredVersionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RegistryService_WatchCrds_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchCrdsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(RegistryServiceServer).WatchCrds(m, &grpc.GenericServerStream[WatchCrdsRequest, WatchCrdsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RegistryService_WatchCrdsServer = grpc.ServerStreamingServer[WatchCrdsResponse]
+
+func _RegistryService_DiffCrd_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DiffCrdRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RegistryServiceServer).DiffCrd(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RegistryService_DiffCrd_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RegistryServiceServer).DiffCrd(ctx, req.(*DiffCrdRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -456,6 +650,10 @@ var RegistryService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _RegistryService_RegisterCrd_Handler,
 		},
 		{
+			MethodName: "RegisterCrds",
+			Handler:    _RegistryService_RegisterCrds_Handler,
+		},
+		{
 			MethodName: "CheckCrd",
 			Handler:    _RegistryService_CheckCrd_Handler,
 		},
@@ -470,6 +668,14 @@ var RegistryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteCrd",
 			Handler:    _RegistryService_DeleteCrd_Handler,
+		},
+		{
+			MethodName: "SetStoredVersions",
+			Handler:    _RegistryService_SetStoredVersions_Handler,
+		},
+		{
+			MethodName: "DiffCrd",
+			Handler:    _RegistryService_DiffCrd_Handler,
 		},
 		{
 			MethodName: "CreateCatalog",
@@ -488,6 +694,12 @@ var RegistryService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _RegistryService_DeleteCatalog_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchCrds",
+			Handler:       _RegistryService_WatchCrds_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "crdeval/v1/registry.proto",
 }

@@ -46,20 +46,26 @@ const (
 	Feature_FEATURE_PATCH Feature = 7
 	// Item.subresource `scale`.
 	Feature_FEATURE_SCALE Feature = 8
+	// DiffCrd.
+	Feature_FEATURE_DIFF Feature = 9
+	// WatchCrds.
+	Feature_FEATURE_WATCH Feature = 10
 )
 
 // Enum value maps for Feature.
 var (
 	Feature_name = map[int32]string{
-		0: "FEATURE_UNSPECIFIED",
-		1: "FEATURE_RULES",
-		2: "FEATURE_UPDATES",
-		3: "FEATURE_OVERLAY",
-		4: "FEATURE_TRACE",
-		5: "FEATURE_STATUS",
-		6: "FEATURE_CONVERSION_WEBHOOKS",
-		7: "FEATURE_PATCH",
-		8: "FEATURE_SCALE",
+		0:  "FEATURE_UNSPECIFIED",
+		1:  "FEATURE_RULES",
+		2:  "FEATURE_UPDATES",
+		3:  "FEATURE_OVERLAY",
+		4:  "FEATURE_TRACE",
+		5:  "FEATURE_STATUS",
+		6:  "FEATURE_CONVERSION_WEBHOOKS",
+		7:  "FEATURE_PATCH",
+		8:  "FEATURE_SCALE",
+		9:  "FEATURE_DIFF",
+		10: "FEATURE_WATCH",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":         0,
@@ -71,6 +77,8 @@ var (
 		"FEATURE_CONVERSION_WEBHOOKS": 6,
 		"FEATURE_PATCH":               7,
 		"FEATURE_SCALE":               8,
+		"FEATURE_DIFF":                9,
+		"FEATURE_WATCH":               10,
 	}
 )
 
@@ -141,8 +149,12 @@ type Limits struct {
 	MaxTraceSteps int32 `protobuf:"varint,17,opt,name=max_trace_steps,json=maxTraceSteps,proto3" json:"max_trace_steps,omitempty"`
 	// Bytes of the JSON of one value in a trace; a longer one is left out. Default 1,024.
 	MaxTraceValueBytes int32 `protobuf:"varint,18,opt,name=max_trace_value_bytes,json=maxTraceValueBytes,proto3" json:"max_trace_value_bytes,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// CRDs in one call of RegisterCrds. Default 1,000.
+	MaxRegisterCrds int32 `protobuf:"varint,19,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
+	// Calls of WatchCrds under way at one time, all callers together. One more gets OVERLOADED. Default 1,000.
+	MaxWatches    int32 `protobuf:"varint,20,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -301,6 +313,20 @@ func (x *Limits) GetMaxTraceValueBytes() int32 {
 	return 0
 }
 
+func (x *Limits) GetMaxRegisterCrds() int32 {
+	if x != nil {
+		return x.MaxRegisterCrds
+	}
+	return 0
+}
+
+func (x *Limits) GetMaxWatches() int32 {
+	if x != nil {
+		return x.MaxWatches
+	}
+	return 0
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -434,7 +460,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xeb\x05\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xb8\x06\n" +
 	"\x06Limits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -455,7 +481,10 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"max_traces\x18\x10 \x01(\x05R\tmaxTraces\x12&\n" +
 	"\x0fmax_trace_steps\x18\x11 \x01(\x05R\rmaxTraceSteps\x121\n" +
-	"\x15max_trace_value_bytes\x18\x12 \x01(\x05R\x12maxTraceValueBytes\"\x16\n" +
+	"\x15max_trace_value_bytes\x18\x12 \x01(\x05R\x12maxTraceValueBytes\x12*\n" +
+	"\x11max_register_crds\x18\x13 \x01(\x05R\x0fmaxRegisterCrds\x12\x1f\n" +
+	"\vmax_watches\x18\x14 \x01(\x05R\n" +
+	"maxWatches\"\x16\n" +
 	"\x14GetServerInfoRequest\"\x82\x02\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
@@ -463,7 +492,7 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x12kubernetes_version\x18\x03 \x01(\tR\x11kubernetesVersion\x12+\n" +
 	"\x11kubernetes_minors\x18\x04 \x03(\x05R\x10kubernetesMinors\x12/\n" +
 	"\bfeatures\x18\x05 \x03(\x0e2\x13.crdeval.v1.FeatureR\bfeatures\x12*\n" +
-	"\x06limits\x18\x06 \x01(\v2\x12.crdeval.v1.LimitsR\x06limits*\xcd\x01\n" +
+	"\x06limits\x18\x06 \x01(\v2\x12.crdeval.v1.LimitsR\x06limits*\xf2\x01\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rFEATURE_RULES\x10\x01\x12\x13\n" +
@@ -473,7 +502,10 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x0eFEATURE_STATUS\x10\x05\x12\x1f\n" +
 	"\x1bFEATURE_CONVERSION_WEBHOOKS\x10\x06\x12\x11\n" +
 	"\rFEATURE_PATCH\x10\a\x12\x11\n" +
-	"\rFEATURE_SCALE\x10\b2}\n" +
+	"\rFEATURE_SCALE\x10\b\x12\x10\n" +
+	"\fFEATURE_DIFF\x10\t\x12\x11\n" +
+	"\rFEATURE_WATCH\x10\n" +
+	"2}\n" +
 	"\rServerService\x12l\n" +
 	"\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 

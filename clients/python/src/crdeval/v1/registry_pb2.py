@@ -22,13 +22,15 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from crdeval.v1 import diff_pb2 as crdeval_dot_v1_dot_diff__pb2
 from crdeval.v1 import document_pb2 as crdeval_dot_v1_dot_document__pb2
-from crdeval.v1 import violation_pb2 as crdeval_dot_v1_dot_violation__pb2
+from crdeval.v1 import report_pb2 as crdeval_dot_v1_dot_report__pb2
 from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x63rdeval/v1/registry.proto\x12\ncrdeval.v1\x1a\x19\x63rdeval/v1/document.proto\x1a\x1a\x63rdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x83\x01\n\x07\x43\x61talog\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x10kubernetes_minor\x18\x02 \x01(\x05\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tcrd_count\x18\x05 \x01(\x05\"M\n\x0c\x43rdCondition\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"\x95\x01\n\nCrdVersion\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06served\x18\x02 \x01(\x08\x12\x0f\n\x07storage\x18\x03 \x01(\x08\x12\x12\n\ndeprecated\x18\x04 \x01(\x08\x12\x1b\n\x13\x64\x65precation_warning\x18\x05 \x01(\t\x12\x11\n\thas_rules\x18\x06 \x01(\x08\x12\x14\n\x0csubresources\x18\x07 \x03(\t\"\x8b\x04\n\x03\x43rd\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x12\n\ngeneration\x18\x05 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05group\x18\x08 \x01(\t\x12\x0c\n\x04kind\x18\t \x01(\t\x12\x11\n\tlist_kind\x18\n \x01(\t\x12\x0e\n\x06plural\x18\x0b \x01(\t\x12\x10\n\x08singular\x18\x0c \x01(\t\x12\x13\n\x0bshort_names\x18\r \x03(\t\x12\x12\n\ncategories\x18\x0e \x03(\t\x12\r\n\x05scope\x18\x0f \x01(\t\x12(\n\x08versions\x18\x10 \x03(\x0b\x32\x16.crdeval.v1.CrdVersion\x12\x17\n\x0fstorage_version\x18\x11 \x01(\t\x12\x17\n\x0fstored_versions\x18\x12 \x03(\t\x12\x13\n\x0b\x65stablished\x18\x13 \x01(\x08\x12,\n\nconditions\x18\x14 \x03(\x0b\x32\x18.crdeval.v1.CrdCondition\x12&\n\x08manifest\x18\x15 \x01(\x0b\x32\x14.crdeval.v1.Document\"I\n\x0b\x43ostCulprit\x12\x16\n\x0eschema_pointer\x18\x01 \x01(\t\x12\x0f\n\x07keyword\x18\x02 \x01(\t\x12\x11\n\tsuggested\x18\x03 \x01(\x03\"\xb1\x02\n\nRuleReport\x12\x16\n\x0eschema_pointer\x18\x01 \x01(\t\x12!\n\x04rule\x18\x02 \x01(\x0b\x32\x13.crdeval.v1.RuleRef\x12\x16\n\x0e\x65stimated_cost\x18\x03 \x01(\x04\x12\x13\n\x0b\x63\x61rdinality\x18\x04 \x01(\x04\x12\r\n\x05limit\x18\x05 \x01(\x04\x12\x16\n\x0eshare_of_limit\x18\x06 \x01(\x01\x12\x15\n\ruses_old_self\x18\x07 \x01(\x08\x12)\n\x08\x63ulprits\x18\x08 \x03(\x0b\x32\x17.crdeval.v1.CostCulprit\x12\x14\n\x0clowest_minor\x18\t \x01(\x05\x12\x1c\n\x14lowest_minor_because\x18\n \x01(\t\x12\x1e\n\x16message_estimated_cost\x18\x0b \x01(\x04\"\xbf\x01\n\rVersionReport\x12\'\n\x07version\x18\x01 \x01(\x0b\x32\x16.crdeval.v1.CrdVersion\x12\x14\n\x0clowest_minor\x18\x02 \x01(\x05\x12%\n\x05rules\x18\x03 \x03(\x0b\x32\x16.crdeval.v1.RuleReport\x12\x16\n\x0e\x65stimated_cost\x18\x04 \x01(\x04\x12\x12\n\ncost_limit\x18\x05 \x01(\x04\x12\x1c\n\x14lowest_minor_because\x18\x06 \x01(\t\"\xcc\x01\n\x06Report\x12)\n\nviolations\x18\x01 \x03(\x0b\x32\x15.crdeval.v1.Violation\x12\x10\n\x08warnings\x18\x02 \x03(\t\x12+\n\x08versions\x18\x03 \x03(\x0b\x32\x19.crdeval.v1.VersionReport\x12$\n\x07refusal\x18\x04 \x01(\x0b\x32\x13.crdeval.v1.Refusal\x12\x14\n\x0clowest_minor\x18\x05 \x01(\x05\x12\x1c\n\x14lowest_minor_because\x18\x06 \x01(\t\"p\n\x12RegisterCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12&\n\x08manifest\x18\x02 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\x12\x13\n\x0b\x63reate_only\x18\x04 \x01(\x08\"x\n\x13RegisterCrdResponse\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08\x12\"\n\x06report\x18\x02 \x01(\x0b\x32\x12.crdeval.v1.Report\x12\x1c\n\x03\x63rd\x18\x03 \x01(\x0b\x32\x0f.crdeval.v1.Crd\x12\r\n\x05token\x18\x04 \x01(\t\"\\\n\x0f\x43heckCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12&\n\x08manifest\x18\x02 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x10\n\x08\x61t_least\x18\x03 \x01(\t\"f\n\x10\x43heckCrdResponse\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08\x12\"\n\x06report\x18\x02 \x01(\x0b\x32\x12.crdeval.v1.Report\x12\x1c\n\x03\x63rd\x18\x03 \x01(\x0b\x32\x0f.crdeval.v1.Crd\"t\n\rGetCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x0b\n\x03\x63rd\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\t\x12!\n\x04view\x18\x04 \x01(\x0e\x32\x13.crdeval.v1.CrdView\x12\x10\n\x08\x61t_least\x18\x05 \x01(\t\".\n\x0eGetCrdResponse\x12\x1c\n\x03\x63rd\x18\x01 \x01(\x0b\x32\x0f.crdeval.v1.Crd\"~\n\x0fListCrdsRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12!\n\x04view\x18\x04 \x01(\x0e\x32\x13.crdeval.v1.CrdView\x12\x10\n\x08\x61t_least\x18\x05 \x01(\t\"Y\n\x10ListCrdsResponse\x12\x1d\n\x04\x63rds\x18\x01 \x03(\x0b\x32\x0f.crdeval.v1.Crd\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\r\n\x05token\x18\x03 \x01(\t\">\n\x10\x44\x65leteCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x0b\n\x03\x63rd\x18\x02 \x01(\t\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\"\"\n\x11\x44\x65leteCrdResponse\x12\r\n\x05token\x18\x01 \x01(\t\"A\n\x14\x43reateCatalogRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x18\n\x10kubernetes_minor\x18\x02 \x01(\x05\"L\n\x15\x43reateCatalogResponse\x12$\n\x07\x63\x61talog\x18\x01 \x01(\x0b\x32\x13.crdeval.v1.Catalog\x12\r\n\x05token\x18\x02 \x01(\t\"6\n\x11GetCatalogRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x10\n\x08\x61t_least\x18\x02 \x01(\t\":\n\x12GetCatalogResponse\x12$\n\x07\x63\x61talog\x18\x01 \x01(\x0b\x32\x13.crdeval.v1.Catalog\"N\n\x13ListCatalogsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08\x61t_least\x18\x03 \x01(\t\"e\n\x14ListCatalogsResponse\x12%\n\x08\x63\x61talogs\x18\x01 \x03(\x0b\x32\x13.crdeval.v1.Catalog\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\r\n\x05token\x18\x03 \x01(\t\"D\n\x14\x44\x65leteCatalogRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\"<\n\x15\x44\x65leteCatalogResponse\x12\r\n\x05token\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x65leted_crds\x18\x02 \x01(\x05*J\n\x07\x43rdView\x12\x18\n\x14\x43RD_VIEW_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x43RD_VIEW_BASIC\x10\x01\x12\x11\n\rCRD_VIEW_FULL\x10\x02\x32\x94\x08\n\x0fRegistryService\x12}\n\x0bRegisterCrd\x12\x1e.crdeval.v1.RegisterCrdRequest\x1a\x1f.crdeval.v1.RegisterCrdResponse\"-\x82\xd3\xe4\x93\x02\'\"\x1b/v1/catalogs/{catalog}/crds:\x08manifest\x12z\n\x08\x43heckCrd\x12\x1b.crdeval.v1.CheckCrdRequest\x1a\x1c.crdeval.v1.CheckCrdResponse\"3\x82\xd3\xe4\x93\x02-\"!/v1/catalogs/{catalog}/crds:check:\x08manifest\x12j\n\x06GetCrd\x12\x19.crdeval.v1.GetCrdRequest\x1a\x1a.crdeval.v1.GetCrdResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/catalogs/{catalog}/crds/{crd}\x12j\n\x08ListCrds\x12\x1b.crdeval.v1.ListCrdsRequest\x1a\x1c.crdeval.v1.ListCrdsResponse\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/catalogs/{catalog}/crds\x12s\n\tDeleteCrd\x12\x1c.crdeval.v1.DeleteCrdRequest\x1a\x1d.crdeval.v1.DeleteCrdResponse\")\x82\xd3\xe4\x93\x02#*!/v1/catalogs/{catalog}/crds/{crd}\x12m\n\rCreateCatalog\x12 .crdeval.v1.CreateCatalogRequest\x1a!.crdeval.v1.CreateCatalogResponse\"\x17\x82\xd3\xe4\x93\x02\x11\"\x0c/v1/catalogs:\x01*\x12k\n\nGetCatalog\x12\x1d.crdeval.v1.GetCatalogRequest\x1a\x1e.crdeval.v1.GetCatalogResponse\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/catalogs/{catalog}\x12g\n\x0cListCatalogs\x12\x1f.crdeval.v1.ListCatalogsRequest\x1a .crdeval.v1.ListCatalogsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\x0c/v1/catalogs\x12t\n\rDeleteCatalog\x12 .crdeval.v1.DeleteCatalogRequest\x1a!.crdeval.v1.DeleteCatalogResponse\"\x1e\x82\xd3\xe4\x93\x02\x18*\x16/v1/catalogs/{catalog}B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x63rdeval/v1/registry.proto\x12\ncrdeval.v1\x1a\x15\x63rdeval/v1/diff.proto\x1a\x19\x63rdeval/v1/document.proto\x1a\x17\x63rdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x83\x01\n\x07\x43\x61talog\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x10kubernetes_minor\x18\x02 \x01(\x05\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tcrd_count\x18\x05 \x01(\x05\"\xa4\x01\n\x0c\x43rdCondition\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x38\n\x14last_transition_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1b\n\x13observed_generation\x18\x06 \x01(\x03\"v\n\x08\x43rdNames\x12\x0e\n\x06plural\x18\x01 \x01(\t\x12\x10\n\x08singular\x18\x02 \x01(\t\x12\x13\n\x0bshort_names\x18\x03 \x03(\t\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x11\n\tlist_kind\x18\x05 \x01(\t\x12\x12\n\ncategories\x18\x06 \x03(\t\"\xfc\x04\n\x03\x43rd\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x12\n\ngeneration\x18\x05 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05group\x18\x08 \x01(\t\x12\x0c\n\x04kind\x18\t \x01(\t\x12\x11\n\tlist_kind\x18\n \x01(\t\x12\x0e\n\x06plural\x18\x0b \x01(\t\x12\x10\n\x08singular\x18\x0c \x01(\t\x12\x13\n\x0bshort_names\x18\r \x03(\t\x12\x12\n\ncategories\x18\x0e \x03(\t\x12\r\n\x05scope\x18\x0f \x01(\t\x12(\n\x08versions\x18\x10 \x03(\x0b\x32\x16.crdeval.v1.CrdVersion\x12\x17\n\x0fstorage_version\x18\x11 \x01(\t\x12\x17\n\x0fstored_versions\x18\x12 \x03(\t\x12\x13\n\x0b\x65stablished\x18\x13 \x01(\x08\x12,\n\nconditions\x18\x14 \x03(\x0b\x32\x18.crdeval.v1.CrdCondition\x12&\n\x08manifest\x18\x15 \x01(\x0b\x32\x14.crdeval.v1.Document\x12,\n\x0e\x61\x63\x63\x65pted_names\x18\x16 \x01(\x0b\x32\x14.crdeval.v1.CrdNames\x12\x1b\n\x13observed_generation\x18\x17 \x01(\x03\x12$\n\x06status\x18\x18 \x01(\x0b\x32\x14.crdeval.v1.Document\"p\n\x12RegisterCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12&\n\x08manifest\x18\x02 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\x12\x13\n\x0b\x63reate_only\x18\x04 \x01(\x08\"\xaa\x01\n\x13RegisterCrdResponse\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08\x12\"\n\x06report\x18\x02 \x01(\x0b\x32\x12.crdeval.v1.Report\x12\x1c\n\x03\x63rd\x18\x03 \x01(\x0b\x32\x0f.crdeval.v1.Crd\x12\r\n\x05token\x18\x04 \x01(\t\x12\x30\n\x07outcome\x18\x05 \x01(\x0e\x32\x1f.crdeval.v1.RegistrationOutcome\"^\n\x11RegisterCrdsEntry\x12&\n\x08manifest\x18\x01 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\x12\x13\n\x0b\x63reate_only\x18\x03 \x01(\x08\"V\n\x13RegisterCrdsRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12.\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x1d.crdeval.v1.RegisterCrdsEntry\"\x89\x01\n\x12RegisterCrdsResult\x12\x0b\n\x03\x63rd\x18\x01 \x01(\t\x12\x37\n\x0cregistration\x18\x02 \x01(\x0b\x32\x1f.crdeval.v1.RegisterCrdResponseH\x00\x12#\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06result\"V\n\x14RegisterCrdsResponse\x12/\n\x07results\x18\x01 \x03(\x0b\x32\x1e.crdeval.v1.RegisterCrdsResult\x12\r\n\x05token\x18\x02 \x01(\t\"\\\n\x0f\x43heckCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12&\n\x08manifest\x18\x02 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x10\n\x08\x61t_least\x18\x03 \x01(\t\"\x98\x01\n\x10\x43heckCrdResponse\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08\x12\"\n\x06report\x18\x02 \x01(\x0b\x32\x12.crdeval.v1.Report\x12\x1c\n\x03\x63rd\x18\x03 \x01(\x0b\x32\x0f.crdeval.v1.Crd\x12\x30\n\x07outcome\x18\x04 \x01(\x0e\x32\x1f.crdeval.v1.RegistrationOutcome\"t\n\rGetCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x0b\n\x03\x63rd\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\t\x12!\n\x04view\x18\x04 \x01(\x0e\x32\x13.crdeval.v1.CrdView\x12\x10\n\x08\x61t_least\x18\x05 \x01(\t\".\n\x0eGetCrdResponse\x12\x1c\n\x03\x63rd\x18\x01 \x01(\x0b\x32\x0f.crdeval.v1.Crd\"~\n\x0fListCrdsRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12!\n\x04view\x18\x04 \x01(\x0e\x32\x13.crdeval.v1.CrdView\x12\x10\n\x08\x61t_least\x18\x05 \x01(\t\"Y\n\x10ListCrdsResponse\x12\x1d\n\x04\x63rds\x18\x01 \x03(\x0b\x32\x0f.crdeval.v1.Crd\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\r\n\x05token\x18\x03 \x01(\t\">\n\x10\x44\x65leteCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x0b\n\x03\x63rd\x18\x02 \x01(\t\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\"\"\n\x11\x44\x65leteCrdResponse\x12\r\n\x05token\x18\x01 \x01(\t\"_\n\x18SetStoredVersionsRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x0b\n\x03\x63rd\x18\x02 \x01(\t\x12\x17\n\x0fstored_versions\x18\x03 \x03(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"H\n\x19SetStoredVersionsResponse\x12\x1c\n\x03\x63rd\x18\x01 \x01(\x0b\x32\x0f.crdeval.v1.Crd\x12\r\n\x05token\x18\x02 \x01(\t\"`\n\x10WatchCrdsRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x18\n\nfrom_token\x18\x02 \x01(\tR\x04\x66rom\x12!\n\x04view\x18\x03 \x01(\x0e\x32\x13.crdeval.v1.CrdView\"j\n\x11WatchCrdsResponse\x12(\n\x04type\x18\x01 \x01(\x0e\x32\x1a.crdeval.v1.WatchEventType\x12\x1c\n\x03\x63rd\x18\x02 \x01(\x0b\x32\x0f.crdeval.v1.Crd\x12\r\n\x05token\x18\x03 \x01(\t\"\xc5\x01\n\x0e\x44iffCrdRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12&\n\x08manifest\x18\x02 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\"\n\x04\x62\x61se\x18\x03 \x01(\x0b\x32\x14.crdeval.v1.Document\x12\x0b\n\x03\x63rd\x18\x04 \x01(\t\x12\x10\n\x08revision\x18\x05 \x01(\t\x12%\n\x07objects\x18\x06 \x03(\x0b\x32\x14.crdeval.v1.Document\x12\x10\n\x08\x61t_least\x18\x07 \x01(\t\"\xeb\x01\n\x0f\x44iffCrdResponse\x12&\n\x05\x63lass\x18\x01 \x01(\x0e\x32\x17.crdeval.v1.ChangeClass\x12&\n\x07\x63hanges\x18\x02 \x03(\x0b\x32\x15.crdeval.v1.CrdChange\x12\x17\n\x0fomitted_changes\x18\x03 \x01(\x05\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x04 \x01(\x08\x12\"\n\x06report\x18\x05 \x01(\x0b\x32\x12.crdeval.v1.Report\x12\x11\n\tidentical\x18\x06 \x01(\x08\x12&\n\x08replayed\x18\x07 \x03(\x0b\x32\x14.crdeval.v1.Replayed\"A\n\x14\x43reateCatalogRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x18\n\x10kubernetes_minor\x18\x02 \x01(\x05\"L\n\x15\x43reateCatalogResponse\x12$\n\x07\x63\x61talog\x18\x01 \x01(\x0b\x32\x13.crdeval.v1.Catalog\x12\r\n\x05token\x18\x02 \x01(\t\"6\n\x11GetCatalogRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\x10\n\x08\x61t_least\x18\x02 \x01(\t\":\n\x12GetCatalogResponse\x12$\n\x07\x63\x61talog\x18\x01 \x01(\x0b\x32\x13.crdeval.v1.Catalog\"N\n\x13ListCatalogsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08\x61t_least\x18\x03 \x01(\t\"e\n\x14ListCatalogsResponse\x12%\n\x08\x63\x61talogs\x18\x01 \x03(\x0b\x32\x13.crdeval.v1.Catalog\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\r\n\x05token\x18\x03 \x01(\t\"D\n\x14\x44\x65leteCatalogRequest\x12\x0f\n\x07\x63\x61talog\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\"<\n\x15\x44\x65leteCatalogResponse\x12\r\n\x05token\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x65leted_crds\x18\x02 \x01(\x05*\xc5\x01\n\x13RegistrationOutcome\x12$\n REGISTRATION_OUTCOME_UNSPECIFIED\x10\x00\x12 \n\x1cREGISTRATION_OUTCOME_CREATED\x10\x01\x12 \n\x1cREGISTRATION_OUTCOME_UPDATED\x10\x02\x12\"\n\x1eREGISTRATION_OUTCOME_UNCHANGED\x10\x03\x12 \n\x1cREGISTRATION_OUTCOME_REFUSED\x10\x04*J\n\x07\x43rdView\x12\x18\n\x14\x43RD_VIEW_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x43RD_VIEW_BASIC\x10\x01\x12\x11\n\rCRD_VIEW_FULL\x10\x02*\xa8\x01\n\x0eWatchEventType\x12 \n\x1cWATCH_EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1a\n\x16WATCH_EVENT_TYPE_ADDED\x10\x01\x12\x1d\n\x19WATCH_EVENT_TYPE_MODIFIED\x10\x02\x12\x1c\n\x18WATCH_EVENT_TYPE_DELETED\x10\x03\x12\x1b\n\x17WATCH_EVENT_TYPE_SYNCED\x10\x04\x32\xa4\x0c\n\x0fRegistryService\x12}\n\x0bRegisterCrd\x12\x1e.crdeval.v1.RegisterCrdRequest\x1a\x1f.crdeval.v1.RegisterCrdResponse\"-\x82\xd3\xe4\x93\x02\'\"\x1b/v1/catalogs/{catalog}/crds:\x08manifest\x12\x82\x01\n\x0cRegisterCrds\x12\x1f.crdeval.v1.RegisterCrdsRequest\x1a .crdeval.v1.RegisterCrdsResponse\"/\x82\xd3\xe4\x93\x02)\"$/v1/catalogs/{catalog}/crds:register:\x01*\x12z\n\x08\x43heckCrd\x12\x1b.crdeval.v1.CheckCrdRequest\x1a\x1c.crdeval.v1.CheckCrdResponse\"3\x82\xd3\xe4\x93\x02-\"!/v1/catalogs/{catalog}/crds:check:\x08manifest\x12j\n\x06GetCrd\x12\x19.crdeval.v1.GetCrdRequest\x1a\x1a.crdeval.v1.GetCrdResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/catalogs/{catalog}/crds/{crd}\x12j\n\x08ListCrds\x12\x1b.crdeval.v1.ListCrdsRequest\x1a\x1c.crdeval.v1.ListCrdsResponse\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/catalogs/{catalog}/crds\x12s\n\tDeleteCrd\x12\x1c.crdeval.v1.DeleteCrdRequest\x1a\x1d.crdeval.v1.DeleteCrdResponse\")\x82\xd3\xe4\x93\x02#*!/v1/catalogs/{catalog}/crds/{crd}\x12\xa0\x01\n\x11SetStoredVersions\x12$.crdeval.v1.SetStoredVersionsRequest\x1a%.crdeval.v1.SetStoredVersionsResponse\">\x82\xd3\xe4\x93\x02\x38\"3/v1/catalogs/{catalog}/crds/{crd}:setStoredVersions:\x01*\x12u\n\tWatchCrds\x12\x1c.crdeval.v1.WatchCrdsRequest\x1a\x1d.crdeval.v1.WatchCrdsResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/catalogs/{catalog}/crds:watch0\x01\x12o\n\x07\x44iffCrd\x12\x1a.crdeval.v1.DiffCrdRequest\x1a\x1b.crdeval.v1.DiffCrdResponse\"+\x82\xd3\xe4\x93\x02%\" /v1/catalogs/{catalog}/crds:diff:\x01*\x12m\n\rCreateCatalog\x12 .crdeval.v1.CreateCatalogRequest\x1a!.crdeval.v1.CreateCatalogResponse\"\x17\x82\xd3\xe4\x93\x02\x11\"\x0c/v1/catalogs:\x01*\x12k\n\nGetCatalog\x12\x1d.crdeval.v1.GetCatalogRequest\x1a\x1e.crdeval.v1.GetCatalogResponse\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/catalogs/{catalog}\x12g\n\x0cListCatalogs\x12\x1f.crdeval.v1.ListCatalogsRequest\x1a .crdeval.v1.ListCatalogsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\x0c/v1/catalogs\x12t\n\rDeleteCatalog\x12 .crdeval.v1.DeleteCatalogRequest\x1a!.crdeval.v1.DeleteCatalogResponse\"\x1e\x82\xd3\xe4\x93\x02\x18*\x16/v1/catalogs/{catalog}B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,6 +40,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1'
   _globals['_REGISTRYSERVICE'].methods_by_name['RegisterCrd']._loaded_options = None
   _globals['_REGISTRYSERVICE'].methods_by_name['RegisterCrd']._serialized_options = b'\202\323\344\223\002\'\"\033/v1/catalogs/{catalog}/crds:\010manifest'
+  _globals['_REGISTRYSERVICE'].methods_by_name['RegisterCrds']._loaded_options = None
+  _globals['_REGISTRYSERVICE'].methods_by_name['RegisterCrds']._serialized_options = b'\202\323\344\223\002)\"$/v1/catalogs/{catalog}/crds:register:\001*'
   _globals['_REGISTRYSERVICE'].methods_by_name['CheckCrd']._loaded_options = None
   _globals['_REGISTRYSERVICE'].methods_by_name['CheckCrd']._serialized_options = b'\202\323\344\223\002-\"!/v1/catalogs/{catalog}/crds:check:\010manifest'
   _globals['_REGISTRYSERVICE'].methods_by_name['GetCrd']._loaded_options = None
@@ -46,6 +50,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REGISTRYSERVICE'].methods_by_name['ListCrds']._serialized_options = b'\202\323\344\223\002\035\022\033/v1/catalogs/{catalog}/crds'
   _globals['_REGISTRYSERVICE'].methods_by_name['DeleteCrd']._loaded_options = None
   _globals['_REGISTRYSERVICE'].methods_by_name['DeleteCrd']._serialized_options = b'\202\323\344\223\002#*!/v1/catalogs/{catalog}/crds/{crd}'
+  _globals['_REGISTRYSERVICE'].methods_by_name['SetStoredVersions']._loaded_options = None
+  _globals['_REGISTRYSERVICE'].methods_by_name['SetStoredVersions']._serialized_options = b'\202\323\344\223\0028\"3/v1/catalogs/{catalog}/crds/{crd}:setStoredVersions:\001*'
+  _globals['_REGISTRYSERVICE'].methods_by_name['WatchCrds']._loaded_options = None
+  _globals['_REGISTRYSERVICE'].methods_by_name['WatchCrds']._serialized_options = b'\202\323\344\223\002#\022!/v1/catalogs/{catalog}/crds:watch'
+  _globals['_REGISTRYSERVICE'].methods_by_name['DiffCrd']._loaded_options = None
+  _globals['_REGISTRYSERVICE'].methods_by_name['DiffCrd']._serialized_options = b'\202\323\344\223\002%\" /v1/catalogs/{catalog}/crds:diff:\001*'
   _globals['_REGISTRYSERVICE'].methods_by_name['CreateCatalog']._loaded_options = None
   _globals['_REGISTRYSERVICE'].methods_by_name['CreateCatalog']._serialized_options = b'\202\323\344\223\002\021\"\014/v1/catalogs:\001*'
   _globals['_REGISTRYSERVICE'].methods_by_name['GetCatalog']._loaded_options = None
@@ -54,60 +64,76 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REGISTRYSERVICE'].methods_by_name['ListCatalogs']._serialized_options = b'\202\323\344\223\002\016\022\014/v1/catalogs'
   _globals['_REGISTRYSERVICE'].methods_by_name['DeleteCatalog']._loaded_options = None
   _globals['_REGISTRYSERVICE'].methods_by_name['DeleteCatalog']._serialized_options = b'\202\323\344\223\002\030*\026/v1/catalogs/{catalog}'
-  _globals['_CRDVIEW']._serialized_start=3329
-  _globals['_CRDVIEW']._serialized_end=3403
-  _globals['_CATALOG']._serialized_start=160
-  _globals['_CATALOG']._serialized_end=291
-  _globals['_CRDCONDITION']._serialized_start=293
-  _globals['_CRDCONDITION']._serialized_end=370
-  _globals['_CRDVERSION']._serialized_start=373
-  _globals['_CRDVERSION']._serialized_end=522
-  _globals['_CRD']._serialized_start=525
-  _globals['_CRD']._serialized_end=1048
-  _globals['_COSTCULPRIT']._serialized_start=1050
-  _globals['_COSTCULPRIT']._serialized_end=1123
-  _globals['_RULEREPORT']._serialized_start=1126
-  _globals['_RULEREPORT']._serialized_end=1431
-  _globals['_VERSIONREPORT']._serialized_start=1434
-  _globals['_VERSIONREPORT']._serialized_end=1625
-  _globals['_REPORT']._serialized_start=1628
-  _globals['_REPORT']._serialized_end=1832
-  _globals['_REGISTERCRDREQUEST']._serialized_start=1834
-  _globals['_REGISTERCRDREQUEST']._serialized_end=1946
-  _globals['_REGISTERCRDRESPONSE']._serialized_start=1948
-  _globals['_REGISTERCRDRESPONSE']._serialized_end=2068
-  _globals['_CHECKCRDREQUEST']._serialized_start=2070
-  _globals['_CHECKCRDREQUEST']._serialized_end=2162
-  _globals['_CHECKCRDRESPONSE']._serialized_start=2164
-  _globals['_CHECKCRDRESPONSE']._serialized_end=2266
-  _globals['_GETCRDREQUEST']._serialized_start=2268
-  _globals['_GETCRDREQUEST']._serialized_end=2384
-  _globals['_GETCRDRESPONSE']._serialized_start=2386
-  _globals['_GETCRDRESPONSE']._serialized_end=2432
-  _globals['_LISTCRDSREQUEST']._serialized_start=2434
-  _globals['_LISTCRDSREQUEST']._serialized_end=2560
-  _globals['_LISTCRDSRESPONSE']._serialized_start=2562
-  _globals['_LISTCRDSRESPONSE']._serialized_end=2651
-  _globals['_DELETECRDREQUEST']._serialized_start=2653
-  _globals['_DELETECRDREQUEST']._serialized_end=2715
-  _globals['_DELETECRDRESPONSE']._serialized_start=2717
-  _globals['_DELETECRDRESPONSE']._serialized_end=2751
-  _globals['_CREATECATALOGREQUEST']._serialized_start=2753
-  _globals['_CREATECATALOGREQUEST']._serialized_end=2818
-  _globals['_CREATECATALOGRESPONSE']._serialized_start=2820
-  _globals['_CREATECATALOGRESPONSE']._serialized_end=2896
-  _globals['_GETCATALOGREQUEST']._serialized_start=2898
-  _globals['_GETCATALOGREQUEST']._serialized_end=2952
-  _globals['_GETCATALOGRESPONSE']._serialized_start=2954
-  _globals['_GETCATALOGRESPONSE']._serialized_end=3012
-  _globals['_LISTCATALOGSREQUEST']._serialized_start=3014
-  _globals['_LISTCATALOGSREQUEST']._serialized_end=3092
-  _globals['_LISTCATALOGSRESPONSE']._serialized_start=3094
-  _globals['_LISTCATALOGSRESPONSE']._serialized_end=3195
-  _globals['_DELETECATALOGREQUEST']._serialized_start=3197
-  _globals['_DELETECATALOGREQUEST']._serialized_end=3265
-  _globals['_DELETECATALOGRESPONSE']._serialized_start=3267
-  _globals['_DELETECATALOGRESPONSE']._serialized_end=3327
-  _globals['_REGISTRYSERVICE']._serialized_start=3406
-  _globals['_REGISTRYSERVICE']._serialized_end=4450
+  _globals['_REGISTRATIONOUTCOME']._serialized_start=4089
+  _globals['_REGISTRATIONOUTCOME']._serialized_end=4286
+  _globals['_CRDVIEW']._serialized_start=4288
+  _globals['_CRDVIEW']._serialized_end=4362
+  _globals['_WATCHEVENTTYPE']._serialized_start=4365
+  _globals['_WATCHEVENTTYPE']._serialized_end=4533
+  _globals['_CATALOG']._serialized_start=205
+  _globals['_CATALOG']._serialized_end=336
+  _globals['_CRDCONDITION']._serialized_start=339
+  _globals['_CRDCONDITION']._serialized_end=503
+  _globals['_CRDNAMES']._serialized_start=505
+  _globals['_CRDNAMES']._serialized_end=623
+  _globals['_CRD']._serialized_start=626
+  _globals['_CRD']._serialized_end=1262
+  _globals['_REGISTERCRDREQUEST']._serialized_start=1264
+  _globals['_REGISTERCRDREQUEST']._serialized_end=1376
+  _globals['_REGISTERCRDRESPONSE']._serialized_start=1379
+  _globals['_REGISTERCRDRESPONSE']._serialized_end=1549
+  _globals['_REGISTERCRDSENTRY']._serialized_start=1551
+  _globals['_REGISTERCRDSENTRY']._serialized_end=1645
+  _globals['_REGISTERCRDSREQUEST']._serialized_start=1647
+  _globals['_REGISTERCRDSREQUEST']._serialized_end=1733
+  _globals['_REGISTERCRDSRESULT']._serialized_start=1736
+  _globals['_REGISTERCRDSRESULT']._serialized_end=1873
+  _globals['_REGISTERCRDSRESPONSE']._serialized_start=1875
+  _globals['_REGISTERCRDSRESPONSE']._serialized_end=1961
+  _globals['_CHECKCRDREQUEST']._serialized_start=1963
+  _globals['_CHECKCRDREQUEST']._serialized_end=2055
+  _globals['_CHECKCRDRESPONSE']._serialized_start=2058
+  _globals['_CHECKCRDRESPONSE']._serialized_end=2210
+  _globals['_GETCRDREQUEST']._serialized_start=2212
+  _globals['_GETCRDREQUEST']._serialized_end=2328
+  _globals['_GETCRDRESPONSE']._serialized_start=2330
+  _globals['_GETCRDRESPONSE']._serialized_end=2376
+  _globals['_LISTCRDSREQUEST']._serialized_start=2378
+  _globals['_LISTCRDSREQUEST']._serialized_end=2504
+  _globals['_LISTCRDSRESPONSE']._serialized_start=2506
+  _globals['_LISTCRDSRESPONSE']._serialized_end=2595
+  _globals['_DELETECRDREQUEST']._serialized_start=2597
+  _globals['_DELETECRDREQUEST']._serialized_end=2659
+  _globals['_DELETECRDRESPONSE']._serialized_start=2661
+  _globals['_DELETECRDRESPONSE']._serialized_end=2695
+  _globals['_SETSTOREDVERSIONSREQUEST']._serialized_start=2697
+  _globals['_SETSTOREDVERSIONSREQUEST']._serialized_end=2792
+  _globals['_SETSTOREDVERSIONSRESPONSE']._serialized_start=2794
+  _globals['_SETSTOREDVERSIONSRESPONSE']._serialized_end=2866
+  _globals['_WATCHCRDSREQUEST']._serialized_start=2868
+  _globals['_WATCHCRDSREQUEST']._serialized_end=2964
+  _globals['_WATCHCRDSRESPONSE']._serialized_start=2966
+  _globals['_WATCHCRDSRESPONSE']._serialized_end=3072
+  _globals['_DIFFCRDREQUEST']._serialized_start=3075
+  _globals['_DIFFCRDREQUEST']._serialized_end=3272
+  _globals['_DIFFCRDRESPONSE']._serialized_start=3275
+  _globals['_DIFFCRDRESPONSE']._serialized_end=3510
+  _globals['_CREATECATALOGREQUEST']._serialized_start=3512
+  _globals['_CREATECATALOGREQUEST']._serialized_end=3577
+  _globals['_CREATECATALOGRESPONSE']._serialized_start=3579
+  _globals['_CREATECATALOGRESPONSE']._serialized_end=3655
+  _globals['_GETCATALOGREQUEST']._serialized_start=3657
+  _globals['_GETCATALOGREQUEST']._serialized_end=3711
+  _globals['_GETCATALOGRESPONSE']._serialized_start=3713
+  _globals['_GETCATALOGRESPONSE']._serialized_end=3771
+  _globals['_LISTCATALOGSREQUEST']._serialized_start=3773
+  _globals['_LISTCATALOGSREQUEST']._serialized_end=3851
+  _globals['_LISTCATALOGSRESPONSE']._serialized_start=3853
+  _globals['_LISTCATALOGSRESPONSE']._serialized_end=3954
+  _globals['_DELETECATALOGREQUEST']._serialized_start=3956
+  _globals['_DELETECATALOGREQUEST']._serialized_end=4024
+  _globals['_DELETECATALOGRESPONSE']._serialized_start=4026
+  _globals['_DELETECATALOGRESPONSE']._serialized_end=4086
+  _globals['_REGISTRYSERVICE']._serialized_start=4536
+  _globals['_REGISTRYSERVICE']._serialized_end=6108
 # @@protoc_insertion_point(module_scope)

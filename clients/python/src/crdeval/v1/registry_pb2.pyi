@@ -1,9 +1,11 @@
 import datetime
 
+from crdeval.v1 import diff_pb2 as _diff_pb2
 from crdeval.v1 import document_pb2 as _document_pb2
-from crdeval.v1 import violation_pb2 as _violation_pb2
+from crdeval.v1 import report_pb2 as _report_pb2
 from google.api import annotations_pb2 as _annotations_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.rpc import status_pb2 as _status_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -13,14 +15,40 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class RegistrationOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REGISTRATION_OUTCOME_UNSPECIFIED: _ClassVar[RegistrationOutcome]
+    REGISTRATION_OUTCOME_CREATED: _ClassVar[RegistrationOutcome]
+    REGISTRATION_OUTCOME_UPDATED: _ClassVar[RegistrationOutcome]
+    REGISTRATION_OUTCOME_UNCHANGED: _ClassVar[RegistrationOutcome]
+    REGISTRATION_OUTCOME_REFUSED: _ClassVar[RegistrationOutcome]
+
 class CrdView(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     CRD_VIEW_UNSPECIFIED: _ClassVar[CrdView]
     CRD_VIEW_BASIC: _ClassVar[CrdView]
     CRD_VIEW_FULL: _ClassVar[CrdView]
+
+class WatchEventType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WATCH_EVENT_TYPE_UNSPECIFIED: _ClassVar[WatchEventType]
+    WATCH_EVENT_TYPE_ADDED: _ClassVar[WatchEventType]
+    WATCH_EVENT_TYPE_MODIFIED: _ClassVar[WatchEventType]
+    WATCH_EVENT_TYPE_DELETED: _ClassVar[WatchEventType]
+    WATCH_EVENT_TYPE_SYNCED: _ClassVar[WatchEventType]
+REGISTRATION_OUTCOME_UNSPECIFIED: RegistrationOutcome
+REGISTRATION_OUTCOME_CREATED: RegistrationOutcome
+REGISTRATION_OUTCOME_UPDATED: RegistrationOutcome
+REGISTRATION_OUTCOME_UNCHANGED: RegistrationOutcome
+REGISTRATION_OUTCOME_REFUSED: RegistrationOutcome
 CRD_VIEW_UNSPECIFIED: CrdView
 CRD_VIEW_BASIC: CrdView
 CRD_VIEW_FULL: CrdView
+WATCH_EVENT_TYPE_UNSPECIFIED: WatchEventType
+WATCH_EVENT_TYPE_ADDED: WatchEventType
+WATCH_EVENT_TYPE_MODIFIED: WatchEventType
+WATCH_EVENT_TYPE_DELETED: WatchEventType
+WATCH_EVENT_TYPE_SYNCED: WatchEventType
 
 class Catalog(_message.Message):
     __slots__ = ("name", "kubernetes_minor", "etag", "create_time", "crd_count")
@@ -37,37 +65,39 @@ class Catalog(_message.Message):
     def __init__(self, name: _Optional[str] = ..., kubernetes_minor: _Optional[int] = ..., etag: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., crd_count: _Optional[int] = ...) -> None: ...
 
 class CrdCondition(_message.Message):
-    __slots__ = ("type", "status", "reason", "message")
+    __slots__ = ("type", "status", "reason", "message", "last_transition_time", "observed_generation")
     TYPE_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    LAST_TRANSITION_TIME_FIELD_NUMBER: _ClassVar[int]
+    OBSERVED_GENERATION_FIELD_NUMBER: _ClassVar[int]
     type: str
     status: str
     reason: str
     message: str
-    def __init__(self, type: _Optional[str] = ..., status: _Optional[str] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    last_transition_time: _timestamp_pb2.Timestamp
+    observed_generation: int
+    def __init__(self, type: _Optional[str] = ..., status: _Optional[str] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., last_transition_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., observed_generation: _Optional[int] = ...) -> None: ...
 
-class CrdVersion(_message.Message):
-    __slots__ = ("name", "served", "storage", "deprecated", "deprecation_warning", "has_rules", "subresources")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    SERVED_FIELD_NUMBER: _ClassVar[int]
-    STORAGE_FIELD_NUMBER: _ClassVar[int]
-    DEPRECATED_FIELD_NUMBER: _ClassVar[int]
-    DEPRECATION_WARNING_FIELD_NUMBER: _ClassVar[int]
-    HAS_RULES_FIELD_NUMBER: _ClassVar[int]
-    SUBRESOURCES_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    served: bool
-    storage: bool
-    deprecated: bool
-    deprecation_warning: str
-    has_rules: bool
-    subresources: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., served: _Optional[bool] = ..., storage: _Optional[bool] = ..., deprecated: _Optional[bool] = ..., deprecation_warning: _Optional[str] = ..., has_rules: _Optional[bool] = ..., subresources: _Optional[_Iterable[str]] = ...) -> None: ...
+class CrdNames(_message.Message):
+    __slots__ = ("plural", "singular", "short_names", "kind", "list_kind", "categories")
+    PLURAL_FIELD_NUMBER: _ClassVar[int]
+    SINGULAR_FIELD_NUMBER: _ClassVar[int]
+    SHORT_NAMES_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    LIST_KIND_FIELD_NUMBER: _ClassVar[int]
+    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    plural: str
+    singular: str
+    short_names: _containers.RepeatedScalarFieldContainer[str]
+    kind: str
+    list_kind: str
+    categories: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., categories: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Crd(_message.Message):
-    __slots__ = ("catalog", "name", "revision", "etag", "generation", "create_time", "update_time", "group", "kind", "list_kind", "plural", "singular", "short_names", "categories", "scope", "versions", "storage_version", "stored_versions", "established", "conditions", "manifest")
+    __slots__ = ("catalog", "name", "revision", "etag", "generation", "create_time", "update_time", "group", "kind", "list_kind", "plural", "singular", "short_names", "categories", "scope", "versions", "storage_version", "stored_versions", "established", "conditions", "manifest", "accepted_names", "observed_generation", "status")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
@@ -89,6 +119,9 @@ class Crd(_message.Message):
     ESTABLISHED_FIELD_NUMBER: _ClassVar[int]
     CONDITIONS_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_NAMES_FIELD_NUMBER: _ClassVar[int]
+    OBSERVED_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     name: str
     revision: str
@@ -104,81 +137,16 @@ class Crd(_message.Message):
     short_names: _containers.RepeatedScalarFieldContainer[str]
     categories: _containers.RepeatedScalarFieldContainer[str]
     scope: str
-    versions: _containers.RepeatedCompositeFieldContainer[CrdVersion]
+    versions: _containers.RepeatedCompositeFieldContainer[_report_pb2.CrdVersion]
     storage_version: str
     stored_versions: _containers.RepeatedScalarFieldContainer[str]
     established: bool
     conditions: _containers.RepeatedCompositeFieldContainer[CrdCondition]
     manifest: _document_pb2.Document
-    def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., categories: _Optional[_Iterable[str]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., stored_versions: _Optional[_Iterable[str]] = ..., established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
-
-class CostCulprit(_message.Message):
-    __slots__ = ("schema_pointer", "keyword", "suggested")
-    SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
-    KEYWORD_FIELD_NUMBER: _ClassVar[int]
-    SUGGESTED_FIELD_NUMBER: _ClassVar[int]
-    schema_pointer: str
-    keyword: str
-    suggested: int
-    def __init__(self, schema_pointer: _Optional[str] = ..., keyword: _Optional[str] = ..., suggested: _Optional[int] = ...) -> None: ...
-
-class RuleReport(_message.Message):
-    __slots__ = ("schema_pointer", "rule", "estimated_cost", "cardinality", "limit", "share_of_limit", "uses_old_self", "culprits", "lowest_minor", "lowest_minor_because", "message_estimated_cost")
-    SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
-    RULE_FIELD_NUMBER: _ClassVar[int]
-    ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
-    CARDINALITY_FIELD_NUMBER: _ClassVar[int]
-    LIMIT_FIELD_NUMBER: _ClassVar[int]
-    SHARE_OF_LIMIT_FIELD_NUMBER: _ClassVar[int]
-    USES_OLD_SELF_FIELD_NUMBER: _ClassVar[int]
-    CULPRITS_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
-    schema_pointer: str
-    rule: _violation_pb2.RuleRef
-    estimated_cost: int
-    cardinality: int
-    limit: int
-    share_of_limit: float
-    uses_old_self: bool
-    culprits: _containers.RepeatedCompositeFieldContainer[CostCulprit]
-    lowest_minor: int
-    lowest_minor_because: str
-    message_estimated_cost: int
-    def __init__(self, schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., estimated_cost: _Optional[int] = ..., cardinality: _Optional[int] = ..., limit: _Optional[int] = ..., share_of_limit: _Optional[float] = ..., uses_old_self: _Optional[bool] = ..., culprits: _Optional[_Iterable[_Union[CostCulprit, _Mapping]]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ..., message_estimated_cost: _Optional[int] = ...) -> None: ...
-
-class VersionReport(_message.Message):
-    __slots__ = ("version", "lowest_minor", "rules", "estimated_cost", "cost_limit", "lowest_minor_because")
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
-    RULES_FIELD_NUMBER: _ClassVar[int]
-    ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
-    COST_LIMIT_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
-    version: CrdVersion
-    lowest_minor: int
-    rules: _containers.RepeatedCompositeFieldContainer[RuleReport]
-    estimated_cost: int
-    cost_limit: int
-    lowest_minor_because: str
-    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., rules: _Optional[_Iterable[_Union[RuleReport, _Mapping]]] = ..., estimated_cost: _Optional[int] = ..., cost_limit: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ...) -> None: ...
-
-class Report(_message.Message):
-    __slots__ = ("violations", "warnings", "versions", "refusal", "lowest_minor", "lowest_minor_because")
-    VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
-    WARNINGS_FIELD_NUMBER: _ClassVar[int]
-    VERSIONS_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
-    violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
-    warnings: _containers.RepeatedScalarFieldContainer[str]
-    versions: _containers.RepeatedCompositeFieldContainer[VersionReport]
-    refusal: _violation_pb2.Refusal
-    lowest_minor: int
-    lowest_minor_because: str
-    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ...) -> None: ...
+    accepted_names: CrdNames
+    observed_generation: int
+    status: _document_pb2.Document
+    def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., categories: _Optional[_Iterable[str]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[_report_pb2.CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., stored_versions: _Optional[_Iterable[str]] = ..., established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., accepted_names: _Optional[_Union[CrdNames, _Mapping]] = ..., observed_generation: _Optional[int] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class RegisterCrdRequest(_message.Message):
     __slots__ = ("catalog", "manifest", "etag", "create_only")
@@ -193,16 +161,54 @@ class RegisterCrdRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ...) -> None: ...
 
 class RegisterCrdResponse(_message.Message):
-    __slots__ = ("accepted", "report", "crd", "token")
+    __slots__ = ("accepted", "report", "crd", "token", "outcome")
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     REPORT_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
     accepted: bool
-    report: Report
+    report: _report_pb2.Report
     crd: Crd
     token: str
-    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ...) -> None: ...
+    outcome: RegistrationOutcome
+    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
+
+class RegisterCrdsEntry(_message.Message):
+    __slots__ = ("manifest", "etag", "create_only")
+    MANIFEST_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    CREATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    manifest: _document_pb2.Document
+    etag: str
+    create_only: bool
+    def __init__(self, manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ...) -> None: ...
+
+class RegisterCrdsRequest(_message.Message):
+    __slots__ = ("catalog", "entries")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    entries: _containers.RepeatedCompositeFieldContainer[RegisterCrdsEntry]
+    def __init__(self, catalog: _Optional[str] = ..., entries: _Optional[_Iterable[_Union[RegisterCrdsEntry, _Mapping]]] = ...) -> None: ...
+
+class RegisterCrdsResult(_message.Message):
+    __slots__ = ("crd", "registration", "error")
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    REGISTRATION_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    crd: str
+    registration: RegisterCrdResponse
+    error: _status_pb2.Status
+    def __init__(self, crd: _Optional[str] = ..., registration: _Optional[_Union[RegisterCrdResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class RegisterCrdsResponse(_message.Message):
+    __slots__ = ("results", "token")
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[RegisterCrdsResult]
+    token: str
+    def __init__(self, results: _Optional[_Iterable[_Union[RegisterCrdsResult, _Mapping]]] = ..., token: _Optional[str] = ...) -> None: ...
 
 class CheckCrdRequest(_message.Message):
     __slots__ = ("catalog", "manifest", "at_least")
@@ -215,14 +221,16 @@ class CheckCrdRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class CheckCrdResponse(_message.Message):
-    __slots__ = ("accepted", "report", "crd")
+    __slots__ = ("accepted", "report", "crd", "outcome")
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     REPORT_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
     accepted: bool
-    report: Report
+    report: _report_pb2.Report
     crd: Crd
-    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ...) -> None: ...
+    outcome: RegistrationOutcome
+    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
 
 class GetCrdRequest(_message.Message):
     __slots__ = ("catalog", "crd", "revision", "view", "at_least")
@@ -283,6 +291,81 @@ class DeleteCrdResponse(_message.Message):
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     token: str
     def __init__(self, token: _Optional[str] = ...) -> None: ...
+
+class SetStoredVersionsRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "stored_versions", "etag")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    STORED_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    stored_versions: _containers.RepeatedScalarFieldContainer[str]
+    etag: str
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., stored_versions: _Optional[_Iterable[str]] = ..., etag: _Optional[str] = ...) -> None: ...
+
+class SetStoredVersionsResponse(_message.Message):
+    __slots__ = ("crd", "token")
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    crd: Crd
+    token: str
+    def __init__(self, crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ...) -> None: ...
+
+class WatchCrdsRequest(_message.Message):
+    __slots__ = ("catalog", "from_token", "view")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    FROM_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    from_token: str
+    view: CrdView
+    def __init__(self, catalog: _Optional[str] = ..., from_token: _Optional[str] = ..., view: _Optional[_Union[CrdView, str]] = ...) -> None: ...
+
+class WatchCrdsResponse(_message.Message):
+    __slots__ = ("type", "crd", "token")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    type: WatchEventType
+    crd: Crd
+    token: str
+    def __init__(self, type: _Optional[_Union[WatchEventType, str]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ...) -> None: ...
+
+class DiffCrdRequest(_message.Message):
+    __slots__ = ("catalog", "manifest", "base", "crd", "revision", "objects", "at_least")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    MANIFEST_FIELD_NUMBER: _ClassVar[int]
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OBJECTS_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    manifest: _document_pb2.Document
+    base: _document_pb2.Document
+    crd: str
+    revision: str
+    objects: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., base: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
+
+class DiffCrdResponse(_message.Message):
+    __slots__ = ("changes", "omitted_changes", "accepted", "report", "identical", "replayed")
+    CLASS_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_CHANGES_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    REPORT_FIELD_NUMBER: _ClassVar[int]
+    IDENTICAL_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    changes: _containers.RepeatedCompositeFieldContainer[_diff_pb2.CrdChange]
+    omitted_changes: int
+    accepted: bool
+    report: _report_pb2.Report
+    identical: bool
+    replayed: _containers.RepeatedCompositeFieldContainer[_diff_pb2.Replayed]
+    def __init__(self, changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., identical: _Optional[bool] = ..., replayed: _Optional[_Iterable[_Union[_diff_pb2.Replayed, _Mapping]]] = ..., **kwargs) -> None: ...
 
 class CreateCatalogRequest(_message.Message):
     __slots__ = ("catalog", "kubernetes_minor")

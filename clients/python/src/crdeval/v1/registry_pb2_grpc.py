@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class RegistryServiceStub:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
+    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the catalog has one of
+    its name, updated.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
     Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -42,6 +43,11 @@ class RegistryServiceStub:
                 '/crdeval.v1.RegistryService/RegisterCrd',
                 request_serializer=crdeval_dot_v1_dot_registry__pb2.RegisterCrdRequest.SerializeToString,
                 response_deserializer=crdeval_dot_v1_dot_registry__pb2.RegisterCrdResponse.FromString,
+                _registered_method=True)
+        self.RegisterCrds = channel.unary_unary(
+                '/crdeval.v1.RegistryService/RegisterCrds',
+                request_serializer=crdeval_dot_v1_dot_registry__pb2.RegisterCrdsRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_registry__pb2.RegisterCrdsResponse.FromString,
                 _registered_method=True)
         self.CheckCrd = channel.unary_unary(
                 '/crdeval.v1.RegistryService/CheckCrd',
@@ -62,6 +68,21 @@ class RegistryServiceStub:
                 '/crdeval.v1.RegistryService/DeleteCrd',
                 request_serializer=crdeval_dot_v1_dot_registry__pb2.DeleteCrdRequest.SerializeToString,
                 response_deserializer=crdeval_dot_v1_dot_registry__pb2.DeleteCrdResponse.FromString,
+                _registered_method=True)
+        self.SetStoredVersions = channel.unary_unary(
+                '/crdeval.v1.RegistryService/SetStoredVersions',
+                request_serializer=crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsResponse.FromString,
+                _registered_method=True)
+        self.WatchCrds = channel.unary_stream(
+                '/crdeval.v1.RegistryService/WatchCrds',
+                request_serializer=crdeval_dot_v1_dot_registry__pb2.WatchCrdsRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_registry__pb2.WatchCrdsResponse.FromString,
+                _registered_method=True)
+        self.DiffCrd = channel.unary_unary(
+                '/crdeval.v1.RegistryService/DiffCrd',
+                request_serializer=crdeval_dot_v1_dot_registry__pb2.DiffCrdRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_registry__pb2.DiffCrdResponse.FromString,
                 _registered_method=True)
         self.CreateCatalog = channel.unary_unary(
                 '/crdeval.v1.RegistryService/CreateCatalog',
@@ -86,17 +107,33 @@ class RegistryServiceStub:
 
 
 class RegistryServiceServicer:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
+    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the catalog has one of
+    its name, updated.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
     Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def RegisterCrd(self, request, context):
-        """Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. A CRD that Kubernetes would
+        """Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. Where the catalog has a CRD of that name it is
+        judged as its update, as `kubectl replace` would have it judged: what may not change, what may stay wrong. A CRD that Kubernetes would
         refuse is an answer with `accepted` false, over REST HTTP 200. Registering the same again changes nothing.
 
         Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RegisterCrds(self, request, context):
+        """Registers CRDs one after the other, in their order, each as RegisterCrd does: a directory of manifests in one call. Result i is that of entry
+        i; an entry that is refused or fails is nobody else's matter, and what was registered before the call ended stays.
+
+        Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: YAML of any number of
+        documents, as for `kubectl apply -f` (empty ones are passed over), or a List of them, as `kubectl get -o yaml` and `-o json` print it.
+
+        Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. Where the results together exceed max_message_bytes, those that found no
+        room say whether the CRD is registered and leave out the rest.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -133,6 +170,42 @@ class RegistryServiceServicer:
         """Removes a CRD and all its revisions from a catalog.
 
         Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetStoredVersions(self, request, context):
+        """Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated: the list may lose versions, so
+        that a later revision may drop them. It changes the etag and not the revision.
+
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list that Kubernetes would refuse.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchCrds(self, request, context):
+        """Tells what is registered in a catalog and then every change of it, for as long as the caller listens. Without a token it begins with
+        every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens. A CRD that changed several
+        times while nobody read may be told of once, as it is by then.
+
+        It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
+        CATALOG_NOT_FOUND once the catalog is deleted. To begin with: CATALOG_NOT_FOUND, TOKEN_FOREIGN, REPLICA_BEHIND; WATCH_EXPIRED for a token
+        whose state is no longer kept: watch without one; OVERLOADED beyond Limits.max_watches.
+
+        Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
+        keep the connection. The last line is {"error": Status}. An error before the first event is an ordinary one, with its HTTP status.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DiffCrd(self, request, context):
+        """Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
+        Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
+
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes would refuse.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -182,6 +255,11 @@ def add_RegistryServiceServicer_to_server(servicer, server):
                     request_deserializer=crdeval_dot_v1_dot_registry__pb2.RegisterCrdRequest.FromString,
                     response_serializer=crdeval_dot_v1_dot_registry__pb2.RegisterCrdResponse.SerializeToString,
             ),
+            'RegisterCrds': grpc.unary_unary_rpc_method_handler(
+                    servicer.RegisterCrds,
+                    request_deserializer=crdeval_dot_v1_dot_registry__pb2.RegisterCrdsRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_registry__pb2.RegisterCrdsResponse.SerializeToString,
+            ),
             'CheckCrd': grpc.unary_unary_rpc_method_handler(
                     servicer.CheckCrd,
                     request_deserializer=crdeval_dot_v1_dot_registry__pb2.CheckCrdRequest.FromString,
@@ -201,6 +279,21 @@ def add_RegistryServiceServicer_to_server(servicer, server):
                     servicer.DeleteCrd,
                     request_deserializer=crdeval_dot_v1_dot_registry__pb2.DeleteCrdRequest.FromString,
                     response_serializer=crdeval_dot_v1_dot_registry__pb2.DeleteCrdResponse.SerializeToString,
+            ),
+            'SetStoredVersions': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetStoredVersions,
+                    request_deserializer=crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsResponse.SerializeToString,
+            ),
+            'WatchCrds': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchCrds,
+                    request_deserializer=crdeval_dot_v1_dot_registry__pb2.WatchCrdsRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_registry__pb2.WatchCrdsResponse.SerializeToString,
+            ),
+            'DiffCrd': grpc.unary_unary_rpc_method_handler(
+                    servicer.DiffCrd,
+                    request_deserializer=crdeval_dot_v1_dot_registry__pb2.DiffCrdRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_registry__pb2.DiffCrdResponse.SerializeToString,
             ),
             'CreateCatalog': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateCatalog,
@@ -231,7 +324,8 @@ def add_RegistryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RegistryService:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created.
+    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the catalog has one of
+    its name, updated.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
     Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -254,6 +348,33 @@ class RegistryService:
             '/crdeval.v1.RegistryService/RegisterCrd',
             crdeval_dot_v1_dot_registry__pb2.RegisterCrdRequest.SerializeToString,
             crdeval_dot_v1_dot_registry__pb2.RegisterCrdResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RegisterCrds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/crdeval.v1.RegistryService/RegisterCrds',
+            crdeval_dot_v1_dot_registry__pb2.RegisterCrdsRequest.SerializeToString,
+            crdeval_dot_v1_dot_registry__pb2.RegisterCrdsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -362,6 +483,87 @@ class RegistryService:
             '/crdeval.v1.RegistryService/DeleteCrd',
             crdeval_dot_v1_dot_registry__pb2.DeleteCrdRequest.SerializeToString,
             crdeval_dot_v1_dot_registry__pb2.DeleteCrdResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetStoredVersions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/crdeval.v1.RegistryService/SetStoredVersions',
+            crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsRequest.SerializeToString,
+            crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchCrds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/crdeval.v1.RegistryService/WatchCrds',
+            crdeval_dot_v1_dot_registry__pb2.WatchCrdsRequest.SerializeToString,
+            crdeval_dot_v1_dot_registry__pb2.WatchCrdsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DiffCrd(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/crdeval.v1.RegistryService/DiffCrd',
+            crdeval_dot_v1_dot_registry__pb2.DiffCrdRequest.SerializeToString,
+            crdeval_dot_v1_dot_registry__pb2.DiffCrdResponse.FromString,
             options,
             channel_credentials,
             insecure,

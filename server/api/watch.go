@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// watches bounds the calls of WatchCrds, which last as long as their callers listen, and ends them when the server drains.
+type watches struct {
+	places   chan struct{}
+	draining <-chan struct{} // nil: never
+}
+
+func newWatches(most int, draining <-chan struct{}) *watches {
+	return &watches{places: make(chan struct{}, most), draining: draining}
+}
+
+// errDraining is why a watch ends that nobody else ended.
+var errDraining = &problem{
+	reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: watch at another replica, or again, from the last token",
+}
+
+// begin takes a place for a watch. The context ends with the call's, and with errDraining as its cause when the server drains; end gives the
+// place back.
+func (w *watches) begin(ctx context.Context) (watching context.Context, end func(), err error) {
+	select {
+	case <-w.draining:
+		return nil, nil, errDraining
+	default:
+	}
+	select {
+	case w.places <- struct{}{}:
+	default:
+		return nil, nil, &problem{
+			reason:   crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+			message:  fmt.Sprintf("%d catalogs are being watched, as many as the limit max_watches lets: end other watches, or watch at another replica", cap(w.places)),
+			metadata: map[string]string{"limit": "max_watches", "maximum": fmt.Sprint(cap(w.places))},
+		}
+	}
+	watching, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-w.draining:
+			cancel(errDraining)
+		case <-watching.Done():
+		}
+	}()
+	return watching, func() {
+		cancel(nil)
+		<-w.places
+	}, nil
+}
+
+// WatchCrds tells of every change in a catalog until its caller goes away.
+func (s *registryService) WatchCrds(r *crdevalv1.WatchCrdsRequest, stream grpc.ServerStreamingServer[crdevalv1.WatchCrdsResponse]) error {
+	ctx := stream.Context()
+	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
+		return s.faults.call(ctx, err)
+	}
+	full, err := wantsManifest(r.GetView(), false)
+	if err != nil {
+		return s.faults.call(ctx, err)
+	}
+	watching, end, err := s.watches.begin(ctx)
+	if err != nil {
+		return s.faults.call(ctx, err)
+	}
+	defer end()
+	w := watch{ctx: watching, registry: s.registry, full: full, send: stream.Send}
+	err = s.registry.Watch(watching, r.GetCatalog(), r.GetFromToken(), w.tell)
+	switch {
+	case errors.Is(context.Cause(watching), errDraining):
+		err = errDraining
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case w.lost != nil:
+		return w.lost // a status of gRPC's own: nobody is there to read it
+	}
+	return s.faults.call(ctx, err)
+}
+
+// watch is a call of WatchCrds under way.
+type watch struct {
+	ctx      context.Context //nolint:containedctx // of the call that this is
+	registry Registry
+	full     bool
+	synced   bool
+	send     func(*crdevalv1.WatchCrdsResponse) error
+	lost     error // why nothing can be sent any more
+}
+
+var eventTypes = map[registry.EventType]crdevalv1.WatchEventType{
+	registry.Added:    crdevalv1.WatchEventType_WATCH_EVENT_TYPE_ADDED,
+	registry.Modified: crdevalv1.WatchEventType_WATCH_EVENT_TYPE_MODIFIED,
+	registry.Deleted:  crdevalv1.WatchEventType_WATCH_EVENT_TYPE_DELETED,
+	registry.Synced:   crdevalv1.WatchEventType_WATCH_EVENT_TYPE_SYNCED,
+}
+
+// tell sends one event. It waits while the caller does not read.
+func (w *watch) tell(e registry.Event) error {
+	m := &crdevalv1.WatchCrdsResponse{Type: eventTypes[e.Type]}
+	w.synced = w.synced || e.Type == registry.Synced
+	if w.synced { // before, a token would promise that the rest had been told
+		m.Token = e.Token
+	}
+	if e.CRD != nil {
+		m.Crd = crd(e.CRD, w.full && e.Type != registry.Deleted)
+	}
+	w.lost = w.send(m)
+	return w.lost
+}
