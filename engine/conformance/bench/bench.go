@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// a kind is one kind of case; there is a case of each kind for each object.
+// a kind is one kind of case; there is a case of each kind for each object, and register has one more.
 type kind struct {
 	name  string
 	procs int
@@ -24,18 +24,43 @@ var kinds = []kind{
 	{"reject", 1, reject},
 	{"compile", 1, compile},
 	{"compile-version", 1, compileVersion},
+	{"register", 1, register},
 	{"heap", 1, heap},
 	{"grpc", 2, overGRPC},
 	{"rest", 2, overREST},
 }
 
+// benchCase is a case; object is the index of its object, none if it has none.
+type benchCase struct {
+	name   string
+	procs  int
+	object int
+	run    func(o Options, name string, obj *object) (string, error)
+}
+
+const none = -1
+
+// cases are all cases in the order in which they run.
+func cases() []benchCase {
+	var list []benchCase
+	for _, k := range kinds {
+		for i := range objects {
+			list = append(list, benchCase{k.name + "/" + objects[i].name, k.procs, i, k.run})
+		}
+		if k.name == "register" {
+			list = append(list, benchCase{k.name + "/largest", k.procs, none, func(o Options, name string, _ *object) (string, error) {
+				return registerLargest(o, name)
+			}})
+		}
+	}
+	return list
+}
+
 // Cases are the names of all cases in the order in which they run.
 func Cases() []string {
 	var names []string
-	for _, k := range kinds {
-		for _, o := range objects {
-			names = append(names, k.name+"/"+o.name)
-		}
+	for _, c := range cases() {
+		names = append(names, c.name)
 	}
 	return names
 }
@@ -53,27 +78,27 @@ func Run(pattern *regexp.Regexp, out io.Writer, o Options) error {
 	}
 	any := false
 	var failed error
-	for _, k := range kinds {
-		for i := range objects {
-			name := k.name + "/" + objects[i].name
-			if !pattern.MatchString(name) {
-				continue
-			}
-			any = true
-			obj, err := loaded[i]()
-			if err != nil {
+	for _, c := range cases() {
+		if !pattern.MatchString(c.name) {
+			continue
+		}
+		any = true
+		var obj *object
+		if c.object != none {
+			var err error
+			if obj, err = loaded[c.object](); err != nil {
 				return err
 			}
-			o.progress("%s", name)
-			runtime.GOMAXPROCS(k.procs)
-			line, err := k.run(o, name, obj)
-			if err != nil {
-				failed = errors.Join(failed, fmt.Errorf("bench: %s: %w", name, err))
-				continue
-			}
-			if _, err := fmt.Fprintln(out, line); err != nil {
-				return err
-			}
+		}
+		o.progress("%s", c.name)
+		runtime.GOMAXPROCS(c.procs)
+		line, err := c.run(o, c.name, obj)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("bench: %s: %w", c.name, err))
+			continue
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
 		}
 	}
 	if !any {

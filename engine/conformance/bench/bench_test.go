@@ -165,3 +165,35 @@ func BenchmarkBatch(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRegister is our side of register cases alone, for profiles.
+func BenchmarkRegister(b *testing.B) {
+	for i := range objects {
+		b.Run(objects[i].name, func(b *testing.B) {
+			obj, err := load("../testdata/bench", i)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := registerOurs(obj.text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("largest", func(b *testing.B) {
+		manifests, err := largestManifests(Options{}, "largest")
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, manifest := range manifests {
+				if _, _, err := registerOurs(manifest); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+}

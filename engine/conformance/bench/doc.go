@@ -11,6 +11,11 @@
 //     conversion to the internal version, NewStructural, a copy with defaults pruned, NewSchemaValidator, the rules' NewValidator. Equal schemas of one
 //     definition are compiled once by ours, as the engine does.
 //   - compile-version: the same for the version of the object alone, which has nobody to share with.
+//   - register: a CRD taken in, from the bytes of its manifest in JSON until its objects could be judged. Ours is engine.Compile: the judgement with its
+//     report (positions, costs, culprits, lowest minors), the canonical manifest and its digest, the plans. Upstream's is a create as createHandler does it:
+//     strict decoding, defaults, conversion, BeforeCreate with its strategy (PrepareForCreate, validation, warnings), encoding for storage, and then
+//     compile for all served versions. Neither side keeps anything from one registration to the next. register/largest is the sum of the ten largest
+//     manifests of the corpus, counted as JSON; -v names them.
 //   - heap: what one compiled version retains: ours a plan with its rules, upstream's a structural schema and two validators. Patterns are interned
 //     process-wide by ours and shown apart, as much of them as matching needs.
 //   - grpc, rest: whole creates, as admit, in objects a second. Ours are batches of 100 from concurrent callers

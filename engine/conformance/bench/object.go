@@ -18,6 +18,7 @@ type object struct {
 	name   string
 	body   []byte                                    // accepted
 	faulty []byte                                    // the same kind of object with ten findings
+	text   []byte                                    // the manifest of its definition as it was written, in JSON
 	crd    *apiextensionsv1.CustomResourceDefinition // decoded, defaulted, names accepted
 }
 
@@ -54,7 +55,7 @@ func load(folder string, i int) (*object, error) {
 	if !answer.Accepted() {
 		return nil, fmt.Errorf("bench: upstream refuses the definition of %s: %+v", spec.name, answer)
 	}
-	return &object{name: spec.name, body: body, faulty: faulty, crd: registered.V1}, nil
+	return &object{name: spec.name, body: body, faulty: faulty, text: manifest, crd: registered.V1}, nil
 }
 
 // bare is the object with the rules taken out of its definition.
