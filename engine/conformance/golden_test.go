@@ -38,7 +38,13 @@ func TestGolden(t *testing.T) {
 func check(t *testing.T, name string, s run.Subject, g run.Golden) {
 	t.Helper()
 	crd, request := g.Case()
-	d, answer := s.Register(crd)
+	var d run.Definition
+	var answer oracle.Answer
+	if old := g.Previous.Keep(); old != nil {
+		d, answer = s.Update(old, crd)
+	} else {
+		d, answer = s.Register(crd)
+	}
 	if request == nil {
 		for _, diff := range oracle.Compare(g.Answer, answer) {
 			t.Errorf("%s (upstream is the file here): %s", name, diff)

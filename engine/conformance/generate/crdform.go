@@ -261,10 +261,7 @@ func legacy(r Rand, crd, spec, ver *tree.Node) {
 
 // Form makes the group of a definition with one or two things about it, above its schemas, unusual; objects are generated in case it is accepted.
 func Form(r Rand) Group {
-	schema := tree.Obj("type", "object", "properties", tree.Obj(
-		"spec", tree.Obj("type", "object", "properties", tree.Obj("replicas", tree.Obj("type", "integer"), "color", tree.Obj("type", "string"), "n", tree.Obj("type", "number"), "selector", tree.Obj("type", "string"),
-			"list", tree.Obj("type", "array", "items", tree.Obj("type", "string")), "deep", tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("type", "boolean"))))),
-		"status", tree.Obj("type", "object", "properties", tree.Obj("replicas", tree.Obj("type", "integer"), "selector", tree.Obj("type", "string")))))
+	schema := formSchema()
 	if r.Chance(20) {
 		schema = Schema(r)
 	}

@@ -38,6 +38,9 @@ func objectsFor(r Rand, crd *tree.Node, n int) []Object {
 	v := Pick(r, versions.Items)
 	name, _ := v.Get("name").Text()
 	schema := v.At("schema", "openAPIV3Schema")
+	if schema == nil {
+		schema = crd.At("spec", "validation", "openAPIV3Schema")
+	}
 	groupName, _ := crd.At("spec", "group").Text()
 	kindName, _ := crd.At("spec", "names", "kind").Text()
 	if schema == nil || schema.Kind != tree.Object || !v.Get("served").IsTrue() {

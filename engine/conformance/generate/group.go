@@ -12,6 +12,8 @@ type Group struct {
 	// CRD is the manifest, v1 or v1beta1. Shared: other groups have it, too, so that it is worth keeping.
 	CRD    []byte
 	Shared bool
+	// Previous is the definition that CRD updates; nil for a creation.
+	Previous *oracle.Previous
 	// Objects are requests to create; none if the definition alone is the case.
 	Objects []Object
 }

@@ -43,14 +43,11 @@ type Registered struct {
 //
 // The first result is nil when the manifest could not be decoded.
 func Register(manifest []byte, yaml bool) (*Registered, Answer) {
-	crd, headers, version, err := received(manifest, yaml)
+	crd, headers, version, err := prepared(manifest, yaml)
 	if err != nil {
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
-	// createHandler wipes what only a server sets.
-	rest.WipeObjectMetaSystemFields(crd)
 	ctx := context.Background()
-	crdStrategy.PrepareForCreate(ctx, crd)
 	if version == "v1beta1" && crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields {
 		old := kept(crd)
 		return old.update(old.Internal.DeepCopy(), headers)
@@ -58,6 +55,18 @@ func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 	// The texts of WarningsOnCreate are told with refusals, too: upstream keeps them for accepted definitions.
 	headers.addSorted(crdStrategy.WarningsOnCreate(ctx, crd))
 	return answered(crd, crdStrategy.Validate(ctx, crd), headers)
+}
+
+// prepared is what a creation makes of a manifest up to its validation.
+func prepared(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinition, *headers, string, error) {
+	crd, headers, version, err := received(manifest, yaml)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	// createHandler wipes what only a server sets.
+	rest.WipeObjectMetaSystemFields(crd)
+	crdStrategy.PrepareForCreate(context.Background(), crd)
+	return crd, headers, version, nil
 }
 
 // received stands for what the handlers of create and update do alike to a manifest before the strategy sees it.

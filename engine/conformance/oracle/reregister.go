@@ -65,14 +65,17 @@ func identify(crd metav1.Object) {
 }
 
 // RegisterUpdate replaces a definition in storage by a manifest, as a PUT does that carries the uid and the resource version of what is stored: decoding, defaults,
-// conversion, rest.BeforeUpdate with the strategy's PrepareForUpdate and validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or v1beta1; its name is
-// that of the stored definition, as the URL would have it.
+// conversion, rest.BeforeUpdate with the strategy's PrepareForUpdate and validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or v1beta1. A manifest of
+// another name is none of the stored definition's: it is created.
 //
 // The first result is nil when the manifest could not be decoded.
 func RegisterUpdate(old *Registered, manifest []byte, yaml bool) (*Registered, Answer) {
 	crd, headers, _, err := received(manifest, yaml)
 	if err != nil {
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+	}
+	if crd.Name != old.Internal.Name {
+		return Register(manifest, yaml)
 	}
 	crd.SetUID(old.Internal.GetUID())
 	crd.SetResourceVersion(old.Internal.GetResourceVersion())

@@ -30,7 +30,25 @@ var Doubted atomic.Int64
 
 // Register implements run.Subject.
 func (Engine) Register(manifest []byte) (run.Definition, oracle.Answer) {
-	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{})
+	return register(manifest, nil)
+}
+
+// Update implements run.Subject.
+func (Engine) Update(old *oracle.Registered, manifest []byte) (run.Definition, oracle.Answer) {
+	text, err := oracle.Canonical(old.Stored)
+	if err != nil {
+		return nil, oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Message: err.Error()}}
+	}
+	return register(manifest, func(name string) *engine.Existing {
+		if name != old.Stored.Name {
+			return nil
+		}
+		return &engine.Existing{Manifest: text, Generation: old.Stored.Generation, Status: old.Stored.Status}
+	})
+}
+
+func register(manifest []byte, existing func(string) *engine.Existing) (run.Definition, oracle.Answer) {
+	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{Existing: existing})
 	if err != nil {
 		return nil, oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}

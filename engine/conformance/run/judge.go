@@ -16,9 +16,10 @@ import (
 type Disagreement struct {
 	Suite, Name string
 	Seed        uint64
-	// CRD is the manifest; Request is nil when the registration is what differs.
-	CRD     []byte
-	Request *oracle.Request
+	// CRD is the manifest; Previous what it updates, nil for a creation; Request is nil when the registration is what differs.
+	CRD      []byte
+	Previous *oracle.Previous
+	Request  *oracle.Request
 	// Upstream and Ours are the answers, Differences what differs.
 	Upstream, Ours oracle.Answer
 	Differences    []string
@@ -63,6 +64,7 @@ type judge struct {
 // pair is a definition on both sides.
 type pair struct {
 	once           sync.Once
+	old            *oracle.Registered // what is updated; nil for a creation
 	upstream, ours Definition
 	answers        [2]oracle.Answer
 	judged         sync.Once // the registration
@@ -74,14 +76,14 @@ func newJudge(ours Subject) *judge {
 	return &judge{upstream: Upstream{}, ours: ours, cache: map[[32]byte]*pair{}}
 }
 
-// register registers a manifest on both sides. Definitions that come again and again are kept.
-func (j *judge) register(crd []byte, keep bool) *pair {
-	if !keep {
+// register registers a group's manifest on both sides. Definitions that come again and again are kept.
+func (j *judge) register(g generate.Group) *pair {
+	if !g.Shared || g.Previous != nil {
 		p := &pair{}
-		j.fill(p, crd)
+		j.fill(p, g.CRD, g.Previous.Keep())
 		return p
 	}
-	key := sha256.Sum256(crd)
+	key := sha256.Sum256(g.CRD)
 	j.mu.Lock()
 	p := j.cache[key]
 	if p == nil {
@@ -89,24 +91,28 @@ func (j *judge) register(crd []byte, keep bool) *pair {
 		j.cache[key] = p
 	}
 	j.mu.Unlock()
-	p.once.Do(func() { j.fill(p, crd) })
+	p.once.Do(func() { j.fill(p, g.CRD, nil) })
 	return p
 }
 
-func (j *judge) fill(p *pair, crd []byte) {
-	p.upstream, p.answers[0] = guardRegister(j.upstream, crd)
+func (j *judge) fill(p *pair, crd []byte, old *oracle.Registered) {
+	p.old = old
+	p.upstream, p.answers[0] = guardRegister(j.upstream, crd, old)
 	if j.ours != nil {
-		p.ours, p.answers[1] = guardRegister(j.ours, crd)
+		p.ours, p.answers[1] = guardRegister(j.ours, crd, old)
 	}
 }
 
 // guardRegister turns a panic into an answer.
-func guardRegister(s Subject, crd []byte) (d Definition, a oracle.Answer) {
+func guardRegister(s Subject, crd []byte, old *oracle.Registered) (d Definition, a oracle.Answer) {
 	defer func() {
 		if e := recover(); e != nil {
 			d, a = nil, panicked(e)
 		}
 	}()
+	if old != nil {
+		return s.Update(old, crd)
+	}
 	return s.Register(crd)
 }
 
@@ -125,7 +131,7 @@ func panicked(e any) oracle.Answer {
 
 // registration judges the registration of a group; that of a definition that is kept counts where it is first met.
 func (j *judge) registration(g generate.Group) (*pair, outcome, *Disagreement) {
-	p := j.register(g.CRD, g.Shared)
+	p := j.register(g)
 	out := same
 	p.judged.Do(func() {
 		p.out, p.differing = j.compareRegistrations(g, p)
@@ -143,8 +149,8 @@ func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disag
 	if len(diffs) == 0 || crashed(up, our) {
 		return same, nil
 	}
-	d := &Disagreement{Name: g.Name, CRD: g.CRD, Upstream: up, Ours: our, Differences: diffs}
-	if j.member(our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD); return a }) {
+	d := &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Upstream: up, Ours: our, Differences: diffs}
+	if j.member(our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD, p.old); return a }) {
 		return unordered, d
 	}
 	return different, d
@@ -175,12 +181,12 @@ func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcom
 		}
 		// Ways that differ because CEL walks Go maps agree when they are asked often enough.
 		if again(func() bool { return len(guardCheck(p.ours.(Checked), r)) == 0 }) {
-			return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
+			return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 		}
 	} else if j.member(our, func() oracle.Answer { return guardAnswer(p.upstream, r) }) {
-		return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
+		return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 	}
-	return different, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Request: &r, Upstream: up, Ours: our, Differences: diffs}
+	return different, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 }
 
 func guardCheck(c Checked, r oracle.Request) (diffs []string) {

@@ -21,6 +21,8 @@ type Golden struct {
 	// CRD is the manifest. Text holds it instead if it is not JSON.
 	CRD     json.RawMessage `json:"crd,omitempty"`
 	CRDText string          `json:"crdText,omitempty"`
+	// Previous is the definition that the manifest updates.
+	Previous *oracle.Previous `json:"previous,omitempty"`
 	// The rest is the request; no body means that the registration is the case. Body and Old are text: they may be no JSON.
 	Op              oracle.Op `json:"op,omitempty"`
 	Target          string    `json:"target,omitempty"`
@@ -101,6 +103,10 @@ func (p *reporter) report(d *Disagreement) bool {
 func (p *reporter) print(d *Disagreement, file string) {
 	fmt.Fprintf(p.o.Log, "\nDISAGREEMENT %s, seed %d, %s\n  reproducer: %s\n", d.Suite, d.Seed, d.Name, file)
 	fmt.Fprintf(p.o.Log, "  crd: %s\n", clip(schemaOf(d.CRD)))
+	if d.Previous != nil {
+		old, _ := json.Marshal(d.Previous)
+		fmt.Fprintf(p.o.Log, "  previous: %s\n", clip(string(old)))
+	}
 	if d.Request != nil {
 		fmt.Fprintf(p.o.Log, "  object (%s %s %s%s): %s\n", d.Request.Op, d.Request.Target, d.Request.FieldValidation, map[bool]string{true: " YAML"}[d.Request.YAML], clip(string(d.Request.Body)))
 		if d.Request.Old != nil {
@@ -136,7 +142,7 @@ func (p *reporter) write(d *Disagreement, n int) (string, error) {
 	if err := os.MkdirAll(p.o.Out, 0o755); err != nil {
 		return "", err
 	}
-	g := Golden{Name: fmt.Sprintf("%s, seed %d: %s", d.Suite, d.Seed, d.Name), Answer: d.Upstream, Differences: d.Differences}
+	g := Golden{Name: fmt.Sprintf("%s, seed %d: %s", d.Suite, d.Seed, d.Name), Previous: d.Previous, Answer: d.Upstream, Differences: d.Differences}
 	if json.Valid(d.CRD) {
 		g.CRD = d.CRD
 	} else {
@@ -163,7 +169,12 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 	if err != nil {
 		return d
 	}
-	var body, old *tree.Node
+	var body, old, previous *tree.Node
+	if d.Previous != nil {
+		if previous, err = tree.Parse(d.Previous.Manifest); err != nil {
+			previous = nil
+		}
+	}
 	if d.Request != nil {
 		if body, err = tree.Parse(d.Request.Body); err != nil || string(body.JSON()) != string(d.Request.Body) && d.Request.YAML {
 			body = nil
@@ -173,9 +184,18 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 		}
 	}
 	try := func() bool {
-		c := &Disagreement{Suite: d.Suite, Name: d.Name, Seed: d.Seed, CRD: crd.JSON()}
+		c := &Disagreement{Suite: d.Suite, Name: d.Name, Seed: d.Seed, CRD: crd.JSON(), Previous: d.Previous}
+		if previous != nil {
+			c.Previous = &oracle.Previous{}
+			*c.Previous = *d.Previous
+			c.Previous.Manifest = previous.JSON()
+		}
 		pr := &pair{}
-		p.j.fill(pr, c.CRD)
+		kept := c.Previous.Keep()
+		if c.Previous != nil && kept == nil {
+			return false
+		}
+		p.j.fill(pr, c.CRD, kept)
 		c.Upstream, c.Ours = pr.answers[0], pr.answers[1]
 		if d.Request == nil {
 			c.Differences = oracle.Compare(c.Upstream, c.Ours)
@@ -205,7 +225,7 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 		best = c
 		return true
 	}
-	shrink.Documents(try, 3000, old, body, crd)
+	shrink.Documents(try, 3000, old, body, previous, crd)
 	return best
 }
 

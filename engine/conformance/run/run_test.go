@@ -22,6 +22,14 @@ func (f forgetful) Register(crd []byte) (Definition, oracle.Answer) {
 	return forgetfulDefinition{d}, a
 }
 
+func (f forgetful) Update(old *oracle.Registered, crd []byte) (Definition, oracle.Answer) {
+	d, a := f.Upstream.Update(old, crd)
+	if d == nil {
+		return nil, a
+	}
+	return forgetfulDefinition{d}, a
+}
+
 type forgetfulDefinition struct{ Definition }
 
 func (f forgetfulDefinition) Answer(r oracle.Request) oracle.Answer {

@@ -6,6 +6,8 @@ import "github.com/crdeval/crdeval/engine/conformance/oracle"
 type Subject interface {
 	// Register judges a manifest; the definition is nil unless it can serve objects.
 	Register(manifest []byte) (Definition, oracle.Answer)
+	// Update judges a manifest where there is a definition of its name already.
+	Update(old *oracle.Registered, manifest []byte) (Definition, oracle.Answer)
 }
 
 // Definition answers for the objects of an accepted definition.
@@ -25,7 +27,15 @@ type Upstream struct{}
 
 // Register implements Subject.
 func (Upstream) Register(manifest []byte) (Definition, oracle.Answer) {
-	registered, answer := oracle.Register(manifest, false)
+	return serve(oracle.Register(manifest, false))
+}
+
+// Update implements Subject.
+func (Upstream) Update(old *oracle.Registered, manifest []byte) (Definition, oracle.Answer) {
+	return serve(oracle.RegisterUpdate(old, manifest, false))
+}
+
+func serve(registered *oracle.Registered, answer oracle.Answer) (Definition, oracle.Answer) {
 	if registered == nil || !answer.Accepted() {
 		return nil, answer
 	}

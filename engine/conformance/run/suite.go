@@ -52,6 +52,8 @@ func Suites(real *generate.Real) []Suite {
 		}},
 		{Name: "crds", Share: 8, parts: []part{
 			{"definitions", 1, func(_ generate.Rand, n int) generate.Group { return real.Definition(n) }},
+			{"again", 1, real.Again},
+			{"replaced", 140, seq(real.Replaced)},
 			{"mutants", 50, func(r generate.Rand, n int) generate.Group { return real.Mutant(r, r.IntN(real.Mutants())) }},
 			{"rules", 8, func(r generate.Rand, n int) generate.Group { return real.RuleMutant(r, n) }},
 			{"expressions", 25, seq(generate.Expressions)},

@@ -1,0 +1,301 @@
+package generate
+
+import (
+	"sort"
+
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Replaced makes the group of a definition that replaces another one in storage: both come from one base, real or generated, and either may be what today's
+// validation refuses.
+func (c *Real) Replaced(r Rand) Group {
+	var old *tree.Node
+	name := "replaced"
+	switch r.weighted(35, 15, 15, 8, 27) {
+	case 0:
+		site := r.IntN(c.Mutants()) / mutations
+		which := sort.Search(len(c.small), func(k int) bool { return c.sites[k+1] > site })
+		old, name = c.cut(r, which, site-c.sites[which]+1), "replaced "+c.corpus.CRDs[which].Name
+	case 1:
+		at := Pick(r, c.ruled)
+		old, name = c.cut(r, at.definition, at.node), "replaced "+c.corpus.CRDs[at.definition].Name
+	case 2:
+		old = Manifest(formSchema())
+	case 3:
+		old = Manifest(Schema(r))
+	default:
+		old = Manifest(relicSchema())
+	}
+	if r.Chance(45) { // what was stored stays, mostly
+		for range r.Between(0, 2) {
+			relicIn(r, old)
+		}
+		fresh := old.Clone()
+		switch r.IntN(6) {
+		case 0:
+			relicIn(r, fresh)
+		case 1:
+			if spec, ver, _ := parts(fresh); ver != nil {
+				move(r, spec)
+			}
+		case 2:
+			change(r, fresh)
+		case 3:
+			if _, _, schema := parts(fresh); schema != nil {
+				inSchema(r, schema)
+			}
+		}
+		if r.Chance(70) {
+			harmless(r, fresh)
+		}
+		return replacement(r, name, old, fresh)
+	}
+	for range Pick(r, []int{0, 0, 1, 1, 2}) {
+		change(r, old)
+	}
+	fresh := old.Clone()
+	for range Pick(r, []int{0, 1, 1, 1, 2}) {
+		change(r, fresh)
+	}
+	if r.Chance(50) {
+		harmless(r, fresh)
+	}
+	return replacement(r, name, old, fresh)
+}
+
+// cut cuts a definition around its n-th node.
+func (c *Real) cut(r Rand, definition, node int) *tree.Node {
+	cut := cutter{r: r, way: wayTo(c.small[definition], node)}
+	return cut.copy(c.small[definition], cut.way, false, false, 4, nil, nil)
+}
+
+// Again makes the group of a real definition, whole, that replaces itself or one that differs in a few places.
+func (c *Real) Again(r Rand, i int) Group {
+	i %= len(c.docs)
+	fresh := c.crds[i]
+	if r.Chance(60) {
+		fresh = fresh.Clone()
+		for range r.Between(1, 2) {
+			change(r, fresh)
+		}
+	}
+	g := Group{Name: "again " + c.corpus.CRDs[i].Name, CRD: fresh.JSON(), Previous: &oracle.Previous{Manifest: c.docs[i], Established: true, Generation: 1}}
+	return g
+}
+
+// replacement makes the group of two definitions.
+func replacement(r Rand, name string, old, fresh *tree.Node) Group {
+	// A manifest of another name is none of the old one's.
+	if meta := fresh.Get("metadata"); meta != nil && meta.Kind == tree.Object && !r.Chance(3) {
+		if held := old.At("metadata", "name"); held != nil {
+			meta.Set("name", held.Clone())
+		}
+	}
+	g := Group{Name: name, CRD: fresh.JSON(), Previous: state(r, old, fresh)}
+	if r.Chance(1) {
+		g.CRD = corrupt(r, g.CRD)
+	}
+	g.Objects = objectsFor(r, fresh, 1)
+	return g
+}
+
+// state puts a definition into storage in one of the states that there are.
+func state(r Rand, old, fresh *tree.Node) *oracle.Previous {
+	p := &oracle.Previous{Manifest: old.JSON(), Established: r.Chance(70), Generation: int64(r.Between(1, 4))}
+	switch r.IntN(12) {
+	case 0:
+		p.Bare, p.Established = true, false
+	case 1:
+		p.Unaccepted = true
+	}
+	if !r.Chance(25) {
+		return p
+	}
+	names := []string{"v0"}
+	for _, crd := range []*tree.Node{old, fresh} {
+		for _, v := range crd.At("spec", "versions").GetItems() {
+			if name, ok := v.Get("name").Text(); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	p.StoredVersions = []string{}
+	for range r.IntN(4) {
+		p.StoredVersions = append(p.StoredVersions, Pick(r, names)) // one may stand there twice
+	}
+	return p
+}
+
+// change changes a definition in one place, in one of many ways.
+func change(r Rand, crd *tree.Node) {
+	spec, ver, schema := parts(crd)
+	if ver == nil {
+		anywhere(r, crd)
+		return
+	}
+	switch r.weighted(26, 12, 10, 6, 34, 12, 8, 4) {
+	case 0:
+		Pick(r, edits)(r, crd, spec, ver)
+	case 1:
+		anywhere(r, crd)
+	case 2:
+		if schema != nil {
+			inSchema(r, schema)
+		}
+	case 3:
+		rerule(r, schema)
+	case 4:
+		Pick(r, relics)(r, crd, spec, ver)
+	case 5:
+		move(r, spec)
+	case 6:
+		carried(r, crd)
+	default:
+		legacy(r, crd, spec, ver)
+	}
+}
+
+// relicIn puts a relic into a definition.
+func relicIn(r Rand, crd *tree.Node) {
+	if spec, ver, _ := parts(crd); ver != nil {
+		Pick(r, relics)(r, crd, spec, ver)
+	}
+}
+
+// parts are a definition's spec, one of its versions and that version's schema; the version is nil if anything on the way is not what it is mostly.
+func parts(crd *tree.Node) (spec, ver, schema *tree.Node) {
+	spec = crd.Get("spec")
+	versions := spec.Get("versions")
+	if versions == nil || len(versions.Items) == 0 || versions.Items[0].Kind != tree.Object || versions.Items[0].Get("schema") == nil || versions.Items[0].Get("schema").Kind != tree.Object {
+		return spec, nil, nil
+	}
+	if meta := crd.Get("metadata"); meta == nil || meta.Kind != tree.Object {
+		return spec, nil, nil
+	}
+	if names := spec.Get("names"); names == nil || names.Kind != tree.Object {
+		return spec, nil, nil
+	}
+	schema = versions.Items[0].At("schema", "openAPIV3Schema")
+	if schema != nil && schema.Kind != tree.Object {
+		schema = nil
+	}
+	return spec, versions.Items[0], schema
+}
+
+// anywhere mutates any node of a definition.
+func anywhere(r Rand, crd *tree.Node) {
+	n := crd.Size() - 1
+	if n < 1 {
+		return
+	}
+	at := 1 + r.IntN(n)
+	crd.Walk(func(_, parent *tree.Node, index int) {
+		if at == 0 && parent != nil && index < parent.Len() {
+			mutateDefinition(r, parent, index, r.IntN(mutations))
+		}
+		at--
+	})
+}
+
+// inSchema changes a schema in one place, often in a way that is seen and matters little.
+func inSchema(r Rand, schema *tree.Node) {
+	var all []*tree.Node
+	eachSchema(schema, func(n *tree.Node) { all = append(all, n) })
+	at := Pick(r, all)
+	if r.Chance(40) {
+		at.Set("description", Pick(r, []string{"d", "", "e"}))
+		return
+	}
+	e := Pick(r, extras)
+	at.Set(e.Key, e.Value.Clone())
+}
+
+// rerule changes one of a schema's rules.
+func rerule(r Rand, schema *tree.Node) {
+	var ruled []*tree.Node
+	eachSchema(schema, func(n *tree.Node) {
+		if len(n.Get("x-kubernetes-validations").GetItems()) > 0 {
+			ruled = append(ruled, n)
+		}
+	})
+	if len(ruled) == 0 {
+		return
+	}
+	at := Pick(r, ruled)
+	mutateRule(r, Pick(r, at.Get("x-kubernetes-validations").Items), at)
+}
+
+// move adds, drops, renames, swaps and copies versions, or moves storage.
+func move(r Rand, spec *tree.Node) {
+	versions := spec.Get("versions")
+	at := r.IntN(len(versions.Items))
+	ver := versions.Items[at]
+	switch r.IntN(7) {
+	case 0:
+		addVersion(r, spec, ver)
+	case 1:
+		versions.RemoveChild(at)
+	case 2:
+		other := r.IntN(len(versions.Items))
+		versions.Items[at], versions.Items[other] = versions.Items[other], versions.Items[at]
+	case 3:
+		ver.Set("name", Pick(r, []string{"v1", "v2", "v3", "v1beta1"}))
+	case 4, 5: // storage moves to another version
+		next := ver.Clone()
+		next.Set("name", Pick(r, []string{"v2", "v3", "v1"})).Set("storage", true)
+		ver.Set("storage", r.Chance(10))
+		if s := next.At("schema", "openAPIV3Schema"); r.Chance(50) && s != nil && s.Kind == tree.Object {
+			s.Set("description", "next")
+		}
+		versions.Items = append(versions.Items, next)
+	default:
+		ver.Set("served", !ver.Get("served").IsTrue())
+	}
+}
+
+// harmless changes what nothing is judged by.
+func harmless(r Rand, crd *tree.Node) {
+	spec, ver, schema := parts(crd)
+	if ver == nil {
+		return
+	}
+	switch r.IntN(5) {
+	case 0:
+		crd.Get("metadata").Set("labels", tree.Obj("a", "b"))
+	case 1:
+		spec.Get("names").Set("shortNames", tree.Arr(tree.Str("ct")))
+	case 2:
+		ver.Set("additionalPrinterColumns", tree.Arr(tree.Obj("name", "N", "type", "string", "jsonPath", ".spec.n")))
+	case 3:
+		if schema != nil {
+			schema.Set("description", "changed")
+		}
+	default:
+		ver.Set("deprecated", true)
+	}
+}
+
+// carried changes metadata that a manifest may carry from a server, or that an update is judged by.
+func carried(r Rand, crd *tree.Node) {
+	meta := crd.Get("metadata")
+	switch r.IntN(8) {
+	case 0:
+		crd.Set("metadata", metadata(r, true))
+	case 1:
+		meta.Set("deletionTimestamp", Pick(r, []any{"2020-02-02T02:02:02Z", nil, "x"}))
+	case 2:
+		meta.Set(Pick(r, []string{"uid", "resourceVersion", "selfLink", "namespace", "generateName", "creationTimestamp"}), Pick(r, []any{"2020-02-02T02:02:02Z", "x", "", nil}))
+	case 3:
+		meta.Set("generation", Pick(r, []any{0, 1, 7, -1})).Set("deletionGracePeriodSeconds", Pick(r, []any{0, 1, nil}))
+	case 4:
+		meta.Set("finalizers", Pick(r, []*tree.Node{tree.Arr(tree.Str("a/b")), tree.Arr(tree.Str("foregroundDeletion"), tree.Str("orphan")), tree.Arr(tree.Str("b a")), tree.Arr(), tree.Arr(tree.Str("customresourcecleanup.apiextensions.k8s.io"))}).Clone())
+	case 5:
+		owner := tree.Obj("apiVersion", "v1", "kind", "Pod", "name", "x", "uid", Pick(r, []string{"u", ""}), "controller", r.Chance(50))
+		meta.Set("ownerReferences", tree.Arr(owner, Pick(r, []*tree.Node{owner, tree.Obj("apiVersion", "v1", "kind", "Pod", "name", "y", "uid", "v", "controller", true)}).Clone()))
+	case 6:
+		meta.Set("annotations", Pick(r, []*tree.Node{tree.Obj("a b", "x"), tree.Obj("a", "b"), tree.Obj("api-approved.kubernetes.io", "https://github.com/x"), tree.Null()}).Clone())
+	default:
+		meta.Set("managedFields", tree.Arr(tree.Obj("manager", "m", "operation", "Update", "apiVersion", "v1", "fieldsType", "FieldsV1", "fieldsV1", tree.Obj())))
+	}
+}

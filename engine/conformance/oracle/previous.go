@@ -1,0 +1,58 @@
+package oracle
+
+import (
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Previous is a definition in storage, as a case tells of it.
+type Previous struct {
+	// Manifest is what it was made of, at v1 or v1beta1. It need not be acceptable today.
+	Manifest json.RawMessage `json:"manifest"`
+	// Established and Unaccepted are conditions that it has; Unaccepted: its names conflict with others'.
+	Established bool `json:"established,omitempty"`
+	Unaccepted  bool `json:"unaccepted,omitempty"`
+	// Bare: no controller has seen it, so it has neither conditions nor accepted names.
+	Bare bool `json:"bare,omitempty"`
+	// Generation is its metadata.generation.
+	Generation int64 `json:"generation,omitempty"`
+	// StoredVersions are in place of those that it would have after its creation; nil for the latter.
+	StoredVersions []string `json:"storedVersions,omitempty"`
+}
+
+// Keep puts the definition into storage. It is nil if nothing can be stored: a manifest that cannot be decoded, or one without a name.
+func (p *Previous) Keep() *Registered {
+	if p == nil {
+		return nil
+	}
+	crd, _, _, err := prepared(p.Manifest, false)
+	if err != nil || crd.Name == "" {
+		return nil
+	}
+	r, err := registered(crd)
+	if err != nil {
+		return nil
+	}
+	state := r.Fresh(p.Established)
+	if p.Unaccepted {
+		for i := range state.Status.Conditions {
+			if c := &state.Status.Conditions[i]; c.Type == apiextensionsv1.NamesAccepted {
+				c.Status, c.Reason = apiextensionsv1.ConditionFalse, "KindConflict"
+			}
+		}
+		state.Status.AcceptedNames.Kind = "Former"
+	}
+	if p.Bare {
+		state.Status.AcceptedNames, state.Status.Conditions = apiextensionsv1.CustomResourceDefinitionNames{}, nil
+	}
+	state.Generation = max(p.Generation, 1)
+	if p.StoredVersions != nil {
+		state.Status.StoredVersions = p.StoredVersions
+	}
+	kept, err := r.Keep(state)
+	if err != nil {
+		return nil
+	}
+	return kept
+}
