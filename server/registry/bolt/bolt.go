@@ -102,6 +102,9 @@ func (s *Store) ID() string { return s.id }
 
 // Load implements registry.Store.
 func (s *Store) Load(ctx context.Context) (registry.State, error) {
+	if err := ctx.Err(); err != nil {
+		return registry.State{}, err
+	}
 	var state registry.State
 	err := s.read(func(tx *bbolt.Tx) error {
 		entries := tx.Bucket(entriesBucket)

@@ -1,8 +1,6 @@
 package bolt_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -32,13 +30,26 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Fixture {
 		dir := filepath.Join(t.TempDir(), "made", "by", "Open")
 		s := open(t, dir)
-		return storetest.Fixture{Store: s, Reopen: func() registry.Store {
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return open(t, dir)
-		}}
+		return storetest.Fixture{
+			Store: s,
+			Reopen: func() (registry.Store, error) {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				return reopen(dir)
+			},
+			Damages: damages(filepath.Join(dir, bolt.FileName)),
+		}
 	})
+}
+
+// reopen returns no store, rather than one that is nil, beside an error.
+func reopen(dir string) (registry.Store, error) {
+	s, err := bolt.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func TestLocked(t *testing.T) {
@@ -59,62 +70,6 @@ func TestPermissions(t *testing.T) {
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
-	}
-}
-
-// Every kind of damage is an error that names the file; none is a crash, none an empty registry.
-func TestDamage(t *testing.T) {
-	pristine := func(t *testing.T) []byte {
-		dir := t.TempDir()
-		s := open(t, dir)
-		for _, key := range []string{"a", "b", "c"} {
-			if _, err := s.Commit(t.Context(), registry.Transaction{Put: []registry.Entry{{Key: key, Value: bytes.Repeat([]byte(key), 20_000)}}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		content, err := os.ReadFile(filepath.Join(dir, bolt.FileName))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return content
-	}(t)
-	for _, tc := range []struct {
-		name   string
-		damage func([]byte) []byte
-	}{
-		{"not bbolt", func([]byte) []byte { return []byte(strings.Repeat("this is no database\n", 1000)) }},
-		{"one byte", func([]byte) []byte { return []byte{1} }},
-		{"cut off", func(b []byte) []byte { return b[:len(b)/2] }},
-		{"cut off at the first page", func(b []byte) []byte { return b[:os.Getpagesize()] }},
-		{"cut off at the meta pages", func(b []byte) []byte { return b[:2*os.Getpagesize()] }},
-		{"both meta pages zeroed", func(b []byte) []byte { clear(b[:2*os.Getpagesize()]); return b }},
-		{"a flipped bit in a value", func(b []byte) []byte { b[bytes.LastIndex(b, []byte("bbbb"))] ^= 1; return b }},
-		{"everything but the meta pages zeroed", func(b []byte) []byte { clear(b[2*os.Getpagesize():]); return b }},
-		{"everything but the meta pages ones", func(b []byte) []byte {
-			for i := range b[2*os.Getpagesize():] {
-				b[2*os.Getpagesize()+i] = 0xff
-			}
-			return b
-		}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, bolt.FileName)
-			if err := os.WriteFile(path, tc.damage(bytes.Clone(pristine)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			s, err := bolt.Open(dir)
-			if err == nil {
-				state, err := s.Load(context.Background())
-				t.Fatalf("opened with %d entries, %v", len(state.Entries), errors.Join(err, s.Close()))
-			}
-			if !errors.Is(err, bolt.ErrCorrupt) || !strings.Contains(err.Error(), path) {
-				t.Errorf("got %v", err)
-			}
-		})
 	}
 }
 

@@ -1,0 +1,173 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// operation is a request to etcd, for the messages about it.
+type operation struct {
+	what   string
+	writes bool
+}
+
+func (s *Store) op(what string) operation { return operation{what: what} }
+func (o operation) writing() operation    { o.writes = true; return o }
+func (o operation) outcome(unknown bool) string {
+	switch {
+	case !o.writes:
+		return ""
+	case unknown:
+		return "; whether it was written is unknown"
+	}
+	return "; nothing was written"
+}
+
+// call makes one request, within the store's timeout and the caller's context, and says what its failure means.
+func call[T any](s *Store, ctx context.Context, o operation, request func(context.Context) (T, error)) (T, error) {
+	var none T
+	if s.isClosed() {
+		return none, registry.ErrClosed
+	}
+	var sent sentMark
+	bounded, cancel := context.WithTimeout(context.WithValue(ctx, sentKey{}, &sent), s.timeout)
+	defer cancel()
+	defer context.AfterFunc(s.client.Ctx(), cancel)() // else the client goes on trying after it was closed
+	answer, err := request(bounded)
+	switch {
+	case err == nil:
+		return answer, nil
+	case s.isClosed():
+		return none, registry.ErrClosed
+	case ctx.Err() != nil:
+		return none, context.Cause(ctx)
+	}
+	return none, s.failure(o, err, sent.Load())
+}
+
+// failure turns an error of the client into one that says what to do. Only a write that was sent, and not refused, has an unknown outcome.
+func (s *Store) failure(o operation, err error, sent bool) error {
+	if errors.Is(err, rpctypes.ErrCompacted) {
+		return err // Load's own affair
+	}
+	public, hint, unknown := s.explain(err)
+	unknown = unknown && sent
+	failed := &registry.Failure{
+		Public: public + o.outcome(unknown),
+		Err:    fmt.Errorf("etcd at %s, %s: %w%s: %s", s.endpoints, o.what, err, o.outcome(unknown), hint),
+	}
+	if isTooLarge(err) {
+		failed.Err = fmt.Errorf("%w: %w", registry.ErrTooLarge, failed.Err)
+	}
+	return failed
+}
+
+// explain has a clause for callers, what to check for operators, and whether a write that ended so may have been made.
+func (s *Store) explain(err error) (public, hint string, unknown bool) {
+	is := func(targets ...error) bool {
+		for _, t := range targets {
+			if errors.Is(err, t) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case isTooLarge(err):
+		return "that is more than it takes in one transaction", "raise etcd's --max-request-bytes (1.5 MiB by default) or --max-txn-ops (128)", false
+	case is(rpctypes.ErrNoSpace):
+		return "it has no space left", "compact and defragment etcd, or raise its --quota-backend-bytes; then `etcdctl alarm disarm`", false
+	case is(rpctypes.ErrPermissionDenied):
+		return "it does not permit this server to do so",
+			fmt.Sprintf("grant a role of %s: `etcdctl role grant-permission ROLE readwrite --prefix=true %s`", s.who(), s.keys.prefix), false
+	case is(rpctypes.ErrAuthFailed):
+		return "it does not know this server", fmt.Sprintf("check the password of %s", s.who()), false
+	case is(rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision):
+		return "it does not know this server", "etcd asks who this is: give --etcd-user and its password, or a client certificate that etcd knows", false
+	case is(rpctypes.ErrTooManyRequests):
+		return "it has too much to do", "etcd has more to write than it manages: look at its disk and at who else writes to it", false
+	case is(rpctypes.ErrCorrupt):
+		return "its contents are damaged", "etcd found its members to differ (CORRUPT alarm): see its documentation about data corruption", true
+	case is(rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrNotLeader):
+		return "it has no leader at the moment", "a majority of etcd's members must see each other: look at `etcdctl endpoint status --cluster`", true
+	case is(rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrStopped, rpctypes.ErrUnhealthy):
+		return "it did not answer in time", "look at etcd's log: a member that stops, a slow disk, a slow network", true
+	case is(context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded, status.Code(err) == codes.Unavailable:
+		return "it did not answer in time", fmt.Sprintf("nothing came within %v%s; check that etcd runs, that a majority of its members does, the endpoints, and TLS on both sides",
+			s.timeout, s.lastFailure()), true
+	case is(rpctypes.ErrDuplicateKey):
+		return "it refused the write", "a transaction named a key twice: that is a fault of crdeval, please report it", false
+	}
+	return "the server's log says how", "look at etcd's log", true
+}
+
+func (s *Store) who() string {
+	if s.user == "" {
+		return "the user that the client certificate names"
+	}
+	return fmt.Sprintf("user %q", s.user)
+}
+
+// isTooLarge covers etcd's own bounds and those of gRPC before it, on either side.
+func isTooLarge(err error) bool {
+	return errors.Is(err, rpctypes.ErrRequestTooLarge) || errors.Is(err, rpctypes.ErrTooManyOps) ||
+		status.Code(err) == codes.ResourceExhausted && strings.Contains(status.Convert(err).Message(), "larger than max")
+}
+
+func (s *Store) lastFailure() string {
+	if last := s.lastError.Load(); last != nil {
+		return " (last: " + *last + ")"
+	}
+	return ""
+}
+
+// observe keeps what connections fail of: the client answers a deadline alone.
+func (s *Store) observe(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	err := invoke(ctx, method, request, reply, conn, options...)
+	switch status.Code(err) {
+	case codes.OK:
+		s.lastError.Store(nil)
+	case codes.Unavailable, codes.DeadlineExceeded:
+		text := status.Convert(err).Message()
+		s.lastError.Store(&text)
+	}
+	return err
+}
+
+// sentMark is set when a request has left for a server: from then on its outcome may be unknown.
+type (
+	sentMark = atomic.Bool
+	sentKey  struct{}
+)
+
+// sentHandler sets the mark of a request's context.
+type sentHandler struct{}
+
+// TagRPC implements stats.Handler.
+func (sentHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC implements stats.Handler.
+func (sentHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	if _, ok := event.(*stats.OutHeader); ok {
+		if mark, ok := ctx.Value(sentKey{}).(*sentMark); ok {
+			mark.Store(true)
+		}
+	}
+}
+
+// TagConn implements stats.Handler.
+func (sentHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (sentHandler) HandleConn(context.Context, stats.ConnStats) {}

@@ -1,0 +1,323 @@
+package etcd_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/etcd"
+	"github.com/crdeval/crdeval/server/registry/etcd/etcdtest"
+)
+
+func put(key, value string) registry.Transaction {
+	return registry.Transaction{Put: []registry.Entry{{Key: key, Value: []byte(value)}}}
+}
+
+// within fails the test if f takes longer than a request may, and something.
+func within(t *testing.T, limit time.Duration, f func()) {
+	t.Helper()
+	began := time.Now()
+	f()
+	if took := time.Since(began); took > limit+2*time.Second {
+		t.Errorf("it took %v, with a limit of %v", took, limit)
+	}
+}
+
+func says(t *testing.T, err error, wants ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one that says %q", wants)
+	}
+	for _, want := range wants {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q: %v", want, err)
+		}
+	}
+}
+
+// public is what callers are told: no address in it.
+func public(t *testing.T, err error, want, endpoint string) {
+	t.Helper()
+	var f *registry.Failure
+	if !errors.As(err, &f) {
+		t.Fatalf("no Failure: %v", err)
+	}
+	if !strings.Contains(f.Public, want) || strings.Contains(f.Public, strings.TrimPrefix(endpoint, "http://")) {
+		t.Errorf("callers are told %q, want %q and no address", f.Public, want)
+	}
+}
+
+// An etcd that is away, in each way there is, makes requests fail within the limit and say where to look; when it is back all goes on.
+func TestAway(t *testing.T) {
+	const limit = 2 * time.Second
+	server := etcdtest.Start(t)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, DialTimeout: limit})
+	for _, tc := range []struct {
+		name       string
+		leave      func()
+		back       func()
+		says       []string
+		public     string
+		mayBeThere bool
+	}{
+		{"killed", server.Kill, server.Start, []string{server.Endpoint, "refused", "nothing was written", "check that etcd runs"}, "nothing was written", false},
+		{"hangs", server.Pause, server.Continue, []string{server.Endpoint, "whether it was written is unknown"}, "unknown", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, err := s.Commit(t.Context(), put("before", tc.name)); err != nil {
+				t.Fatal(err)
+			}
+			tc.leave()
+			within(t, limit, func() {
+				_, err := s.Commit(t.Context(), put("meanwhile "+tc.name, ""))
+				says(t, err, tc.says...)
+				public(t, err, tc.public, server.Endpoint)
+				t.Log(err)
+			})
+			within(t, limit, func() {
+				_, err := s.Load(t.Context())
+				says(t, err, server.Endpoint, "check that etcd runs")
+				if strings.Contains(err.Error(), "written") {
+					t.Errorf("nothing was to be written: %v", err)
+				}
+			})
+			within(t, limit, func() {
+				_, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{server.Endpoint}, DialTimeout: limit})
+				says(t, err, server.Endpoint, "check that etcd runs")
+			})
+			// The caller's own deadline comes first, and is its own affair.
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if _, err := s.Load(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			tc.back()
+			within(t, limit, func() {
+				if _, err := s.Commit(t.Context(), put("after", tc.name)); err != nil {
+					t.Error(err)
+				}
+			})
+			state, err := s.Load(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range state.Entries {
+				if e.Key == "meanwhile "+tc.name && !tc.mayBeThere {
+					t.Error("what was said not to be written is there")
+				}
+			}
+		})
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	_, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{"http://127.0.0.1:1"}, DialTimeout: 300 * time.Millisecond})
+	says(t, err, "127.0.0.1:1", "connection refused", "check that etcd runs")
+}
+
+// What etcd does not take at once is told apart from everything else, and changes nothing.
+func TestTooLarge(t *testing.T) {
+	server := etcdtest.Start(t)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}})
+	many := registry.Transaction{}
+	for i := range 200 {
+		many.Put = append(many.Put, registry.Entry{Key: fmt.Sprint(i)})
+	}
+	expecting := registry.Transaction{}
+	for i := range 200 {
+		expecting.Expect = append(expecting.Expect, registry.Expectation{Key: fmt.Sprint(i)})
+	}
+	large := func(n int) registry.Transaction {
+		return registry.Transaction{Put: []registry.Entry{{Key: "k", Value: bytes.Repeat([]byte{'x'}, n)}}}
+	}
+	for name, tx := range map[string]registry.Transaction{
+		"many entries": many, "many expectations": expecting,
+		"1.6 MiB": large(1600 << 10), "3 MiB": large(3 << 20), "70 MiB": large(70 << 20),
+	} {
+		_, err := s.Commit(t.Context(), tx)
+		if !errors.Is(err, registry.ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		says(t, err, "--max-request-bytes", "nothing was written")
+		public(t, err, "more than it takes", server.Endpoint)
+	}
+	if state, err := s.Load(t.Context()); err != nil || len(state.Entries) != 0 {
+		t.Errorf("%d entries, %v", len(state.Entries), err)
+	}
+	if _, err := s.Commit(t.Context(), large(1400<<10)); err != nil {
+		t.Errorf("1.4 MiB: %v", err)
+	}
+}
+
+// A full etcd refuses writes and says how to make room; reading and watching go on, and so does writing when there is room.
+func TestNoSpace(t *testing.T) {
+	server := etcdtest.Start(t, etcdtest.Options{Args: []string{"--quota-backend-bytes=4194304"}})
+	client := raw(t, server.Endpoint)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}})
+	value := bytes.Repeat([]byte{'x'}, 1<<20)
+	var err error
+	var last uint64
+	for range 20 {
+		var sequence uint64
+		if sequence, err = s.Commit(t.Context(), registry.Transaction{Put: []registry.Entry{{Key: "k", Value: value}}}); err != nil {
+			break
+		}
+		last = sequence
+	}
+	says(t, err, "compact and defragment", "alarm disarm", "nothing was written")
+	public(t, err, "no space left", server.Endpoint)
+	state, err := s.Load(t.Context())
+	if err != nil || state.Sequence != last {
+		t.Fatalf("at %d, want %d: %v", state.Sequence, last, err)
+	}
+	if _, err := client.Compact(t.Context(), int64(last), clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Defragment(t.Context(), server.Endpoint); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commit(t.Context(), put("k", "small")); err != nil {
+		t.Error(err)
+	}
+}
+
+// With authentication: the right user works, also when its token has expired; everybody else is told what is missing.
+func TestUsers(t *testing.T) {
+	server := etcdtest.Start(t, etcdtest.Options{Args: []string{"--auth-token-ttl=1", "--bcrypt-cost=4"}})
+	client := raw(t, server.Endpoint)
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(client.RoleAdd(t.Context(), "root"))
+	must(client.UserAdd(t.Context(), "root", "root's"))
+	must(client.UserGrantRole(t.Context(), "root", "root"))
+	must(client.RoleAdd(t.Context(), "writer"))
+	must(client.RoleGrantPermission(t.Context(), "writer", "/crdeval/", clientv3.GetPrefixRangeEnd("/crdeval/"), clientv3.PermissionType(clientv3.PermReadWrite)))
+	must(client.RoleAdd(t.Context(), "reader"))
+	must(client.RoleGrantPermission(t.Context(), "reader", "/crdeval/", clientv3.GetPrefixRangeEnd("/crdeval/"), clientv3.PermissionType(clientv3.PermRead)))
+	for _, user := range []string{"writer", "reader"} {
+		must(client.UserAdd(t.Context(), user, "secret"))
+		must(client.UserGrantRole(t.Context(), user, user))
+	}
+	must(client.UserAdd(t.Context(), "nobody", "secret"))
+	must(client.AuthEnable(t.Context()))
+
+	options := func(user, password string) etcd.Options {
+		return etcd.Options{Endpoints: []string{server.Endpoint}, Username: user, Password: password, DialTimeout: 2 * time.Second}
+	}
+	writer := open(t, options("writer", "secret"))
+	if _, err := writer.Commit(t.Context(), put("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	reader := open(t, options("reader", "secret"))
+	if state, err := reader.Load(t.Context()); err != nil || len(state.Entries) != 1 {
+		t.Errorf("the reader sees %v, %v", state, err)
+	}
+	_, err := reader.Commit(t.Context(), put("b", "1"))
+	says(t, err, `user "reader"`, "grant-permission", "/crdeval/", "nothing was written")
+	public(t, err, "does not permit", server.Endpoint)
+
+	for _, tc := range []struct {
+		name, user, password string
+		says                 []string
+	}{
+		{"a wrong password", "writer", "guessed", []string{`check the password of user "writer"`}},
+		{"an unknown user", "stranger", "secret", []string{`check the password of user "stranger"`}},
+		{"no user", "", "", []string{"--etcd-user"}},
+		{"no permission", "nobody", "secret", []string{"grant-permission", "/crdeval/"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := etcd.Open(t.Context(), options(tc.user, tc.password))
+			says(t, err, append(tc.says, server.Endpoint)...)
+			if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "guessed") {
+				t.Errorf("the password is in the error: %v", err)
+			}
+		})
+	}
+	commits := make(chan registry.Commit, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = reader.Watch(ctx, 0, func(c registry.Commit) { commits <- c }) }()
+	defer func() { cancel(); <-ended }()
+	time.Sleep(2500 * time.Millisecond) // tokens expire
+	if _, err := writer.Commit(t.Context(), put("late", "1")); err != nil {
+		t.Errorf("with an expired token: %v", err)
+	}
+	for found := false; !found; {
+		select {
+		case c := <-commits:
+			found = len(c.Put) == 1 && c.Put[0].Key == "late"
+		case <-time.After(10 * time.Second):
+			t.Fatal("the watch of a reader whose token expired tells nothing")
+		}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	certificates := etcdtest.NewCertificates(t)
+	server := etcdtest.Start(t, etcdtest.Options{Certificates: certificates})
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, TLS: certificates.TLS()})
+	if _, err := s.Commit(t.Context(), put("a", "1")); err != nil {
+		t.Error(err)
+	}
+	address := strings.TrimPrefix(server.Endpoint, "https://")
+	if state, err := open(t, etcd.Options{Endpoints: []string{address}, TLS: certificates.TLS()}).Load(t.Context()); err != nil || len(state.Entries) != 1 {
+		t.Errorf("without a scheme: %v, %v", state, err)
+	}
+	anonymous, foreign := certificates.TLS(), certificates.TLS()
+	anonymous.Certificates = nil
+	foreign.RootCAs = x509.NewCertPool()
+	for _, tc := range []struct {
+		name     string
+		endpoint string
+		tls      *tls.Config
+		says     string
+	}{
+		{"without a certificate", server.Endpoint, anonymous, "certificate"},
+		{"another authority", server.Endpoint, foreign, "signed by unknown authority"},
+		{"plain text", "http://" + address, nil, "TLS on both sides"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{tc.endpoint}, TLS: tc.tls, DialTimeout: time.Second})
+			says(t, err, tc.says, address)
+			t.Log(err)
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		o    etcd.Options
+		says string
+	}{
+		{"no endpoint", etcd.Options{}, "no endpoints"},
+		{"an empty one", etcd.Options{Endpoints: []string{""}}, "has no host"},
+		{"no host", etcd.Options{Endpoints: []string{"http://"}}, "has no host"},
+		{"a scheme of its own", etcd.Options{Endpoints: []string{"ftp://a:1"}}, "neither http nor https"},
+		{"mixed", etcd.Options{Endpoints: []string{"http://a:1", "https://b:1"}}, "different schemes"},
+		{"plain with TLS", etcd.Options{Endpoints: []string{"http://a:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS13}}, "write https"},
+		{"a user without password", etcd.Options{Endpoints: []string{"a:1"}, Username: "u"}, "give both or neither"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := etcd.Open(t.Context(), tc.o)
+			says(t, err, tc.says)
+		})
+	}
+}

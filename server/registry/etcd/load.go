@@ -1,0 +1,91 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// A page of Load has firstPage keys at first, then so many that it has about pageBytes: values are from some bytes to some MiB.
+const (
+	firstPage = 64
+	maxPage   = 4096
+	pageBytes = 4 << 20
+)
+
+// loadAttempts bounds how often Load begins anew because etcd was compacted while it read.
+const loadAttempts = 5
+
+// Load implements registry.Store: all pages are of the revision of the first, and that is one a majority of the members agreed on.
+func (s *Store) Load(ctx context.Context) (registry.State, error) {
+	for attempt := 1; ; attempt++ {
+		state, err := s.load(ctx)
+		if !errors.Is(err, rpctypes.ErrCompacted) || attempt == loadAttempts {
+			return state, err
+		}
+	}
+}
+
+func (s *Store) load(ctx context.Context) (registry.State, error) {
+	var (
+		state      registry.State
+		identified bool
+		end        = clientv3.GetPrefixRangeEnd(s.keys.prefix)
+		from       = s.keys.prefix
+		revision   int64
+		limit      = int64(firstPage)
+	)
+	for {
+		page, err := call(s, ctx, s.op("loading"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+			return s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(limit), clientv3.WithRev(revision))
+		})
+		if err != nil {
+			return registry.State{}, err
+		}
+		if revision == 0 {
+			revision = page.Header.Revision
+		}
+		size := 0
+		for _, kv := range page.Kvs {
+			size += len(kv.Key) + len(kv.Value)
+			// The last commit put the key "commit" with it, so this is that commit's revision.
+			state.Sequence = max(state.Sequence, uint64(kv.ModRevision))
+			switch kind, key := s.keys.kind(kv.Key); kind {
+			case entryKey:
+				state.Entries = append(state.Entries, entry(key, kv))
+			case storeKey:
+				if err := s.check(kv.Value, true); err != nil {
+					return registry.State{}, err
+				}
+				identified = true
+			case commitKey:
+			default:
+				return registry.State{}, s.foreign(kv.Key)
+			}
+		}
+		if !page.More || len(page.Kvs) == 0 {
+			break
+		}
+		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
+		limit = min(max(int64(len(page.Kvs))*pageBytes/int64(size+1), 1), maxPage)
+	}
+	if !identified {
+		return registry.State{}, s.check(nil, false)
+	}
+	return state, nil
+}
+
+func entry(key string, kv *mvccpb.KeyValue) registry.Entry {
+	return registry.Entry{Key: key, Value: kv.Value, Version: uint64(kv.ModRevision)}
+}
+
+// foreign is the error of a key that no version of this layout has: guessing what it means could lose what it means.
+func (s *Store) foreign(key []byte) error {
+	return s.damaged(fmt.Errorf("there is a key %q, which crdeval does not write: if it is not wanted, delete it", key))
+}
