@@ -8,57 +8,87 @@ import (
 
 // Any reports whether pred holds for the schema or any schema below it, in any keyword that can hold one, refused keywords
 // included. It stops at the first that does; properties are visited in the order of their names. A nil schema has none.
+//
+// pred must not keep the pointer: those to schemas in maps are used again for others.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, SchemaHas)
 func Any(s *Props, pred func(*Props) bool) bool {
+	w := walker{pred: pred}
+	return w.any(s)
+}
+
+// walker is one walk. The schemas of a map cannot be pointed to, and each is of half a KiB: there is one copy for each level.
+type walker struct {
+	pred   func(*Props) bool
+	names  []string // of the maps on the way down, each sorted
+	levels []*Props
+	depth  int
+}
+
+func (w *walker) any(s *Props) bool {
 	if s == nil {
 		return false
 	}
-	if pred(s) {
+	if w.pred(s) {
 		return true
 	}
-	if s.Items != nil && (Any(s.Items.Schema, pred) || anyOf(s.Items.JSONSchemas, pred)) {
+	if s.Items != nil && (w.any(s.Items.Schema) || w.of(s.Items.JSONSchemas)) {
 		return true
 	}
-	if anyOf(s.AllOf, pred) || anyOf(s.AnyOf, pred) || anyOf(s.OneOf, pred) || Any(s.Not, pred) || anyIn(s.Properties, pred) {
+	if w.of(s.AllOf) || w.of(s.AnyOf) || w.of(s.OneOf) || w.any(s.Not) || w.in(s.Properties) {
 		return true
 	}
-	if s.AdditionalProperties != nil && Any(s.AdditionalProperties.Schema, pred) {
+	if s.AdditionalProperties != nil && w.any(s.AdditionalProperties.Schema) {
 		return true
 	}
-	if anyIn(s.PatternProperties, pred) {
+	if w.in(s.PatternProperties) {
 		return true
 	}
-	if s.AdditionalItems != nil && Any(s.AdditionalItems.Schema, pred) {
+	if s.AdditionalItems != nil && w.any(s.AdditionalItems.Schema) {
 		return true
 	}
-	if anyIn(s.Definitions, pred) {
+	if w.in(s.Definitions) {
 		return true
 	}
 	for _, name := range Names(s.Dependencies) {
-		if Any(s.Dependencies[name].Schema, pred) {
+		if w.any(s.Dependencies[name].Schema) {
 			return true
 		}
 	}
 	return false
 }
 
-func anyOf(list []Props, pred func(*Props) bool) bool {
+func (w *walker) of(list []Props) bool {
 	for i := range list {
-		if Any(&list[i], pred) {
+		if w.any(&list[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-func anyIn(m map[string]Props, pred func(*Props) bool) bool {
-	for _, name := range Names(m) {
-		s := m[name]
-		if Any(&s, pred) {
-			return true
-		}
+func (w *walker) in(m map[string]Props) bool {
+	if len(m) == 0 {
+		return false
 	}
-	return false
+	mark := len(w.names)
+	for name := range m {
+		w.names = append(w.names, name)
+	}
+	end := len(w.names)
+	slices.Sort(w.names[mark:end])
+	if w.depth == len(w.levels) {
+		w.levels = append(w.levels, new(Props))
+	}
+	s := w.levels[w.depth]
+	w.depth++
+	found := false
+	for i := mark; i < end && !found; i++ {
+		*s = m[w.names[i]]
+		found = w.any(s)
+	}
+	w.depth--
+	w.names = w.names[:mark]
+	return found
 }
 
 // HasRules reports whether the schema has x-kubernetes-validations anywhere.
