@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/manifests"
 )
 
 type checkCommand struct {
@@ -102,16 +103,16 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 // judgeFile judges the documents of a file. One that cannot be read is one judgement, on the file.
 func (c *checkCommand) judgeFile(ctx context.Context, name string, env environment) []judgement {
 	content, err := c.read(name, env)
-	var documents []document
+	var documents []manifests.Document
 	if err == nil {
-		documents, err = split(content)
+		documents, err = manifests.Split(content)
 	}
 	if err != nil {
 		return []judgement{{File: name, Violations: []violation{}, Warnings: []string{}, Error: err.Error()}}
 	}
 	var all []judgement
 	for i, d := range documents {
-		for item, m := range d.manifests() {
+		for item, m := range d.Manifests() {
 			j := c.judge(ctx, m)
 			j.File, j.Document, j.Item = name, i+1, item
 			all = append(all, j)
@@ -127,20 +128,17 @@ func (c *checkCommand) read(name string, env environment) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// crdKind is the only kind that is judged.
-const crdKind = "CustomResourceDefinition"
-
-func (c *checkCommand) judge(ctx context.Context, m manifest) judgement {
+func (c *checkCommand) judge(ctx context.Context, m manifests.Manifest) judgement {
 	j := judgement{Violations: []violation{}, Warnings: []string{}}
-	if apiVersion, kind, err := engine.TypeMetaOf(m.document, engine.Limits{}); err == nil && kind != "" && kind != crdKind {
+	if apiVersion, kind, err := engine.TypeMetaOf(m.Document, engine.Limits{}); err == nil && kind != "" && kind != manifests.CRDKind {
 		j.skipped = c.SkipOtherKinds
-		j.Error = fmt.Sprintf("this is a %s (%s) and no %s: leave it out, or pass over such documents with --skip-other-kinds", kind, apiVersion, crdKind)
-		j.Line = m.begin()
+		j.Error = fmt.Sprintf("this is a %s (%s) and no %s: leave it out, or pass over such documents with --skip-other-kinds", kind, apiVersion, manifests.CRDKind)
+		j.Line = m.Begin()
 		return j
 	}
-	report, err := engine.Check(ctx, m.document, engine.Options{KubernetesMinor: c.KubernetesMinor})
+	report, err := engine.Check(ctx, m.Document, engine.Options{KubernetesMinor: c.KubernetesMinor})
 	if err != nil {
-		j.Error, j.Line = m.inFile(err)
+		j.Error, j.Line, _ = m.InFile(err)
 		return j
 	}
 	j.Name, j.Accepted = report.Name, report.Accepted
@@ -151,7 +149,8 @@ func (c *checkCommand) judge(ctx context.Context, m manifest) judgement {
 			Type: v.Type, Field: v.Field, Message: v.Message, Detail: v.Detail, BadValue: v.BadValue, Pointer: v.Pointer, SchemaPointer: v.SchemaPointer,
 		}
 		if p := v.Position; p != nil {
-			out.Position = m.place(v.Pointer, *p)
+			at := m.Place(v.Pointer, *p)
+			out.Position = &position{Line: at.Line, Column: at.Column, Offset: at.Offset}
 		}
 		j.Violations = append(j.Violations, out)
 	}

@@ -1,0 +1,86 @@
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+func TestSplit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		content string
+		begins  []int // lines
+	}{
+		"one":               {"a: 1\n", []int{1}},
+		"a comment before":  {"# c\n\na: 1\n", []int{3}},
+		"two":               {"a: 1\n---\nb: 2\n", []int{1, 3}},
+		"a marker at first": {"---\na: 1\n---\n# b\nb: 2\n", []int{2, 5}},
+		"empty ones":        {"---\n---\n# c\n---\na: 1\n---\n", []int{5}},
+		"the same twice":    {"a: 1\n---\na: 1\n", []int{1, 3}},
+		"a list":            {"kind: List\nitems:\n- a: 1\n- b: 2\n", []int{3, 4}},
+		"JSON":              {"\n{\"a\": 1}", []int{2}},
+		"a list in JSON":    {"{\"kind\": \"List\", \"items\": [\n{},\n{}]}", []int{2, 3}},
+		"no list":           {"kind: List\nitems: 1\n", []int{1}},
+		"nothing":           {"", nil},
+		"comments alone":    {"# a\n---\n# b\n", nil},
+	} {
+		documents, err := Split([]byte(tc.content))
+		if tc.begins == nil {
+			if !errors.Is(err, ErrEmpty) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		var begins []int
+		for _, d := range documents {
+			for _, m := range d.Manifests() {
+				begins = append(begins, m.Begin())
+			}
+		}
+		if err != nil || fmt.Sprint(begins) != fmt.Sprint(tc.begins) {
+			t.Errorf("%s: they begin on lines %v, want %v (%v)", name, begins, tc.begins, err)
+		}
+	}
+}
+
+// Places are those of the file, in documents behind others and in items of lists.
+func TestPlaces(t *testing.T) {
+	content := "# two\n---\na: 1\n---\nspec:\n  names: {kind: X}\n---\nkind: List\nitems:\n- spec:\n    a/b:\n    - x\n    - y\n"
+	documents, err := Split([]byte(content))
+	if err != nil || len(documents) != 3 {
+		t.Fatalf("%d documents, %v", len(documents), err)
+	}
+	places := func(d Document, pointer string, told engine.Position) string {
+		for _, m := range d.Manifests() {
+			p := m.Place(pointer, told)
+			return fmt.Sprint(p.Line, ":", p.Column, " ", strings.SplitN(content[p.Offset:], "\n", 2)[0])
+		}
+		return ""
+	}
+	if got := places(documents[1], "/spec/names/kind", engine.Position{Line: 2, Column: 17, Offset: 22}); got != "6:17 X}" {
+		t.Error(got)
+	}
+	if got := places(documents[2], "/spec/a~1b/1", engine.Position{}); got != "13:7 y" {
+		t.Error(got)
+	}
+	if got := places(documents[2], "", engine.Position{}); got != "10:3 spec:" {
+		t.Error(got)
+	}
+}
+
+func TestErrorsInAFile(t *testing.T) {
+	documents, err := Split([]byte("a: 1\n---\nb:\n  - c\n d: [\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range documents[1].Manifests() {
+		_, _, err := engine.TypeMetaOf(m.Document, engine.Limits{})
+		text, line, _ := m.InFile(err)
+		if line < 3 || !strings.Contains(text, fmt.Sprintf("line %d", line)) {
+			t.Errorf("line %d: %s", line, text)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package manifests
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Begin is the line of the file on which the manifest begins, from 1.
+func (m *Manifest) Begin() int {
+	if m.source != nil {
+		return m.source.Position(m.at).Line + m.from.lines
+	}
+	return m.from.firstLine()
+}
+
+// firstLine is the first line of a document that is neither blank, a comment nor a marker.
+func (d Document) firstLine() int {
+	line := d.lines
+	for text := range bytes.Lines(d.text) {
+		line++
+		if hasContent(text) {
+			break
+		}
+	}
+	return line
+}
+
+// Place is where in the file something is: pointer leads to it in the manifest, told is where the engine says it is in the manifest's text.
+func (m *Manifest) Place(pointer string, told engine.Position) engine.Position {
+	if m.source != nil {
+		told = m.lookUp(pointer)
+	}
+	told.Line += m.from.lines
+	told.Offset += m.from.offset
+	return told
+}
+
+// lookUp follows a pointer into an item as far as the document goes.
+func (m *Manifest) lookUp(pointer string) value.Position {
+	path, at := m.at, m.source.Position(m.at)
+	if pointer == "" {
+		return at
+	}
+	for token := range strings.SplitSeq(pointer[1:], "/") {
+		next := path.With(value.Name(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")))
+		if n, err := strconv.Atoi(token); err == nil && n >= 0 {
+			if index := path.With(value.At(n)); m.source.Position(index) != at {
+				next = index
+			}
+		}
+		path, at = next, m.source.Position(next)
+	}
+	return at
+}
+
+var lineInText = regexp.MustCompile(`\bline (\d+)`)
+
+// InFile words an error for who looks at the file: its lines are those of the file. line and column are where in the file it is, each 0 if that is not known.
+func (m *Manifest) InFile(err error) (text string, line, column int) {
+	var e *engine.Error
+	if m.source == nil && errors.As(err, &e) && e.Position != nil && e.Position.Line > 0 {
+		line, column = e.Position.Line+m.from.lines, e.Position.Column
+	}
+	text = lineInText.ReplaceAllStringFunc(err.Error(), func(found string) string {
+		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
+		if line == 0 {
+			line = n + m.from.lines
+		}
+		return "line " + strconv.Itoa(n+m.from.lines)
+	})
+	return text, line, column
+}

@@ -1,0 +1,328 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+func TestCreateChangeDeleteRename(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yml")
+	put(t, a, crd("as", "1"))
+	w := watch(t, newBackend(t), dir)
+	w.eventually("as:1")
+	put(t, b, "# two of them\n---\n"+crd("bs", "1")+"---\n"+crd("cs", "1"))
+	w.eventually("as:1 bs:1 cs:1")
+	put(t, a, crd("as", "2"))
+	w.eventually("as:2 bs:1 cs:1")
+	replace(t, a, crd("as", "3"))
+	w.eventually("as:3 bs:1 cs:1")
+	handed, _ := w.backend.counts()
+	rename(t, a, filepath.Join(dir, "z.yaml"))
+	w.until(func() bool { n, _ := w.backend.counts(); return n > handed }, func() string { return "the renamed file was not read" })
+	w.stays("as:3 bs:1 cs:1")
+	if _, deleted := w.backend.counts(); deleted > 0 {
+		t.Error("renaming a file deleted its CRD")
+	}
+	put(t, b, crd("cs", "2"))
+	w.eventually("as:3 cs:2")
+	remove(t, b)
+	w.eventually("as:3")
+	w.logged(1, "level=INFO", "deleted a CRD", "crd=bs.directory.example.com")
+	w.figures(1, 0, 1)
+	if s := w.Stats(); time.Since(s.LastSuccess) > time.Minute {
+		t.Errorf("%+v", s)
+	}
+	if n := w.log.count("level=ERROR"); n > 0 {
+		t.Errorf("%d errors:\n%s", n, w.log)
+	}
+}
+
+// What is broken is told with its place, once for each change, and what was good before stays.
+func TestBreakAndMend(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.yaml")
+	put(t, path, crd("as", "1")+"---\n"+crd("bs", "1"))
+	w := watch(t, newBackend(t), dir)
+	w.eventually("as:1 bs:1")
+
+	put(t, path, crd("as", "2")+"---\nmetadata:\n  - a\n b: c\n")
+	w.eventually("as:2 bs:1") // what is broken may be bs
+	w.logged(1, "level=ERROR", "cannot be read", path+":1")
+	w.stays("as:2 bs:1")
+	w.logged(1, "level=ERROR")
+
+	put(t, path, crd("as", "3")+"---\n"+refused("bs"))
+	w.eventually("as:3 bs:1")
+	w.logged(1, "level=ERROR", "is refused", "crd=bs.directory.example.com", "file="+path+":27:31", "must be object at the root")
+	w.stays("as:3 bs:1")
+	w.figures(0, 1, 2)
+
+	put(t, path, "")
+	w.logged(1, "level=ERROR", "there is no document in it")
+	w.stays("as:3 bs:1")
+
+	put(t, path, crd("as", "4"))
+	w.eventually("as:4")
+	w.figures(1, 0, 1)
+	w.logged(1, "level=ERROR", "cannot be read", path+":1")
+}
+
+func TestWhatIsNoCRD(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "a.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\n"+crd("as", "1"))
+	put(t, filepath.Join(dir, "list.json"), `{"apiVersion": "v1", "kind": "List", "items": [
+		{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}},
+		{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {}}]}`)
+	for _, name := range []string{".hidden.yaml", "README.md", "b.yaml~", ".b.yaml.swp", "#b.yaml#", "yaml"} {
+		put(t, filepath.Join(dir, name), crd("bs", "1"))
+	}
+	if err := os.Mkdir(filepath.Join(dir, "below.yaml"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "below.yaml", "c.yaml"), crd("cs", "1"))
+	link(t, "loop.yaml", filepath.Join(dir, "loop.yaml"))
+	link(t, dir, filepath.Join(dir, "up.yaml"))
+	link(t, "nowhere.yaml", filepath.Join(dir, ".#a.yaml")) // as Emacs locks a file
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "long.yaml"), crd("ds", strings.Repeat("x", 2<<20)))
+	w := watch(t, newBackend(t), dir)
+	w.eventually("as:1")
+	w.logged(1, "level=DEBUG", "passed over", "a.yaml:1", "kind=ConfigMap")
+	w.logged(1, "level=DEBUG", "passed over", "list.json:2", "kind=Secret")
+	w.logged(1, "level=ERROR", "list.json:3", "no metadata.name")
+	w.logged(1, "level=ERROR", "loop.yaml", "too many levels of symbolic links")
+	w.logged(1, "level=ERROR", "pipe.yaml", "neither a file nor a link")
+	w.logged(1, "level=ERROR", "long.yaml", "more than 1048576 bytes")
+	w.stays("as:1")
+	w.logged(4, "level=ERROR")
+	if s := w.Stats(); s.Files != 1 || s.Broken != 4 || !s.LastSuccess.IsZero() {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestTheFirstOfTwoFilesCounts(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	a, b, c := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml"), filepath.Join(other, "a.yaml")
+	put(t, a, crd("as", "a"))
+	put(t, b, crd("as", "b")+"---\n"+crd("bs", "b"))
+	put(t, c, crd("as", "c"))
+	w := watch(t, newBackend(t), dir, other)
+	w.eventually("as:a bs:b")
+	w.logged(1, "level=ERROR", "two files", "first="+a, "file="+b)
+	w.logged(1, "level=ERROR", "two files", "first="+a, "file="+c)
+	put(t, b, crd("as", "bb")+"---\n"+crd("bs", "bb"))
+	w.eventually("as:a bs:bb")
+	w.stays("as:a bs:bb")
+	w.figures(1, 2, 2)
+	remove(t, a)
+	w.eventually("as:bb bs:bb")
+	remove(t, b)
+	w.eventually("as:c")
+	if _, deleted := w.backend.counts(); deleted != 1 {
+		t.Errorf("%d deletions, want that of bs alone", deleted)
+	}
+}
+
+// A ConfigMap's volume: files are links through a link that is replaced, to a directory that is new.
+func TestConfigMapVolume(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	publish := func(name string, files map[string]string) {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range files {
+			put(t, filepath.Join(dir, name, file), content)
+		}
+		link(t, name, filepath.Join(dir, "..data_tmp"))
+		rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+		for file := range files {
+			if _, err := os.Lstat(filepath.Join(dir, file)); err != nil {
+				link(t, "..data/"+file, filepath.Join(dir, file))
+			}
+		}
+	}
+	publish("..1", map[string]string{"a.yaml": crd("as", "1"), "b.yaml": crd("bs", "1")})
+	w := watch(t, newBackend(t), dir)
+	w.eventually("as:1 bs:1")
+	publish("..2", map[string]string{"a.yaml": crd("as", "2"), "c.yaml": crd("cs", "2")})
+	remove(t, filepath.Join(dir, "b.yaml"))
+	if err := os.RemoveAll(filepath.Join(dir, "..1")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("as:2 cs:2")
+	w.figures(2, 0, 2)
+}
+
+// What the registry could not take is tried again, and told once.
+func TestFailuresOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := newBackend(t)
+	w := watch(t, b, dir)
+	b.breakDown(&registry.Error{Reason: registry.StoreUnavailable, Message: "the disk is full"})
+	put(t, filepath.Join(dir, "a.yaml"), crd("as", "1"))
+	put(t, filepath.Join(dir, "b.yaml"), crd("bs", "1"))
+	w.until(func() bool { n, _ := b.counts(); return n >= 4 }, func() string { return "it is not tried again" })
+	w.logged(1, "level=ERROR", "the disk is full")
+	w.figures(2, 0, 0)
+	b.breakDown(nil)
+	w.eventually("as:1 bs:1")
+	w.logged(1, "registered again")
+	b.breakDown(errors.New("somewhere else"))
+	remove(t, filepath.Join(dir, "a.yaml"))
+	w.logged(1, "level=ERROR", "somewhere else")
+	b.breakDown(nil)
+	w.eventually("bs:1")
+}
+
+// A store that fails at the start is waited for, within the caller's time.
+func TestLoadWaitsForTheRegistry(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "a.yaml"), crd("as", "1"))
+	b := newBackend(t)
+	b.breakDown(&registry.Error{Reason: registry.StoreUnavailable, Message: "no"})
+	l, err := New(b, Options{Directories: []string{dir}, Catalog: "default", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := l.Load(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	b.breakDown(nil)
+	if err := l.Load(t.Context()); err != nil || l.Stats().CRDs != 1 {
+		t.Errorf("%v, %+v", err, l.Stats())
+	}
+}
+
+// What others do in the catalog stays until the file changes; what they have changed is not deleted with its file.
+func TestOthersAtWork(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
+	put(t, a, crd("as", "1"))
+	put(t, b, crd("bs", "1"))
+	w := watch(t, newBackend(t), dir)
+	w.eventually("as:1 bs:1")
+	for _, manifest := range []string{crd("as", "mine"), crd("os", "mine")} {
+		if _, err := w.backend.Register(t.Context(), "default", engine.YAML([]byte(manifest)), registry.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.backend.Registry.Delete(t.Context(), "default", "bs.directory.example.com", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.stays("as:mine os:mine")
+	remove(t, a)
+	remove(t, b)
+	w.logged(1, "level=WARN", "it stays", "crd=as.directory.example.com")
+	w.stays("as:mine os:mine")
+	put(t, a, crd("as", "2"))
+	w.eventually("as:2 os:mine")
+}
+
+// Two processes load one directory into one registry: neither undoes what the other one did.
+func TestTwoLoadersOfOneDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := filepath.Join(dir, "a.yaml")
+	put(t, a, crd("as", "1"))
+	b := newBackend(t)
+	first, second := watch(t, b, dir), watch(t, b, dir)
+	put(t, a, crd("as", "2"))
+	first.eventually("as:2")
+	first.stays("as:2")
+	if d, err := b.CRD(t.Context(), "default", "as.directory.example.com", "", ""); err != nil || d.Generation != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	remove(t, a)
+	first.eventually("")
+	second.stays("")
+	if n := first.log.count("level=ERROR") + second.log.count("level=ERROR"); n > 0 {
+		t.Errorf("errors:\n%s%s", first.log, second.log)
+	}
+}
+
+// A directory that cannot be read ends the start, and nothing else.
+func TestDirectoriesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	put(t, file, "")
+	_, err := New(newBackend(t), Options{Directories: []string{filepath.Join(dir, "missing"), file, dir, dir + "/."}})
+	for _, want := range []string{"missing", "no such file", "file cannot be read: it is no directory", "one and the same"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no word of %q in %v", want, err)
+		}
+	}
+	crds := filepath.Join(dir, "crds")
+	if err := os.Mkdir(crds, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(crds, "a.yaml"), crd("as", "1"))
+	w := watch(t, newBackend(t), crds)
+	rename(t, crds, crds+".away")
+	w.logged(1, "level=ERROR", "a directory of CRDs cannot be read", "no such file")
+	w.stays("as:1")
+	// As when a volume is gone from where it was mounted.
+	if err := os.Mkdir(crds, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.logged(1, "level=ERROR", "another directory, without manifests")
+	w.stays("as:1")
+	put(t, filepath.Join(crds, "b.yaml"), crd("bs", "1"))
+	w.eventually("bs:1")
+	w.logged(1, "level=INFO", "can be read again")
+	// It is the new one that is watched now, not only polled.
+	put(t, filepath.Join(crds, "b.yaml"), crd("bs", "2"))
+	w.eventually("bs:2")
+}
+
+func TestAThousandFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const n = 1000
+	for i := range n {
+		put(t, filepath.Join(dir, fmt.Sprintf("%04d.yaml", i)), crd(fmt.Sprintf("k%ds", i), "1"))
+	}
+	w := watch(t, newBackend(t), dir)
+	if s := w.Stats(); s.Files != n || s.CRDs != n {
+		t.Fatalf("%+v", s)
+	}
+	handed, _ := w.backend.counts()
+	for i := range 10 {
+		replace(t, filepath.Join(dir, fmt.Sprintf("%04d.yaml", i*100)), crd(fmt.Sprintf("k%ds", i*100), "2"))
+	}
+	w.until(func() bool { return strings.Count(w.names(), ":2") == 10 }, func() string { return fmt.Sprint(strings.Count(w.names(), ":2")) })
+	if again, _ := w.backend.counts(); again-handed > 20 {
+		t.Errorf("%d manifests were registered again, of which 10 had changed", again-handed)
+	}
+	for i := range n {
+		remove(t, filepath.Join(dir, fmt.Sprintf("%04d.yaml", i)))
+	}
+	w.eventually("")
+	if _, deleted := w.backend.counts(); deleted != n {
+		t.Errorf("%d deletions", deleted)
+	}
+}
