@@ -46,20 +46,42 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
 		return nil, err
 	}
-	if len(r.GetCrds()) > 0 {
-		return nil, unavailable(crdevalv1.Feature_FEATURE_OVERLAY, "crds")
+	overlay, err := overlay(r.GetCrds())
+	if err != nil {
+		return nil, err
 	}
 	b := &batch{catalog: r.GetCatalog(), items: r.GetItems(), limits: s.limits.Documents, faults: s.faults}
 	if err := b.takeOptions(r.GetOptions()); err != nil {
 		return nil, err
 	}
-	view, err := s.registry.View(ctx, r.GetCatalog(), atLeast(ctx, r.GetOptions().GetAtLeast()))
+	token := atLeast(ctx, r.GetOptions().GetAtLeast())
+	if len(overlay) == 0 {
+		b.view, err = s.registry.View(ctx, r.GetCatalog(), token)
+	} else {
+		b.view, err = s.registry.ViewWith(ctx, r.GetCatalog(), token, overlay)
+	}
 	if err != nil {
 		return nil, err
 	}
-	b.view = view
 	b.budget.reset(s.limits.MaxMessageBytes, len(b.items))
 	return b, nil
+}
+
+// overlay are the CRDs that a call brings along.
+func overlay(crds []*crdevalv1.Document) ([]engine.Document, error) {
+	if len(crds) == 0 {
+		return nil, nil
+	}
+	if len(crds) > maxOverlayCrds {
+		return nil, tooMany("crds", "max_overlay_crds", maxOverlayCrds)
+	}
+	all := make([]engine.Document, len(crds))
+	for i, d := range crds {
+		if all[i] = given(d); all[i].Absent() {
+			return nil, invalid("crds", "crds[%d] is empty: give it the JSON or YAML of a CustomResourceDefinition", i)
+		}
+	}
+	return all, nil
 }
 
 // takeOptions reads the options of a call.
@@ -184,14 +206,14 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 	switch {
 	case errors.As(err, &p):
 		b.faults.log.ErrorContext(ctx, "an item panicked", slog.Int("item", p.item), slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
-		err = &problem{crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, "internal error while this item was evaluated: the server's log has more", nil}
+		err = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, message: "internal error while this item was evaluated: the server's log has more"}
 	case errors.As(err, &fromEngine):
 	case errors.Is(err, context.DeadlineExceeded):
 		text := "the call's deadline came before the item was done: send fewer items in a call, or allow more time"
 		if b.timeout > 0 {
 			text = fmt.Sprintf("the item was not done within item_timeout, %s, or before the call's deadline", b.timeout)
 		}
-		err = &problem{crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE, text, nil}
+		err = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE, message: text}
 	}
 	return b.faults.status(ctx, err)
 }

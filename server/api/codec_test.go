@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -15,43 +17,72 @@ import (
 func TestCodecStopsCounting(t *testing.T) {
 	c := Codec(Limits{MaxBatchItems: 1000})
 	head := []byte("\n\x07default")
-	for name, element := range map[string]string{"items": "\x12\x00", "crds": "\x22\x00"} {
-		message := append(bytes.Clone(head), bytes.Repeat([]byte(element), 2_000_000)...)
+	for name, of := range map[string]struct {
+		element string
+		request proto.Message
+		count   func(proto.Message) int
+		most    int
+	}{
+		"items":   {"\x12\x00", &crdevalv1.ValidateRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.ValidateRequest).GetItems()) }, 1000},
+		"crds":    {"\x22\x00", &crdevalv1.ValidateRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.ValidateRequest).GetCrds()) }, maxOverlayCrds},
+		"entries": {"\x12\x00", &crdevalv1.RegisterCrdsRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.RegisterCrdsRequest).GetEntries()) }, 1000},
+		"objects": {"\x32\x00", &crdevalv1.DiffCrdRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.DiffCrdRequest).GetObjects()) }, 1000},
+		"stored":  {"\x1a\x00", &crdevalv1.SetStoredVersionsRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.SetStoredVersionsRequest).GetStoredVersions()) }, 1000},
+	} {
+		message := append(bytes.Clone(head), bytes.Repeat([]byte(of.element), 2_000_000)...)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		var r crdevalv1.ValidateRequest
-		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, &r); err != nil {
+		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, of.request); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
 		if taken := after.TotalAlloc - before.TotalAlloc; taken > 2*uint64(len(message)) {
 			t.Errorf("%s: %d bytes were allocated for a message of %d", name, taken, len(message))
 		}
-		if n := len(r.GetItems()) + len(r.GetCrds()); n != 1001 && n != maxOverlayCrds+1 {
+		if n := of.count(of.request); n != of.most+1 {
 			t.Errorf("%s: %d elements", name, n)
 		}
 	}
 }
 
-// TestCodecReadsRequests: what is within the limits is read as ever, and every evaluation request has its fields where the codec looks.
-func TestCodecReadsRequests(t *testing.T) {
-	c := Codec(Limits{MaxBatchItems: 3})
-	for _, r := range []proto.Message{
-		&crdevalv1.ValidateRequest{}, &crdevalv1.PruneRequest{}, &crdevalv1.DefaultRequest{}, &crdevalv1.ReadRequest{}, &crdevalv1.ConvertRequest{},
+// TestCodecBoundsRequests: every list of every request has a bound, where the codec looks for it.
+func TestCodecBoundsRequests(t *testing.T) {
+	c, ok := Codec(Limits{}).(codec)
+	if !ok {
+		t.Fatal("another codec")
+	}
+	lists := 0
+	for _, file := range []protoreflect.FileDescriptor{
+		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto, crdevalv1.File_crdeval_v1_server_proto,
 	} {
-		if _, ok := r.(evaluation); !ok {
-			t.Fatalf("%T is no evaluation", r)
-		}
-		fields := r.ProtoReflect().Descriptor().Fields()
-		if fields.ByName("items").Number() != fieldItems || fields.ByName("crds").Number() != fieldCrds {
-			t.Errorf("%T has its lists elsewhere", r)
-		}
-		for i := range fields.Len() {
-			if f := fields.Get(i); f.IsList() && f.Number() != fieldItems && f.Number() != fieldCrds {
-				t.Errorf("%s is not bounded", f.FullName())
+		for i := range file.Services().Len() {
+			for j := range file.Services().Get(i).Methods().Len() {
+				input := file.Services().Get(i).Methods().Get(j).Input()
+				kind, err := protoregistry.GlobalTypes.FindMessageByName(input.FullName())
+				if err != nil {
+					t.Fatal(err)
+				}
+				bounds := c.bounds(kind.New().Interface())
+				for k := range input.Fields().Len() {
+					f := input.Fields().Get(k)
+					if !f.IsList() {
+						continue
+					}
+					if lists++; f.Number() != bounds[0].field && f.Number() != bounds[1].field {
+						t.Errorf("%s is not bounded", f.FullName())
+					}
+				}
 			}
 		}
 	}
+	if lists < 13 {
+		t.Errorf("%d lists were looked at", lists)
+	}
+}
+
+// TestCodecReadsRequests: what is within the limits is read as ever.
+func TestCodecReadsRequests(t *testing.T) {
+	c := Codec(Limits{MaxBatchItems: 3})
 	want := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{{Crd: "a"}, {Crd: "b"}, {Crd: "c"}}, AsGiven: true}
 	data, err := c.Marshal(want)
 	if err != nil {
@@ -78,9 +109,9 @@ func BenchmarkCodec(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := codec{items: 1000, crds: 16}
+	bounds := codec{items: 1000, crds: 16}.bounds(r)
 	for b.Loop() {
-		if len(c.cut(message)) != len(message) {
+		if len(cut(message, bounds)) != len(message) {
 			b.Fatal("cut")
 		}
 	}

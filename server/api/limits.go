@@ -34,6 +34,8 @@ const (
 	maxErrorDetails = 16
 	maxErrorBytes   = 4 << 10
 	maxYAMLNodes    = 500_000 // the gateway's
+
+	maxStoredVersions = 1000
 )
 
 // withDefaults fills in what is zero.
@@ -87,6 +89,8 @@ func (l Limits) message() *crdevalv1.Limits {
 
 		MaxRegisterCrds: int32(l.MaxRegisterCrds),
 		MaxWatches:      int32(l.MaxWatches),
+
+		MaxStoredVersions: maxStoredVersions,
 	}
 }
 
@@ -105,6 +109,7 @@ func (l Limits) Lists() map[string]ListLimit {
 	return map[string]ListLimit{
 		"items": {"max_batch_items", l.MaxBatchItems}, "crds": {"max_overlay_crds", maxOverlayCrds},
 		"entries": {"max_register_crds", l.MaxRegisterCrds}, "objects": {"max_batch_items", l.MaxBatchItems},
+		"storedVersions": {"max_stored_versions", maxStoredVersions},
 	}
 }
 

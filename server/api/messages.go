@@ -72,13 +72,18 @@ func violations(list []engine.Violation) []*crdevalv1.Violation {
 		v := &list[i]
 		all[i] = &crdevalv1.Violation{
 			Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: json(v.BadValue), Pointer: valid(v.Pointer),
-			SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: steps[v.Step],
-		}
-		if p := v.Position; p != nil {
-			all[i].Position = &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int64(p.Offset)}
+			SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: steps[v.Step], Position: position(v.Position),
 		}
 	}
 	return all
+}
+
+// position spells where something stands; nil for nowhere.
+func position(p *engine.Position) *crdevalv1.Position {
+	if p == nil {
+		return nil
+	}
+	return &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int64(p.Offset)}
 }
 
 // ruleRef spells which rule it was; nil for none.

@@ -154,7 +154,7 @@ func badCalls() []call {
 	}
 	traced := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: 9}}
 	stated := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{WithStatus: true}}
-	overlaid := &crdevalv1.ValidateRequest{Catalog: "default", Crds: []*crdevalv1.Document{jsonDocument(`{}`)}}
+	overlaid := &crdevalv1.ValidateRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}
 	foreign := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "elsewhere"}}
 	hasty := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(-time.Second)}}
 	return []call{
@@ -167,7 +167,7 @@ func badCalls() []call {
 		{"trace", validate(traced), "POST", toValidate, `{"options":{"trace":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"trace by another name", nil, "POST", toValidate, `{"options":{"trace":"TRACE_SOME"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"status", validate(stated), "POST", toValidate, `{"options":{"withStatus":true}}`, asJSON, codes.Unimplemented, 501, "FEATURE_NOT_AVAILABLE"},
-		{"overlay", validate(overlaid), "POST", toValidate, `{"crds":[{}]}`, asJSON, codes.Unimplemented, 501, "FEATURE_NOT_AVAILABLE"},
+		{"overlay", validate(overlaid), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"token", validate(foreign), "POST", toValidate, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_FOREIGN"},
 		{"item timeout", validate(hasty), "POST", toValidate, `{"options":{"itemTimeout":"-1s"}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"enum", validate(&crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 9}}), "POST", toValidate, `{"options":{"view":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},

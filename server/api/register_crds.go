@@ -116,7 +116,10 @@ func (s *registryService) SetStoredVersions(ctx context.Context, r *crdevalv1.Se
 	if err := needed(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	if len(r.GetStoredVersions()) == 0 {
+	switch n := len(r.GetStoredVersions()); {
+	case n > maxStoredVersions:
+		return nil, s.faults.call(ctx, tooMany("stored_versions", "max_stored_versions", maxStoredVersions))
+	case n == 0:
 		return nil, s.faults.call(ctx, invalid("stored_versions", "stored_versions is required: at least the storage version"))
 	}
 	c, token, err := s.registry.SetStoredVersions(ctx, r.GetCatalog(), r.GetCrd(), r.GetStoredVersions(), r.GetEtag())

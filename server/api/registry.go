@@ -19,6 +19,8 @@ type Registry interface {
 	SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (c *registry.CRD, token string, err error)
 	// Watch tells of what is registered and, until ctx ends or tell fails, of every change.
 	Watch(ctx context.Context, catalog, from string, tell func(registry.Event) error) error
+	// Compare says what would change if one CRD replaced another, and how objects would fare.
+	Compare(ctx context.Context, catalog string, c registry.Comparison, atLeast string) (*registry.Compared, error)
 	// Check judges a manifest as Register does and stores nothing.
 	Check(ctx context.Context, catalog string, manifest engine.Document, atLeast string) (registry.Registration, error)
 	// CRD returns one, at a revision that is kept or, if revision is empty, at the current one, with its manifest.

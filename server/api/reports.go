@@ -1,6 +1,8 @@
 package api
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -16,6 +18,27 @@ func report(r *engine.Report) *crdevalv1.Report {
 		m.Versions[i] = versionReport(&r.Versions[i])
 	}
 	return m
+}
+
+// maxExcerptBytes is what an excerpt of a report may take of an error. gRPC sends errors in headers, of which some clients take 8 KiB.
+const maxExcerptBytes = maxErrorBytes / 2
+
+// excerpt spells of a report that refuses a CRD what has room in an error, and counts the findings that have none.
+func excerpt(r *engine.Report) (m *crdevalv1.Report, omitted int) {
+	m = &crdevalv1.Report{Refusal: refusal(r.Refusal)}
+	if m.Refusal != nil {
+		m.Refusal.Message = bounded(m.Refusal.GetMessage(), maxExcerptBytes/4)
+	}
+	size := proto.Size(m)
+	for i := range r.Violations {
+		v := violations(r.Violations[i : i+1])[0]
+		v.BadValue = nil
+		if size += proto.Size(v) + 4; size > maxExcerptBytes {
+			return m, len(r.Violations) - i
+		}
+		m.Violations = append(m.Violations, v)
+	}
+	return m, 0
 }
 
 func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {

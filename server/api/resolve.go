@@ -33,9 +33,9 @@ func (r *resolver) definition(ctx context.Context, item *crdevalv1.Item, o engin
 		}
 		if t.apiVersion == "" || t.kind == "" {
 			return nil, &problem{
-				crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE,
-				"the object has no apiVersion and kind to find its CRD by, and the item names no crd: set crd, and it is judged as one posted there",
-				map[string]string{"field": "crd"},
+				reason:   crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE,
+				message:  "the object has no apiVersion and kind to find its CRD by, and the item names no crd: set crd, and it is judged as one posted there",
+				metadata: map[string]string{"field": "crd"},
 			}
 		}
 	}

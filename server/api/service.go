@@ -96,7 +96,10 @@ func (s *serverService) GetServerInfo(context.Context, *crdevalv1.GetServerInfoR
 const kubernetesVersion = "1.37"
 
 // features are what this server can do beyond the plain calls.
-var features = []crdevalv1.Feature{crdevalv1.Feature_FEATURE_RULES, crdevalv1.Feature_FEATURE_UPDATES, crdevalv1.Feature_FEATURE_TRACE}
+var features = []crdevalv1.Feature{
+	crdevalv1.Feature_FEATURE_RULES, crdevalv1.Feature_FEATURE_UPDATES, crdevalv1.Feature_FEATURE_OVERLAY, crdevalv1.Feature_FEATURE_TRACE,
+	crdevalv1.Feature_FEATURE_DIFF, crdevalv1.Feature_FEATURE_WATCH,
+}
 
 func info(o Options) *crdevalv1.GetServerInfoResponse {
 	m := &crdevalv1.GetServerInfoResponse{

@@ -72,6 +72,7 @@ type problem struct {
 	reason   crdevalv1.ErrorReason
 	message  string
 	metadata map[string]string
+	report   *engine.Report // of a refused CRD, nil for all else
 }
 
 // Error returns the message.
@@ -104,7 +105,9 @@ func classify(err error) *problem {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &fromRegistry):
-		return &problem{reasonNamed(string(fromRegistry.Reason)), fromRegistry.Message, fromRegistry.Metadata}
+		return &problem{
+			reason: reasonNamed(string(fromRegistry.Reason)), message: fromRegistry.Message, metadata: fromRegistry.Metadata, report: fromRegistry.Report,
+		}
 	case errors.As(err, &fromEngine):
 		var about *versionError
 		if errors.As(err, &about) {
@@ -114,11 +117,11 @@ func classify(err error) *problem {
 	case errors.As(err, &panicked):
 		return nil
 	case errors.Is(err, context.Canceled):
-		return &problem{crdevalv1.ErrorReason_ERROR_REASON_CANCELLED, "the call was cancelled", nil}
+		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_CANCELLED, message: "the call was cancelled"}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &problem{crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, "the call's deadline came before an answer", nil}
+		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, message: "the call's deadline came before an answer"}
 	case errors.Is(err, cache.ErrClosed):
-		return &problem{crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, "the server is shutting down: call another replica, or again", nil}
+		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: call another replica, or again"}
 	}
 	return nil
 }
@@ -141,7 +144,7 @@ var limitNames = map[string]string{
 }
 
 func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
-	p := &problem{reasonNamed(string(e.Reason)), e.Message, map[string]string{}}
+	p := &problem{reason: reasonNamed(string(e.Reason)), message: e.Message, metadata: map[string]string{}}
 	maps.Copy(p.metadata, metadata)
 	if e.Reason == engine.ReasonObjectRefused { // of objects it is an answer; here it is about one that should be stored already
 		p.reason, p.metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
@@ -173,13 +176,19 @@ func (f faults) status(ctx context.Context, err error) *statusv1.Status {
 	p := classify(err)
 	if p == nil {
 		f.log.ErrorContext(ctx, "internal error", slog.Any("error", err))
-		p = &problem{crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, "internal error: the server's log has more", nil}
+		p = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, message: "internal error: the server's log has more"}
 	}
 	code, ok := codeOf[p.reason]
 	if !ok {
 		code = codes.Internal
 	}
 	st := &statusv1.Status{Code: int32(code), Message: bounded(p.message, maxErrorBytes)}
+	var findings *crdevalv1.Report
+	if p.report != nil {
+		var omitted int
+		findings, omitted = excerpt(p.report)
+		p = p.with("omitted_violations", strconv.Itoa(omitted))
+	}
 	info := &errdetails.ErrorInfo{Reason: strings.TrimPrefix(p.reason.String(), reasonPrefix), Domain: domain}
 	if len(p.metadata) > 0 {
 		info.Metadata = maps.Clone(p.metadata)
@@ -190,7 +199,20 @@ func (f faults) status(ctx context.Context, err error) *statusv1.Status {
 	if detail, err := anypb.New(info); err == nil {
 		st.Details = []*anypb.Any{detail}
 	}
+	if findings != nil {
+		if detail, err := anypb.New(findings); err == nil {
+			st.Details = append(st.Details, detail)
+		}
+	}
 	return st
+}
+
+// with is the problem with one more entry of metadata.
+func (p *problem) with(key, value string) *problem {
+	more := *p
+	more.metadata = map[string]string{key: value}
+	maps.Copy(more.metadata, p.metadata)
+	return &more
 }
 
 // call is status as the error of a whole call.

@@ -2032,7 +2032,8 @@ type DiffCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The gravest class of all changes; CHANGE_CLASS_BREAKING if the new CRD is refused, CHANGE_CLASS_COMPATIBLE if nothing changed.
 	Class ChangeClass `protobuf:"varint,1,opt,name=class,proto3,enum=crdeval.v1.ChangeClass" json:"class,omitempty"`
-	// What changed: what all versions share first, then version by version in the new CRD's order of priority. At most 1,000.
+	// What changed: what all versions share first, then version by version in the new CRD's order of priority. At most 1,000. Empty for
+	// a new CRD that cannot be decoded.
 	Changes []*CrdChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
 	// How many further changes were left out; `class` minds them.
 	OmittedChanges int32 `protobuf:"varint,3,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
@@ -2042,8 +2043,10 @@ type DiffCrdResponse struct {
 	Report *Report `protobuf:"bytes,5,opt,name=report,proto3" json:"report,omitempty"`
 	// Whether both mean the same to the letter, so that they have one revision.
 	Identical bool `protobuf:"varint,6,opt,name=identical,proto3" json:"identical,omitempty"`
-	// One for each object, in the order of the objects. Empty unless accepted.
-	Replayed      []*Replayed `protobuf:"bytes,7,rep,name=replayed,proto3" json:"replayed,omitempty"`
+	// One for each object, in the order of the objects. Empty unless accepted. Where the answer has no room for one, its `error` is LIMIT_EXCEEDED.
+	Replayed []*Replayed `protobuf:"bytes,7,rep,name=replayed,proto3" json:"replayed,omitempty"`
+	// The registered CRD that `manifest` was compared with, at that revision, without its manifest. Absent if `base` was given.
+	Base          *Crd `protobuf:"bytes,8,opt,name=base,proto3" json:"base,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2123,6 +2126,13 @@ func (x *DiffCrdResponse) GetIdentical() bool {
 func (x *DiffCrdResponse) GetReplayed() []*Replayed {
 	if x != nil {
 		return x.Replayed
+	}
+	return nil
+}
+
+func (x *DiffCrdResponse) GetBase() *Crd {
+	if x != nil {
+		return x.Base
 	}
 	return nil
 }
@@ -2736,7 +2746,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x03crd\x18\x04 \x01(\tR\x03crd\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12.\n" +
 	"\aobjects\x18\x06 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"\xb2\x02\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"\xd7\x02\n" +
 	"\x0fDiffCrdResponse\x12-\n" +
 	"\x05class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.crdeval.v1.CrdChangeR\achanges\x12'\n" +
@@ -2744,7 +2754,8 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\baccepted\x18\x04 \x01(\bR\baccepted\x12*\n" +
 	"\x06report\x18\x05 \x01(\v2\x12.crdeval.v1.ReportR\x06report\x12\x1c\n" +
 	"\tidentical\x18\x06 \x01(\bR\tidentical\x120\n" +
-	"\breplayed\x18\a \x03(\v2\x14.crdeval.v1.ReplayedR\breplayed\"[\n" +
+	"\breplayed\x18\a \x03(\v2\x14.crdeval.v1.ReplayedR\breplayed\x12#\n" +
+	"\x04base\x18\b \x01(\v2\x0f.crdeval.v1.CrdR\x04base\"[\n" +
 	"\x14CreateCatalogRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12)\n" +
 	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\"\\\n" +
@@ -2901,40 +2912,41 @@ var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	41, // 34: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
 	38, // 35: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.Report
 	42, // 36: crdeval.v1.DiffCrdResponse.replayed:type_name -> crdeval.v1.Replayed
-	3,  // 37: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 38: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 39: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	7,  // 40: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	10, // 41: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
-	13, // 42: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	15, // 43: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	17, // 44: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	19, // 45: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	21, // 46: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
-	23, // 47: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
-	25, // 48: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
-	27, // 49: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	29, // 50: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	31, // 51: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	33, // 52: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	8,  // 53: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	12, // 54: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
-	14, // 55: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	16, // 56: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	18, // 57: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	20, // 58: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	22, // 59: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
-	24, // 60: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
-	26, // 61: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
-	28, // 62: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	30, // 63: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	32, // 64: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	34, // 65: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	53, // [53:66] is the sub-list for method output_type
-	40, // [40:53] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	6,  // 37: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
+	3,  // 38: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 39: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 40: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	7,  // 41: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	10, // 42: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
+	13, // 43: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	15, // 44: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	17, // 45: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	19, // 46: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	21, // 47: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
+	23, // 48: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
+	25, // 49: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
+	27, // 50: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	29, // 51: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	31, // 52: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	33, // 53: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	8,  // 54: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	12, // 55: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
+	14, // 56: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	16, // 57: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	18, // 58: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	20, // 59: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	22, // 60: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
+	24, // 61: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
+	26, // 62: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
+	28, // 63: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	30, // 64: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	32, // 65: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	34, // 66: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	54, // [54:67] is the sub-list for method output_type
+	41, // [41:54] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }

@@ -152,9 +152,11 @@ type Limits struct {
 	// CRDs in one call of RegisterCrds. Default 1,000.
 	MaxRegisterCrds int32 `protobuf:"varint,19,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
 	// Calls of WatchCrds under way at one time, all callers together. One more gets OVERLOADED. Default 1,000.
-	MaxWatches    int32 `protobuf:"varint,20,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MaxWatches int32 `protobuf:"varint,20,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
+	// Versions in one call of SetStoredVersions: 1,000.
+	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -327,6 +329,13 @@ func (x *Limits) GetMaxWatches() int32 {
 	return 0
 }
 
+func (x *Limits) GetMaxStoredVersions() int32 {
+	if x != nil {
+		return x.MaxStoredVersions
+	}
+	return 0
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -460,7 +469,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xb8\x06\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xe8\x06\n" +
 	"\x06Limits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -484,7 +493,8 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x15max_trace_value_bytes\x18\x12 \x01(\x05R\x12maxTraceValueBytes\x12*\n" +
 	"\x11max_register_crds\x18\x13 \x01(\x05R\x0fmaxRegisterCrds\x12\x1f\n" +
 	"\vmax_watches\x18\x14 \x01(\x05R\n" +
-	"maxWatches\"\x16\n" +
+	"maxWatches\x12.\n" +
+	"\x13max_stored_versions\x18\x15 \x01(\x05R\x11maxStoredVersions\"\x16\n" +
 	"\x14GetServerInfoRequest\"\x82\x02\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +

@@ -351,7 +351,7 @@ class DiffCrdRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., base: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class DiffCrdResponse(_message.Message):
-    __slots__ = ("changes", "omitted_changes", "accepted", "report", "identical", "replayed")
+    __slots__ = ("changes", "omitted_changes", "accepted", "report", "identical", "replayed", "base")
     CLASS_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_CHANGES_FIELD_NUMBER: _ClassVar[int]
@@ -359,13 +359,15 @@ class DiffCrdResponse(_message.Message):
     REPORT_FIELD_NUMBER: _ClassVar[int]
     IDENTICAL_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    BASE_FIELD_NUMBER: _ClassVar[int]
     changes: _containers.RepeatedCompositeFieldContainer[_diff_pb2.CrdChange]
     omitted_changes: int
     accepted: bool
     report: _report_pb2.Report
     identical: bool
     replayed: _containers.RepeatedCompositeFieldContainer[_diff_pb2.Replayed]
-    def __init__(self, changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., identical: _Optional[bool] = ..., replayed: _Optional[_Iterable[_Union[_diff_pb2.Replayed, _Mapping]]] = ..., **kwargs) -> None: ...
+    base: Crd
+    def __init__(self, changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., identical: _Optional[bool] = ..., replayed: _Optional[_Iterable[_Union[_diff_pb2.Replayed, _Mapping]]] = ..., base: _Optional[_Union[Crd, _Mapping]] = ..., **kwargs) -> None: ...
 
 class CreateCatalogRequest(_message.Message):
     __slots__ = ("catalog", "kubernetes_minor")

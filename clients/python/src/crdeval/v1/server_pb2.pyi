@@ -34,7 +34,7 @@ FEATURE_DIFF: Feature
 FEATURE_WATCH: Feature
 
 class Limits(_message.Message):
-    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches")
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches", "max_stored_versions")
     MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -55,6 +55,7 @@ class Limits(_message.Message):
     MAX_TRACE_VALUE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_REGISTER_CRDS_FIELD_NUMBER: _ClassVar[int]
     MAX_WATCHES_FIELD_NUMBER: _ClassVar[int]
+    MAX_STORED_VERSIONS_FIELD_NUMBER: _ClassVar[int]
     max_batch_items: int
     max_message_bytes: int
     max_document_bytes: int
@@ -75,7 +76,8 @@ class Limits(_message.Message):
     max_trace_value_bytes: int
     max_register_crds: int
     max_watches: int
-    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ...) -> None: ...
+    max_stored_versions: int
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_stored_versions: _Optional[int] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()
