@@ -51,7 +51,11 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 			return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
 		}
 	}
-	r, err := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor, Limits: o.Limits}, d, root)
+	stored, err := o.stored(m.CRD.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored}, d, root)
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late // what was found until the end of the call may be incomplete
 	}
@@ -61,6 +65,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 	crd := r.CRD
 	report := &Report{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
+		Update: stored != nil, Generation: crd.Generation,
 		Accepted: r.Accepted(), Warnings: admission.Sent(r.Warnings), HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
 	}
 	for i, v := range r.Versions {
@@ -85,6 +90,22 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 		return nil, nil, late
 	}
 	return report, nil, nil
+}
+
+// stored returns the CRD that a manifest of that name updates, nil if it creates one.
+func (o Options) stored(name string) (*definition.Stored, error) {
+	if o.Existing == nil || name == "" {
+		return nil, nil
+	}
+	existing := o.Existing(name)
+	if existing == nil {
+		return nil, nil
+	}
+	m, err := definition.Decode(existing.Manifest)
+	if err != nil {
+		return nil, &Error{Reason: ReasonInternal, Message: "stored CRD " + name + ": " + err.Error(), Err: err}
+	}
+	return &definition.Stored{Manifest: m, Generation: existing.Generation, Status: existing.Status}, nil
 }
 
 // readManifest parses a manifest, which bounds it, and returns it as JSON; the latter also if the JSON could not be parsed.

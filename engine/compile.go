@@ -16,8 +16,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Check says what an API server would make of a manifest on create, without compiling anything. The error is an *Error for
-// a manifest that cannot be judged: over a limit, unreadable, not a CRD.
+// Check says what an API server would make of a manifest, without compiling anything: on create, or, where o.Existing knows a CRD of its name,
+// on update. The error is an *Error for a manifest that cannot be judged: over a limit, unreadable, not a CRD.
 func Check(ctx context.Context, manifest Document, o Options) (*Report, error) {
 	report, _, err := check(ctx, manifest, o)
 	return report, err
@@ -50,7 +50,7 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (*Definitio
 }
 
 // CompileDefinition is Compile for a CRD that a Go program holds already, for instance as it read it from a cluster: its status
-// and the metadata that a server sets are left aside. crd is not changed. There is no manifest, so findings have no Position.
+// and the metadata that a server sets are left aside; what it updates is for o.Existing to say. crd is not changed. There is no manifest, so findings have no Position.
 func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (*Definition, *Report, error) {
 	if crd == nil {
 		return nil, nil, &Error{Reason: ReasonInvalidArgument, Message: "there is no CustomResourceDefinition: the pointer is nil"}

@@ -2,10 +2,15 @@ package engine
 
 import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-// Report says what an API server would make of a CRD.
+// Report says what an API server would make of a CRD on create, or on update.
 type Report struct {
 	// Name, Group, Kind and Plural are the CRD's own, as far as it has them.
 	Name, Group, Kind, Plural string
+	// Update is set if the CRD was judged as the update of one that is registered, see Options.Existing.
+	Update bool
+	// Generation is metadata.generation after the write: 1 of a CRD that is new; an update that changes more than metadata adds 1. It means
+	// nothing of a CRD that is refused.
+	Generation int64
 	// Accepted is set if an API server would take the CRD.
 	Accepted bool
 	// Refusal is the API server's answer to a CRD that is not accepted, nil otherwise. It stands without Violations if the

@@ -70,7 +70,7 @@ func decodeBeta(doc []byte) (*Manifest, error) {
 		return nil, err
 	}
 	in.Spec.setDefaults()
-	m := &Manifest{Strict: strict, spec: in.Spec.spec()}
+	m := &Manifest{Strict: strict, beta: true, spec: in.Spec.spec()}
 	for _, s := range m.spec.schemas() {
 		if err := checkValues(s); err != nil {
 			return nil, wrongShape("v1beta1", err)

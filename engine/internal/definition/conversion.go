@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// check checks spec.conversion. The CA bundle is not looked at: it may be anything until the CRD is established.
+// check checks spec.conversion. The CA bundle may be anything until the CRD is established.
 // (validation.go, validateCustomResourceConversion)
-func (c *conversion) check(path *field.Path) field.ErrorList {
+func (c *conversion) check(path *field.Path, r *ratchet) field.ErrorList {
 	if c == nil {
 		return nil
 	}
@@ -38,11 +38,14 @@ func (c *conversion) check(path *field.Path) field.ErrorList {
 	default:
 		errs = append(errs, webhookService(cc.Service, client.Child("service"))...)
 	}
-	return append(errs, reviewVersions(c.conversionReviewVersions, reviews)...)
+	if cc := c.webhookClientConfig; cc != nil && !r.anyCABundle {
+		errs = append(errs, caBundle(cc.CABundle, client.Child("caBundle"))...)
+	}
+	return append(errs, reviewVersions(c.conversionReviewVersions, reviews, r.anyReviews)...)
 }
 
-// reviewVersions checks which ConversionReview versions a webhook understands: v1 or v1beta1 must be among them.
-func reviewVersions(list []string, path *field.Path) field.ErrorList {
+// reviewVersions checks which ConversionReview versions a webhook understands: one that Kubernetes knows must be among them, unless any will do.
+func reviewVersions(list []string, path *field.Path, anyWillDo bool) field.ErrorList {
 	if len(list) == 0 {
 		return field.ErrorList{field.Required(path, "")}
 	}
@@ -56,10 +59,14 @@ func reviewVersions(list []string, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Index(i), v, text))
 		}
 	}
-	if !slices.Contains(list, "v1") && !slices.Contains(list, "v1beta1") {
+	if !anyWillDo && !anyKnownReview(list) {
 		errs = append(errs, field.Invalid(path, list, "must include at least one of v1, v1beta1"))
 	}
 	return errs
+}
+
+func anyKnownReview(list []string) bool {
+	return slices.Contains(list, "v1") || slices.Contains(list, "v1beta1")
 }
 
 // webhookURL checks the URL of a webhook.

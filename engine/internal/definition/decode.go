@@ -27,6 +27,8 @@ type Manifest struct {
 	// additionalProperties and the other keywords whose value is a schema or something else.
 	Strict []string
 
+	// beta: it was written at v1beta1.
+	beta bool
 	// spec is what validation looks at: the API server's internal form, which has a place for what versions share.
 	spec spec
 }

@@ -21,18 +21,18 @@ import (
 
 // checkDefaults checks that the defaults of a structural schema have no unknown fields and are valid, embedded metadata included.
 // Defaults inside of metadata are judged within an object made for the purpose. Defaults of map values are not looked at. Rules that apply to
-// a default run if nothing else is wrong with it.
+// a default run if nothing else is wrong with it. unprunedToo says whether defaults may have unknown fields after all; only one that has them asks.
 //
 // As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place for.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
-func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room) field.ErrorList {
+func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, unprunedToo func() bool) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // as which the root is treated
 	plan, err := program.Compile(&resource, program.Options{ForDefaults: true})
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, stop: stop.On(room.Done()), budget: rule.Budget}
+	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, unprunedToo: unprunedToo, stop: stop.On(room.Done()), budget: rule.Budget}
 	c.node(&resource, plan.Root, path, surroundings{})
 	c.d.Release() // not by defer: after a panic it must not go back into the pool
 	return c.errs
@@ -43,7 +43,9 @@ type defaultCheck struct {
 	d    *value.Doc
 	errs field.ErrorList
 	room *violation.Room
-	stop *stop.Signal
+	// unprunedToo is as in checkDefaults.
+	unprunedToo func() bool
+	stop        *stop.Signal
 	// budget is what rules may still cost; below 0 nothing further is checked.
 	budget int64
 }
@@ -111,7 +113,7 @@ func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Pat
 		}
 	}
 	_, bad := plan.CoerceEmbedded(c.d, root, metadata.Options{Path: path})
-	if unknown {
+	if unknown && !c.unprunedToo() {
 		// The reference's finding refers to the very value that is coerced next, and is printed after that.
 		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), "must not have unknown fields"))
 	}
@@ -177,6 +179,18 @@ func (c *defaultCheck) parse(raw []byte, path *field.Path) (uint32, bool) {
 // surround returns a resource whose part at the end of way is the given JSON. Like the reference's it has a kind and an apiVersion.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/surroundingobject.go)
 func surround(raw []byte, way []string) []byte {
+	more := ""
+	if len(way) > 0 && way[0] != "kind" {
+		more += `,"kind":"Validation"`
+	}
+	if len(way) > 0 && way[0] != "apiVersion" {
+		more += `,"apiVersion":"validation/v1"`
+	}
+	return wrap(raw, way, more)
+}
+
+// wrap returns an object whose part at the end of way is the given JSON; more ends it.
+func wrap(raw []byte, way []string, more string) []byte {
 	var open, end strings.Builder
 	closing := make([]string, 0, len(way))
 	for i, name := range way {
@@ -189,14 +203,11 @@ func surround(raw []byte, way []string) []byte {
 			open.WriteByte('{')
 			open.Write(key)
 			open.WriteByte(':')
-			rest := "}"
-			if i == 0 && name != "kind" {
-				rest = `,"kind":"Validation"` + rest
+			if i == 0 {
+				closing = append(closing, more+"}")
+			} else {
+				closing = append(closing, "}")
 			}
-			if i == 0 && name != "apiVersion" {
-				rest = `,"apiVersion":"validation/v1"` + rest
-			}
-			closing = append(closing, rest)
 		}
 	}
 	for _, text := range slices.Backward(closing) {

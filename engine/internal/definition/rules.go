@@ -19,7 +19,7 @@ type Rules struct {
 	List []Rule
 	// Cost is what all rules and message expressions may cost for one object by estimate, in CEL cost units.
 	Cost uint64
-	// Env is the environment that they were compiled in.
+	// Env is the environment of those that are new.
 	Env *rule.Env
 }
 
@@ -31,6 +31,8 @@ type Rule struct {
 	Index int
 	// Props is the schema that has the rule.
 	Props *schema.Props
+	// Env and MessageEnv are the environments that the rule and its messageExpression were compiled in.
+	Env, MessageEnv *rule.Env
 	// Scope is what the rule sees, Facts what is known of it.
 	Scope *rule.Scope
 	Facts rule.Facts
@@ -44,12 +46,15 @@ type Rule struct {
 // ruleCheck compiles the rules of one schema and adds up their estimated costs.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/{validation,cel_validation}.go)
 type ruleCheck struct {
-	ctx   context.Context
-	env   *rule.Env
-	room  *violation.Room
-	errs  field.ErrorList
-	rules []Rule
-	total uint64
+	ctx     context.Context
+	env     *rule.Env
+	ratchet *ratchet
+	// version is that of the schema.
+	version string
+	room    *violation.Room
+	errs    field.ErrorList
+	rules   []Rule
+	total   uint64
 	// dearest are the most expensive expressions, the most expensive first.
 	dearest []dear
 }
@@ -150,7 +155,8 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 			return // one rule can take as long as hundreds of schemas, so each asks
 		}
 		r, at := &p.props.XValidations[i], at.Index(i)
-		f, ok := c.env.CheckWithin(c.ctx, r, scope)
+		env, messageEnv := c.ratchet.envs(c.env, r)
+		f, ok := env.CheckWithMessage(c.ctx, messageEnv, r, scope)
 		if !ok {
 			return
 		}
@@ -161,10 +167,10 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 		cost := rule.Times(f.MaxCost, cardinality)
 		// As in the reference, cardinality counts for the rule and not for its message.
 		c.rules = append(c.rules, Rule{
-			Way: p.way(), Index: i, Props: p.props, Scope: scope, Facts: f,
+			Way: p.way(), Index: i, Props: p.props, Env: env, MessageEnv: messageEnv, Scope: scope, Facts: f,
 			Cardinality: cardinality, Cost: cost, MessageCost: f.MessageMaxCost, Around: p.around(),
 		})
-		if cost > rule.EstimateLimit {
+		if cost > rule.EstimateLimit && !c.ratchet.sameSchema(c.version) {
 			add(field.Forbidden(at.Child("rule"), overBudget("estimated rule cost", cost, rule.EstimateLimit)))
 		}
 		c.observe(at.Child("rule"), cost)
@@ -175,7 +181,7 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 		case f.MessageError != nil:
 			add(field.Invalid(at.Child("messageExpression"), schema.PrintRule(r), f.MessageError.Detail))
 		case f.Message != nil:
-			if f.MessageMaxCost > rule.EstimateLimit {
+			if f.MessageMaxCost > rule.EstimateLimit && !c.ratchet.sameSchema(c.version) {
 				add(field.Forbidden(at.Child("messageExpression"), overBudget("estimated messageExpression cost", f.MessageMaxCost, rule.EstimateLimit)))
 			}
 			c.observe(at.Child("messageExpression"), f.MessageMaxCost)

@@ -10,9 +10,10 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// checkSchema checks the schema of a version, or the one that all versions share. status says that the status subresource is on.
+// checkSchema checks the schema of a version, or the one that all versions share, with the name of the first. status says that the status
+// subresource is on.
 // (validation.go, validateCustomResourceDefinitionValidation)
-func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
+func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version string, status bool, path *field.Path) field.ErrorList {
 	if c == nil || c.OpenAPIV3Schema == nil {
 		return nil
 	}
@@ -24,26 +25,30 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, status b
 	if s.grows(p) {
 		return nil
 	}
-	rules := &ruleCheck{ctx: s.ctx, env: s.env, room: s.room}
+	rules := &ruleCheck{ctx: s.ctx, env: s.env, ratchet: s.ratchet, version: version, room: s.room}
 	spots := schema.Rules(rootSpot(rules, p))
-	unsupported := schema.Unsupported(p)
-	if unsupported == nil {
+	var unsupported error
+	if s.structural {
+		unsupported = schema.Unsupported(p)
+	}
+	switch {
+	case !s.structural || unsupported != nil:
+		spots = nil
+	default:
 		found := schema.Structural(at, p, s.room)
 		if len(found) == 0 && quirk.On(46) && schema.HasDefaults(p) {
-			found = checkDefaults(s.ctx, p, at, s.room)
+			found = checkDefaults(s.ctx, p, at, s.room, s.ratchet.unprunedDefaults)
 		}
 		if len(found) > 0 {
 			spots = nil // the reference has no types for the rules of such a schema
 		}
 		errs = append(errs, found...)
-	} else {
-		spots = nil
 	}
 	if status && quirk.On(53) {
 		// What this finds stands first, and shows the schema as the check of defaults left it.
 		root = statusRoot(p, path)
 	}
-	errs = append(append(root, errs...), schema.Keywords(at, p, spots, s.room)...)
+	errs = append(append(root, errs...), schema.Keywords(at, p, spots, s.room, s.ratchet.Lenient)...)
 	errs = append(errs, rules.errs...)
 	if unsupported != nil && len(errs) == 0 {
 		// Whatever is unsupported is mostly refused as a keyword, too, in better words.
@@ -78,9 +83,10 @@ func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// selectable checks selectableFields against the schema that they select from. parent is where both stand.
+// selectable checks selectableFields against the schema that they select from. parent is where both stand; tooMany says whether there may be too
+// many of them.
 // (validation.go, ValidateCustomResourceSelectableFields)
-func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, parent *field.Path) field.ErrorList {
+func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, parent *field.Path, tooMany func() bool) field.ErrorList {
 	var errs field.ErrorList
 	if err := schema.Unsupported(s); err != nil {
 		// The reference crashes on the paths below such a schema, which is refused anyway.
@@ -110,7 +116,7 @@ func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, paren
 		}
 		unique[resolved.String()] = true
 	}
-	if len(unique) > maxSelectableFields {
+	if len(unique) > maxSelectableFields && !tooMany() {
 		errs = append(errs, field.TooMany(path, len(unique), maxSelectableFields))
 	}
 	return errs

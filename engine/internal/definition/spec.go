@@ -28,10 +28,12 @@ type spec struct {
 	preserveUnknownFields    bool
 
 	// While the spec is judged:
-	ctx   context.Context
-	room  *violation.Room // for what is found
-	env   *rule.Env       // of new rules
-	rules map[*schema.Props]*Rules
+	ctx        context.Context
+	room       *violation.Room // for what is found
+	env        *rule.Env       // of new rules
+	ratchet    *ratchet
+	structural bool // schemas must be
+	rules      map[*schema.Props]*Rules
 }
 
 // conversion is spec.conversion, flat as it was in v1beta1.

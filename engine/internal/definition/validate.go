@@ -27,9 +27,21 @@ type Options struct {
 	KubernetesMinor int
 	// Limits bound what is found.
 	Limits value.Limits
+	// Stored is the CRD that the manifest updates, nil for a creation.
+	Stored *Stored
 }
 
-// Result is what an API server says to the creation of a CRD.
+// Stored is a CRD as an API server has it in its storage.
+type Stored struct {
+	// Manifest is not changed.
+	Manifest *Manifest
+	// Generation is its metadata.generation.
+	Generation int64
+	// Status is what its controllers made of it.
+	Status apiextensionsv1.CustomResourceDefinitionStatus
+}
+
+// Result is what an API server says to the creation or update of a CRD.
 type Result struct {
 	// Errors are the findings: the CRD is accepted if there are none. Their order is that of the checks; where the reference
 	// walks a map, that of its keys.
@@ -44,14 +56,18 @@ type Result struct {
 	Err error
 }
 
-// Validate judges a CRD as an API server does when it is created. The status that a manifest carries does not count, nor does
-// metadata that the server sets itself. Rules (x-kubernetes-validations) are compiled, and what they may cost is estimated.
+// Validate judges a CRD as an API server does when it is created, or when it replaces the stored one, whose uid and resourceVersion it is taken to
+// carry. The status that a manifest carries does not count, nor does most of the metadata that the server sets itself. Rules
+// (x-kubernetes-validations) are compiled, and what they may cost is estimated.
+//
+// A v1beta1 manifest that preserves unknown fields cannot be created any more. It stands for a CRD that an older server stored, and is judged
+// as an update of that which changes nothing, before the CRD is established.
 //
 // As in the reference, what is stored of an accepted CRD is not quite what was sent, and Validate makes m.CRD that: embedded
-// metadata in defaults loses unknown fields, and 1.0, odd Unicode and duplicate keys in defaults, enums and examples are written as
-// they are stored.
-// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, Validate;
-// pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition)
+// metadata in defaults loses unknown fields, 1.0, odd Unicode and duplicate keys in defaults, enums and examples are written as
+// they are stored, and the generation is the one that it has then.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go;
+// pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition, ValidateCustomResourceDefinitionUpdate)
 func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = format.LatestMinor - 1
@@ -66,13 +82,15 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	}
 	owners, repeated := metadata.DedupOwners(m.CRD.OwnerReferences)
 	m.CRD.OwnerReferences = owners
+	old := o.Stored
+	if old == nil && m.beta && m.spec.preserveUnknownFields {
+		old = m.asStored()
+	}
 	var errs field.ErrorList
-	errs = append(errs, checkMetadata(ctx, &m.CRD.ObjectMeta, &m.spec)...)
-	errs = append(errs, m.spec.check(field.NewPath("spec"))...)
-	errs = append(errs, storedVersions(&m.spec, field.NewPath("status", "storedVersions"))...)
-	errs = append(errs, approval(&m.CRD.ObjectMeta, nil, m.spec.group)...)
-	if m.spec.preserveUnknownFields && quirk.On(47) {
-		errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"))
+	if old == nil {
+		errs = m.validateCreate(ctx)
+	} else {
+		errs = m.validateUpdate(ctx, old)
 	}
 	if err := m.spec.fits(errs, o.Limits); err != nil || ctx.Err() != nil {
 		return Result{Errors: errs, Err: err}
@@ -83,6 +101,9 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 		}
 	}
 	texts := warnings(&m.spec, o.KubernetesMinor)
+	if old != nil && quirk.On(92) {
+		texts = fresh(texts, warnings(&old.Manifest.spec, o.KubernetesMinor))
+	}
 	if repeated != "" {
 		texts = append([]string{repeated}, texts...)
 	}
@@ -91,6 +112,30 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 		result.Rules = append(result.Rules, m.spec.rulesOf(i))
 	}
 	return result
+}
+
+// validateCreate judges a CRD that is new.
+func (m *Manifest) validateCreate(ctx context.Context) field.ErrorList {
+	m.CRD.Generation = 1
+	m.spec.ratchet = creation()
+	errs := checkMetadata(ctx, &m.CRD.ObjectMeta, &m.spec)
+	errs = append(errs, m.spec.check(field.NewPath("spec"))...)
+	var stored []string
+	if v := m.spec.storage(); v != "" {
+		stored = []string{v}
+	}
+	errs = append(errs, storedVersions(stored, m.spec.versions, field.NewPath("status", "storedVersions"))...)
+	errs = append(errs, approval(&m.CRD.ObjectMeta, nil, m.spec.group)...)
+	return append(errs, m.spec.preserves()...)
+}
+
+// preserves is found of a CRD that starts to preserve unknown fields. (validation.go, validatePreserveUnknownFields)
+func (s *spec) preserves() field.ErrorList {
+	if !s.preserveUnknownFields || !quirk.On(47) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true,
+		"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")}
 }
 
 // fits counts all findings, which the checks of schemas, where most of them come from, do while they look.
@@ -140,14 +185,10 @@ func (s *spec) check(path *field.Path) field.ErrorList {
 		add(field.Invalid(path.Child("group"), s.group, "should be a domain with at least one dot"))
 	}
 	add(oneOf(path.Child("scope"), string(s.scope), string(apiextensionsv1.ClusterScoped), string(apiextensionsv1.NamespaceScoped))...)
-	if s.validation == nil || s.validation.OpenAPIV3Schema == nil {
-		for i := range s.versions {
-			if schema.Of(&s.versions[i]) == nil {
-				add(field.Required(path.Child("versions").Index(i).Child("schema").Child("openAPIV3Schema"), ""))
-			}
-		}
-	}
-	if s.preserveUnknownFields && s.hasDefaults() {
+	add(s.checkSchemas(path.Child("versions"))...)
+	defaults := s.hasDefaults()
+	s.structural = !s.preserveUnknownFields || defaults || s.hasKubernetesExtensions() || !s.ratchet.nonStructural()
+	if s.preserveUnknownFields && defaults {
 		add(field.Invalid(path.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))
 	}
 	for i := range s.versions {
@@ -163,20 +204,41 @@ func (s *spec) check(path *field.Path) field.ErrorList {
 		}
 	}
 	add(names(&s.names, path.Child("names"))...)
-	add(s.checkSchema(s.validation, s.anyStatus(), path.Child("validation"))...)
+	add(s.checkSchema(s.validation, s.version, s.anyStatus(), path.Child("validation"))...)
 	add(subresources(s.subresources, path.Child("subresources"))...)
 	add(columnList(s.additionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
 	if len(s.selectableFields) > 0 {
 		if s.validation == nil {
 			add(field.Invalid(path.Child("selectableFields"), "", "may only be set when validations.schema is included"))
 		} else {
-			add(selectable(s.selectableFields, s.validation.OpenAPIV3Schema, path)...)
+			add(selectable(s.selectableFields, s.validation.OpenAPIV3Schema, path, func() bool { return s.ratchet.manyFields("") })...)
 		}
 	}
 	if s.conversion != nil && s.conversion.strategy != apiextensionsv1.NoneConverter && s.preserveUnknownFields {
 		add(field.Invalid(path.Child("conversion").Child("strategy"), s.conversion.strategy, "must be None if spec.preserveUnknownFields is true"))
 	}
-	add(s.conversion.check(path.Child("conversion"))...)
+	add(s.conversion.check(path.Child("conversion"), s.ratchet)...)
+	return errs
+}
+
+// checkSchemas checks that versions have schemas: all of them, or those served of a CRD that has been without and prunes.
+func (s *spec) checkSchemas(path *field.Path) field.ErrorList {
+	if s.validation != nil && s.validation.OpenAPIV3Schema != nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for i := range s.versions {
+		if schema.Of(&s.versions[i]) != nil {
+			continue
+		}
+		at := path.Index(i).Child("schema", "openAPIV3Schema")
+		switch {
+		case !s.ratchet.noSchema:
+			errs = append(errs, field.Required(at, ""))
+		case !s.preserveUnknownFields && s.versions[i].Served:
+			errs = append(errs, field.Required(at, "because otherwise all fields are pruned"))
+		}
+	}
 	return errs
 }
 
@@ -191,6 +253,16 @@ func oneOf(path *field.Path, text string, accepted ...string) field.ErrorList {
 		}
 	}
 	return field.ErrorList{field.NotSupported(path, text, accepted)}
+}
+
+// storage returns the name of the storage version, the first one that claims to be, "" for none.
+func (s *spec) storage() string {
+	for i := range s.versions {
+		if s.versions[i].Storage {
+			return s.versions[i].Name
+		}
+	}
+	return ""
 }
 
 func (s *spec) hasDefaults() bool {

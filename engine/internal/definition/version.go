@@ -24,14 +24,14 @@ func (s *spec) checkVersion(i int, path *field.Path) field.ErrorList {
 	for _, text := range deprecationWarning(v.Deprecated, v.DeprecationWarning) {
 		errs = append(errs, field.Invalid(path.Child("deprecationWarning"), v.DeprecationWarning, text))
 	}
-	errs = append(errs, s.checkSchema(v.Schema, hasStatus(s.subresourcesOf(v.Name)), path.Child("schema"))...)
+	errs = append(errs, s.checkSchema(v.Schema, v.Name, hasStatus(s.subresourcesOf(v.Name)), path.Child("schema"))...)
 	errs = append(errs, subresources(v.Subresources, path.Child("subresources"))...)
 	errs = append(errs, columnList(v.AdditionalPrinterColumns, path.Child("additionalPrinterColumns"))...)
 	if len(v.SelectableFields) > 0 {
 		if schema.Of(v) == nil {
 			errs = append(errs, field.Invalid(path.Child("selectableFields"), "", "may only be set when `version.schema.openAPIV3Schema` is not included"))
 		} else {
-			errs = append(errs, selectable(v.SelectableFields, schema.Of(v), path)...)
+			errs = append(errs, selectable(v.SelectableFields, schema.Of(v), path, func() bool { return s.ratchet.manyFields(v.Name) })...)
 		}
 	}
 	return errs
@@ -146,29 +146,31 @@ func versions(s *spec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// storedVersions checks the status that a CRD is created with: its first storage version is the one stored version. The reference
-// crosses that off at the first version of its name and finds it missing for any other that claims to be stored.
+// storedVersions checks that the storage version is among the stored versions of the status, and that none of these is missing. The reference
+// crosses each off at the first version of its name and finds it missing for any other that claims to be stored; those that are left it
+// reports in random order.
 // (validation.go, ValidateCustomResourceDefinitionStoredVersions)
-func storedVersions(s *spec, path *field.Path) field.ErrorList {
-	var stored []string
-	for i := range s.versions {
-		if s.versions[i].Storage {
-			stored = []string{s.versions[i].Name}
-			break
-		}
-	}
-	if stored == nil {
+func storedVersions(stored []string, versions []apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
+	if len(stored) == 0 {
 		return field.ErrorList{field.Invalid(path, stored, "must have at least one stored version")}
 	}
+	last := make(map[string]int, len(stored))
+	for i, name := range stored {
+		last[name] = i
+	}
 	var errs field.ErrorList
-	seen := false
-	for i := range s.versions {
-		v := &s.versions[i]
-		here := v.Name == stored[0] && !seen
-		if v.Storage && !here {
+	for i := range versions {
+		v := &versions[i]
+		if _, here := last[v.Name]; !here && v.Storage {
 			errs = append(errs, field.Invalid(path, stored, "must have the storage version "+v.Name))
 		}
-		seen = seen || here
+		delete(last, v.Name)
+	}
+	for i, name := range stored {
+		if at, left := last[name]; left && at == i {
+			errs = append(errs, field.Invalid(path.Index(i), name, fmt.Sprintf("missing from spec.versions; %[1]s was previously a storage version, "+
+				"and must remain in spec.versions until a storage migration ensures no data remains persisted in %[1]s and removes %[1]s from status.storedVersions", name)))
+		}
 	}
 	return errs
 }

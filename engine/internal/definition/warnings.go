@@ -39,3 +39,9 @@ func setWarning(p *schema.Props) string {
 	}
 	return ""
 }
+
+// fresh returns the warnings that the stored CRD did not have.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnUpdate)
+func fresh(texts, stored []string) []string {
+	return slices.DeleteFunc(texts, func(text string) bool { return slices.Contains(stored, text) })
+}

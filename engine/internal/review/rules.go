@@ -80,7 +80,7 @@ func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
 		if ctx.Err() != nil {
 			break
 		}
-		list[i].Culprits = culprits(&known.List[i], known.Env, part, &left)
+		list[i].Culprits = culprits(&known.List[i], part, &left)
 	}
 	slices.SortStableFunc(list, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(schemaOf(&a), schemaOf(&b)), cmp.Compare(a.Index, b.Index))
@@ -112,15 +112,15 @@ func partOfTotal(known *definition.Rules, dearest []int) float64 {
 }
 
 // culprits looks for the bounds that make a rule dear, and if it is not, for those that make its message so.
-func culprits(k *definition.Rule, env *rule.Env, part float64, left *rule.Patience) []Culprit {
+func culprits(k *definition.Rule, part float64, left *rule.Patience) []Culprit {
 	limit := uint64(min(float64(k.Cost), rule.EstimateLimit) * part)
 	if part == 1 {
 		limit = rule.EstimateLimit
 	}
-	e := rule.Estimate{Env: env, Rule: k.Facts.Rule, Scope: k.Scope, Way: k.Way, Around: k.Around, Cardinality: k.Cardinality}
+	e := rule.Estimate{Env: k.Env, Rule: k.Facts.Rule, Scope: k.Scope, Way: k.Way, Around: k.Around, Cardinality: k.Cardinality}
 	if k.Cost < k.MessageCost && k.Cost <= rule.EstimateLimit {
 		limit = uint64(min(float64(k.MessageCost), rule.EstimateLimit) * part)
-		e.Rule, e.Around, e.Cardinality = k.Facts.Message, nil, 1
+		e.Env, e.Rule, e.Around, e.Cardinality = k.MessageEnv, k.Facts.Message, nil, 1
 	}
 	if e.Rule == nil {
 		return nil

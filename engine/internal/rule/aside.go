@@ -84,7 +84,12 @@ func (s *Scope) apart() *Scope {
 
 // CheckWithin is Check until the context ends: ok is unset then, and there are no Facts.
 func (e *Env) CheckWithin(ctx context.Context, r *apiextensionsv1.ValidationRule, s *Scope) (f Facts, ok bool) {
-	return apart(ctx, s, long(r.Rule) || long(r.MessageExpression), func(s *Scope) Facts { return e.Check(r, s) })
+	return e.CheckWithMessage(ctx, e, r, s)
+}
+
+// CheckWithMessage is CheckWithin where the messageExpression has an environment of its own: a message may be new where its rule is not.
+func (e *Env) CheckWithMessage(ctx context.Context, message *Env, r *apiextensionsv1.ValidationRule, s *Scope) (f Facts, ok bool) {
+	return apart(ctx, s, long(r.Rule) || long(r.MessageExpression), func(s *Scope) Facts { return e.facts(r, s, message) })
 }
 
 // compiled is what CompileRule or CompileMessage gives.

@@ -24,7 +24,10 @@ type Facts struct {
 
 // Check compiles a rule of the scope and estimates what it costs. A blank rule has no Facts to speak of: it is refused by its shape.
 // s.Decl is not nil. (schema/cel/compilation.go, compileRule)
-func (e *Env) Check(r *apiextensionsv1.ValidationRule, s *Scope) Facts {
+func (e *Env) Check(r *apiextensionsv1.ValidationRule, s *Scope) Facts { return e.facts(r, s, e) }
+
+// facts compiles the rule in e and its message in another environment.
+func (e *Env) facts(r *apiextensionsv1.ValidationRule, s *Scope, forMessage *Env) Facts {
 	var f Facts
 	if strings.TrimSpace(r.Rule) == "" {
 		return f
@@ -47,10 +50,10 @@ func (e *Env) Check(r *apiextensionsv1.ValidationRule, s *Scope) Facts {
 	if r.MessageExpression == "" {
 		return f
 	}
-	if c, f.MessageError = e.CompileMessage(r.MessageExpression, s, optional); c == nil || f.MessageError != nil {
+	if c, f.MessageError = forMessage.CompileMessage(r.MessageExpression, s, optional); c == nil || f.MessageError != nil {
 		return f
 	}
-	if cost, err = e.estimate(c, &declared); err != nil {
+	if cost, err = forMessage.estimate(c, &declared); err != nil {
 		f.MessageError = &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: "cost estimation failed for messageExpression: " + err.Error()}
 		return f
 	}

@@ -17,10 +17,10 @@ var types = []string{"array", "boolean", "integer", "number", "object", "string"
 //
 // Where the room ends, so does the search; what was found is incomplete then.
 //
-// Rules (x-kubernetes-validations) are judged here by their shape alone. Compiling them is for the given Rules, nil for not at all.
+// What lenient names is not checked. Rules (x-kubernetes-validations) are judged here by their shape alone. Compiling them is for the given Rules, nil for not at all.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
-func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Room) field.ErrorList {
-	c := keywordCheck{room: room}
+func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Room, lenient Lenient) field.ErrorList {
+	c := keywordCheck{room: room, lenient: lenient}
 	c.node(s, path, place{root: true, rules: rules})
 	return c.errs
 }
@@ -56,8 +56,9 @@ func (p place) off() place {
 }
 
 type keywordCheck struct {
-	errs field.ErrorList
-	room *violation.Room
+	errs    field.ErrorList
+	room    *violation.Room
+	lenient Lenient
 }
 
 func (c *keywordCheck) add(e *field.Error) {
@@ -89,7 +90,7 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 	if s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {
 		c.add(field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), false, "must be true or undefined"))
 	}
-	c.errs = append(c.errs, lists(s, path)...)
+	c.errs = append(c.errs, lists(s, path, c.lenient)...)
 	c.errs = append(c.errs, ruleShapes(s, path)...)
 	if len(s.XValidations) > 0 && at.rules != nil && len(c.errs) == before {
 		at.rules.Compile(path, at.uncorrelatable)
@@ -178,7 +179,7 @@ func (c *keywordCheck) refused(s *Props, path *field.Path, at place) {
 			c.add(field.Forbidden(path.Child(keyword), detail))
 		}
 	}
-	if s.Type != "" && !slices.Contains(types, s.Type) {
+	if s.Type != "" && !c.lenient.AnyTypes && !slices.Contains(types, s.Type) {
 		c.add(field.NotSupported(path.Child("type"), s.Type, types))
 	}
 	forbid(s.Default != nil && at.noDefaults != "", "default", "must not be set "+at.noDefaults)

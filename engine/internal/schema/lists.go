@@ -10,7 +10,7 @@ import (
 
 // lists checks x-kubernetes-map-type, x-kubernetes-list-type and x-kubernetes-list-map-keys of one node.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
-func lists(s *Props, path *field.Path) field.ErrorList {
+func lists(s *Props, path *field.Path, lenient Lenient) field.ErrorList {
 	var errs field.ErrorList
 	add := func(e *field.Error) { errs = append(errs, e) }
 	if s.XMapType != nil {
@@ -27,7 +27,7 @@ func lists(s *Props, path *field.Path) field.ErrorList {
 		switch {
 		case s.Type != "array":
 			add(wrongType(path, s.Type, "must be array if x-kubernetes-list-type is specified"))
-		case listType == "set":
+		case listType == "set" && !lenient.GranularSets:
 			errs = append(errs, setItems(items(s), path.Child("items"))...)
 		}
 		if listType != "atomic" && listType != "set" && listType != "map" {
@@ -44,7 +44,7 @@ func lists(s *Props, path *field.Path) field.ErrorList {
 	if listType == "map" {
 		errs = append(errs, mapList(s, path)...)
 	}
-	if quirk.On(51) && (listType == "set" || listType == "map") && items(s) != nil {
+	if quirk.On(51) && !lenient.OptionalKeys && (listType == "set" || listType == "map") && items(s) != nil {
 		errs = append(errs, definite(s, listType, path)...)
 	}
 	return errs

@@ -1,0 +1,112 @@
+package definition
+
+import (
+	"reflect"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// hasUnprunedDefaults reports whether a default of a structural schema has unknown fields, in metadata or elsewhere. A schema that is not structural
+// does not count, nor does one with a default that no object can have at its place.
+// (validation.go, requirePrunedDefaults; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go, PruneDefaults)
+func (s *spec) hasUnprunedDefaults() bool {
+	for _, p := range s.schemas() {
+		if !schema.HasDefaults(p) || schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewRoom(value.Limits{}))) > 0 {
+			continue
+		}
+		if hasUnpruned(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasUnpruned(s *schema.Props) bool {
+	resource := *s
+	resource.XEmbeddedResource = true // as which the root is treated
+	plan, err := program.Compile(&resource, program.Options{ForDefaults: true})
+	if err != nil {
+		return false
+	}
+	c := pruneCheck{d: value.Acquire(), plan: plan}
+	c.node(s, nil)
+	c.d.Release() // not by defer: after a panic it must not go back into the pool
+	return c.found && !c.impossible
+}
+
+// pruneCheck prunes each default within an object that has nothing else.
+type pruneCheck struct {
+	d    *value.Doc
+	plan *program.Plan
+	// found: pruning changed a default. impossible: there is no object with some default.
+	found, impossible bool
+}
+
+// anyKey stands for the keys of a map.
+const anyKey = "*"
+
+// node checks the default of s, to which way leads from the root, and of everything below it.
+func (c *pruneCheck) node(s *schema.Props, way []string) {
+	if c.impossible {
+		return
+	}
+	enter := func(name string) []string { return append(way[:len(way):len(way)], name) }
+	if j := s.Default; j != nil && len(j.Raw) > 0 && string(j.Raw) != "null" {
+		c.prune(j.Raw, way)
+	}
+	if a := s.AdditionalProperties; a != nil && a.Schema != nil {
+		c.node(a.Schema, enter(anyKey))
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		c.node(s.Items.Schema, enter(items))
+	}
+	for _, name := range schema.Names(s.Properties) {
+		p := s.Properties[name]
+		c.node(&p, enter(name))
+	}
+}
+
+// prune looks whether a default is what it was after metadata of its object was coerced and unknown fields were removed.
+func (c *pruneCheck) prune(raw []byte, way []string) {
+	c.d.Reset()
+	root, err := c.d.ParseJSON(wrap(raw, way, ""), value.Limits{MaxBytes: len(raw) + 1<<20})
+	if err != nil || c.d.Nodes[root].Kind != value.Object {
+		c.impossible = true
+		return
+	}
+	before := c.at(root, way)
+	if before == 0 {
+		c.impossible = true
+		return
+	}
+	was := c.d.Any(before)
+	_, _ = c.plan.CoerceEmbedded(c.d, root, metadata.Options{Lenient: true}) // which has no errors then
+	_, _ = c.plan.Prune(c.d, root, false)                                    // nothing is tracked, so nothing can be too long
+	after := c.at(root, way)
+	c.found = c.found || after == 0 || !reflect.DeepEqual(was, c.d.Any(after))
+}
+
+// at returns the node at the end of way, 0 if there is none.
+func (c *pruneCheck) at(node uint32, way []string) uint32 {
+	for _, name := range way {
+		switch {
+		case node == 0:
+			return 0
+		case name == items:
+			if c.d.Nodes[node].Kind != value.Array {
+				return 0
+			}
+			node = c.d.Nodes[node].First
+		default:
+			if c.d.Nodes[node].Kind != value.Object {
+				return 0
+			}
+			node = c.d.Field(node, name)
+		}
+	}
+	return node
+}

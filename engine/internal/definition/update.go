@@ -1,0 +1,97 @@
+package definition
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/operation"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// validateUpdate judges a CRD that replaces the stored one.
+func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorList {
+	s, before := &m.spec, &old.Manifest.spec
+	m.CRD.Generation = old.Generation
+	if !schema.Equal(m.CRD.Spec, old.Manifest.CRD.Spec) {
+		m.CRD.Generation++
+	}
+	s.ratchet = ratchetOf(s, before, &old.Status)
+	if s == before {
+		// Checking writes to defaults, so what is to be known of those in storage is asked before.
+		s.ratchet.unprunedDefaults()
+	}
+	spec, status := field.NewPath("spec"), field.NewPath("status")
+	errs := checkMetadataUpdate(ctx, m, old)
+	errs = append(errs, s.check(spec)...)
+	errs = append(errs, s.immutable(before, spec)...)
+	errs = append(errs, names(&old.Status.AcceptedNames, status.Child("acceptedNames"))...)
+	stored := old.Status.StoredVersions
+	if v := s.storage(); v != "" && !slices.Contains(stored, v) {
+		stored = append(slices.Clip(stored), v)
+	}
+	errs = append(errs, storedVersions(stored, s.versions, status.Child("storedVersions"))...)
+	errs = append(errs, approval(&m.CRD.ObjectMeta, &old.Manifest.CRD.ObjectMeta, s.group)...)
+	if !s.ratchet.preserving {
+		errs = append(errs, s.preserves()...)
+	}
+	return errs
+}
+
+// asStored is the CRD of the manifest as an older server stored it, and as today's controllers leave it before it is established.
+func (m *Manifest) asStored() *Stored {
+	status := apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: m.spec.names}
+	if v := m.spec.storage(); v != "" {
+		status.StoredVersions = []string{v}
+	}
+	return &Stored{Manifest: m, Generation: 1, Status: status}
+}
+
+// immutable checks what no update may change: what makes up the name of the CRD and, once it is established, where its objects are stored.
+// (validation.go, validateCustomResourceDefinitionSpecUpdate)
+func (s *spec) immutable(old *spec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.ratchet.established && quirk.On(92) {
+		errs = append(errs, validation.ValidateImmutableField(s.scope, old.scope, path.Child("scope"))...)
+		errs = append(errs, validation.ValidateImmutableField(s.names.Kind, old.names.Kind, path.Child("names", "kind"))...)
+	}
+	errs = append(errs, validation.ValidateImmutableField(s.group, old.group, path.Child("group"))...)
+	return append(errs, validation.ValidateImmutableField(s.names.Plural, old.names.Plural, path.Child("names", "plural"))...)
+}
+
+// checkMetadataUpdate checks the CRD's own metadata as it stands after the API server has set its part. What all resources have in common is checked
+// before the strategy of CRDs checks it again, so its findings stand there two or three times.
+// (k8s.io/apiserver/pkg/registry/rest/update.go, BeforeUpdate, validateCommonFields)
+func checkMetadataUpdate(ctx context.Context, m *Manifest, old *Stored) field.ErrorList {
+	path := field.NewPath("metadata")
+	before, now := asInStorage(&old.Manifest.CRD.ObjectMeta), m.CRD.ObjectMeta
+	before.Generation, now.Generation = old.Generation, m.CRD.Generation
+	now.UID, now.ResourceVersion, now.CreationTimestamp, now.Namespace, now.ManagedFields = before.UID, before.ResourceVersion, before.CreationTimestamp, "", nil
+	if m == old.Manifest {
+		before.DeletionTimestamp, before.DeletionGracePeriodSeconds = now.DeletionTimestamp, now.DeletionGracePeriodSeconds
+	}
+	segment := func(name string, prefix bool) []string {
+		if prefix {
+			return content.IsPathSegmentPrefix(name)
+		}
+		return content.IsPathSegmentName(name)
+	}
+	errs := validation.ValidateObjectMeta(&now, false, segment, path)
+	errs = append(errs, validation.ValidateObjectMetaUpdate(&now, &before, path)...)
+	return append(errs, validation.ValidateObjectMetaDeclaratively(ctx, operation.Update, &now, &before, false, nil, path, true)...)
+}
+
+// asInStorage returns metadata with what a server sets; the values mean nothing.
+func asInStorage(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	out := *m
+	out.UID, out.ResourceVersion, out.CreationTimestamp = "00000000-0000-4000-8000-000000000000", "1", metav1.NewTime(time.Unix(1, 0))
+	out.Namespace, out.ManagedFields, out.DeletionTimestamp, out.DeletionGracePeriodSeconds = "", nil, nil, nil
+	return out
+}
