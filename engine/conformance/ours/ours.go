@@ -30,7 +30,7 @@ var Doubted atomic.Int64
 
 // Register implements run.Subject.
 func (Engine) Register(manifest []byte) (run.Definition, oracle.Answer) {
-	return register(manifest, nil)
+	return register(manifest, nil, engine.Status{})
 }
 
 // Update implements run.Subject.
@@ -44,10 +44,10 @@ func (Engine) Update(old *oracle.Registered, manifest []byte) (run.Definition, o
 			return nil
 		}
 		return &engine.Existing{Manifest: text, Generation: old.Stored.Generation, Status: old.Stored.Status}
-	})
+	}, old.Stored.Status)
 }
 
-func register(manifest []byte, existing func(string) *engine.Existing) (run.Definition, oracle.Answer) {
+func register(manifest []byte, existing func(string) *engine.Existing, status engine.Status) (run.Definition, oracle.Answer) {
 	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{Existing: existing})
 	if err != nil {
 		return nil, oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
@@ -68,7 +68,7 @@ func register(manifest []byte, existing func(string) *engine.Existing) (run.Defi
 		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not compiled: " + err.Error()}
 		return nil, answer
 	}
-	answer.Object, answer.Generation, answer.StoredVersions = d.Manifest(), 1, []string{d.StorageVersion()}
+	answer.Object, answer.Generation, answer.StoredVersions = d.Manifest(), report.Generation, d.Standing().Stored(status).StoredVersions
 	return &Definition{facade: d, inner: inner}, answer
 }
 
