@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,6 +29,8 @@ type Options struct {
 	ForDefaults bool
 	// Context ends Compile, which returns its error then: rules may take seconds. Nil never ends it.
 	Context context.Context
+	// Memory is shared with whoever compiles rules of the same CRD, nil for one of its own.
+	Memory *rule.Memory
 }
 
 // Rules says what becomes of x-kubernetes-validations.
@@ -51,20 +54,20 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
+	if o.Memory == nil {
+		o.Memory = rule.NewMemory()
+	}
 	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
 	c := compiler{o: o, seen: make(map[string]*Node, 64), texts: make(map[string]string, 64)}
 	if s == nil {
 		s = &apiextensionsv1.JSONSchemaProps{}
 	}
 	c.scope = c.rootScope(s)
-	root := c.scope
 	p.Root = c.node(s, Root, nil)
 	if c.err != nil {
 		return nil, c.err
 	}
-	if root != nil {
-		c.size += root.Retained()
-	}
+	c.size += rule.Retained(maps.Keys(c.sets))
 	if err := c.finishDefaults(p); err != nil {
 		return nil, err
 	}

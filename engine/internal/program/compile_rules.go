@@ -11,9 +11,9 @@ func (c *compiler) rootScope(s *schema.Props) *rule.Scope {
 		return nil
 	}
 	if c.o.Rules == RulesOfField {
-		return rule.Field(s)
+		return c.o.Memory.Field(s)
 	}
-	return rule.Root(s)
+	return c.o.Memory.Root(s)
 }
 
 // rules compiles the rules of a node. Sets are counted once each: equal ones of a version are one.

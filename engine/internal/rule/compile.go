@@ -32,9 +32,7 @@ func (e *Env) CompileRule(text string, s *Scope, optionalOldSelf bool) (*Checked
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	return e.compile(text, s, optionalOldSelf, celtypes.BoolType, wording{
-		failed: "compilation failed: ", wrongType: "cel expression must evaluate to a bool", unplanned: "program instantiation failed: ",
-	})
+	return e.remembered(text, s, optionalOldSelf, false)
 }
 
 // CompileMessage is CompileRule for a messageExpression, which must be a string. The empty text gives neither result nor error.
@@ -42,10 +40,28 @@ func (e *Env) CompileMessage(text string, s *Scope, optionalOldSelf bool) (*Chec
 	if text == "" {
 		return nil, nil
 	}
-	return e.compile(text, s, optionalOldSelf, celtypes.StringType, wording{
-		failed: "messageExpression compilation failed: ", wrongType: "messageExpression must evaluate to a string",
-		unplanned: "messageExpression instantiation failed: ",
-	})
+	return e.remembered(text, s, optionalOldSelf, true)
+}
+
+// remembered compiles an expression unless the scope's memory knows what comes of it.
+func (e *Env) remembered(text string, s *Scope, optional, message bool) (*Checked, *apiservercel.Error) {
+	key := s.checkedKey(text, optional, message)
+	o := s.memory.recall(e, key)
+	if o == nil {
+		o = &outcome{env: e}
+		if message {
+			o.Checked, o.err = e.compile(text, s, optional, celtypes.StringType, wording{
+				failed: "messageExpression compilation failed: ", wrongType: "messageExpression must evaluate to a string",
+				unplanned: "messageExpression instantiation failed: ",
+			})
+		} else {
+			o.Checked, o.err = e.compile(text, s, optional, celtypes.BoolType, wording{
+				failed: "compilation failed: ", wrongType: "cel expression must evaluate to a bool", unplanned: "program instantiation failed: ",
+			})
+		}
+		s.memory.remember(key, *o)
+	}
+	return o.Checked, o.err
 }
 
 // wording is how upstream begins, or says, what is wrong with an expression.

@@ -13,7 +13,12 @@ import (
 type release struct {
 	since, until int // until 0: still there
 	options      []cel.EnvOption
+	// functions: it brings functions and nothing else that an expression can tell: no macros, types, validators or switches.
+	functions bool
 }
+
+// in reports whether Kubernetes 1.minor has it.
+func (r *release) in(minor int) bool { return minor >= r.since && (r.until == 0 || minor < r.until) }
 
 // releases are the parts of the environments in upstream's order, which decides the order of options and validators.
 //
@@ -28,7 +33,7 @@ func releases() []release {
 			k8slibrary.Regex(),
 			cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
 		}},
-		{until: 37, options: []cel.EnvOption{k8slibrary.Lists(k8slibrary.ListsVersion(0))}},
+		{until: 37, options: []cel.EnvOption{k8slibrary.Lists(k8slibrary.ListsVersion(0))}, functions: true},
 		{since: 27, options: []cel.EnvOption{k8slibrary.Authz()}},
 		{since: crossTypeNumbersSince, options: []cel.EnvOption{cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(), k8slibrary.Quantity()}},
 		{since: validatorsSince, options: []cel.EnvOption{cel.ASTValidators(
@@ -43,7 +48,7 @@ func releases() []release {
 		{since: 32, options: []cel.EnvOption{ext.TwoVarComprehensions()}},
 		{since: 33, options: []cel.EnvOption{k8slibrary.SemverLib(k8slibrary.SemverVersion(1))}},
 		{since: 34, options: []cel.EnvOption{ext.Lists(ext.ListsVersion(3))}},
-		{since: 37, options: []cel.EnvOption{k8slibrary.Lists(k8slibrary.ListsVersion(1))}},
+		{since: 37, options: []cel.EnvOption{k8slibrary.Lists(k8slibrary.ListsVersion(1))}, functions: true},
 	}
 }
 
@@ -71,7 +76,7 @@ func programOptions() []cel.ProgramOption {
 func kubernetesAt(minor int) cel.EnvOption {
 	l := &kubernetes{}
 	for _, r := range releases() {
-		if minor >= r.since && (r.until == 0 || minor < r.until) {
+		if r.in(minor) {
 			l.options = append(l.options, r.options...)
 		}
 	}

@@ -140,7 +140,7 @@ func describe(out *strings.Builder, v ref.Val) {
 func TestStoppableIsTheSame(t *testing.T) {
 	env := Stored()
 	s := props(t, stopSchema)
-	scope := newScope(s, false, newVersion())
+	scope := newScope(s, false, NewMemory())
 	schema := schemaOf(scope.Type())
 	never := make(chan struct{})
 	evaluated := 0
@@ -192,7 +192,7 @@ func TestStoppableIsTheSame(t *testing.T) {
 func TestStops(t *testing.T) {
 	env := Stored()
 	s := props(t, stopSchema)
-	scope := newScope(s, false, newVersion())
+	scope := newScope(s, false, NewMemory())
 	schema := schemaOf(scope.Type())
 	long := strings.Repeat("a", 3<<20)
 	numbers := make([]any, 1<<20)

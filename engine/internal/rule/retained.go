@@ -1,16 +1,16 @@
 package rule
 
 import (
+	"iter"
 	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 )
 
-// Retained is the heap that types and texts take which the sets of the scope's version share, in bytes. It is complete when the last set is
-// compiled.
-func (s *Scope) Retained() int64 {
+// Retained is the heap that the types and texts of some sets take, what they share once, in bytes.
+func Retained(sets iter.Seq[*Set]) int64 {
 	r := retention{types: map[*closure.Type]struct{}{}, texts: map[string]struct{}{}}
-	for _, set := range s.version.sets {
+	for set := range sets {
 		r.typ(set.self)
 		r.typ(set.declared)
 		for i := range set.rules {

@@ -62,7 +62,7 @@ func (x trial) judge(t testing.TB) judged {
 	s := props(t, x.schema)
 	scope := Root(s)
 	if x.notRoot {
-		scope = newScope(s, false, newVersion())
+		scope = newScope(s, false, NewMemory())
 	}
 	set := scope.Compile(s.XValidations)
 	d := value.Acquire()

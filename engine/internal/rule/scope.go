@@ -28,7 +28,7 @@ type Scope struct {
 
 	named    *apiservercel.DeclType // Decl with the names of its object types
 	space    *space
-	version  *version
+	memory   *Memory
 	checkers []scopeChecker
 	// values is the type of values, of its own schema; declared is that of Decl. They differ below the metadata of resources that do not declare
 	// it whole: its Decl has two names and nothing else, its values are still of the schema that was written.
@@ -57,13 +57,19 @@ type scopeChecker struct {
 const selfTypeName = "selfType0"
 
 // Root is the scope of a version's root.
-func Root(s *schema.Props) *Scope { return newScope(s, true, newVersion()) }
+func (mem *Memory) Root(s *schema.Props) *Scope { return newScope(s, true, mem) }
 
 // Field is the scope of a schema by itself that is not a resource's, unless it says that it is an embedded one.
-func Field(s *schema.Props) *Scope { return newScope(s, s.XEmbeddedResource, newVersion()) }
+func (mem *Memory) Field(s *schema.Props) *Scope { return newScope(s, s.XEmbeddedResource, mem) }
 
-func newScope(s *schema.Props, resourceRoot bool, v *version) *Scope {
-	scope := &Scope{Props: s, ResourceRoot: resourceRoot, version: v}
+// Root is the scope of a version's root, with a memory of its own.
+func Root(s *schema.Props) *Scope { return NewMemory().Root(s) }
+
+// Field is Memory.Field with a memory of its own.
+func Field(s *schema.Props) *Scope { return NewMemory().Field(s) }
+
+func newScope(s *schema.Props, resourceRoot bool, mem *Memory) *Scope {
+	scope := &Scope{Props: s, ResourceRoot: resourceRoot, memory: mem}
 	scope.declare(declare(s, resourceRoot))
 	return scope
 }
@@ -88,7 +94,7 @@ func (s *Scope) Property(name string) *Scope {
 	}
 	escaped, ok := apiservercel.Escape(name)
 	if !ok {
-		if sub := newScope(&p, p.XEmbeddedResource, s.version); sub.Decl != nil && quirk.On(72) {
+		if sub := newScope(&p, p.XEmbeddedResource, s.memory); sub.Decl != nil && quirk.On(72) {
 			return sub
 		}
 		return nil
@@ -106,7 +112,7 @@ func (s *Scope) Property(name string) *Scope {
 
 // below is a scope that descends from s.
 func (s *Scope) below(p *schema.Props, decl, named *apiservercel.DeclType) *Scope {
-	return &Scope{Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, version: s.version}
+	return &Scope{Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, memory: s.memory}
 }
 
 // Items is the scope of the elements of an array, nil if the schema has no items.
@@ -137,10 +143,10 @@ func (s *Scope) element(p *schema.Props, items bool) *Scope {
 	return sub
 }
 
-// Type is the place's type for values, shared with equal ones of the version. It is never nil.
+// Type is the place's type for values, shared with equal ones of the memory. It is never nil.
 func (s *Scope) Type() *closure.Type {
 	if s.values == nil {
-		s.values = s.version.typeOf(s.Props, s.ResourceRoot)
+		s.values = s.memory.typeOf(s.Props, s.ResourceRoot)
 	}
 	return s.values
 }

@@ -27,7 +27,7 @@ type Set struct {
 	replays atomic.Pointer[programs] // nil until a rule is replayed, and when the process has no room for them
 }
 
-// rule is one compiled rule. Texts are the version's own.
+// rule is one compiled rule. Texts are the memory's own.
 type rule struct {
 	text        string
 	message     string // as written, "" for none
@@ -60,7 +60,7 @@ func (s *Scope) CompileWithin(ctx context.Context, rules []apiextensionsv1.Valid
 		return nil, true
 	}
 	key := s.setKey(rules)
-	if known := s.version.sets[string(key)]; known != nil {
+	if known := s.memory.sets[string(key)]; known != nil {
 		return known, true
 	}
 	set = &Set{self: s.Type(), declared: s.Declared()}
@@ -77,7 +77,7 @@ func (s *Scope) CompileWithin(ctx context.Context, rules []apiextensionsv1.Valid
 		}
 	}
 	set.size += int64(unsafe.Sizeof(*set))
-	s.version.sets[string(key)] = set
+	s.memory.sets[string(key)] = set
 	return set, true
 }
 
@@ -86,11 +86,11 @@ func (s *Scope) compileStored(ctx context.Context, written *apiextensionsv1.Vali
 	if ctx.Err() != nil {
 		return r, false
 	}
-	v, env := s.version, Stored()
-	r = rule{index: index, text: v.text(written.Rule), message: v.text(written.Message)}
+	mem, env := s.memory, Stored()
+	r = rule{index: index, text: mem.text(written.Rule), message: mem.text(written.Message)}
 	r.optional = written.OptionalOldSelf != nil && *written.OptionalOldSelf
 	if written.Reason != nil {
-		r.reason = apiextensionsv1.FieldValueErrorReason(v.text(string(*written.Reason)))
+		r.reason = apiextensionsv1.FieldValueErrorReason(mem.text(string(*written.Reason)))
 	}
 	c, ok := env.compileRuleWithin(ctx, written.Rule, s, r.optional)
 	if !ok {
@@ -100,7 +100,7 @@ func (s *Scope) compileStored(ctx context.Context, written *apiextensionsv1.Vali
 		r.usesOldSelf = c.UsesOldSelf
 	}
 	if c.err != nil {
-		r.compileError = v.text(c.err.Error())
+		r.compileError = mem.text(c.err.Error())
 		return r, true
 	}
 	if c.Checked == nil {
@@ -118,11 +118,11 @@ func (s *Scope) compileStored(ctx context.Context, written *apiextensionsv1.Vali
 		if m.err != nil {
 			return r, true // upstream does not come to the field path then
 		}
-		r.messageExpr = v.text(written.MessageExpression)
+		r.messageExpr = mem.text(written.MessageExpression)
 	}
 	if written.FieldPath != "" {
 		if path, _, err := schema.Resolve(written.FieldPath, s.Props, true); err == nil {
-			r.fieldPath = v.text(path.String())
+			r.fieldPath = mem.text(path.String())
 			if steps, err := schema.Steps(written.FieldPath, s.Props); err == nil {
 				r.steps = steps.Detach()
 			}
@@ -131,7 +131,7 @@ func (s *Scope) compileStored(ctx context.Context, written *apiextensionsv1.Vali
 	return r, true
 }
 
-// setKey tells sets of a version apart: by the type of self, the rules, and what their field paths become.
+// setKey tells sets of a memory apart: by the type of self, the rules, and what their field paths become.
 func (s *Scope) setKey(rules []apiextensionsv1.ValidationRule) []byte {
 	k := appendPointer(nil, unsafe.Pointer(s.Type()))
 	k = append(appendPointer(k, unsafe.Pointer(s.Declared())), bits(s.Decl == nil))
@@ -155,7 +155,7 @@ func (s *Scope) setKey(rules []apiextensionsv1.ValidationRule) []byte {
 	return k
 }
 
-// Size is the heap that the Set retains, in bytes, without the types and the texts, which the sets of a version share (Scope.Retained has those), and
+// Size is the heap that the Set retains, in bytes, without the types and the texts, which sets share (Retained has those), and
 // without the programs of replays, which have a bound of the process (replay_kept.go).
 func (s *Set) Size() int64 { return s.size }
 

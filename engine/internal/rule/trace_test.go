@@ -42,7 +42,7 @@ func told(t Trace) string {
 func tracesOf(t *testing.T, rules, self, old string, how Tracing, prepare func(*Run)) (list []Trace, run *Run) {
 	t.Helper()
 	s := props(t, tracedSchema+rules)
-	scope := newScope(s, false, newVersion())
+	scope := newScope(s, false, NewMemory())
 	set := scope.Compile(s.XValidations)
 	d := value.Acquire()
 	t.Cleanup(d.Release)

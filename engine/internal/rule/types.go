@@ -12,64 +12,52 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// version is what the scopes of one version share: types and sets of rules, equal ones once.
-type version struct {
-	types map[string]*closure.Type
-	sets  map[string]*Set
-	texts map[string]string
-	key   []byte
-}
-
-func newVersion() *version {
-	return &version{types: map[string]*closure.Type{}, sets: map[string]*Set{}, texts: map[string]string{}}
-}
-
-// text is the version's own copy of a text: types must not hold on to the CRD.
-func (v *version) text(s string) string {
+// text is the memory's own copy of a text: types must not hold on to the CRD.
+func (mem *Memory) text(s string) string {
 	if s == "" {
 		return ""
 	}
-	if t, ok := v.texts[s]; ok {
+	if t, ok := mem.texts[s]; ok {
 		return t
 	}
 	t := strings.Clone(s)
-	v.texts[t] = t
+	mem.texts[t] = t
 	return t
 }
 
-// typeOf makes the type of a schema, or finds an equal one of the version.
+// typeOf makes the type of a schema, or finds an equal one of the memory.
 //
 // What is visible is decided as SchemaDeclType does (k8s.io/apiserver pkg/cel/common/schemas.go).
-func (v *version) typeOf(s *schema.Props, resourceRoot bool) *closure.Type {
-	return v.typeAs(s, s, resourceRoot)
+func (mem *Memory) typeOf(s *schema.Props, resourceRoot bool) *closure.Type {
+	return mem.typeAs(s, s, resourceRoot)
 }
 
 // typeAs is typeOf with the slots of another schema: what stands in none of its properties has no slot.
-func (v *version) typeAs(s, written *schema.Props, resourceRoot bool) *closure.Type {
-	t := closure.Type{Nullable: s.Nullable, Preserve: preserves(s), Embedded: s.XEmbeddedResource, Name: typeName(v, s.Type)}
+func (mem *Memory) typeAs(s, written *schema.Props, resourceRoot bool) *closure.Type {
+	t := closure.Type{Nullable: s.Nullable, Preserve: preserves(s), Embedded: s.XEmbeddedResource, Name: typeName(mem, s.Type)}
 	declared := s
 	if resourceRoot && !s.XIntOrString {
 		declared, t.Root = withObjectMeta(s), true
 	}
-	v.members(&t, declared, written)
+	mem.members(&t, declared, written)
 	switch {
 	case s.Type == "array" && s.Items != nil && s.Items.Schema != nil:
-		t.Elem = v.typeOf(s.Items.Schema, s.Items.Schema.XEmbeddedResource)
+		t.Elem = mem.typeOf(s.Items.Schema, s.Items.Schema.XEmbeddedResource)
 	case s.Type != "array" && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
-		t.Elem = v.typeOf(s.AdditionalProperties.Schema, s.AdditionalProperties.Schema.XEmbeddedResource)
+		t.Elem = mem.typeOf(s.AdditionalProperties.Schema, s.AdditionalProperties.Schema.XEmbeddedResource)
 	}
 	if s.XListType != nil {
 		t.List = listTypes[*s.XListType]
 	}
 	for _, k := range s.XListMapKeys {
-		t.Keys = append(t.Keys, v.text(k))
+		t.Keys = append(t.Keys, mem.text(k))
 	}
 	t.Kind, t.Format = kindOf(s, &t)
-	return v.intern(&t)
+	return mem.intern(&t)
 }
 
 // members fills in what is declared, in schema order. Slots are those of the schema as it is written.
-func (v *version) members(t *closure.Type, declared, written *schema.Props) {
+func (mem *Memory) members(t *closure.Type, declared, written *schema.Props) {
 	if len(declared.Properties) == 0 {
 		return
 	}
@@ -86,9 +74,9 @@ func (v *version) members(t *closure.Type, declared, written *schema.Props) {
 		if name == "metadata" && declared != written { // declared anew by withObjectMeta: the schema's own may declare other members
 			own = &schema.Props{}
 		}
-		m := closure.Member{Name: v.text(name), Slot: closure.NoSlot, Type: v.typeAs(&p, own, p.XEmbeddedResource)}
+		m := closure.Member{Name: mem.text(name), Slot: closure.NoSlot, Type: mem.typeAs(&p, own, p.XEmbeddedResource)}
 		if escaped, ok := apiservercel.Escape(name); ok {
-			m.Ident = v.text(escaped)
+			m.Ident = mem.text(escaped)
 		}
 		if _, ok := written.Properties[name]; ok {
 			m.Slot = slot
@@ -100,12 +88,12 @@ func (v *version) members(t *closure.Type, declared, written *schema.Props) {
 
 var listTypes = map[string]closure.ListType{"atomic": closure.Atomic, "set": closure.Set, "map": closure.MapList}
 
-func typeName(v *version, t string) string {
+func typeName(mem *Memory, t string) string {
 	switch t {
 	case "object", "array", "string", "integer", "number", "boolean":
 		return knownTypes[t]
 	}
-	return v.text(t)
+	return mem.text(t)
 }
 
 var knownTypes = map[string]string{
@@ -151,9 +139,9 @@ func kindOf(s *schema.Props, t *closure.Type) (closure.Kind, string) {
 	return closure.Opaque, ""
 }
 
-// intern returns the version's type that is equal to t.
-func (v *version) intern(t *closure.Type) *closure.Type {
-	k := v.key[:0]
+// intern returns the memory's type that is equal to t.
+func (mem *Memory) intern(t *closure.Type) *closure.Type {
+	k := mem.key[:0]
 	k = append(k, byte(t.Kind), byte(t.List), bits(t.Nullable, t.Preserve, t.Root, t.Embedded, t.Declared))
 	k = appendText(appendText(k, t.Name), t.Format)
 	k = appendPointer(k, unsafe.Pointer(t.Elem))
@@ -165,13 +153,13 @@ func (v *version) intern(t *closure.Type) *closure.Type {
 		m := &t.Members[i]
 		k = appendPointer(binary.AppendVarint(appendText(k, m.Name), int64(m.Slot)), unsafe.Pointer(m.Type))
 	}
-	v.key = k
-	if known := v.types[string(k)]; known != nil {
+	mem.key = k
+	if known := mem.types[string(k)]; known != nil {
 		return known
 	}
 	made := new(closure.Type)
 	*made = *t
-	v.types[string(k)] = made
+	mem.types[string(k)] = made
 	return made
 }
 
