@@ -84,5 +84,43 @@ const MaxChanges = 1000
 // The error is an *Error for a manifest that cannot be judged: over a limit, unreadable, not a CRD. A new CRD that is refused is compared all
 // the same as far as its form allows; one that cannot be decoded has no changes, and a Report that says why.
 func Compare(ctx context.Context, old, new Document, o Options) (*Diff, error) {
-	return nil, &Error{Reason: ReasonFeatureNotAvailable, Message: "comparing CRDs is not available yet"}
+	if err := o.check(ctx); err != nil {
+		return nil, err
+	}
+	was, err := readCompared(old, "old CRD", o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer was.release()
+	if was.crd == nil {
+		return nil, &Error{Reason: ReasonManifestUnreadable, Message: "old CRD: " + was.undecoded.Error(), Err: was.undecoded}
+	}
+	is, err := readCompared(new, "manifest", o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer is.release()
+	existing, err := was.existing(o)
+	if err != nil {
+		return nil, err
+	}
+	o.Existing = func(name string) *Existing {
+		if name != was.crd.Name {
+			return nil
+		}
+		return existing
+	}
+	diff := &Diff{Class: Compatible}
+	if diff.Report, err = Check(ctx, new, o); err != nil {
+		return nil, err
+	}
+	if is.crd != nil {
+		if err := diff.fill(ctx, was, is, o, existing.Status.StoredVersions); err != nil {
+			return nil, err
+		}
+	}
+	if !diff.Report.Accepted {
+		diff.Class = Breaking
+	}
+	return diff, nil
 }

@@ -25,6 +25,7 @@ var rank = map[string]int{
 	"engine/internal/closure":     4,
 	"engine/internal/rule":        5,
 	"engine/internal/program":     6,
+	"engine/internal/compare":     7,
 	"engine/internal/convert":     7,
 	"engine/internal/present":     7,
 	"engine/internal/definition":  8,
