@@ -2,7 +2,6 @@ package definition
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -20,7 +19,7 @@ import (
 func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorList {
 	s, before := &m.spec, &old.Manifest.spec
 	m.CRD.Generation = old.Generation
-	if !schema.Equal(m.CRD.Spec, old.Manifest.CRD.Spec) {
+	if !sameSpec(m, old.Manifest) {
 		m.CRD.Generation++
 	}
 	s.ratchet = ratchetOf(s, before, &old.Status)
@@ -33,11 +32,7 @@ func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorL
 	errs = append(errs, s.check(spec)...)
 	errs = append(errs, s.immutable(before, spec)...)
 	errs = append(errs, names(&old.Status.AcceptedNames, status.Child("acceptedNames"))...)
-	stored := old.Status.StoredVersions
-	if v := s.storage(); v != "" && !slices.Contains(stored, v) {
-		stored = append(slices.Clip(stored), v)
-	}
-	errs = append(errs, storedVersions(stored, s.versions, status.Child("storedVersions"))...)
+	errs = append(errs, storedVersions(s.stored(old.Status.StoredVersions), s.versions, status.Child("storedVersions"))...)
 	errs = append(errs, approval(&m.CRD.ObjectMeta, &old.Manifest.CRD.ObjectMeta, s.group)...)
 	if !s.ratchet.preserving {
 		errs = append(errs, s.preserves()...)
@@ -45,13 +40,20 @@ func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorL
 	return errs
 }
 
+// sameSpec reports whether two CRDs have one spec, in the API server's internal form: there a webhook that says nothing is none.
+func sameSpec(a, b *Manifest) bool {
+	x, y := a.CRD.Spec, b.CRD.Spec
+	x.Conversion, y.Conversion = nil, nil
+	c, d := a.spec.conversion, b.spec.conversion
+	return schema.Equal(x, y) && c.strategy == d.strategy && schema.Equal(c.webhookClientConfig, d.webhookClientConfig) &&
+		schema.Equal(c.conversionReviewVersions, d.conversionReviewVersions)
+}
+
 // asStored is the CRD of the manifest as an older server stored it, and as today's controllers leave it before it is established.
 func (m *Manifest) asStored() *Stored {
-	status := apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: m.spec.names}
-	if v := m.spec.storage(); v != "" {
-		status.StoredVersions = []string{v}
-	}
-	return &Stored{Manifest: m, Generation: 1, Status: status}
+	return &Stored{Manifest: m, Generation: 1, Status: apiextensionsv1.CustomResourceDefinitionStatus{
+		AcceptedNames: m.spec.names, StoredVersions: m.spec.stored(nil),
+	}}
 }
 
 // immutable checks what no update may change: what makes up the name of the CRD and, once it is established, where its objects are stored.

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -29,6 +30,8 @@ type Options struct {
 	Limits value.Limits
 	// Stored is the CRD that the manifest updates, nil for a creation.
 	Stored *Stored
+	// Memory is shared with whoever compiles the CRD then, nil for one of its own.
+	Memory *rule.Memory
 }
 
 // Stored is a CRD as an API server has it in its storage.
@@ -76,7 +79,10 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	m.spec.ctx, m.spec.room, m.spec.env = ctx, violation.NewRoom(o.Limits).Until(ctx.Done()), env
+	m.spec.ctx, m.spec.room, m.spec.env, m.spec.memory = ctx, violation.NewRoom(o.Limits).Until(ctx.Done()), env, o.Memory
+	if m.spec.memory == nil {
+		m.spec.memory = rule.NewMemory()
+	}
 	if err := metadata.FitsMeta(&m.CRD.ObjectMeta); err != nil {
 		return Result{Err: err}
 	}
@@ -120,11 +126,7 @@ func (m *Manifest) validateCreate(ctx context.Context) field.ErrorList {
 	m.spec.ratchet = creation()
 	errs := checkMetadata(ctx, &m.CRD.ObjectMeta, &m.spec)
 	errs = append(errs, m.spec.check(field.NewPath("spec"))...)
-	var stored []string
-	if v := m.spec.storage(); v != "" {
-		stored = []string{v}
-	}
-	errs = append(errs, storedVersions(stored, m.spec.versions, field.NewPath("status", "storedVersions"))...)
+	errs = append(errs, storedVersions(m.spec.stored(nil), m.spec.versions, field.NewPath("status", "storedVersions"))...)
 	errs = append(errs, approval(&m.CRD.ObjectMeta, nil, m.spec.group)...)
 	return append(errs, m.spec.preserves()...)
 }
@@ -255,14 +257,18 @@ func oneOf(path *field.Path, text string, accepted ...string) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, text, accepted)}
 }
 
-// storage returns the name of the storage version, the first one that claims to be, "" for none.
-func (s *spec) storage() string {
+// stored returns the stored versions of the status after those given, with the storage version: the first one that claims to be.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, PrepareForUpdate)
+func (s *spec) stored(before []string) []string {
 	for i := range s.versions {
-		if s.versions[i].Storage {
-			return s.versions[i].Name
+		if v := &s.versions[i]; v.Storage {
+			if slices.Contains(before, v.Name) {
+				break
+			}
+			return append(slices.Clip(before), v.Name)
 		}
 	}
-	return ""
+	return before
 }
 
 func (s *spec) hasDefaults() bool {
