@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -54,6 +53,24 @@ func Open(dir string) (*Store, error) {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
 	path := filepath.Join(dir, FileName)
+	if err := create(path); err != nil {
+		return nil, err
+	}
+	s, err := openStore(path)
+	if err != nil {
+		return nil, err
+	}
+	// The names of the file and of its directory may be as new as the file.
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := syncDirectory(d); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// openStore opens one file, which may be empty.
+func openStore(path string) (*Store, error) {
 	db, err := openFile(path)
 	if err != nil {
 		return nil, err
@@ -61,12 +78,6 @@ func Open(dir string) (*Store, error) {
 	s := &Store{db: db, path: path}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, db.Close())
-	}
-	// The names of the file and of its directory may be as new as the file.
-	for _, d := range []string{dir, filepath.Dir(dir)} {
-		if err := syncDirectory(d); err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
 	}
 	return s, nil
 }
@@ -183,19 +194,3 @@ func deletePrefix(b *bbolt.Bucket, prefix []byte) error {
 
 // Close implements registry.Store: it waits for running transactions and lets go of the file.
 func (s *Store) Close() error { return s.db.Close() }
-
-// syncDirectory makes a new file's name durable, as fsync of the file makes its contents.
-func syncDirectory(dir string) error {
-	d, err := os.Open(dir)
-	if errors.Is(err, os.ErrPermission) {
-		return nil // a parent that others made, and keep
-	}
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
-		err = nil // a file system that has no such thing
-	}
-	return errors.Join(err, d.Close())
-}

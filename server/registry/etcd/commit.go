@@ -31,7 +31,7 @@ func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, err
 	}
 	changes = append(changes, clientv3.OpPut(s.keys.commit, ""))
 	o := s.op("committing").writing()
-	done, err := call(s, ctx, o, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+	done, err := call(ctx, s, o, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(s.keys.store)).Commit()
 	})
 	if err != nil {

@@ -35,7 +35,7 @@ func (o operation) outcome(unknown bool) string {
 }
 
 // call makes one request, within the store's timeout and the caller's context, and says what its failure means.
-func call[T any](s *Store, ctx context.Context, o operation, request func(context.Context) (T, error)) (T, error) {
+func call[T any](ctx context.Context, s *Store, o operation, request func(context.Context) (T, error)) (T, error) {
 	var none T
 	if s.isClosed() {
 		return none, registry.ErrClosed

@@ -24,7 +24,7 @@ type identity struct {
 // identify reads the store's identity, or makes it where nothing is below the prefix. Of several replicas that start at once one makes it.
 func (s *Store) identify(ctx context.Context) error {
 	for {
-		found, err := call(s, ctx, s.op("reading the store's identity"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+		found, err := call(ctx, s, s.op("reading the store's identity"), func(ctx context.Context) (*clientv3.GetResponse, error) {
 			return s.client.Get(ctx, s.keys.store)
 		})
 		if err != nil {
@@ -37,7 +37,7 @@ func (s *Store) identify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		made, err := call(s, ctx, s.op("making the store").writing(), func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		made, err := call(ctx, s, s.op("making the store").writing(), func(ctx context.Context) (*clientv3.TxnResponse, error) {
 			return s.client.Txn(ctx).
 				// Holds for all keys below the prefix, so only if there is none.
 				If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix), "=", 0).WithPrefix()).

@@ -42,7 +42,7 @@ func (s *Store) load(ctx context.Context) (registry.State, error) {
 		limit      = int64(firstPage)
 	)
 	for {
-		page, err := call(s, ctx, s.op("loading"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+		page, err := call(ctx, s, s.op("loading"), func(ctx context.Context) (*clientv3.GetResponse, error) {
 			return s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(limit), clientv3.WithRev(revision))
 		})
 		if err != nil {

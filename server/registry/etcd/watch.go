@@ -110,7 +110,7 @@ func (w *watch) run(ctx context.Context) error {
 // member that lags behind is no reason to give up.
 func (w *watch) verify(ctx context.Context) error {
 	s := w.store
-	now, err := call(s, ctx, s.op("looking whether it is the same registry"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+	now, err := call(ctx, s, s.op("looking whether it is the same registry"), func(ctx context.Context) (*clientv3.GetResponse, error) {
 		return s.client.Get(ctx, s.keys.store)
 	})
 	if err != nil {

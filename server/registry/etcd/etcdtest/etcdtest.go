@@ -5,6 +5,7 @@ package etcdtest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -158,7 +159,7 @@ type process struct {
 }
 
 func run(path string, args []string) (*process, error) {
-	p := &process{command: exec.Command(path, args...), serving: make(chan struct{}), ended: make(chan struct{})}
+	p := &process{command: exec.CommandContext(context.Background(), path, args...), serving: make(chan struct{}), ended: make(chan struct{})}
 	dieWithParent(p.command)
 	// Variables like ETCD_NAME would be settings.
 	p.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
