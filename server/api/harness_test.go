@@ -47,6 +47,12 @@ type wire struct {
 // start runs the handlers over a registry in memory; wrap, if any, stands between the two.
 func start(t testing.TB, wrap func(api.Registry) api.Registry) *wire {
 	t.Helper()
+	return startWith(t, wrap, nil)
+}
+
+// startWith is start with other options.
+func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure func(*api.Options)) *wire {
+	t.Helper()
 	ctx := context.Background()
 	log := slog.New(slog.DiscardHandler)
 	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
@@ -60,7 +66,11 @@ func start(t testing.TB, wrap func(api.Registry) api.Registry) *wire {
 		r = wrap(kept)
 	}
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(api.Limits{})))
-	api.Register(server, api.Options{Registry: r, Limits: api.Limits{MaxMessageBytes: maxMessage}, Version: "v0.0.0-test", Log: log})
+	options := api.Options{Registry: r, Limits: api.Limits{MaxMessageBytes: maxMessage}, Version: "v0.0.0-test", Log: log}
+	if configure != nil {
+		configure(&options)
+	}
+	api.Register(server, options)
 	state := health.NewServer()
 	healthv1.RegisterHealthServer(server, state)
 	listener := gateway.Listen()

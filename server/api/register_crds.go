@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/protobuf/proto"
 
@@ -65,7 +66,7 @@ func checkSubmission(s registry.Submission) error {
 func (s *registryService) submitted(ctx context.Context, room *budget, done *registry.Submitted) *crdevalv1.RegisterCrdsResult {
 	if done.Err != nil {
 		st := s.faults.status(ctx, done.Err)
-		m := &crdevalv1.RegisterCrdsResult{Result: &crdevalv1.RegisterCrdsResult_Error{Error: st}}
+		m := &crdevalv1.RegisterCrdsResult{Crd: nameIn(done.Err), Result: &crdevalv1.RegisterCrdsResult_Error{Error: st}}
 		if !room.takeBeyond(m, resultRoom) {
 			st.Message = bounded(st.GetMessage(), resultRoom/4)
 			st.Details = nil
@@ -80,6 +81,15 @@ func (s *registryService) submitted(ctx context.Context, room *budget, done *reg
 	}
 	m.Result = &crdevalv1.RegisterCrdsResult_Registration{Registration: shortened(full)}
 	return m
+}
+
+// nameIn is the name of the CRD that an error of the registry is about, "" if that is not known.
+func nameIn(err error) string {
+	var e *registry.Error
+	if errors.As(err, &e) {
+		return bounded(e.Metadata["crd"], maxErrorBytes/8)
+	}
+	return ""
 }
 
 // shortened is a registration without what makes it long.

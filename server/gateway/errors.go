@@ -45,6 +45,10 @@ func httpStatus(st *status.Status) int {
 		return http.StatusMethodNotAllowed
 	case crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED:
 		return http.StatusUnsupportedMediaType
+	case crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:
+		return http.StatusGone
+	case crdevalv1.ErrorReason_ERROR_REASON_CRD_REFUSED:
+		return http.StatusUnprocessableEntity
 	}
 	return runtime.HTTPStatusFromCode(st.Code())
 }

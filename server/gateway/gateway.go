@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	_ "embed" // the OpenAPI document
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -60,16 +61,19 @@ type Options struct {
 	Limits value.Limits
 	// Pages are further paths, each for GET and HEAD. Default: none.
 	Pages map[string]http.Handler
+	// Trouble says what does not work although the server is ready, "" if all does; /readyz tells it. Nil: nothing.
+	Trouble func() string
 	// Metadata adds to what is passed on of a request, such as the identity that its TLS connection proves. Default: nothing.
 	Metadata func(context.Context, *http.Request) metadata.MD
 }
 
 // gateway is the handler: what grpc-gateway does badly or not at all, in front of grpc-gateway.
 type gateway struct {
-	options Options
-	router  router
-	health  healthv1.HealthClient
-	mux     *runtime.ServeMux
+	options  Options
+	router   router
+	health   healthv1.HealthClient
+	registry crdevalv1.RegistryServiceClient
+	mux      *runtime.ServeMux
 }
 
 // bodyKey is that of the *body in a request's context.
@@ -104,8 +108,11 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	if o.Metadata != nil {
 		muxOptions = append(muxOptions, runtime.WithMetadata(o.Metadata))
 	}
-	g := &gateway{options: o, router: newRouter(), health: healthv1.NewHealthClient(conn), mux: runtime.NewServeMux(muxOptions...)}
-	if err := crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, crdevalv1.NewRegistryServiceClient(conn)); err != nil {
+	g := &gateway{
+		options: o, router: newRouter(), health: healthv1.NewHealthClient(conn), registry: crdevalv1.NewRegistryServiceClient(conn),
+		mux: runtime.NewServeMux(muxOptions...),
+	}
+	if err := crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, g.registry); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	if err := crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, crdevalv1.NewEvaluationServiceClient(conn)); err != nil {
@@ -161,6 +168,10 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 		}
 		r.Body = http.NoBody
 		r.Header.Del("Content-Type")
+		if path.stream {
+			g.watch(w, r, path)
+			return
+		}
 		g.mux.ServeHTTP(w, r)
 		return
 	}
@@ -254,7 +265,14 @@ func (g *gateway) ready(w http.ResponseWriter, r *http.Request) {
 	if state != healthv1.HealthCheckResponse_SERVING {
 		code = http.StatusServiceUnavailable
 	}
-	writeJSON(w, code, []byte(`{"status":"`+state.String()+`"}`))
+	told := map[string]string{"status": state.String()}
+	if g.options.Trouble != nil {
+		if trouble := g.options.Trouble(); trouble != "" {
+			told["trouble"] = trouble
+		}
+	}
+	text, _ := json.Marshal(told) // texts always encode
+	writeJSON(w, code, text)
 }
 
 // writeJSON answers with text and, for who reads it on a terminal, a line feed.

@@ -48,6 +48,11 @@ func (b *body) boundYAML() error {
 			return &listError{name, limit}
 		}
 	}
+	return b.boundNodes()
+}
+
+// boundNodes is boundYAML without a look at lists.
+func (b *body) boundNodes() error {
 	nodes := yamlNodes(b.data)
 	if nodes > MaxYAMLNodes {
 		return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,58 +15,136 @@ import (
 // pointIntoBody makes the positions of findings those in the body, whatever the documents in it begin with: the answer to a body is about
 // that body.
 func (b *body) pointIntoBody(answer proto.Message) {
-	if b.source != nil {
-		relocate(answer, b.source, b.apart)
+	if b.listed != nil {
+		b.pointIntoManifests(answer)
 		return
 	}
-	if b.yaml {
+	if b.yaml && b.source == nil {
 		return // the body is the document
 	}
 	place := origin{text: b.data, line: 1}
-	switch r := answer.(type) {
-	case *crdevalv1.ValidateResponse:
-		request, ok := b.request.(*crdevalv1.ValidateRequest)
-		if !ok || len(request.GetItems()) != len(r.GetResults()) {
-			return
+	for _, t := range toldOf(answer, b.request) {
+		if b.source == nil {
+			place.shift(t.places, t.document.GetJson())
+			continue
 		}
-		for i, result := range r.GetResults() {
-			if found := located(result.GetVerdict()); len(found) > 0 {
-				place.shift(found, request.GetItems()[i].GetObject().GetJson())
+		for _, p := range t.places {
+			if more, alone := b.apart[t.item]; alone {
+				p.at.Offset += int64(more) // lines and columns are those of the body already
+				continue
+			}
+			found := locate(b.source, t.path, p.pointer)
+			p.at.Line, p.at.Column, p.at.Offset = int32(found.Line), int32(found.Column), int64(found.Offset)
+		}
+	}
+}
+
+// told are the positions of an answer that are about one document of its request.
+type told struct {
+	document *crdevalv1.Document
+	path     value.Path // of the document in the request
+	item     int        // its number in a list
+	places   []place
+}
+
+// place is a position and what it is the position of.
+type place struct {
+	at      *crdevalv1.Position
+	pointer string
+}
+
+// toldOf finds the positions of an answer, document by document.
+func toldOf(answer proto.Message, request any) (all []told) {
+	switch a := answer.(type) {
+	case *crdevalv1.ValidateResponse:
+		r, ok := request.(*crdevalv1.ValidateRequest)
+		if !ok || len(r.GetItems()) != len(a.GetResults()) {
+			return nil
+		}
+		for i, result := range a.GetResults() {
+			v := result.GetVerdict()
+			if places := placesOf(v.GetViolations(), v.GetForgiven()); places != nil {
+				path := value.Path{value.Name("items"), value.At(i), value.Name("object")}
+				all = append(all, told{r.GetItems()[i].GetObject(), path, i, places})
 			}
 		}
 	case *crdevalv1.RegisterCrdResponse:
-		place.shift(r.GetReport().GetViolations(), b.manifest())
+		all = toldOfManifest(a.GetReport(), request)
 	case *crdevalv1.CheckCrdResponse:
-		place.shift(r.GetReport().GetViolations(), b.manifest())
+		all = toldOfManifest(a.GetReport(), request)
+	case *crdevalv1.RegisterCrdsResponse:
+		r, ok := request.(*crdevalv1.RegisterCrdsRequest)
+		if !ok || len(r.GetEntries()) != len(a.GetResults()) {
+			return nil
+		}
+		for i, result := range a.GetResults() {
+			if places := placesOf(result.GetRegistration().GetReport().GetViolations()); places != nil {
+				path := value.Path{value.Name("entries"), value.At(i), value.Name("manifest")}
+				all = append(all, told{r.GetEntries()[i].GetManifest(), path, i, places})
+			}
+		}
+	case *crdevalv1.DiffCrdResponse:
+		if r, ok := request.(*crdevalv1.DiffCrdRequest); ok {
+			all = toldOfDiff(a, r)
+		}
 	}
+	return all
 }
 
-// located are the findings of a verdict that have positions in the object: what was forgiven is said of the new one, too.
-func located(v *crdevalv1.Verdict) []*crdevalv1.Violation {
-	if len(v.GetForgiven()) == 0 {
-		return v.GetViolations()
-	}
-	return slices.Concat(v.GetViolations(), v.GetForgiven())
-}
-
-func (b *body) manifest() []byte {
-	if d, ok := b.request.(**crdevalv1.Document); ok {
-		return (*d).GetJson()
+func toldOfManifest(report *crdevalv1.Report, request any) []told {
+	if d, ok := request.(**crdevalv1.Document); ok {
+		return []told{{document: *d, places: placesOf(report.GetViolations())}}
 	}
 	return nil
 }
 
-// origin is where a document begins in the text that it is a slice of. Documents come in the order of the text.
+func toldOfDiff(a *crdevalv1.DiffCrdResponse, r *crdevalv1.DiffCrdRequest) []told {
+	next := told{document: r.GetManifest(), path: value.Path{value.Name("manifest")}, places: placesOf(a.GetReport().GetViolations())}
+	base := told{document: r.GetBase(), path: value.Path{value.Name("base")}}
+	for _, c := range a.GetChanges() {
+		if c.GetNewPosition() != nil {
+			next.places = append(next.places, place{c.GetNewPosition(), c.GetManifestPointer()})
+		}
+		if c.GetOldPosition() != nil {
+			base.places = append(base.places, place{c.GetOldPosition(), c.GetManifestPointer()})
+		}
+	}
+	all := []told{next, base}
+	for i, replayed := range a.GetReplayed() {
+		places := placesOf(replayed.GetOldViolations(), replayed.GetNewViolations())
+		if places != nil && i < len(r.GetObjects()) {
+			all = append(all, told{r.GetObjects()[i], value.Path{value.Name("objects"), value.At(i)}, i, places})
+		}
+	}
+	return all
+}
+
+// placesOf are the positions of findings, as far as they have some.
+func placesOf(lists ...[]*crdevalv1.Violation) (all []place) {
+	for _, list := range lists {
+		for _, v := range list {
+			if v.GetPosition() != nil {
+				all = append(all, place{v.GetPosition(), v.GetPointer()})
+			}
+		}
+	}
+	return all
+}
+
+// origin is where a document begins in the text that it is a slice of. It goes on from there to the next one, which mostly comes later.
 type origin struct {
 	text                []byte
 	offset, line, start int // start is the offset of the line
 }
 
 // shift moves positions in a document to those in the text.
-func (o *origin) shift(found []*crdevalv1.Violation, document []byte) {
+func (o *origin) shift(places []place, document []byte) {
 	at := cap(o.text) - cap(document) // both end where their memory does
-	if len(found) == 0 || len(document) == 0 || at < o.offset || at+len(document) > len(o.text) || &o.text[at] != &document[0] {
+	if len(places) == 0 || len(document) == 0 || at < 0 || at+len(document) > len(o.text) || &o.text[at] != &document[0] {
 		return
+	}
+	if at < o.offset {
+		o.offset, o.line, o.start = 0, 1, 0
 	}
 	passed := o.text[o.offset:at]
 	o.line += bytes.Count(passed, []byte{'\n'})
@@ -76,39 +153,12 @@ func (o *origin) shift(found []*crdevalv1.Violation, document []byte) {
 	}
 	o.offset = at
 	column := utf8.RuneCount(o.text[o.start:at])
-	for _, v := range found {
-		p := v.GetPosition()
-		if p == nil {
-			continue
+	for _, p := range places {
+		if p.at.GetLine() == 1 {
+			p.at.Column += int32(column)
 		}
-		if p.GetLine() == 1 {
-			p.Column += int32(column)
-		}
-		p.Line += int32(o.line - 1)
-		p.Offset += int64(at)
-	}
-}
-
-// relocate moves the positions of findings from the JSON that a YAML request was turned into, back to the YAML that the caller
-// wrote: line, column and offset are those of the body. Items in apart have their lines and columns already, and what their offsets need.
-func relocate(answer proto.Message, source *value.YAMLSource, apart map[int]int) {
-	r, ok := answer.(*crdevalv1.ValidateResponse)
-	if !ok {
-		return
-	}
-	for i, result := range r.GetResults() {
-		object := value.Path{value.Name("items"), value.At(i), value.Name("object")}
-		for _, v := range located(result.GetVerdict()) {
-			if v.GetPosition() == nil {
-				continue
-			}
-			if more, alone := apart[i]; alone {
-				v.Position.Offset += int64(more)
-				continue
-			}
-			p := locate(source, object, v.GetPointer())
-			v.Position = &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int64(p.Offset)}
-		}
+		p.at.Line += int32(o.line - 1)
+		p.at.Offset += int64(at)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRelocate(t *testing.T) {
-	const body = `items:
+	const text = `items:
 - object:
     spec:
       list:
@@ -18,7 +18,7 @@ func TestRelocate(t *testing.T) {
       "7": {x/y: [1,
         2]}
 `
-	_, source, err := value.YAMLToJSON([]byte(body), value.Limits{})
+	_, source, err := value.YAMLToJSON([]byte(text), value.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,8 @@ func TestRelocate(t *testing.T) {
 		answer := &crdevalv1.ValidateResponse{Results: []*crdevalv1.VerdictResult{{Result: &crdevalv1.VerdictResult_Verdict{Verdict: &crdevalv1.Verdict{
 			Violations: []*crdevalv1.Violation{{Pointer: c.pointer, Position: &crdevalv1.Position{Line: 1, Column: 1}}, {}},
 		}}}}}
-		relocate(answer, source, nil)
+		b := &body{yaml: true, source: source, request: &crdevalv1.ValidateRequest{Items: []*crdevalv1.Item{{}}}}
+		b.pointIntoBody(answer)
 		found := answer.GetResults()[0].GetVerdict().GetViolations()
 		if p := found[0].GetPosition(); p.GetLine() != c.line || p.GetColumn() != c.column {
 			t.Errorf("%q is at %d:%d, want %d:%d", c.pointer, p.GetLine(), p.GetColumn(), c.line, c.column)

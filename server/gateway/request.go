@@ -14,6 +14,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/manifests"
 )
 
 const (
@@ -31,10 +32,11 @@ type body struct {
 	route   *route // what the path gives: the message may say the same and nothing else
 	url     string
 	held    *room
-	source  *value.YAMLSource // of a YAML body that was turned into JSON
-	apart   map[int]int       // by item: what to add to the offsets of findings about a YAML object that went on as YAML
-	request any               // what it was decoded into, whose documents are slices of data unless there is a source
-	err     error             // of decoding: grpc-gateway keeps its text alone
+	source  *value.YAMLSource    // of a YAML body that was turned into JSON
+	listed  []manifests.Manifest // of a YAML body of manifests, in the order of the entries
+	apart   map[int]int          // by item: what to add to the offsets of findings about a YAML object that went on as YAML
+	request any                  // what it was decoded into, whose documents are slices of data unless there is a source
+	err     error                // of decoding: grpc-gateway keeps its text alone
 }
 
 // Read says that nothing is left.

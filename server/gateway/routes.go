@@ -16,6 +16,7 @@ type route struct {
 	params   []string // the parameter's field, likewise
 	verb     string   // behind the colon of the last segment
 	body     string   // "" for none, "*" for the message, else a field
+	stream   bool     // the answer is one: WatchCrds
 }
 
 // router knows which paths exist and which methods they take. grpc-gateway's own matching takes a verb that no path has as part
@@ -40,7 +41,7 @@ func routeOf(md protoreflect.MethodDescriptor) (route, bool) {
 	if !ok || rule == nil {
 		return route{}, false
 	}
-	r := route{body: rule.GetBody()}
+	r := route{body: rule.GetBody(), stream: md.IsStreamingServer()}
 	var template string
 	switch p := rule.GetPattern().(type) {
 	case *annotations.HttpRule_Get:

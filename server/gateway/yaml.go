@@ -16,6 +16,11 @@ import (
 
 // decode gives the body to v. A YAML body that is a document as a whole stays YAML; any other is turned into JSON first.
 func (b *body) decode(v any) error {
+	if r, ok := v.(*crdevalv1.RegisterCrdsRequest); ok {
+		if taken, err := b.takeManifests(r); taken {
+			return err
+		}
+	}
 	if !b.yaml {
 		return unmarshal(b.data, v, b.lists)
 	}

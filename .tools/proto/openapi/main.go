@@ -3,8 +3,8 @@
 //
 //	openapi IN OUT
 //
-// It rewrites that one definition, fails if it is not there, makes 64-bit integers what the gateway writes them as, numbers, says
-// what the document is about, and writes it with stable formatting.
+// It rewrites that one definition, fails if it is not there, makes 64-bit integers what the gateway writes them as, numbers, and streams
+// lines of events, says what the document is about, and writes it with stable formatting.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // definition is the name under which the document defines the message Document.
@@ -41,6 +42,7 @@ func run(in, out string) error {
 		return fmt.Errorf("%s: %w", in, err)
 	}
 	numbers(doc)
+	streams(doc)
 	introduce(doc)
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -63,6 +65,27 @@ func unconstrain(doc map[string]any) error {
 		"description": "The value itself, inline. Numbers keep every digit. In requests null means absent.",
 	}
 	return nil
+}
+
+// streams says of the answers that are streams what the gateway makes of them: bare events, one a line.
+func streams(doc map[string]any) {
+	paths, _ := doc["paths"].(map[string]any)
+	for _, path := range paths {
+		operations, _ := path.(map[string]any)
+		for _, operation := range operations {
+			o, _ := operation.(map[string]any)
+			responses, _ := o["responses"].(map[string]any)
+			ok, _ := responses["200"].(map[string]any)
+			schema, _ := ok["schema"].(map[string]any)
+			properties, _ := schema["properties"].(map[string]any)
+			if title, _ := schema["title"].(string); !strings.HasPrefix(title, "Stream result of ") || properties["result"] == nil {
+				continue
+			}
+			o["produces"] = []any{"application/x-ndjson"}
+			ok["schema"] = properties["result"]
+			ok["description"] = "Lines, each an event as it happens; the last one is {\"error\": google.rpc.Status}."
+		}
+	}
 }
 
 // introduce says what the document is about, and what bodies may be.
