@@ -100,10 +100,7 @@ func Compare(ctx context.Context, old, new Document, o Options) (*Diff, error) {
 		return nil, err
 	}
 	defer is.release()
-	existing, err := was.existing(o)
-	if err != nil {
-		return nil, err
-	}
+	existing := was.existing(o)
 	o.Existing = func(name string) *Existing {
 		if name != was.crd.Name {
 			return nil
@@ -123,4 +120,18 @@ func Compare(ctx context.Context, old, new Document, o Options) (*Diff, error) {
 		diff.Class = Breaking
 	}
 	return diff, nil
+}
+
+// ExistingFrom reads a CRD as one that is registered and established: a manifest, or what kubectl get -o yaml prints, with the stored versions of
+// its status. It is not judged. The error is an *Error, as of Compare.
+func ExistingFrom(manifest Document, l Limits) (name string, existing *Existing, err error) {
+	c, err := readCompared(manifest, "manifest", l)
+	if err != nil {
+		return "", nil, err
+	}
+	defer c.release()
+	if c.crd == nil {
+		return "", nil, &Error{Reason: ReasonManifestUnreadable, Message: "manifest: " + c.undecoded.Error(), Err: c.undecoded}
+	}
+	return c.crd.Name, c.existing(Options{}), nil
 }

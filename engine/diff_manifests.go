@@ -78,17 +78,16 @@ func (c *compared) read(manifest Document, l Limits) error {
 func (c *compared) release() { c.doc.Release() }
 
 // existing is the CRD as one that is registered: as the options know it, or as its own status says, or fresh.
-func (c *compared) existing(o Options) (*Existing, error) {
+func (c *compared) existing(o Options) *Existing {
 	if o.Existing != nil {
 		if e := o.Existing(c.crd.Name); e != nil {
 			known := *e
 			known.Manifest = c.canonical
-			return &known, nil
+			return &known
 		}
 	}
 	e := &Existing{Manifest: c.canonical, Generation: max(1, c.crd.Generation)}
-	spec := &c.crd.Spec
-	e.Status.AcceptedNames = spec.Names
+	e.Status.AcceptedNames = c.crd.Spec.Names
 	for _, condition := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.NamesAccepted, apiextensionsv1.Established} {
 		e.Status.Conditions = append(e.Status.Conditions, Condition{Type: condition, Status: apiextensionsv1.ConditionTrue})
 	}
@@ -107,7 +106,7 @@ func (c *compared) existing(o Options) (*Existing, error) {
 			}
 		}
 	}
-	return e, nil
+	return e
 }
 
 // fill compares the two and adds what is found to the Diff.
