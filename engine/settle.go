@@ -62,7 +62,7 @@ type Claimant struct {
 	Name string
 	// Created decides who comes first of several that wait for a name.
 	Created time.Time
-	// Generation is its metadata.generation.
+	// Generation is its metadata.generation, which no controller of Kubernetes 1.37 writes to the status.
 	Generation int64
 	// Standing is what its manifest says.
 	Standing Standing

@@ -25,7 +25,7 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	if s.grows(p) {
 		return nil
 	}
-	rules := &ruleCheck{ctx: s.ctx, env: s.env, ratchet: s.ratchet, version: version, room: s.room}
+	rules := &ruleCheck{ctx: s.ctx, env: s.env, memory: s.memory, ratchet: s.ratchet, version: version, room: s.room}
 	spots := schema.Rules(rootSpot(rules, p))
 	var unsupported error
 	if s.structural {
@@ -37,7 +37,7 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	default:
 		found := schema.Structural(at, p, s.room)
 		if len(found) == 0 && quirk.On(46) && schema.HasDefaults(p) {
-			found = checkDefaults(s.ctx, p, at, s.room, s.ratchet.unprunedDefaults)
+			found = checkDefaults(s.ctx, p, at, s.room, s.memory, s.ratchet.unprunedDefaults)
 		}
 		if len(found) > 0 {
 			spots = nil // the reference has no types for the rules of such a schema
@@ -89,8 +89,8 @@ func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, parent *field.Path, tooMany func() bool) field.ErrorList {
 	var errs field.ErrorList
 	if err := schema.Unsupported(s); err != nil {
-		// The reference crashes on the paths below such a schema, which is refused anyway.
-		return append(errs, field.Invalid(parent.Child("schema.openAPIV3Schema"), "", err.Error()))
+		errs = append(errs, field.Invalid(parent.Child("schema.openAPIV3Schema"), "", err.Error()))
+		s = nil // which has no fields; the reference crashes on the first path that is one
 	}
 	path := parent.Child("selectableFields")
 	unique := map[string]bool{}
