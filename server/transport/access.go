@@ -52,17 +52,23 @@ func (a accessLog) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	start := time.Now()
 	err := handler(srv, ss)
+	if code := status.Code(err); !info.IsClientStream && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
+		a.recordAt(ss.Context(), slog.LevelDebug, info.FullMethod, start, err) // how every watch ends
+		return err
+	}
 	a.record(ss.Context(), info.FullMethod, start, err)
 	return err
 }
 
 func (a accessLog) record(ctx context.Context, method string, start time.Time, err error) {
-	code := status.Code(err)
-	level := levelOf(code)
+	a.recordAt(ctx, levelOf(status.Code(err)), method, start, err)
+}
+
+func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string, start time.Time, err error) {
 	if !a.log.Enabled(ctx, level) {
 		return
 	}
-	attributes := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("duration", time.Since(start))}
+	attributes := []slog.Attr{slog.String("method", method), slog.String("code", status.Code(err).String()), slog.Duration("duration", time.Since(start))}
 	if p, ok := peer.FromContext(ctx); ok {
 		address := p.Addr.String()
 		if client := metadata.ValueFromIncomingContext(ctx, clientAddress); len(client) > 0 && p.Addr.Network() == "bufconn" {

@@ -77,7 +77,15 @@ func (a admission) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 	return handler(ctx, req)
 }
 
+// stream lets streams in. Those on which the server alone speaks, watches, last as long as somebody listens and do next to nothing: they take no
+// place, of which the API bounds them by itself, but begin only where there is one.
 func (a admission) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if !info.IsClientStream && !isProbe(info.FullMethod) {
+		if err := a.check(); err != nil {
+			return err
+		}
+		return handler(srv, ss)
+	}
 	leave, err := a.enter(info.FullMethod)
 	if err != nil {
 		return err

@@ -1,0 +1,58 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// TestListeningTakesNoPlace: streams on which the server alone speaks begin only where there is a place, and take none; how they end is no
+// warning to anybody.
+func TestListeningTakesNoPlace(t *testing.T) {
+	var text bytes.Buffer
+	log := accessLog{slog.New(slog.NewTextHandler(&text, nil))}
+	a := newAdmission(1, nil, nil)
+	listen := &grpc.StreamServerInfo{FullMethod: "/test.Echo/Listen", IsServerStream: true}
+	ended := status.Error(codes.Unavailable, "shutting down")
+	inside := func(any, grpc.ServerStream) error {
+		if len(a.slots) != 0 {
+			t.Error("it took a place")
+		}
+		return ended
+	}
+	through := func(info *grpc.StreamServerInfo, h grpc.StreamHandler) error {
+		return log.stream(nil, anonymous{ctx: t.Context()}, info, func(srv any, ss grpc.ServerStream) error { return a.stream(srv, ss, info, h) })
+	}
+	if err := through(listen, inside); err != ended { //nolint:errorlint // that very one
+		t.Error(err)
+	}
+	if text.Len() > 0 {
+		t.Errorf("logged: %s", &text)
+	}
+	both := &grpc.StreamServerInfo{FullMethod: "/test.Echo/Talk", IsServerStream: true, IsClientStream: true}
+	err := through(both, func(any, grpc.ServerStream) error {
+		if len(a.slots) != 1 {
+			t.Error("a stream of both sides took no place")
+		}
+		if err := through(listen, inside); reasonOf(err) != "OVERLOADED" {
+			t.Errorf("while all places are taken: %v", err)
+		}
+		return ended
+	})
+	if err != ended || text.Len() == 0 { //nolint:errorlint // that very one
+		t.Errorf("%v, logged: %s", err, &text)
+	}
+}
+
+// anonymous is a stream of nobody.
+type anonymous struct {
+	grpc.ServerStream
+	ctx context.Context //nolint:containedctx // what a stream has
+}
+
+func (a anonymous) Context() context.Context { return a.ctx }
