@@ -83,8 +83,9 @@ var (
 
 // Failure is why a store could not do what it was asked for: an error that says it twice.
 type Failure struct {
-	Public string // for callers: a clause without addresses, "it has no space left" for example
-	Err    error  // for the server's log: with where, and what to check
+	Public    string // for callers: a clause without addresses, "it has no space left" for example
+	Unchanged bool   // nothing was written, for certain
+	Err       error  // for the server's log: with where, and what to check
 }
 
 // Error returns what is for the log.

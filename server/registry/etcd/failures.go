@@ -50,6 +50,8 @@ func call[T any](ctx context.Context, s *Store, o operation, request func(contex
 		return answer, nil
 	case s.isClosed():
 		return none, registry.ErrClosed
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = context.Cause(ctx) // the caller's patience ended before ours; what kept us is worth telling all the same
 	case ctx.Err() != nil:
 		return none, context.Cause(ctx)
 	}
@@ -64,8 +66,9 @@ func (s *Store) failure(o operation, err error, sent bool) error {
 	public, hint, unknown := s.explain(err)
 	unknown = unknown && sent
 	failed := &registry.Failure{
-		Public: public + o.outcome(unknown),
-		Err:    fmt.Errorf("etcd at %s, %s: %w%s: %s", s.endpoints, o.what, err, o.outcome(unknown), hint),
+		Public:    public,
+		Unchanged: !o.writes || !unknown,
+		Err:       fmt.Errorf("etcd at %s, %s: %w%s: %s", s.endpoints, o.what, err, o.outcome(unknown), hint),
 	}
 	if isTooLarge(err) {
 		failed.Err = fmt.Errorf("%w: %w", registry.ErrTooLarge, failed.Err)
@@ -104,8 +107,7 @@ func (s *Store) explain(err error) (public, hint string, unknown bool) {
 	case is(rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrStopped, rpctypes.ErrUnhealthy):
 		return "it did not answer in time", "look at etcd's log: a member that stops, a slow disk, a slow network", true
 	case is(context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded, status.Code(err) == codes.Unavailable:
-		return "it did not answer in time", fmt.Sprintf("nothing came within %v%s; check that etcd runs, that a majority of its members does, the endpoints, and TLS on both sides",
-			s.timeout, s.lastFailure()), true
+		return "it did not answer in time", "check that it runs, that a majority of its members does, the endpoints, and TLS on both sides" + s.lastFailure(), true
 	case is(rpctypes.ErrDuplicateKey):
 		return "it refused the write", "a transaction named a key twice: that is a fault of crdeval, please report it", false
 	}
@@ -127,7 +129,7 @@ func isTooLarge(err error) bool {
 
 func (s *Store) lastFailure() string {
 	if last := s.lastError.Load(); last != nil {
-		return " (last: " + *last + ")"
+		return "; the last failure was: " + *last
 	}
 	return ""
 }
@@ -139,8 +141,9 @@ func (s *Store) observe(ctx context.Context, method string, request, reply any, 
 	case codes.OK:
 		s.lastError.Store(nil)
 	case codes.Unavailable, codes.DeadlineExceeded:
-		text := status.Convert(err).Message()
-		s.lastError.Store(&text)
+		if text := status.Convert(err).Message(); text != context.DeadlineExceeded.Error() {
+			s.lastError.Store(&text)
+		}
 	}
 	return err
 }
