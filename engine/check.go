@@ -21,18 +21,19 @@ import (
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// check reads and judges a manifest. The CRD is nil if the report refuses it.
-func check(ctx context.Context, manifest Document, o Options) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+// check reads and judges a manifest. The CRD is nil if the report refuses it. The memory is for whoever
+// compiles it, too.
+func check(ctx context.Context, manifest Document, o Options, memory *rule.Memory) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	if err := o.check(ctx); err != nil {
 		return nil, nil, err
 	}
 	d := value.Acquire() // not released by defer: after a panic it must not go back into the pool
-	report, crd, err := checkIn(ctx, d, manifest, o)
+	report, crd, err := checkIn(ctx, d, manifest, o, memory)
 	d.Release()
 	return report, crd, err
 }
 
-func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, memory *rule.Memory) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	text, root, unread := readManifest(d, manifest, o.Limits)
 	if unread != nil && (text == nil || ReasonOf(unread) != ReasonManifestUnreadable) {
 		return nil, nil, unread
@@ -55,7 +56,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored}, d, root)
+	r, err := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Memory: memory}, d, root)
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late // what was found until the end of the call may be incomplete
 	}

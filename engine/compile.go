@@ -13,24 +13,26 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/review"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // Check says what an API server would make of a manifest, without compiling anything: on create, or, where o.Existing knows a CRD of its name,
 // on update. The error is an *Error for a manifest that cannot be judged: over a limit, unreadable, not a CRD.
 func Check(ctx context.Context, manifest Document, o Options) (*Report, error) {
-	report, _, err := check(ctx, manifest, o)
+	report, _, err := check(ctx, manifest, o, rule.NewMemory())
 	return report, err
 }
 
 // Compile checks a manifest as Check does and compiles it. The Definition is nil if, and only if, the report says that the
 // CRD is not accepted.
 func Compile(ctx context.Context, manifest Document, o Options) (*Definition, *Report, error) {
-	report, crd, err := check(ctx, manifest, o)
+	memory := rule.NewMemory()
+	report, crd, err := check(ctx, manifest, o, memory)
 	if err != nil || !report.Accepted {
 		return nil, report, err
 	}
-	d, err := compile(ctx, crd, o)
+	d, err := compile(ctx, crd, o, memory)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +48,7 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (*Definitio
 	if err != nil {
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: "stored CRD: " + err.Error(), Err: err}
 	}
-	return compile(ctx, m.CRD, o)
+	return compile(ctx, m.CRD, o, rule.NewMemory())
 }
 
 // CompileDefinition is Compile for a CRD that a Go program holds already, for instance as it read it from a cluster: its status
@@ -80,7 +82,7 @@ func (o Options) check(ctx context.Context) error {
 }
 
 // compile makes a Definition of an accepted CRD.
-func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (*Definition, error) {
+func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *rule.Memory) (*Definition, error) {
 	canonical, err := schema.Canonical(crd)
 	if err != nil {
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
@@ -117,7 +119,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	}
 	d.size = int64(len(canonical)) + definitionSize
 	for i := range crd.Spec.Versions {
-		if err := d.compileVersion(ctx, crd, i, o); err != nil {
+		if err := d.compileVersion(ctx, crd, i, o, memory); err != nil {
 			return nil, err
 		}
 	}
@@ -134,7 +136,7 @@ const (
 const mostCompared = 16
 
 // compileVersion compiles one version; equal schemas of a CRD share one plan.
-func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options) error {
+func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options, memory *rule.Memory) error {
 	start := time.Now()
 	version, inner := &crd.Spec.Versions[i], d.inner.Versions[i]
 	s := schema.Of(version)
@@ -149,7 +151,7 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 	if inner.Plan == nil {
 		plan, err := program.Compile(s, program.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,
-			Rules: program.RulesOfResource, Context: ctx,
+			Rules: program.RulesOfResource, Context: ctx, Memory: memory,
 		})
 		if late := ctx.Err(); late != nil {
 			return &Error{Reason: ReasonItemDeadline, Message: "the call ended before the CRD was compiled: " + late.Error(), Err: late}

@@ -25,14 +25,14 @@ import (
 //
 // As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place for.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
-func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, unprunedToo func() bool) field.ErrorList {
+func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, memory *rule.Memory, unprunedToo func() bool) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // as which the root is treated
 	plan, err := program.Compile(&resource, program.Options{ForDefaults: true})
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, unprunedToo: unprunedToo, stop: stop.On(room.Done()), budget: rule.Budget}
+	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, memory: memory, unprunedToo: unprunedToo, stop: stop.On(room.Done()), budget: rule.Budget}
 	c.node(&resource, plan.Root, path, surroundings{})
 	c.d.Release() // not by defer: after a panic it must not go back into the pool
 	return c.errs
@@ -43,6 +43,8 @@ type defaultCheck struct {
 	d    *value.Doc
 	errs field.ErrorList
 	room *violation.Room
+	// memory is that of rules.
+	memory *rule.Memory
 	// unprunedToo is as in checkDefaults.
 	unprunedToo func() bool
 	stop        *stop.Signal

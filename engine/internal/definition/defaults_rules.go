@@ -17,7 +17,7 @@ func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 	if !schema.HasRules(s) {
 		return
 	}
-	plan, err := program.Compile(s, program.Options{ForDefaults: true, Rules: program.RulesOfField, Context: c.ctx})
+	plan, err := program.Compile(s, program.Options{ForDefaults: true, Rules: program.RulesOfField, Context: c.ctx, Memory: c.memory})
 	if c.ctx.Err() != nil {
 		return // who asked looks at the context, too
 	}

@@ -48,6 +48,7 @@ type Rule struct {
 type ruleCheck struct {
 	ctx     context.Context
 	env     *rule.Env
+	memory  *rule.Memory
 	ratchet *ratchet
 	// version is that of the schema.
 	version string

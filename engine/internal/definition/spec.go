@@ -31,6 +31,7 @@ type spec struct {
 	ctx        context.Context
 	room       *violation.Room // for what is found
 	env        *rule.Env       // of new rules
+	memory     *rule.Memory
 	ratchet    *ratchet
 	structural bool // schemas must be
 	rules      map[*schema.Props]*Rules

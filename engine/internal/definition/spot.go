@@ -89,9 +89,9 @@ func (p *spot) look() (*rule.Scope, error) {
 	}
 	var s *rule.Scope
 	if p.up == nil {
-		s = rule.Root(p.props)
+		s = p.c.memory.Root(p.props)
 	} else {
-		s = rule.Field(p.props)
+		s = p.c.memory.Field(p.props)
 	}
 	if s.Decl == nil {
 		return nil, errNoType
