@@ -68,6 +68,9 @@ func register(manifest []byte, existing func(string) *engine.Existing, status en
 		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not compiled: " + err.Error()}
 		return nil, answer
 	}
+	if !report.Update {
+		status = engine.Status{} // a manifest of another name
+	}
 	answer.Object, answer.Generation, answer.StoredVersions = d.Manifest(), report.Generation, d.Standing().Stored(status).StoredVersions
 	return &Definition{facade: d, inner: inner}, answer
 }
