@@ -66,7 +66,7 @@ func TestRegisterCrds(t *testing.T) {
 	request := &crdevalv1.RegisterCrdsRequest{Catalog: "default", Entries: []*crdevalv1.RegisterCrdsEntry{
 		{Manifest: yamlDocument(manifestOf("apples"))},
 		{Manifest: yamlDocument(manifestOf("pears", "Namespaced", "Everywhere"))},
-		{Manifest: jsonDocument(asJSONManifest("plums", "Cluster")), CreateOnly: true},
+		{Manifest: jsonDocument(asJSONManifest("plums", "Namespaced")), CreateOnly: true},
 		{Manifest: yamlDocument(manifestOf("apples"))},
 		{Manifest: yamlDocument(manifestOf("plums")), CreateOnly: true},
 		{Manifest: yamlDocument(manifestOf("plums")), Etag: "other"},
@@ -74,7 +74,7 @@ func TestRegisterCrds(t *testing.T) {
 		{},
 		{Manifest: jsonDocument(`{"kind":"Deployment","apiVersion":"apps/v1"}`)},
 		{Manifest: yamlDocument("a: [")},
-		{Manifest: yamlDocument(manifestOf("apples", "kind: Apples", "kind: Apple"))},
+		{Manifest: yamlDocument(manifestOf("apples", "type: object", "{type: object, description: new}", "openAPIV3Schema:\n        ", "openAPIV3Schema: "))},
 	}}
 	const want = `apples.example.com: CREATED
 pears.example.com: REFUSED spec.scope at 7:10+139

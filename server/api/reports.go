@@ -12,7 +12,7 @@ func report(r *engine.Report) *crdevalv1.Report {
 	m := &crdevalv1.Report{
 		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Refusal: refusal(r.Refusal),
 		LowestMinor: int32(r.LowestMinor), LowestMinorBecause: valid(r.LowestMinorBecause),
-		Versions: make([]*crdevalv1.VersionReport, len(r.Versions)),
+		Versions: make([]*crdevalv1.VersionReport, len(r.Versions)), Update: r.Update,
 	}
 	for i := range r.Versions {
 		m.Versions[i] = versionReport(&r.Versions[i])
@@ -25,7 +25,7 @@ const maxExcerptBytes = maxErrorBytes / 2
 
 // excerpt spells of a report that refuses a CRD what has room in an error, and counts the findings that have none.
 func excerpt(r *engine.Report) (m *crdevalv1.Report, omitted int) {
-	m = &crdevalv1.Report{Refusal: refusal(r.Refusal)}
+	m = &crdevalv1.Report{Refusal: refusal(r.Refusal), Update: r.Update}
 	if m.Refusal != nil {
 		m.Refusal.Message = bounded(m.Refusal.GetMessage(), maxExcerptBytes/4)
 	}

@@ -72,7 +72,10 @@ func (s *registryService) WatchCrds(r *crdevalv1.WatchCrdsRequest, stream grpc.S
 		return s.faults.call(ctx, err)
 	}
 	defer end()
-	w := watch{ctx: watching, registry: s.registry, full: full, send: stream.Send}
+	w := watch{ctx: watching, catalog: r.GetCatalog(), send: stream.Send}
+	if full {
+		w.registry = s.registry
+	}
 	err = s.registry.Watch(watching, r.GetCatalog(), r.GetFromToken(), w.tell)
 	switch {
 	case errors.Is(context.Cause(watching), errDraining):
@@ -88,9 +91,8 @@ func (s *registryService) WatchCrds(r *crdevalv1.WatchCrdsRequest, stream grpc.S
 // watch is a call of WatchCrds under way.
 type watch struct {
 	ctx      context.Context //nolint:containedctx // of the call that this is
-	registry Registry
-	full     bool
-	synced   bool
+	catalog  string
+	registry Registry // for manifests; nil if the caller wants none
 	send     func(*crdevalv1.WatchCrdsResponse) error
 	lost     error // why nothing can be sent any more
 }
@@ -104,14 +106,34 @@ var eventTypes = map[registry.EventType]crdevalv1.WatchEventType{
 
 // tell sends one event. It waits while the caller does not read.
 func (w *watch) tell(e registry.Event) error {
-	m := &crdevalv1.WatchCrdsResponse{Type: eventTypes[e.Type]}
-	w.synced = w.synced || e.Type == registry.Synced
-	if w.synced { // before, a token would promise that the rest had been told
-		m.Token = e.Token
-	}
+	m := &crdevalv1.WatchCrdsResponse{Type: eventTypes[e.Type], Token: e.Token}
 	if e.CRD != nil {
-		m.Crd = crd(e.CRD, w.full && e.Type != registry.Deleted)
+		c := e.CRD
+		if w.registry != nil && e.Type != registry.Deleted {
+			var err error
+			if c, err = w.withManifest(c); err != nil {
+				return err
+			}
+		}
+		m.Crd = crd(c, w.registry != nil)
 	}
 	w.lost = w.send(m)
 	return w.lost
+}
+
+// withManifest is a CRD of an event with its manifest and status, as far as it has not changed again: then there is an event to come that has them.
+func (w *watch) withManifest(c *registry.CRD) (*registry.CRD, error) {
+	found, err := w.registry.CRD(w.ctx, w.catalog, c.Name, c.Revision, "")
+	var gone *registry.Error
+	switch {
+	case errors.As(err, &gone) && (gone.Reason == registry.CRDNotFound || gone.Reason == registry.RevisionNotFound || gone.Reason == registry.CatalogNotFound):
+		return c, nil
+	case err != nil:
+		return nil, err
+	case found.Etag == c.Etag:
+		return found, nil
+	}
+	full := *c
+	full.Manifest = found.Manifest // of a revision, which never changes
+	return &full, nil
 }

@@ -33,6 +33,17 @@ func (w *watched) Watch(ctx context.Context, catalog, from string, tell func(reg
 	return w.watch(ctx, from, tell)
 }
 
+// CRD has the manifests of someEvents.
+func (w *watched) CRD(_ context.Context, _, name, revision, _ string) (*registry.CRD, error) {
+	switch revision {
+	case "r1":
+		return &registry.CRD{Name: name, Etag: "1", Revision: revision, Manifest: []byte(`{"a":1.0}`), Status: []byte(`{}`)}, nil
+	case "r2":
+		return &registry.CRD{Name: name, Etag: "3", Revision: revision, Manifest: []byte(`{"a":2}`), Status: []byte(`{"of": 3}`)}, nil
+	}
+	return nil, &registry.Error{Reason: registry.CRDNotFound, Message: "deleted again"}
+}
+
 // untilEnd waits for the end of a watch.
 func untilEnd(ctx context.Context, _ string, _ func(registry.Event) error) error {
 	<-ctx.Done()
@@ -46,10 +57,11 @@ func startWatched(t *testing.T, watch func(ctx context.Context, from string, tel
 }
 
 var someEvents = []registry.Event{
-	{Type: registry.Added, CRD: &registry.CRD{Name: "a", Etag: "1", Manifest: []byte(`{"a":1.0}`), Status: []byte(`{}`)}, Token: "t1"},
+	{Type: registry.Added, CRD: &registry.CRD{Name: "a", Etag: "1", Revision: "r1"}},
 	{Type: registry.Synced, Token: "t2"},
-	{Type: registry.Modified, CRD: &registry.CRD{Name: "a", Etag: "2", Manifest: []byte(`{"a":2}`), Status: []byte(`{}`)}, Token: "t3"},
-	{Type: registry.Deleted, CRD: &registry.CRD{Name: "a", Etag: "2", Manifest: []byte(`{"a":2}`), Status: []byte(`{}`)}, Token: "t4"},
+	{Type: registry.Modified, CRD: &registry.CRD{Name: "a", Etag: "2", Revision: "r2"}, Token: "t3"},
+	{Type: registry.Added, CRD: &registry.CRD{Name: "b", Etag: "1", Revision: "r3"}, Token: "t4"},
+	{Type: registry.Deleted, CRD: &registry.CRD{Name: "a", Etag: "2", Revision: "r1"}, Token: "t5"},
 }
 
 func tellSome(_ context.Context, from string, tell func(registry.Event) error) error {
@@ -68,16 +80,18 @@ func tellSome(_ context.Context, from string, tell func(registry.Event) error) e
 func TestWatchEvents(t *testing.T) {
 	w := startWatched(t, tellSome, nil)
 	for view, want := range map[string]string{
-		"":              "ADDED a  -\nSYNCED  t2 -\nMODIFIED a t3 -\nDELETED a t4 -\n",
-		"CRD_VIEW_FULL": "ADDED a  {\"a\":1.0}\nSYNCED  t2 -\nMODIFIED a t3 {\"a\":2}\nDELETED a t4 -\n",
+		"":              "ADDED a  - -\nSYNCED  t2 - -\nMODIFIED a t3 - -\nADDED b t4 - -\nDELETED a t5 - -\n",
+		"CRD_VIEW_FULL": "ADDED a  {\"a\":1.0} {}\nSYNCED  t2 - -\nMODIFIED a t3 {\"a\":2} -\nADDED b t4 - -\nDELETED a t5 - -\n",
 	} {
 		var got strings.Builder
 		spell := func(e *crdevalv1.WatchCrdsResponse) {
-			manifest := "-"
-			if e.GetCrd().GetManifest() != nil {
-				manifest = string(e.GetCrd().GetManifest().GetJson())
+			text := func(d *crdevalv1.Document) string {
+				if d == nil {
+					return "-"
+				}
+				return string(d.GetJson())
 			}
-			fmt.Fprintln(&got, strings.TrimPrefix(e.GetType().String(), "WATCH_EVENT_TYPE_"), e.GetCrd().GetName(), e.GetToken(), manifest)
+			fmt.Fprintln(&got, strings.TrimPrefix(e.GetType().String(), "WATCH_EVENT_TYPE_"), e.GetCrd().GetName(), e.GetToken(), text(e.GetCrd().GetManifest()), text(e.GetCrd().GetStatus()))
 		}
 		stream, err := w.registry.WatchCrds(t.Context(), &crdevalv1.WatchCrdsRequest{Catalog: "default", View: crdevalv1.CrdView(crdevalv1.CrdView_value[view])})
 		if err != nil {

@@ -1867,10 +1867,12 @@ type WatchCrdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What happened.
 	Type WatchEventType `protobuf:"varint,1,opt,name=type,proto3,enum=crdeval.v1.WatchEventType" json:"type,omitempty"`
-	// The CRD; with WATCH_EVENT_TYPE_DELETED as it was last, without its manifest. Absent with WATCH_EVENT_TYPE_SYNCED.
+	// The CRD; with WATCH_EVENT_TYPE_DELETED as it was last, without manifest and status. Absent with WATCH_EVENT_TYPE_SYNCED. In CRD_VIEW_FULL
+	// a CRD that has changed again by now may lack its status, and one that was deleted its manifest: the event to come tells.
 	Crd *Crd `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// Where to resume: a watch from here tells all that comes after this event. Empty where nobody can resume: before WATCH_EVENT_TYPE_SYNCED, and
-	// among changes that were written together before the last of them. Also for `at_least`.
+	// Where to resume: a watch from here tells all that comes after this event; among changes that were written together it tells all of them again
+	// before the last one. Empty before WATCH_EVENT_TYPE_SYNCED of a watch without a token: who has seen half of the CRDs cannot resume. Also for
+	// `at_least`.
 	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -187,11 +187,10 @@ class RegistryServiceServicer:
 
     def WatchCrds(self, request, context):
         """Tells what is registered in a catalog and then every change of it, for as long as the caller listens. Without a token it begins with
-        every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens. A CRD that changed several
-        times while nobody read may be told of once, as it is by then.
+        every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens.
 
         It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
-        CATALOG_NOT_FOUND once the catalog is deleted. To begin with: CATALOG_NOT_FOUND, TOKEN_FOREIGN, REPLICA_BEHIND; WATCH_EXPIRED for a token
+        CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_FOREIGN, REPLICA_BEHIND; WATCH_EXPIRED for a token
         whose state is no longer kept: watch without one; OVERLOADED beyond Limits.max_watches.
 
         Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
