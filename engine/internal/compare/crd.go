@@ -17,9 +17,14 @@ import (
 // CRD is a CustomResourceDefinition with its defaults filled in.
 type CRD = apiextensionsv1.CustomResourceDefinition
 
-// CRDs compares two. The error is the context's.
+// CRDs compares two. Of two that do not have the same name, that is all there is to say. The error is the context's.
 func CRDs(ctx context.Context, old, new *CRD, o Options) (*Result, error) {
 	c := &comparison{Options: o, ctx: ctx}
+	if old.Name != new.Name {
+		c.tell(found{kind: NameChanged, impact: everybody(Breaking), at: path("metadata", "name"), old: old.Name, new: new.Name,
+			message: fmt.Sprintf("this is another CRD: %s and its objects are no part of it", old.Name)})
+		return &c.Result, nil
+	}
 	c.names(old, new)
 	c.conversion(old, new)
 	c.metadata(old, new)
@@ -47,8 +52,6 @@ func (c *comparison) names(old, new *CRD) {
 		}
 	}
 	o, n := &old.Spec.Names, &new.Spec.Names
-	changed(NameChanged, everybody(Breaking), path("metadata", "name"), old.Name, new.Name,
-		fmt.Sprintf("this is another CRD: %s and its objects are no part of it", old.Name))
 	changed(GroupChanged, everybody(Breaking), path("spec", "group"), old.Spec.Group, new.Spec.Group,
 		"a CRD cannot change its group: no stored object is of the new one")
 	changed(ScopeChanged, everybody(Breaking), path("spec", "scope"), string(old.Spec.Scope), string(new.Spec.Scope),

@@ -80,7 +80,7 @@ func (c *comparison) removed(v *version, i int) {
 		f.impact.Stored = Breaking
 		f.message += "; objects are stored at it, and nothing can read them any more"
 	default:
-		f.message += "; no object may be stored at it any more"
+		f.message += "; make sure that no object is stored at it any more"
 	}
 	c.tell(f)
 }

@@ -10,7 +10,13 @@ import (
 
 // judgedVersion is what is printed of one version of a CRD, in JSON.
 type judgedVersion struct {
-	Name               string       `json:"name"`
+	Name    string `json:"name"` // in the order of priority
+	Served  bool   `json:"served"`
+	Storage bool   `json:"storage"`
+	// DeprecationWarning is what every request is answered with; "" if the version is not deprecated.
+	DeprecationWarning string       `json:"deprecationWarning,omitempty"`
+	HasStatus          bool         `json:"hasStatus"`
+	HasScale           bool         `json:"hasScale"`
 	LowestMinor        int          `json:"lowestMinor"`
 	LowestMinorBecause string       `json:"lowestMinorBecause,omitempty"`
 	EstimatedCost      uint64       `json:"estimatedCost"`
@@ -46,7 +52,8 @@ func versionsOf(report *engine.Report) []judgedVersion {
 	for i := range report.Versions {
 		v := &report.Versions[i]
 		all[i] = judgedVersion{
-			Name: v.Name, LowestMinor: v.LowestMinor, LowestMinorBecause: v.LowestMinorBecause, EstimatedCost: v.EstimatedCost, CostLimit: v.CostLimit,
+			Name: v.Name, Served: v.Served, Storage: v.Storage, DeprecationWarning: v.DeprecationWarning, HasStatus: v.HasStatus, HasScale: v.HasScale,
+			LowestMinor: v.LowestMinor, LowestMinorBecause: v.LowestMinorBecause, EstimatedCost: v.EstimatedCost, CostLimit: v.CostLimit,
 		}
 		for j := range v.Rules {
 			r := &v.Rules[j]

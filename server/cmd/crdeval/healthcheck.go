@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -18,12 +14,9 @@ import (
 )
 
 type healthcheckCommand struct {
-	GRPCAddress   []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Where the service listens; of several the first, as the service itself takes them." placeholder:"ADDRESS"`
-	Timeout       time.Duration `default:"3s" help:"How long to wait for the answer."`
-	TLSCA         string        `name:"tls-ca" help:"PEM file with the authority of the service's certificate: speak TLS." placeholder:"FILE"`
-	TLSServerName string        `name:"tls-server-name" help:"The name in the service's certificate. Default: the address' host." placeholder:"NAME"`
-	TLSClientCert string        `name:"tls-client-cert" help:"PEM file with the client certificate to present." placeholder:"FILE"`
-	TLSClientKey  string        `name:"tls-client-key" help:"PEM file with its key." placeholder:"FILE"`
+	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Where the service listens; of several the first, as the service itself takes them." placeholder:"ADDRESS"`
+	Timeout     time.Duration `default:"3s" help:"How long to wait for the answer."`
+	tlsFlags
 }
 
 // Run asks grpc.health.v1.
@@ -67,26 +60,12 @@ func dialTarget(address string) string {
 }
 
 func (c *healthcheckCommand) credentials() (credentials.TransportCredentials, error) {
-	if c.TLSCA == "" {
-		if c.TLSClientCert != "" || c.TLSClientKey != "" || c.TLSServerName != "" {
-			return nil, errors.New("--tls-ca is needed to speak TLS")
-		}
-		return insecure.NewCredentials(), nil
-	}
-	authority, err := os.ReadFile(c.TLSCA)
+	config, err := c.config()
 	if err != nil {
 		return nil, err
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: c.TLSServerName}
-	if !config.RootCAs.AppendCertsFromPEM(authority) {
-		return nil, fmt.Errorf("%s has no certificate", c.TLSCA)
-	}
-	if c.TLSClientCert != "" || c.TLSClientKey != "" {
-		identity, err := tls.LoadX509KeyPair(c.TLSClientCert, c.TLSClientKey)
-		if err != nil {
-			return nil, err
-		}
-		config.Certificates = []tls.Certificate{identity}
+	if config == nil {
+		return insecure.NewCredentials(), nil
 	}
 	return credentials.NewTLS(config), nil
 }

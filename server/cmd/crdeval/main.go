@@ -18,7 +18,7 @@ import (
 
 // Exit codes. A refusal is an answer, an error is none.
 const (
-	exitRefused = 1 // check: an API server would refuse a CRD; healthcheck: not serving
+	exitRefused = 1 // check: an API server would refuse a CRD; diff: changes of the class that --fail-on names; healthcheck: not serving
 	exitError   = 2 // bad usage, unreadable input, a server that failed
 )
 
@@ -26,6 +26,7 @@ const (
 type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service: gRPC, REST, health and metrics."`
 	Check       checkCommand       `cmd:"" help:"Say what an API server would say to CRDs in files. Exits with 1 if it would refuse one."`
+	Diff        diffCommand        `cmd:"" help:"Say what changes between two CRDs, for stored objects and for clients. Exits with 1 if it is breaking."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running service whether it serves. Exits with 1 if not."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }

@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11: error: manifest: yaml: line 11: ", ""},
 		{"other kinds passed over", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
 		{"nothing but other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, exitError, "", "there is no CustomResourceDefinition"},
-		{"a list", "---\n" + list, nil, exitRefused, "FILE[1].items[0]: goods.example.com: accepted\nFILE[1].items[1]: bads.example.com: refused\n  FILE:20:", ""},
+		{"a list", "---\n" + list, nil, exitRefused, "FILE[1].items[0]: goods.example.com: accepted\n  v1: served, storage\nFILE[1].items[1]: bads.example.com: refused\n  FILE:20:", ""},
 		{"without a name", strings.Replace(bad, "{name: bads.example.com}", "{}", 1), nil, exitRefused, "FILE: refused\n", ""},
 		{"empty", "\n", nil, exitError, "FILE: error: there is no document in it", "one document could not be judged"},
 		{"no CRD that could be decoded", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRefused, "FILE: goods.example.com: refused\n  FILE: CustomResourceDefinition in version", ""},
@@ -133,7 +133,7 @@ func TestUsage(t *testing.T) {
 		{nil, exitError, "expected one of"},
 		{[]string{"nonsense"}, exitError, "nonsense"},
 		{[]string{"serve", "--max-batch-items=0", "--max-in-flight=-1"}, exitError, "--max-in-flight"},
-		{[]string{"serve", "--store=etcd"}, exitError, "bolt"},
+		{[]string{"serve", "--store=etcd"}, exitError, "--etcd-endpoints"},
 	} {
 		code, stdout, stderr := invoke(t, "", tc.args...)
 		if code != tc.code || !strings.Contains(stdout+stderr, tc.output) {

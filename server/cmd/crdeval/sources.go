@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+// source is one manifest of a file.
+type source struct {
+	manifests.Manifest
+	file     string
+	document int  // from 1
+	item     int  // of a document that is a list: from 1
+	several  bool // the file has more than this one
+}
+
+// readFile reads a file, - for stdin.
+func readFile(name string, env environment) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(env.stdin)
+	}
+	return os.ReadFile(name)
+}
+
+// sourcesOf reads all manifests of a file.
+func sourcesOf(name string, env environment) ([]source, error) {
+	content, err := readFile(name, env)
+	if err != nil {
+		return nil, err
+	}
+	documents, err := manifests.Split(content)
+	if err != nil {
+		return nil, err
+	}
+	var all []source
+	for i, d := range documents {
+		for item, m := range d.Manifests() {
+			all = append(all, source{Manifest: m, file: name, document: i + 1, item: item})
+		}
+	}
+	for i := range all {
+		all[i].several = len(all) > 1
+	}
+	return all, nil
+}
+
+// where names a manifest: its file, and its place in it if there are others.
+func (s *source) where() string {
+	where := s.file
+	if s.several {
+		where = fmt.Sprintf("%s[%d]", s.file, s.document)
+	}
+	if s.item > 0 {
+		where += fmt.Sprintf(".items[%d]", s.item-1)
+	}
+	return where
+}
+
+// isCRD says whether the manifest claims to be a CRD; one that cannot be read is left to whoever reads it.
+func (s *source) isCRD() (apiVersion, kind string, is bool) {
+	apiVersion, kind, err := engine.TypeMetaOf(s.Document, engine.Limits{})
+	return apiVersion, kind, err != nil || kind == "" || kind == manifests.CRDKind
+}
+
+// place is where in the file something is.
+func (s *source) place(pointer string, told *engine.Position) *position {
+	if told == nil {
+		return nil
+	}
+	at := s.Place(pointer, *told)
+	return &position{Line: at.Line, Column: at.Column, Offset: at.Offset}
+}
+
+// identity is what a manifest says of itself, as far as it does.
+type identity struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	} `json:"metadata"`
+	Spec struct {
+		Group string `json:"group"`
+		Names struct {
+			Kind string `json:"kind"`
+		} `json:"names"`
+	} `json:"spec"`
+}
+
+func (s *source) identity() (id identity) {
+	text := s.Document.JSON
+	if s.Document.YAML != nil {
+		var err error
+		if text, _, err = value.YAMLToJSON(s.Document.YAML, engine.Limits{}); err != nil {
+			return identity{}
+		}
+	}
+	if json.Unmarshal(text, &id) != nil {
+		// Whatever has the wrong type, the names may be readable all the same: encoding/json goes on behind it.
+		return id
+	}
+	return id
+}
