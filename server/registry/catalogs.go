@@ -21,14 +21,14 @@ func noCatalog(name string) *Error {
 }
 
 func (s *snapshot) catalog(name string) (*catalog, error) {
-	if c, ok := s.catalogs[name]; ok {
+	if c, ok := s.catalogs.Get(name); ok {
 		return c, nil
 	}
 	return nil, noCatalog(name)
 }
 
 func (c *catalog) describe() Catalog {
-	return Catalog{Name: c.name, KubernetesMinor: c.record.KubernetesMinor, Etag: c.record.Etag, Created: c.record.Created, CRDs: len(c.crds)}
+	return Catalog{Name: c.name, KubernetesMinor: c.record.KubernetesMinor, Etag: c.record.Etag, Created: c.record.Created, CRDs: c.crds.Len()}
 }
 
 // CreateCatalog creates an empty catalog and returns the write's token. kubernetesMinor is 0, for a stock latest Kubernetes, or
@@ -47,26 +47,22 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 			Metadata: map[string]string{"field": "kubernetes_minor"},
 		}
 	}
-	s, err := r.write(ctx, func(s *snapshot) (Transaction, error) {
-		if s.catalogs[name] != nil {
-			return Transaction{}, &Error{
-				Reason: CatalogExists, Message: fmt.Sprintf("catalog %q exists already", name), Metadata: map[string]string{"catalog": name},
-			}
+	w, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
+		if _, ok := s.catalogs.Get(name); ok {
+			return p, &Error{Reason: CatalogExists, Message: fmt.Sprintf("catalog %q exists already", name), Metadata: map[string]string{"catalog": name}}
 		}
-		value, err := encodeRecord(catalogRecord{KubernetesMinor: kubernetesMinor, Etag: newEtag(), Created: r.now().UTC()}, nil)
-		return Transaction{
-			Expect: []Expectation{{Key: catalogKey(name)}},
-			Put:    []Entry{{Key: catalogKey(name), Value: value}},
-		}, err
+		p.expect(catalogKey(name), 0)
+		err = p.put(catalogKey(name), catalogRecord{KubernetesMinor: kubernetesMinor, Etag: newEtag(), Created: r.now().UTC()}, nil)
+		return p, err
 	})
 	if err != nil {
 		return Catalog{}, "", err
 	}
-	c, err := s.catalog(name)
+	c, err := w.catalog(name)
 	if err != nil {
-		return Catalog{}, "", err // another replica deleted it in the same moment
+		return Catalog{}, "", err
 	}
-	return c.describe(), r.tag.token(s.sequence), nil
+	return c.describe(), r.tag.token(w.sequence), nil
 }
 
 // Catalog returns one.
@@ -90,42 +86,31 @@ func (r *Registry) DeleteCatalog(ctx context.Context, name string, force bool, e
 			Reason: CatalogProtected, Message: fmt.Sprintf("catalog %q cannot be deleted; delete its CRDs instead", name), Metadata: map[string]string{"catalog": name},
 		}
 	}
-	s, err := r.write(ctx, func(s *snapshot) (Transaction, error) {
+	w, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
 		c, err := s.catalog(name)
 		if err != nil {
-			return Transaction{}, err
+			return p, err
 		}
 		if etag != "" && etag != c.record.Etag {
-			return Transaction{}, &Error{
+			return p, &Error{
 				Reason: EtagMismatch, Message: fmt.Sprintf("catalog %q has etag %q, not %q: somebody wrote in between; read it again", name, c.record.Etag, etag),
 				Metadata: map[string]string{"catalog": name, "etag": c.record.Etag},
 			}
 		}
-		if crds = len(c.crds); crds > 0 && !force {
-			return Transaction{}, &Error{
+		if crds = c.crds.Len(); crds > 0 && !force {
+			return p, &Error{
 				Reason: CatalogNotEmpty, Message: fmt.Sprintf("catalog %q has %d CRDs: delete them first, or delete it with force", name, crds),
 				Metadata: map[string]string{"catalog": name, "crds": fmt.Sprint(crds)},
 			}
 		}
-		t := Transaction{Expect: []Expectation{{Key: catalogKey(name), Version: c.version}}, Delete: []string{catalogKey(name)}}
-		for _, d := range c.crds {
-			// Expected as seen: a revision registered elsewhere in between must not be left behind.
-			t.Expect = append(t.Expect, Expectation{Key: crdKey(name, d.name), Version: d.version})
-			t.Delete = append(t.Delete, d.keys()...)
-		}
-		return t, nil
+		// Creating a CRD puts the catalog's entry anew and every registration expects it, so nothing can be left behind.
+		p.expect(catalogKey(name), c.version)
+		p.Delete = []string{catalogKey(name)}
+		p.DeletePrefix = []string{crdKey(name, ""), groupKey(name, ""), revisionPrefix + name + "/"}
+		return p, nil
 	})
 	if err != nil {
 		return "", 0, err
 	}
-	return r.tag.token(s.sequence), crds, nil
-}
-
-// keys are those of all entries that a CRD consists of.
-func (c *crd) keys() []string {
-	keys := []string{crdKey(c.catalog, c.name)}
-	for digest := range c.revisions {
-		keys = append(keys, revisionKey(c.catalog, c.name, digest))
-	}
-	return keys
+	return r.tag.token(w.sequence), crds, nil
 }

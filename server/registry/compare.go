@@ -2,20 +2,157 @@ package registry
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
 )
 
+// Comparison says which two CRDs to compare: New with Base or, if that is absent, with what is registered as Name, at Revision or, if that is empty,
+// at its current one; without a Name, with the one that has New's name.
+type Comparison struct {
+	New, Base      engine.Document
+	Name, Revision string
+	Objects        []engine.Document // to try both on, as stored by the old one
+}
+
 // Compared is the answer to a Comparison.
 type Compared struct {
 	Diff *engine.Diff
-	// Base is the registered CRD at the revision that New was compared with; nil if the comparison brought its own.
+	// Base is the registered CRD at the revision that New was compared with, without its manifest; nil if the comparison brought its own.
 	Base *CRD
 	// Replayed has an entry for each of the objects, in their order; it is nil if the new CRD is refused.
 	Replayed []engine.Replayed
 }
 
-// Compare says what would change if the new CRD of a comparison replaced the other one, and how the objects would fare. It stores nothing.
+// Compare says what would change if the new CRD of a comparison replaced the other one, and how the objects would fare. It stores nothing. A Base that
+// is refused, where there are objects to try it on, is an *Error CRD_REFUSED with its report.
 func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, atLeast string) (*Compared, error) {
-	return nil, errNotYet
+	s, err := r.at(ctx, atLeast)
+	if err != nil {
+		return nil, err
+	}
+	in, err := s.catalog(catalog)
+	if err != nil {
+		return nil, err
+	}
+	done, err := r.place(ctx, size(c.New)+size(c.Base))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	b, err := r.base(ctx, in, c)
+	if err != nil {
+		return nil, err
+	}
+	o := r.options(in)
+	o.Existing = b.existing
+	out := &Compared{}
+	if b.crd != nil {
+		out.Base = b.crd.describe(b.revision)
+	}
+	if out.Diff, err = engine.Compare(ctx, b.manifest, c.New, o); err != nil || len(c.Objects) == 0 || !out.Diff.Report.Accepted {
+		return out.orNil(err), err
+	}
+	out.Replayed, err = r.replay(ctx, in, b, c, o)
+	return out.orNil(err), err
+}
+
+func (c *Compared) orNil(err error) *Compared {
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// base is the old side of a comparison.
+type base struct {
+	manifest engine.Document
+	crd      *crd // that is registered, nil for a manifest that came along
+	revision *revision
+}
+
+func (r *Registry) base(ctx context.Context, c *catalog, comparison Comparison) (*base, error) {
+	if !comparison.Base.Absent() {
+		if comparison.Name != "" || comparison.Revision != "" {
+			return nil, &Error{
+				Reason: InvalidArgument, Message: "base: compare either with a manifest or with a registered CRD, not with both", Metadata: map[string]string{"field": "base"},
+			}
+		}
+		return &base{manifest: comparison.Base}, nil
+	}
+	name := comparison.Name
+	if name == "" {
+		o := r.options(c)
+		report, err := engine.Check(ctx, comparison.New, o)
+		if err != nil {
+			return nil, err
+		}
+		name = report.Name
+	}
+	d, err := c.crd(name)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := d.at(comparison.Revision)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := rev.unpack(d)
+	if err != nil {
+		return nil, err
+	}
+	return &base{manifest: engine.JSON(manifest), crd: d, revision: rev}, nil
+}
+
+// existing is what the new CRD updates, where that is registered: at the revision compared with, with the status of now.
+func (b *base) existing(name string) *engine.Existing {
+	if b.crd == nil || b.crd.name != name {
+		return nil
+	}
+	return &engine.Existing{Manifest: b.manifest.JSON, Generation: b.crd.record.Generation, Status: *b.crd.record.Status}
+}
+
+// replay tries the objects on both.
+func (r *Registry) replay(ctx context.Context, c *catalog, b *base, comparison Comparison, o engine.Options) ([]engine.Replayed, error) {
+	var old *engine.Definition
+	var err error
+	if b.crd != nil {
+		old, err = r.program(ctx, c, b.crd, b.revision)
+	} else {
+		old, err = r.compileBase(ctx, c, b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.crd == nil {
+		status := old.Standing().Stored(engine.Status{})
+		o.Existing = func(name string) *engine.Existing {
+			if name != old.Name() {
+				return nil
+			}
+			return &engine.Existing{Manifest: old.Manifest(), Generation: 1, Status: status}
+		}
+	}
+	fresh, report, err := engine.Compile(ctx, comparison.New, o)
+	if err != nil {
+		return nil, err
+	}
+	if fresh == nil {
+		return nil, &Error{Reason: CRDRefused, Message: report.Refusal.Message, Report: report, Metadata: map[string]string{"field": "manifest"}}
+	}
+	items := make([]engine.Item, len(comparison.Objects))
+	for i, object := range comparison.Objects {
+		items[i].Object = object
+	}
+	return engine.Replay(ctx, old, fresh, items, engine.EvaluationOptions{})
+}
+
+func (r *Registry) compileBase(ctx context.Context, c *catalog, b *base) (*engine.Definition, error) {
+	d, report, err := engine.Compile(ctx, b.manifest, r.options(c))
+	if err == nil && d == nil {
+		err = &Error{
+			Reason: CRDRefused, Message: fmt.Sprintf("base: %s", report.Refusal.Message), Report: report, Metadata: map[string]string{"field": "base", "crd": report.Name},
+		}
+	}
+	return d, err
 }

@@ -2,14 +2,12 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"time"
 )
 
 func (c *catalog) crd(name string) (*crd, error) {
-	if d, ok := c.crds[name]; ok {
+	if d, ok := c.crds.Get(name); ok {
 		return d, nil
 	}
 	return nil, &Error{
@@ -23,7 +21,7 @@ func (c *crd) at(digest string) (*revision, error) {
 	if digest == "" {
 		return c.current(), nil
 	}
-	if rev, ok := c.revisions[digest]; ok {
+	if rev := c.revision(digest); rev != nil {
 		return rev, nil
 	}
 	return nil, &Error{
@@ -34,45 +32,41 @@ func (c *crd) at(digest string) (*revision, error) {
 	}
 }
 
-// describeCRD describes a CRD at one of its revisions, without the manifest.
-func (c *catalog) describeCRD(d *crd, rev *revision) *CRD {
-	s := rev.summary
+// describe describes a CRD at one of its revisions, without the manifest.
+func (c *crd) describe(rev *revision) *CRD {
+	standing, status := &rev.summary.Standing, c.record.Status
 	out := &CRD{
-		Catalog: c.name, Name: d.name, Revision: rev.digest, Etag: d.record.Etag, Generation: d.record.Generation,
-		Created: d.record.Created, Updated: d.record.Updated,
-		Group: s.Group, Kind: s.Names.Kind, ListKind: s.Names.ListKind, Plural: s.Names.Plural, Singular: s.Names.Singular,
-		ShortNames: s.Names.ShortNames, Categories: s.Names.Categories, Scope: s.Scope, Versions: s.Versions,
-		StorageVersion: s.StorageVersion, StoredVersions: d.record.StoredVersions,
+		Catalog: c.catalog, Name: c.name, Revision: rev.digest, Etag: c.record.Etag, Generation: c.record.Generation,
+		Created: c.record.Created, Updated: c.record.Updated,
+		Group: standing.Group, Kind: standing.Names.Kind, ListKind: standing.Names.ListKind, Plural: standing.Names.Plural, Singular: standing.Names.Singular,
+		ShortNames: standing.Names.ShortNames, Categories: standing.Names.Categories, Scope: rev.summary.Scope, Versions: rev.summary.Versions,
+		StorageVersion: standing.StorageVersion, StoredVersions: status.StoredVersions,
+		AcceptedNames: status.AcceptedNames, ObservedGeneration: status.ObservedGeneration, Established: c.established(),
 	}
-	out.Established, out.Conditions = c.conditions(d)
+	for i := range status.Conditions {
+		s := &status.Conditions[i]
+		out.Conditions = append(out.Conditions, Condition{
+			Type: string(s.Type), Status: string(s.Status), Reason: s.Reason, Message: s.Message,
+			LastTransitionTime: s.LastTransitionTime.Time, ObservedGeneration: s.ObservedGeneration,
+		})
+	}
 	return out
 }
 
-// preview describes a CRD as it would stand after registering rev.
-func (c *catalog) preview(name string, rev *revision, now time.Time) *CRD {
-	next := &catalog{name: c.name, crds: maps.Clone(c.crds)}
-	if next.crds == nil {
-		next.crds = map[string]*crd{}
+// describeWhole describes a CRD with manifest and status.
+func (c *crd) describeWhole(rev *revision) (*CRD, error) {
+	out := c.describe(rev)
+	var err error
+	if out.Manifest, err = rev.unpack(c); err != nil {
+		return nil, err
 	}
-	d := &crd{catalog: c.name, name: name, revisions: map[string]*revision{rev.digest: rev}}
-	d.record = crdRecord{Created: now, NamesSince: now, Revisions: []revisionRef{{Digest: rev.digest}}}
-	if old := c.crds[name]; old != nil {
-		d.record.StoredVersions = slices.Clone(old.record.StoredVersions)
-		if d.record.Created = old.record.Created; sameNames(old.current().summary, rev.summary) {
-			d.record.NamesSince = old.record.NamesSince
-		}
+	if out.Status, err = json.Marshal(c.record.Status); err != nil {
+		return nil, fmt.Errorf("printing the status of CRD %q in catalog %q: %w", c.name, c.catalog, err)
 	}
-	if !slices.Contains(d.record.StoredVersions, rev.summary.StorageVersion) {
-		d.record.StoredVersions = append(d.record.StoredVersions, rev.summary.StorageVersion)
-	}
-	next.crds[name] = d
-	next.index()
-	out := next.describeCRD(d, rev)
-	out.Created = time.Time{}
-	return out
+	return out, nil
 }
 
-// CRD returns one, at a revision that is kept or, if revision is empty, at the current one, with its manifest.
+// CRD returns one, at a revision that is kept or, if revision is empty, at the current one, with its manifest and its status of now.
 func (r *Registry) CRD(ctx context.Context, catalog, name, revision, atLeast string) (*CRD, error) {
 	s, err := r.at(ctx, atLeast)
 	if err != nil {
@@ -90,7 +84,5 @@ func (r *Registry) CRD(ctx context.Context, catalog, name, revision, atLeast str
 	if err != nil {
 		return nil, err
 	}
-	out := c.describeCRD(d, rev)
-	out.Manifest, err = rev.manifest.unpack()
-	return out, err
+	return d.describeWhole(rev)
 }

@@ -104,9 +104,9 @@ func TestCheck(t *testing.T) {
 		t.Error("checking registers")
 	}
 	// It tells of names that another has.
-	mustRegister(t, r, "default", testRevision("1", "stable.example.com", names{Plural: "others", ShortNames: []string{"ct"}}))
+	mustRegister(t, r, "default", testRevision("1", "stable.example.com", engine.Names{Plural: "others", ShortNames: []string{"ct"}}))
 	done, err = r.Check(t.Context(), "default", crontabs(10), "")
-	if err != nil || done.CRD.Established || done.CRD.Conditions[0].Reason != "ShortNamesConflict" {
+	if err != nil || done.CRD.Established || done.CRD.condition("NamesAccepted").Reason != "ShortNamesConflict" {
 		t.Errorf("%+v, %v", done.CRD, err)
 	}
 	_, err = r.Check(t.Context(), "never", crontabs(10), "")

@@ -104,15 +104,6 @@ func (r *Registry) next(s *snapshot, catalog, last string) string {
 	return pageToken{Store: r.tag, Sequence: s.sequence, Catalog: catalog, After: last}.String()
 }
 
-// from returns the names behind after, of a sorted list.
-func from(names []string, after string) []string {
-	i, found := slices.BinarySearch(names, after)
-	if found {
-		i++
-	}
-	return names[i:]
-}
-
 // CRDs lists those of a catalog, by name.
 func (r *Registry) CRDs(ctx context.Context, catalog string, p Page, atLeast string) (CRDPage, error) {
 	s, after, size, err := r.page(ctx, catalog, p, atLeast)
@@ -125,23 +116,25 @@ func (r *Registry) CRDs(ctx context.Context, catalog string, p Page, atLeast str
 	}
 	out := CRDPage{Token: r.tag.token(s.sequence)}
 	bytes := 0
-	for _, name := range from(c.names, after) {
-		d := c.crds[name]
+	for _, d := range c.sorted.After(after) {
 		full := p.WithManifest && p.MaxBytes > 0 && len(out.CRDs) > 0 && bytes+d.current().manifest.size() > p.MaxBytes
 		if len(out.CRDs) == size || full {
 			out.Next = r.next(s, catalog, out.CRDs[len(out.CRDs)-1].Name)
 			break
 		}
-		described := c.describeCRD(d, d.current())
+		described := d.describe(d.current())
 		if p.WithManifest {
-			if described.Manifest, err = d.current().manifest.unpack(); err != nil {
+			if described, err = d.describeWhole(d.current()); err != nil {
 				return CRDPage{}, err
 			}
 			bytes += len(described.Manifest)
 		}
 		out.CRDs = append(out.CRDs, *described)
+		if err := ctx.Err(); err != nil {
+			return CRDPage{}, context.Cause(ctx)
+		}
 	}
-	return out, ctx.Err()
+	return out, nil
 }
 
 // Catalogs lists them, by name.
@@ -151,12 +144,12 @@ func (r *Registry) Catalogs(ctx context.Context, p Page, atLeast string) (Catalo
 		return CatalogPage{}, err
 	}
 	out := CatalogPage{Token: r.tag.token(s.sequence)}
-	for _, name := range from(s.names, after) {
+	for _, c := range s.sorted.After(after) {
 		if len(out.Catalogs) == size {
 			out.Next = r.next(s, "", out.Catalogs[size-1].Name)
 			break
 		}
-		out.Catalogs = append(out.Catalogs, s.catalogs[name].describe())
+		out.Catalogs = append(out.Catalogs, c.describe())
 	}
 	return out, nil
 }

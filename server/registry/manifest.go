@@ -3,8 +3,8 @@ package registry
 import (
 	"bytes"
 	"compress/flate"
+	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,9 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 )
+
+// neverEnding is for what has no caller.
+var neverEnding = context.Background()
 
 // packed is a canonical manifest, compressed: its length as a uvarint, then DEFLATE. Manifests are mostly prose and shrink to a tenth.
 type packed []byte
@@ -33,7 +36,7 @@ func pack(manifest []byte) packed {
 	// A bytes.Buffer takes everything.
 	_, _ = w.Write(manifest)
 	_ = w.Close()
-	return b.Bytes()
+	return bytes.Clone(b.Bytes())
 }
 
 // maxManifest bounds what a damaged length could have us allocate. It is far above any limit on manifests.
@@ -59,44 +62,37 @@ func (p packed) unpack() ([]byte, error) {
 // revision is one immutable manifest of a CRD with what is often asked of it.
 type revision struct {
 	digest   string
-	summary  summary
+	summary  *summary
 	manifest packed
 }
 
-// summary is what descriptions show of a manifest, so that listing neither unpacks nor compiles.
+// summary is what descriptions show of a manifest, so that listing neither unpacks nor compiles. It is never written to.
 type summary struct {
-	Group          string               `json:"group"`
-	Names          names                `json:"names"`
-	Scope          string               `json:"scope"`
-	Versions       []engine.VersionInfo `json:"versions"` // in order of priority
-	StorageVersion string               `json:"storageVersion"`
+	Scope    string               `json:"scope"`
+	Versions []engine.VersionInfo `json:"versions"` // in order of priority
+	Standing engine.Standing      `json:"standing"`
 }
 
-// names are a CRD's spec.names.
-type names struct {
-	Plural     string   `json:"plural"`
-	Singular   string   `json:"singular,omitempty"`
-	ShortNames []string `json:"shortNames,omitempty"`
-	Kind       string   `json:"kind"`
-	ListKind   string   `json:"listKind,omitempty"`
-	Categories []string `json:"categories,omitempty"`
-}
-
-// describe makes the revision of a compiled definition.
-func describe(d *engine.Definition) (*revision, error) {
-	var manifest struct {
-		Spec struct {
-			Names names `json:"names"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(d.Manifest(), &manifest); err != nil {
-		return nil, fmt.Errorf("reading the canonical manifest of %s: %w", d.Name(), err)
-	}
+// revisionOf makes the revision of a compiled definition.
+func revisionOf(d *engine.Definition) *revision {
 	return &revision{
-		digest: d.Revision(),
-		summary: summary{
-			Group: d.Group(), Names: manifest.Spec.Names, Scope: string(d.Scope()), Versions: d.Versions(), StorageVersion: d.StorageVersion(),
-		},
+		digest:   d.Revision(),
+		summary:  &summary{Scope: string(d.Scope()), Versions: d.Versions(), Standing: d.Standing()},
 		manifest: pack(d.Manifest()),
-	}, nil
+	}
+}
+
+// readRevision reads what a store keeps of a revision. The value is the caller's: it may be part of something larger, or be written to.
+func readRevision(digest string, value []byte) (*revision, error) {
+	var record summaryRecord
+	manifest, err := decodeRecord(value, &record)
+	if err != nil {
+		return nil, err
+	}
+	if record.Standing.Group == "" {
+		if record.Standing, err = formerStanding(&record, manifest); err != nil {
+			return nil, err
+		}
+	}
+	return &revision{digest: digest, summary: &record.summary, manifest: bytes.Clone(manifest)}, nil
 }

@@ -66,47 +66,6 @@ const (
 	Refused   Outcome = "REFUSED"   // the report says why; nothing was written
 )
 
-// Submission is one of several manifests to register.
-type Submission struct {
-	Manifest     engine.Document
-	Precondition Precondition
-}
-
-// Submitted is what came of a Submission: one of the two.
-type Submitted struct {
-	Registration Registration
-	Err          error
-}
-
-// EventType says what happened to a CRD.
-type EventType string
-
-// The types of events.
-const (
-	Added    EventType = "ADDED"
-	Modified EventType = "MODIFIED"
-	Deleted  EventType = "DELETED"
-	Synced   EventType = "SYNCED" // everything until now was told; what follows is news
-)
-
-// Event is something that happened in a catalog.
-type Event struct {
-	Type  EventType
-	CRD   *CRD   // as it is since, of a deleted one as it last was; nil for SYNCED. Without the manifest
-	Token string // of the state that the event led to: watching goes on behind it
-}
-
-// MaxOverlay is how many CRDs an evaluation may bring along.
-const MaxOverlay = 16
-
-// Comparison says which two CRDs to compare: New with Base or, if that is absent, with what is registered as Name, at Revision or, if that is empty,
-// at its current one; without a Name, with the one that has New's name.
-type Comparison struct {
-	New, Base      engine.Document
-	Name, Revision string
-	Objects        []engine.Document // to try both on, as stored by the old one
-}
-
 // Precondition of a registration. The zero value is none.
 type Precondition struct {
 	Etag       string // the CRD's current etag
@@ -142,42 +101,3 @@ type View interface {
 	// OfKind is Named for the established CRD that has that group and kind.
 	OfKind(ctx context.Context, group, kind, revision string) (*engine.Definition, error)
 }
-
-// Reason says in one word why a call failed: the name of a crdeval.v1.ErrorReason without its prefix.
-type Reason string
-
-// The reasons of an Error.
-const (
-	InvalidArgument   Reason = "INVALID_ARGUMENT"
-	CatalogNotFound   Reason = "CATALOG_NOT_FOUND"
-	CatalogExists     Reason = "CATALOG_EXISTS"
-	CatalogNotEmpty   Reason = "CATALOG_NOT_EMPTY"
-	CatalogProtected  Reason = "CATALOG_PROTECTED"
-	CRDNotFound       Reason = "CRD_NOT_FOUND"
-	CRDExists         Reason = "CRD_EXISTS"
-	CRDNotEstablished Reason = "CRD_NOT_ESTABLISHED"
-	RevisionNotFound  Reason = "REVISION_NOT_FOUND"
-	EtagMismatch      Reason = "ETAG_MISMATCH"
-	ReplicaBehind     Reason = "REPLICA_BEHIND"
-	TokenForeign      Reason = "TOKEN_FOREIGN"
-	WatchExpired      Reason = "WATCH_EXPIRED"
-	StoreUnavailable  Reason = "STORE_UNAVAILABLE"
-	Overloaded        Reason = "OVERLOADED"
-	CRDRefused        Reason = "CRD_REFUSED" // Report says why
-	LimitExceeded     Reason = "LIMIT_EXCEEDED"
-)
-
-// Error is why a call to the registry failed. What the engine says of a document stays an *engine.Error.
-type Error struct {
-	Reason   Reason
-	Message  string            // names the object, the rule and what to do
-	Metadata map[string]string // what the message names, for programs: catalog, crd, revision, …
-	Report   *engine.Report    // of a refused CRD
-	Err      error             // the cause, nil mostly
-}
-
-// Error returns the message.
-func (e *Error) Error() string { return e.Message }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }

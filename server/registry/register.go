@@ -2,60 +2,97 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/crdeval/crdeval/engine"
 )
 
-// Register judges a manifest and, if it is accepted, makes it the current revision of its name. When it returns without an error, the
-// store has it for good. Registering what is current already changes nothing: same etag, same generation, the token of now.
+// errJudgeAgain ends a write whose manifest was judged against what is registered no longer.
+var errJudgeAgain = errors.New("registry: the CRD has changed since it was judged")
+
+// Register judges a manifest and, if it is accepted, makes it the current revision of its name. If the catalog has a CRD of that name, it is judged as
+// an update of that, otherwise as a creation. When it returns without an error, the store has it for good. Registering what is
+// current already changes nothing: same etag, same generation, the token of now.
 func (r *Registry) Register(ctx context.Context, catalog string, manifest engine.Document, p Precondition) (Registration, error) {
-	if p.Etag != "" && p.CreateOnly {
-		return Registration{}, &Error{Reason: InvalidArgument, Message: "etag and create_only exclude each other: give one", Metadata: map[string]string{"field": "create_only"}}
-	}
-	// Compiling is the expensive part: it happens before the write's turn comes, with the catalog as it is now.
-	definition, registration, err := r.judge(ctx, r.snapshot.Load(), catalog, manifest)
-	if err != nil || definition == nil {
-		return registration, err
-	}
-	revision, err := describe(definition)
-	if err != nil {
+	if err := p.valid(); err != nil {
 		return Registration{}, err
 	}
-	name := definition.Name()
-	s, err := r.write(ctx, func(s *snapshot) (Transaction, error) {
+	for {
+		// Compiling is the expensive part: it happens before the write's turn comes, with the catalog as it is now.
+		c, err := r.snapshot.Load().catalog(catalog)
+		if err != nil {
+			return Registration{}, err
+		}
+		j, err := r.judge(ctx, c, manifest)
+		if err != nil {
+			return Registration{}, err
+		}
+		done, err := r.enter(ctx, catalog, j, p)
+		if errors.Is(err, errJudgeAgain) && ctx.Err() == nil {
+			continue // each time is somebody's success
+		}
+		return done, err
+	}
+}
+
+// enter registers what was judged; errJudgeAgain if it has to be judged anew.
+func (r *Registry) enter(ctx context.Context, catalog string, j *judged, p Precondition) (Registration, error) {
+	done := j.registration()
+	if j.revision == nil {
+		return done, nil
+	}
+	name := j.name
+	w, err := r.write(ctx, func(s *snapshot) (plan, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
-			return Transaction{}, err
+			return plan{}, err
 		}
 		if err := p.check(c, name); err != nil {
-			return Transaction{}, err
+			return plan{}, err
 		}
-		registration.Outcome = Created
-		if old := c.crds[name]; old != nil {
-			if registration.Outcome = Updated; old.current().digest == revision.digest {
-				registration.Outcome = Unchanged
-			}
+		if !j.holds(c) {
+			return plan{}, errJudgeAgain
 		}
-		return r.registration(c, name, revision)
+		return c.registration(name, j.revision, j.specChanged, r.now().UTC())
 	})
 	if err != nil {
 		return Registration{}, err
 	}
 	// Only now: a manifest that was not stored has no place in the budget of those that were.
-	r.programs.Add(revision.digest, definition)
-	c, err := s.catalog(catalog)
+	r.programs.Add(j.revision.digest, j.definition)
+	if w.more {
+		r.settleFurther(ctx, catalog, j.revision.summary.Standing.Group)
+	}
+	c, err := w.catalog(catalog)
 	if err != nil {
 		return Registration{}, err
 	}
 	d, err := c.crd(name)
 	if err != nil {
-		return Registration{}, err // another replica deleted it in the same moment
+		return Registration{}, err
 	}
-	registration.CRD = c.describeCRD(d, revision)
-	registration.Token = r.tag.token(s.sequence)
-	return registration, nil
+	done.CRD = d.describe(d.current())
+	done.Token = r.tag.token(w.sequence)
+	return done, nil
+}
+
+// settleFurther commits what is left of settling a group. What fails here is done by the next write to the group, or by Sweep.
+func (r *Registry) settleFurther(ctx context.Context, catalog, group string) {
+	for more := true; more; {
+		w, err := r.write(ctx, func(s *snapshot) (plan, error) {
+			c, ok := s.catalogs.Get(catalog)
+			if !ok {
+				return plan{}, nil
+			}
+			return c.settling(group, r.now().UTC())
+		})
+		if err != nil {
+			r.log.WarnContext(ctx, "the names of a group are not settled yet; the next write to it goes on", "catalog", catalog, "group", group, "error", err)
+		}
+		more = err == nil && w.more
+	}
 }
 
 // Check judges a manifest as Register does and stores nothing.
@@ -64,49 +101,69 @@ func (r *Registry) Check(ctx context.Context, catalog string, manifest engine.Do
 	if err != nil {
 		return Registration{}, err
 	}
-	definition, registration, err := r.judge(ctx, s, catalog, manifest)
-	if err != nil || definition == nil {
-		return registration, err
-	}
-	revision, err := describe(definition)
+	c, err := s.catalog(catalog)
 	if err != nil {
 		return Registration{}, err
 	}
-	registration.CRD = s.catalogs[catalog].preview(definition.Name(), revision, r.now())
-	return registration, nil
-}
-
-// longManifest is the size beyond which a manifest waits for its turn among its like. Most have some 10 KiB; the time grows with the size.
-const longManifest = 256 << 10
-
-// judge compiles a manifest for a catalog when its turn has come; the definition is nil if it is not accepted.
-func (r *Registry) judge(ctx context.Context, s *snapshot, catalog string, manifest engine.Document) (*engine.Definition, Registration, error) {
-	c, err := s.catalog(catalog)
+	j, err := r.judge(ctx, c, manifest)
+	if err != nil || j.revision == nil {
+		return j.answer(), err
+	}
+	after, err := s.with(c, j, r.now().UTC())
 	if err != nil {
-		return nil, Registration{}, err
+		return Registration{}, err
 	}
-	places := r.compiling
-	if len(manifest.JSON)+len(manifest.YAML) > longManifest {
-		places = r.compilingLong
+	done := j.registration()
+	d, err := after.crd(j.name)
+	if err != nil {
+		return Registration{}, err
 	}
-	select {
-	case places <- struct{}{}:
-		defer func() { <-places }()
-	case <-ctx.Done():
-		return nil, Registration{}, context.Cause(ctx)
+	// What only a write gives it.
+	done.CRD = d.describe(d.current())
+	done.CRD.Etag, done.CRD.Generation, done.CRD.Created, done.CRD.Updated = "", 0, time.Time{}, time.Time{}
+	for i := range done.CRD.Conditions {
+		done.CRD.Conditions[i].LastTransitionTime = time.Time{}
 	}
-	o := r.engine
-	o.KubernetesMinor = c.record.KubernetesMinor
-	definition, report, err := engine.Compile(ctx, manifest, o)
-	registration := Registration{Report: report}
-	if err == nil && definition == nil {
-		registration.Outcome = Refused
-	}
-	return definition, registration, err
+	return done, nil
 }
 
+// answer is registration for what may not have been judged.
+func (j *judged) answer() Registration {
+	if j == nil {
+		return Registration{}
+	}
+	return j.registration()
+}
+
+// with returns the catalog as it would be after registering what was judged against it.
+func (s *snapshot) with(c *catalog, j *judged, now time.Time) (*catalog, error) {
+	p, err := c.registration(j.name, j.revision, j.specChanged, now)
+	if err != nil || p.empty() {
+		return c, err
+	}
+	imagined := *s
+	imagined.setCatalog(c)
+	for i := range p.Put {
+		p.Put[i].Version = s.sequence + 1 // nobody else's, and never compared
+	}
+	after, _, err := imagined.apply(Commit{Sequence: s.sequence + 1, Put: p.Put, Delete: p.Delete})
+	if err != nil {
+		return nil, err
+	}
+	return after.catalog(c.name)
+}
+
+// valid says whether a precondition can be met at all.
+func (p Precondition) valid() error {
+	if p.Etag != "" && p.CreateOnly {
+		return &Error{Reason: InvalidArgument, Message: "etag and create_only exclude each other: give one", Metadata: map[string]string{"field": "create_only"}}
+	}
+	return nil
+}
+
+// check says whether a precondition is met.
 func (p Precondition) check(c *catalog, name string) error {
-	d := c.crds[name]
+	d, _ := c.crds.Get(name)
 	switch {
 	case p.CreateOnly && d != nil:
 		return &Error{
@@ -127,80 +184,30 @@ func (p Precondition) check(c *catalog, name string) error {
 	return nil
 }
 
-// registration plans the commit that makes a revision current: nothing if it is, otherwise the CRD's record, the revision unless it is kept
-// already, and the removal of what retention no longer covers.
-func (r *Registry) registration(c *catalog, name string, rev *revision) (Transaction, error) {
-	now := r.now().UTC()
-	old := c.crds[name]
-	if old != nil && old.current().digest == rev.digest {
-		return Transaction{}, nil
-	}
-	t := Transaction{Expect: []Expectation{{Key: catalogKey(c.name), Version: c.version}, {Key: crdKey(c.name, name)}}}
-	record := crdRecord{Etag: newEtag(), Generation: 1, Created: now, Updated: now, NamesSince: now}
-	if old != nil {
-		t.Expect[1].Version = old.version
-		record.Generation, record.Created = old.record.Generation+1, old.record.Created
-		record.StoredVersions = slices.Clone(old.record.StoredVersions)
-		if sameNames(old.current().summary, rev.summary) {
-			record.NamesSince = old.record.NamesSince
-		}
-		record.Revisions = slices.DeleteFunc(slices.Clone(old.record.Revisions), func(ref revisionRef) bool { return ref.Digest == rev.digest })
-	}
-	// As upstream keeps status.storedVersions: what was ever the storage version may be in storage.
-	if !slices.Contains(record.StoredVersions, rev.summary.StorageVersion) {
-		record.StoredVersions = append(record.StoredVersions, rev.summary.StorageVersion)
-	}
-	var dropped []revisionRef
-	record.Revisions, dropped = retain(append(record.Revisions, revisionRef{Digest: rev.digest, Since: now}), now)
-	for _, ref := range dropped {
-		t.Delete = append(t.Delete, revisionKey(c.name, name, ref.Digest))
-	}
-	value, err := encodeRecord(record, nil)
-	if err != nil {
-		return Transaction{}, err
-	}
-	t.Put = append(t.Put, Entry{Key: crdKey(c.name, name), Value: value})
-	if old == nil || old.revisions[rev.digest] == nil {
-		value, err := encodeRecord(rev.summary, rev.manifest)
-		if err != nil {
-			return Transaction{}, err
-		}
-		t.Put = append(t.Put, Entry{Key: revisionKey(c.name, name, rev.digest), Value: value})
-	}
-	if old == nil && c.name != DefaultCatalog {
-		// The catalog's entry gets a new version, so that a deletion planned elsewhere without this CRD does not go through.
-		value, err := encodeRecord(c.record, nil)
-		if err != nil {
-			return Transaction{}, err
-		}
-		t.Put = append(t.Put, Entry{Key: catalogKey(c.name), Value: value})
-	}
-	return t, nil
-}
-
-func sameNames(a, b summary) bool {
-	return a.Names.Plural == b.Names.Plural && a.Names.Singular == b.Names.Singular && slices.Equal(a.Names.ShortNames, b.Names.ShortNames) &&
-		a.Names.Kind == b.Names.Kind && a.Names.ListKind == b.Names.ListKind
-}
-
-// Delete removes a CRD with all its revisions; etag is a precondition if not empty. It returns the write's token.
+// Delete removes a CRD with all its revisions; etag is a precondition if not empty. CRDs of its group that waited for its names get them. It returns
+// the write's token.
 func (r *Registry) Delete(ctx context.Context, catalog, name, etag string) (token string, err error) {
-	s, err := r.write(ctx, func(s *snapshot) (Transaction, error) {
+	group := ""
+	w, err := r.write(ctx, func(s *snapshot) (plan, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
-			return Transaction{}, err
+			return plan{}, err
 		}
 		d, err := c.crd(name)
 		if err != nil {
-			return Transaction{}, err
+			return plan{}, err
 		}
 		if err := (Precondition{Etag: etag}).check(c, name); err != nil {
-			return Transaction{}, err
+			return plan{}, err
 		}
-		return Transaction{Expect: []Expectation{{Key: crdKey(catalog, name), Version: d.version}}, Delete: d.keys()}, nil
+		group = d.standing().Group
+		return c.deletion(d, r.now().UTC())
 	})
 	if err != nil {
 		return "", err
 	}
-	return r.tag.token(s.sequence), nil
+	if w.more {
+		r.settleFurther(ctx, catalog, group)
+	}
+	return r.tag.token(w.sequence), nil
 }

@@ -14,139 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
 
-	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// mapStore is a Store for tests of this package, which server/registry/memory imports. Its commit can be made to fail.
-type mapStore struct {
-	mu       sync.Mutex
-	id       string
-	sequence uint64
-	entries  map[string]Entry
-	fail     func(Transaction) error // asked before a commit
-}
-
-func newMapStore() *mapStore { return &mapStore{id: "test", entries: map[string]Entry{}} }
-
-func (s *mapStore) ID() string   { return s.id }
-func (s *mapStore) Close() error { return nil }
-
-func (s *mapStore) Load(context.Context) (State, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state := State{Sequence: s.sequence}
-	for _, e := range s.entries {
-		state.Entries = append(state.Entries, e)
-	}
-	slices.SortFunc(state.Entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
-	return state, nil
-}
-
-func (s *mapStore) Commit(_ context.Context, t Transaction) (uint64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fail != nil {
-		if err := s.fail(t); err != nil {
-			return 0, err
-		}
-	}
-	for _, e := range t.Expect {
-		if s.entries[e.Key].Version != e.Version {
-			return 0, ErrConflict
-		}
-	}
-	s.sequence++
-	for _, e := range t.Put {
-		e.Version = s.sequence
-		s.entries[e.Key] = e
-	}
-	for _, k := range t.Delete {
-		delete(s.entries, k)
-	}
-	return s.sequence, nil
-}
-
-// clock is a settable time.
-type clock struct{ now time.Time }
-
-func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
-
-func newRegistry(t *testing.T, store Store, c *clock) *Registry {
-	t.Helper()
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
-	t.Cleanup(func() {
-		if err := programs.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	o := Options{Programs: programs}
-	if c != nil {
-		o.Now = func() time.Time { return c.now }
-	}
-	r, err := New(t.Context(), store, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// testRevision is what registering would make of a manifest, without the manifest: kinds default to the capitalized plural.
-func testRevision(digest string, group string, n names) *revision {
-	if n.Kind == "" {
-		n.Kind = strings.ToUpper(n.Plural[:1]) + n.Plural[1:]
-	}
-	return &revision{
-		digest:   "sha256:" + digest,
-		summary:  summary{Group: group, Names: n, Scope: "Namespaced", StorageVersion: "v1", Versions: []engine.VersionInfo{{Name: "v1", Served: true, Storage: true}}},
-		manifest: pack([]byte(`{"digest":"` + digest + `"}`)),
-	}
-}
-
-// register is Register behind the compilation.
-func register(t *testing.T, r *Registry, catalog string, rev *revision, p Precondition) (*CRD, error) {
-	t.Helper()
-	name := rev.summary.Names.Plural + "." + rev.summary.Group
-	s, err := r.write(t.Context(), func(s *snapshot) (Transaction, error) {
-		c, err := s.catalog(catalog)
-		if err != nil {
-			return Transaction{}, err
-		}
-		if err := p.check(c, name); err != nil {
-			return Transaction{}, err
-		}
-		return r.registration(c, name, rev)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.catalogs[catalog].describeCRD(s.catalogs[catalog].crds[name], rev), nil
-}
-
-func mustRegister(t *testing.T, r *Registry, catalog string, rev *revision) *CRD {
-	t.Helper()
-	d, err := register(t, r, catalog, rev, Precondition{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func wantReason(t *testing.T, err error, want Reason) {
-	t.Helper()
-	var e *Error
-	switch {
-	case want == "" && err == nil:
-	case !errors.As(err, &e) || e.Reason != want:
-		t.Errorf("error %v, want reason %q", err, want)
-	case e.Message == "":
-		t.Errorf("reason %s without a message", want)
-	}
-}
 
 func TestCatalogs(t *testing.T) {
 	store := newMapStore()
@@ -166,7 +36,7 @@ func TestCatalogs(t *testing.T) {
 			t.Errorf("created %+v, token %q", c, token)
 		}
 	}
-	mustRegister(t, r, "pr-17", testRevision("a", "g.io", names{Plural: "foos"}))
+	mustRegister(t, r, "pr-17", testRevision("a", "g.io", engine.Names{Plural: "foos"}))
 	got, err := r.Catalog(t.Context(), "pr-17", "")
 	if err != nil || got.CRDs != 1 {
 		t.Errorf("got %+v, %v", got, err)
@@ -207,7 +77,7 @@ func TestRegistrationsAndPreconditions(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
 	store := newMapStore()
 	r := newRegistry(t, store, c)
-	one, two := testRevision("1", "g.io", names{Plural: "foos"}), testRevision("2", "g.io", names{Plural: "foos"})
+	one, two := testRevision("1", "g.io", engine.Names{Plural: "foos"}), testRevision("2", "g.io", engine.Names{Plural: "foos"})
 	_, err := register(t, r, "default", one, Precondition{Etag: "any"})
 	wantReason(t, err, EtagMismatch)
 	first, err := register(t, r, "default", one, Precondition{CreateOnly: true})
@@ -266,8 +136,8 @@ func TestRegistrationsAndPreconditions(t *testing.T) {
 func TestStoredVersionsAccumulate(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	for i, storage := range []string{"v1alpha1", "v1", "v1alpha1"} {
-		rev := testRevision(fmt.Sprint(i), "g.io", names{Plural: "foos"})
-		rev.summary.StorageVersion = storage
+		rev := testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: "foos"})
+		rev.summary.Standing.StorageVersion = storage
 		mustRegister(t, r, "default", rev)
 	}
 	if d, _ := r.CRD(t.Context(), "default", "foos.g.io", "", ""); fmt.Sprint(d.StoredVersions) != "[v1alpha1 v1]" || d.StorageVersion != "v1alpha1" {
@@ -307,7 +177,7 @@ func TestSweep(t *testing.T) {
 	r := newRegistry(t, store, c)
 	var last *CRD
 	for i := range 25 {
-		last = mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", names{Plural: "foos"}))
+		last = mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: "foos"}))
 	}
 	if n, err := r.Sweep(t.Context()); n != 0 || err != nil {
 		t.Errorf("swept %d, %v", n, err)
@@ -327,36 +197,36 @@ func TestSweep(t *testing.T) {
 	if _, err := r.CRD(t.Context(), "default", "foos.g.io", "sha256:15", ""); err != nil {
 		t.Error(err)
 	}
-	if len(store.entries) != 1+10 {
-		t.Errorf("%d entries in the store, want the record and 10 revisions", len(store.entries))
+	if len(store.entries) != 2+10 {
+		t.Errorf("%d entries in the store, want the record, the group and 10 revisions", len(store.entries))
 	}
 }
 
 func TestNames(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
 	r := newRegistry(t, newMapStore(), c)
-	add := func(group string, n names) *CRD {
+	add := func(group string, n engine.Names) *CRD {
 		c.advance(time.Second)
 		return mustRegister(t, r, "default", testRevision(fmt.Sprint(n), group, n))
 	}
-	add("g.io", names{Plural: "foos", Singular: "foo", ShortNames: []string{"f", "fo"}, Kind: "Foo", ListKind: "FooList"})
+	add("g.io", engine.Names{Plural: "foos", Singular: "foo", ShortNames: []string{"f", "fo"}, Kind: "Foo", ListKind: "FooList"})
 	for _, tc := range []struct {
 		name, group     string
-		names           names
+		names           engine.Names
 		reason, message string
 	}{
-		{"another group", "h.io", names{Plural: "foos", Singular: "foo", ShortNames: []string{"f"}, Kind: "Foo", ListKind: "FooList"}, "NoConflicts", "no conflicts found"},
-		{"free", "g.io", names{Plural: "free", Kind: "Free"}, "NoConflicts", "no conflicts found"},
-		{"singular", "g.io", names{Plural: "a", Singular: "foo", Kind: "A"}, "SingularConflict", `"foo" is already in use`},
-		{"plural is a short name", "g.io", names{Plural: "f", Kind: "B"}, "PluralConflict", `"f" is already in use`},
-		{"short names", "g.io", names{Plural: "c", ShortNames: []string{"x", "fo", "f"}, Kind: "C"}, "ShortNamesConflict", `["fo" is already in use, "f" is already in use]`},
-		{"kind", "g.io", names{Plural: "d", Kind: "Foo"}, "KindConflict", `"Foo" is already in use`},
-		{"list kind is a kind", "g.io", names{Plural: "e", Kind: "E", ListKind: "Foo"}, "ListKindConflict", `"Foo" is already in use`},
-		{"the last conflict is told", "g.io", names{Plural: "ff", Singular: "foo", Kind: "FooList"}, "KindConflict", `"FooList" is already in use`},
+		{"another group", "h.io", engine.Names{Plural: "foos", Singular: "foo", ShortNames: []string{"f"}, Kind: "Foo", ListKind: "FooList"}, "NoConflicts", "no conflicts found"},
+		{"free", "g.io", engine.Names{Plural: "free", Kind: "Free"}, "NoConflicts", "no conflicts found"},
+		{"singular", "g.io", engine.Names{Plural: "a", Singular: "foo", Kind: "A"}, "SingularConflict", `"foo" is already in use`},
+		{"plural is a short name", "g.io", engine.Names{Plural: "f", Kind: "B"}, "PluralConflict", `"f" is already in use`},
+		{"short names", "g.io", engine.Names{Plural: "c", ShortNames: []string{"x", "fo", "f"}, Kind: "C"}, "ShortNamesConflict", `["fo" is already in use, "f" is already in use]`},
+		{"kind", "g.io", engine.Names{Plural: "d", Kind: "Foo"}, "KindConflict", `"Foo" is already in use`},
+		{"list kind is a kind", "g.io", engine.Names{Plural: "e", Kind: "E", ListKind: "Foo"}, "ListKindConflict", `"Foo" is already in use`},
+		{"the last conflict is told", "g.io", engine.Names{Plural: "ff", Singular: "foo", Kind: "FooList"}, "KindConflict", `"FooList" is already in use`},
 	} {
 		d := add(tc.group, tc.names)
-		got := d.Conditions[0]
-		if accepted := tc.reason == "NoConflicts"; got.Reason != tc.reason || got.Message != tc.message || d.Established != accepted || (d.Conditions[1].Status == "True") != accepted {
+		got := d.condition("NamesAccepted")
+		if accepted := tc.reason == "NoConflicts"; got.Reason != tc.reason || got.Message != tc.message || d.Established != accepted || (d.condition("Established").Status == "True") != accepted {
 			t.Errorf("%s: %+v", tc.name, d.Conditions)
 		}
 	}
@@ -375,8 +245,9 @@ func TestNames(t *testing.T) {
 	wantReason(t, err, CRDNotFound)
 	leads := func(want string) {
 		t.Helper()
-		if d := r.snapshot.Load().catalogs["default"].kinds[groupKind{"g.io", "Foo"}]; d == nil || d.name != want {
-			t.Errorf("kind Foo leads to %+v, want %s", d, want)
+		c, _ := r.snapshot.Load().catalogs.Get("default")
+		if d, _ := c.kinds.Get(groupKind{"g.io", "Foo"}); d != want {
+			t.Errorf("kind Foo leads to %q, want %s", d, want)
 		}
 	}
 	leads("foos.g.io")
@@ -384,27 +255,45 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	leads("d.g.io") // its names are free now
-	back := add("g.io", names{Plural: "foos", Kind: "Foo"})
+	back := add("g.io", engine.Names{Plural: "foos", Kind: "Foo"})
 	leads("d.g.io")
 	if back.Established {
 		t.Error("the newcomer took the kind")
 	}
 }
 
-// A CRD that changes its names to those of another must not take them from it.
+// A CRD that changes its names to those of another must not take them from it; it stays established under those it has.
 func TestRenamingIsNoTheft(t *testing.T) {
-	c := &clock{now: time.Unix(1000, 0)}
-	r := newRegistry(t, newMapStore(), c)
-	mustRegister(t, r, "default", testRevision("1", "g.io", names{Plural: "older", Kind: "Older"}))
-	c.advance(time.Second)
-	mustRegister(t, r, "default", testRevision("2", "g.io", names{Plural: "younger", Kind: "Younger"}))
-	c.advance(time.Second)
-	if d := mustRegister(t, r, "default", testRevision("3", "g.io", names{Plural: "older", Kind: "Younger"})); d.Established {
-		t.Error("the renamed CRD is established")
+	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+	mustRegister(t, r, "default", testRevision("1", "g.io", engine.Names{Plural: "olds", Kind: "Old", ShortNames: []string{"o"}}))
+	mustRegister(t, r, "default", testRevision("2", "g.io", engine.Names{Plural: "youngs", Kind: "Young", ShortNames: []string{"y"}}))
+	d := mustRegister(t, r, "default", testRevision("3", "g.io", engine.Names{Plural: "youngs", Kind: "Young", ShortNames: []string{"o"}}))
+	if !d.Established || fmt.Sprint(d.ShortNames, d.AcceptedNames.ShortNames) != "[o] [y]" || d.condition("NamesAccepted").Reason != "ShortNamesConflict" {
+		t.Errorf("%+v", d)
 	}
-	if d, _ := r.CRD(t.Context(), "default", "younger.g.io", "", ""); !d.Established {
-		t.Error("the other one is not")
+	if d, _ := r.CRD(t.Context(), "default", "olds.g.io", "", ""); d.condition("NamesAccepted").Status != "True" {
+		t.Errorf("%+v", d)
 	}
+	// When the other one gives it up, it is taken in the same commit.
+	sequence := r.snapshot.Load().sequence
+	mustRegister(t, r, "default", testRevision("4", "g.io", engine.Names{Plural: "olds", Kind: "Old", ShortNames: []string{"ol"}}))
+	after, _ := r.CRD(t.Context(), "default", "youngs.g.io", "", "")
+	if fmt.Sprint(after.AcceptedNames.ShortNames) != "[o]" || after.condition("NamesAccepted").Status != "True" || after.Etag == d.Etag || after.Generation != d.Generation {
+		t.Errorf("%+v", after)
+	}
+	if r.snapshot.Load().sequence != sequence+1 {
+		t.Error("it took more than a commit")
+	}
+}
+
+// condition returns a CRD's condition, an empty one if there is none.
+func (c *CRD) condition(name string) Condition {
+	for _, condition := range c.Conditions {
+		if condition.Type == name {
+			return condition
+		}
+	}
+	return Condition{}
 }
 
 func TestTokens(t *testing.T) {
@@ -458,7 +347,7 @@ func TestWaitingForAWrite(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		mustRegister(t, r, "default", testRevision("1", "g.io", names{Plural: "foos"}))
+		mustRegister(t, r, "default", testRevision("1", "g.io", engine.Names{Plural: "foos"}))
 		wg.Wait()
 		cancelled, stop := context.WithCancel(t.Context())
 		wg.Go(func() {
@@ -476,7 +365,7 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
 	r := newRegistry(t, newMapStore(), c)
 	for i := range 25 {
-		mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", names{Plural: fmt.Sprintf("p%02d", i)}))
+		mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: fmt.Sprintf("p%02d", i)}))
 	}
 	page, err := r.CRDs(t.Context(), "default", Page{Size: 10}, "")
 	if err != nil || len(page.CRDs) != 10 || page.Next == "" || page.CRDs[0].Manifest != nil {
@@ -486,7 +375,7 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	if _, err := r.Delete(t.Context(), "default", "p15.g.io", ""); err != nil {
 		t.Fatal(err)
 	}
-	mustRegister(t, r, "default", testRevision("new", "g.io", names{Plural: "p15a"}))
+	mustRegister(t, r, "default", testRevision("new", "g.io", engine.Names{Plural: "p15a"}))
 	token := page.Token
 	all := page.CRDs
 	for page.Next != "" {
@@ -524,7 +413,7 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	wantReason(t, err, TokenForeign)
 
 	// A state that is not the newest is kept for a while only.
-	mustRegister(t, r, "default", testRevision("newer", "g.io", names{Plural: "q"}))
+	mustRegister(t, r, "default", testRevision("newer", "g.io", engine.Names{Plural: "q"}))
 	if _, err = r.CRDs(t.Context(), "default", Page{Token: next}, ""); err != nil {
 		t.Error(err)
 	}
@@ -550,7 +439,7 @@ func TestPageSizes(t *testing.T) {
 func TestStoreFailures(t *testing.T) {
 	store := newMapStore()
 	r := newRegistry(t, store, nil)
-	rev := testRevision("1", "g.io", names{Plural: "foos"})
+	rev := testRevision("1", "g.io", engine.Names{Plural: "foos"})
 	boom := fmt.Errorf("writing /secret/registry.db: %w", &fs.PathError{Op: "write", Path: "/secret/registry.db", Err: syscall.ENOSPC})
 	store.fail = func(Transaction) error { return boom }
 	_, err := register(t, r, "default", rev, Precondition{})
@@ -574,34 +463,35 @@ func TestStoreFailures(t *testing.T) {
 func TestConflictsAreRetried(t *testing.T) {
 	store := newMapStore()
 	a, b := newRegistry(t, store, nil), newRegistry(t, store, nil)
-	mustRegister(t, a, "default", testRevision("1", "g.io", names{Plural: "foos"}))
-	if d := mustRegister(t, b, "default", testRevision("2", "g.io", names{Plural: "foos"})); d.Generation != 2 {
+	mustRegister(t, a, "default", testRevision("1", "g.io", engine.Names{Plural: "foos"}))
+	if d := mustRegister(t, b, "default", testRevision("2", "g.io", engine.Names{Plural: "foos"})); d.Generation != 2 {
 		t.Errorf("%+v", d)
 	}
-	_, err := register(t, a, "default", testRevision("3", "g.io", names{Plural: "foos"}), Precondition{CreateOnly: true})
+	_, err := register(t, a, "default", testRevision("3", "g.io", engine.Names{Plural: "foos"}), Precondition{CreateOnly: true})
 	wantReason(t, err, CRDExists)
 
 	if _, _, err := a.CreateCatalog(t.Context(), "pr", 0); err != nil {
 		t.Fatal(err)
 	}
-	mustRegister(t, b, "default", testRevision("4", "g.io", names{Plural: "foos"})) // b learns of pr
-	mustRegister(t, b, "pr", testRevision("5", "g.io", names{Plural: "foos"}))
+	mustRegister(t, b, "default", testRevision("4", "g.io", engine.Names{Plural: "foos"})) // b learns of pr
+	mustRegister(t, b, "pr", testRevision("5", "g.io", engine.Names{Plural: "foos"}))
 	_, _, err = a.DeleteCatalog(t.Context(), "pr", false, "") // a believes it empty
 	wantReason(t, err, CatalogNotEmpty)
 	if _, _, err = b.DeleteCatalog(t.Context(), "pr", true, ""); err != nil {
 		t.Error(err)
 	}
-	_, err = register(t, a, "pr", testRevision("6", "g.io", names{Plural: "foos"}), Precondition{})
+	_, err = register(t, a, "pr", testRevision("6", "g.io", engine.Names{Plural: "foos"}), Precondition{})
 	wantReason(t, err, CatalogNotFound)
 	store.fail = func(Transaction) error { return ErrConflict }
-	_, err = register(t, a, "default", testRevision("7", "g.io", names{Plural: "foos"}), Precondition{})
+	a.maxWrite = 20 * time.Millisecond
+	_, err = register(t, a, "default", testRevision("7", "g.io", engine.Names{Plural: "foos"}), Precondition{})
 	wantReason(t, err, StoreUnavailable)
 }
 
 func TestDamagedStores(t *testing.T) {
 	good := newMapStore()
 	r := newRegistry(t, good, nil)
-	mustRegister(t, r, "default", testRevision("1", "g.io", names{Plural: "foos"}))
+	mustRegister(t, r, "default", testRevision("1", "g.io", engine.Names{Plural: "foos"}))
 	for _, tc := range []struct {
 		name, key string
 		value     []byte
@@ -646,7 +536,7 @@ func TestConcurrentUse(t *testing.T) {
 	for w := range 3 {
 		wg.Go(func() {
 			for i := range 30 {
-				rev := testRevision(fmt.Sprint(w, i), "g.io", names{Plural: fmt.Sprintf("p%d", w)})
+				rev := testRevision(fmt.Sprint(w, i), "g.io", engine.Names{Plural: fmt.Sprintf("p%d", w)})
 				if _, err := register(t, r, "default", rev, Precondition{}); err != nil {
 					t.Error(err)
 				}

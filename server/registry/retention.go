@@ -6,62 +6,84 @@ import (
 )
 
 // A CRD's last KeptRevisions revisions stay, and all that were current within the last KeptFor, so that callers who pinned one have time to
-// move. The current revision always stays.
+// move; of a CRD that changes more than MaxRevisions times within KeptFor, the last MaxRevisions. The current revision always stays.
 const (
 	KeptRevisions = 10
 	KeptFor       = 24 * time.Hour
+	MaxRevisions  = 1000
 )
 
-// retain splits a CRD's revisions, oldest first, into those that stay and those that go.
+// mostDropped is how many revisions one commit drops at most.
+const mostDropped = 16
+
+// retain splits a CRD's revisions, oldest first, into those that stay and those that go with the next commit.
 func retain(refs []revisionRef, now time.Time) (kept, dropped []revisionRef) {
 	// A revision was current until the next one came. These times ascend, so those that go are the first ones.
 	n := 0
-	for n < len(refs)-KeptRevisions && now.Sub(refs[n+1].Since) > KeptFor {
+	for n < min(len(refs)-KeptRevisions, mostDropped) && (len(refs)-n > MaxRevisions || now.Sub(refs[n+1].Since) > KeptFor) {
 		n++
 	}
 	return refs[n:], refs[:n]
 }
 
-// Sweep drops the revisions that retention no longer covers; registering does so for its own CRD alone. It changes neither etags nor
-// generations. Call it now and then.
+// Sweep drops the revisions that retention no longer covers, which registering does for its own CRD alone, and settles what was left to settle. It
+// changes neither etags nor generations of CRDs whose status stays. Call it now and then.
 func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
-	for _, c := range r.snapshot.Load().catalogs {
-		for name, d := range c.crds {
-			if _, old := retain(d.record.Revisions, r.now()); len(old) == 0 {
-				continue
-			}
-			n := 0
-			_, err := r.write(ctx, func(s *snapshot) (t Transaction, err error) {
-				t, n, err = r.sweeping(s, c.name, name)
-				return t, err
-			})
-			if err != nil {
+	for _, c := range r.snapshot.Load().sorted.All() {
+		for name, d := range c.sorted.All() {
+			n, err := r.sweep(ctx, c.name, name, d)
+			if dropped += n; err != nil {
 				return dropped, err
 			}
-			dropped += n
+		}
+		for name, g := range c.groups.All() {
+			if g.waiting.Len() > 0 {
+				r.settleFurther(ctx, c.name, name)
+			}
 		}
 	}
-	return dropped, nil
+	return dropped, ctx.Err()
 }
 
-func (r *Registry) sweeping(s *snapshot, catalog, name string) (Transaction, int, error) {
-	c := s.catalogs[catalog]
-	if c == nil || c.crds[name] == nil {
-		return Transaction{}, 0, nil // deleted meanwhile
+// sweep drops the old revisions of one CRD.
+func (r *Registry) sweep(ctx context.Context, catalog, name string, d *crd) (dropped int, err error) {
+	if _, old := retain(d.record.Revisions, r.now()); len(old) == 0 {
+		return 0, nil
 	}
-	d := c.crds[name]
+	for {
+		n := 0
+		_, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
+			p, n, err = r.sweeping(s, catalog, name)
+			return p, err
+		})
+		if err != nil || n == 0 {
+			return dropped, err
+		}
+		dropped += n
+	}
+}
+
+func (r *Registry) sweeping(s *snapshot, catalog, name string) (p plan, dropped int, err error) {
+	c, ok := s.catalogs.Get(catalog)
+	if !ok {
+		return p, 0, nil // deleted meanwhile
+	}
+	d, ok := c.crds.Get(name)
+	if !ok {
+		return p, 0, nil
+	}
 	record := d.record
 	kept, old := retain(record.Revisions, r.now())
 	if len(old) == 0 {
-		return Transaction{}, 0, nil
+		return p, 0, nil
 	}
 	record.Revisions = kept
-	value, err := encodeRecord(record, nil)
-	t := Transaction{Expect: []Expectation{{Key: crdKey(catalog, name), Version: d.version}}, Put: []Entry{{Key: crdKey(catalog, name), Value: value}}}
+	p.expect(crdKey(catalog, name), d.version)
+	err = p.put(crdKey(catalog, name), record.current(), nil)
 	for _, ref := range old {
-		t.Delete = append(t.Delete, revisionKey(catalog, name, ref.Digest))
+		p.Delete = append(p.Delete, revisionKey(catalog, name, ref.Digest))
 	}
-	return t, len(old), err
+	return p, len(old), err
 }
 
 // RunSweeps sweeps every interval until ctx ends.

@@ -39,36 +39,55 @@ func (v catalogView) Named(ctx context.Context, name, revision string) (*engine.
 
 // OfKind implements View.
 func (v catalogView) OfKind(ctx context.Context, group, kind, revision string) (*engine.Definition, error) {
-	d := v.catalog.kinds[groupKind{group, kind}]
-	if d == nil {
-		return nil, &Error{
-			Reason: CRDNotFound, Message: fmt.Sprintf("catalog %q has no CRD for kind %q of group %q: register it, or name the CRD", v.catalog.name, kind, group),
-			Metadata: map[string]string{"catalog": v.catalog.name, "group": group, "kind": kind},
+	if name, ok := v.catalog.kinds.Get(groupKind{group, kind}); ok {
+		return v.Named(ctx, name, revision)
+	}
+	// One that asks for the kind and is not established: the answer is that, not "not found".
+	for _, d := range v.catalog.group(group).waiting.All() {
+		if d.standing().Names.Kind == kind {
+			return v.definition(ctx, d, revision)
 		}
 	}
-	return v.definition(ctx, d, revision)
+	return nil, &Error{
+		Reason: CRDNotFound, Message: fmt.Sprintf("catalog %q has no CRD for kind %q of group %q: register it, or name the CRD", v.catalog.name, kind, group),
+		Metadata: map[string]string{"catalog": v.catalog.name, "group": group, "kind": kind},
+	}
 }
 
 // definition returns the compiled program of a revision, from the cache or built.
 func (v catalogView) definition(ctx context.Context, d *crd, digest string) (*engine.Definition, error) {
-	if conflict, refused := v.catalog.refused[d]; refused {
-		return nil, &Error{
-			Reason:   CRDNotEstablished,
-			Message:  fmt.Sprintf("CRD %q of catalog %q is not established: %s, by a CRD registered before it", d.name, d.catalog, conflict.message),
-			Metadata: map[string]string{"catalog": d.catalog, "crd": d.name, "conflict": conflict.reason},
-		}
+	if !d.established() {
+		return nil, notEstablished(d)
 	}
 	rev, err := d.at(digest)
 	if err != nil {
 		return nil, err
 	}
-	return v.registry.programs.Get(ctx, rev.digest, func(ctx context.Context) (*engine.Definition, error) {
-		manifest, err := rev.manifest.unpack()
+	return v.registry.program(ctx, v.catalog, d, rev)
+}
+
+// program returns a revision compiled, whether or not its CRD is established.
+func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revision) (*engine.Definition, error) {
+	return r.programs.Get(ctx, rev.digest, func(ctx context.Context) (*engine.Definition, error) {
+		manifest, err := rev.unpack(d)
 		if err != nil {
-			return nil, fmt.Errorf("CRD %q of catalog %q, revision %s: %w", d.name, d.catalog, rev.digest, err)
+			return nil, err
 		}
-		o := v.registry.engine
-		o.KubernetesMinor = v.catalog.record.KubernetesMinor
-		return engine.CompileStored(ctx, manifest, o)
+		return engine.CompileStored(ctx, manifest, r.options(c))
 	})
+}
+
+// notEstablished says why: names that another CRD has, mostly.
+func notEstablished(d *crd) error {
+	e := &Error{Reason: CRDNotEstablished, Metadata: map[string]string{"catalog": d.catalog, "crd": d.name}}
+	why := "its status has no condition that says why"
+	if c := condition(d.record.Status, established); c != nil {
+		why = c.Message
+	}
+	if c := condition(d.record.Status, namesAccepted); c != nil && c.Status == "False" {
+		why = c.Message + ", by a CRD registered before it"
+		e.Metadata["conflict"] = c.Reason
+	}
+	e.Message = fmt.Sprintf("CRD %q of catalog %q is not established: %s", d.name, d.catalog, why)
+	return e
 }

@@ -1,0 +1,89 @@
+package registry
+
+import (
+	"iter"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/registry/immutable"
+)
+
+// group is what follows from the CRDs of one API group of a catalog: who has which name, and who still waits for something. It is
+// never written to after it was made.
+type group struct {
+	version uint64 // of its entry; 0 if the store has none
+	crds    int
+	holders immutable.Map[claim, string]
+	waiting immutable.Sorted[string, *crd]
+}
+
+// claim is a name that only one CRD of a group can have: for its resource (plural, singular, short names) or for its kind (kind, list kind).
+type claim struct {
+	kind bool
+	name string
+}
+
+func claims(n *engine.Names) iter.Seq[claim] {
+	return func(yield func(claim) bool) {
+		for _, c := range []claim{{false, n.Plural}, {false, n.Singular}, {true, n.Kind}, {true, n.ListKind}} {
+			if c.name != "" && !yield(c) {
+				return
+			}
+		}
+		for _, name := range n.ShortNames {
+			if !yield(claim{false, name}) {
+				return
+			}
+		}
+	}
+}
+
+// add returns the group with a CRD more.
+func (g group) add(d *crd) *group {
+	g.crds++
+	for c := range claims(&d.record.Status.AcceptedNames) {
+		g.holders = g.holders.Set(c, d.name)
+	}
+	if d.waits() {
+		g.waiting = g.waiting.Set(d.name, d)
+	}
+	return &g
+}
+
+// remove returns the group without a CRD that it has.
+func (g group) remove(d *crd) *group {
+	g.crds--
+	for c := range claims(&d.record.Status.AcceptedNames) {
+		if holder, _ := g.holders.Get(c); holder == d.name {
+			g.holders = g.holders.Delete(c)
+		}
+	}
+	g.waiting = g.waiting.Delete(d.name)
+	return &g
+}
+
+// waits says whether what others of the group do can change the CRD's status: it lacks a name that it asks for, or is not established.
+func (c *crd) waits() bool {
+	return !c.established() || !sameNames(&c.record.Status.AcceptedNames, &c.standing().Names) || !isTrue(c.record.Status, namesAccepted)
+}
+
+func (c *crd) established() bool { return isTrue(c.record.Status, established) }
+
+// The types of conditions that decide something here.
+const (
+	established   = "Established"
+	namesAccepted = "NamesAccepted"
+)
+
+func condition(s *engine.Status, name string) *engine.Condition {
+	for i := range s.Conditions {
+		if string(s.Conditions[i].Type) == name {
+			return &s.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func isTrue(s *engine.Status, name string) bool {
+	c := condition(s, name)
+	return c != nil && c.Status == "True"
+}

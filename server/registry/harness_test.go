@@ -1,0 +1,167 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// mapStore is a Store for tests of this package, which server/registry/memory imports. Its commit can be made to fail.
+type mapStore struct {
+	mu       sync.Mutex
+	id       string
+	sequence uint64
+	entries  map[string]Entry
+	fail     func(Transaction) error // asked before a commit
+}
+
+func newMapStore() *mapStore { return &mapStore{id: "test", entries: map[string]Entry{}} }
+
+func (s *mapStore) ID() string   { return s.id }
+func (s *mapStore) Close() error { return nil }
+
+func (s *mapStore) Load(context.Context) (State, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := State{Sequence: s.sequence}
+	for _, e := range s.entries {
+		state.Entries = append(state.Entries, e)
+	}
+	slices.SortFunc(state.Entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
+	return state, nil
+}
+
+func (s *mapStore) Commit(_ context.Context, t Transaction) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		if err := s.fail(t); err != nil {
+			return 0, err
+		}
+	}
+	for _, e := range t.Expect {
+		if s.entries[e.Key].Version != e.Version {
+			return 0, ErrConflict
+		}
+	}
+	s.sequence++
+	for _, e := range t.Put {
+		e.Version = s.sequence
+		s.entries[e.Key] = e
+	}
+	for _, k := range t.Delete {
+		delete(s.entries, k)
+	}
+	for _, prefix := range t.DeletePrefix {
+		maps.DeleteFunc(s.entries, func(key string, _ Entry) bool { return strings.HasPrefix(key, prefix) })
+	}
+	return s.sequence, nil
+}
+
+// clock is a settable time.
+type clock struct{ now time.Time }
+
+func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
+
+func newRegistry(t testing.TB, store Store, c *clock) *Registry {
+	t.Helper()
+	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
+	t.Cleanup(func() {
+		if err := programs.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	o := Options{Programs: programs}
+	if c != nil {
+		o.Now = func() time.Time { return c.now }
+	}
+	r, err := New(t.Context(), store, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// testRevision is what registering would make of a manifest, without the manifest: kinds default to the capitalized plural.
+func testRevision(digest string, group string, n engine.Names) *revision {
+	if n.Kind == "" {
+		n.Kind = strings.ToUpper(n.Plural[:1]) + n.Plural[1:]
+	}
+	return &revision{
+		digest: "sha256:" + digest,
+		summary: &summary{
+			Scope: "Namespaced", Versions: []engine.VersionInfo{{Name: "v1", Served: true, Storage: true}},
+			Standing: engine.Standing{Group: group, Names: n, StorageVersion: "v1"},
+		},
+		manifest: pack([]byte(`{"digest":"` + digest + `"}`)),
+	}
+}
+
+// register is Register behind the compilation; every other revision has another spec.
+func register(t testing.TB, r *Registry, catalog string, rev *revision, p Precondition) (*CRD, error) {
+	t.Helper()
+	name := rev.summary.Standing.Names.Plural + "." + rev.summary.Standing.Group
+	w, err := r.write(t.Context(), func(s *snapshot) (plan, error) {
+		c, err := s.catalog(catalog)
+		if err != nil {
+			return plan{}, err
+		}
+		if err := p.check(c, name); err != nil {
+			return plan{}, err
+		}
+		return c.registration(name, rev, true, r.now().UTC())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w.more {
+		r.settleFurther(t.Context(), catalog, rev.summary.Standing.Group)
+	}
+	c, err := w.catalog(catalog)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.crd(name)
+	if err != nil {
+		return nil, err
+	}
+	return d.describe(rev), nil
+}
+
+func mustRegister(t testing.TB, r *Registry, catalog string, rev *revision) *CRD {
+	t.Helper()
+	d, err := register(t, r, catalog, rev, Precondition{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func wantReason(t testing.TB, err error, want Reason) {
+	t.Helper()
+	var e *Error
+	switch {
+	case want == "" && err == nil:
+	case !errors.As(err, &e) || e.Reason != want:
+		t.Errorf("error %v, want reason %q", err, want)
+	case e.Message == "":
+		t.Errorf("reason %s without a message", want)
+	}
+}
