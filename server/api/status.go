@@ -185,6 +185,7 @@ func (f faults) status(ctx context.Context, err error) *statusv1.Status {
 	st := &statusv1.Status{Code: int32(code), Message: bounded(p.message, maxErrorBytes)}
 	var findings *crdevalv1.Report
 	if p.report != nil {
+		st.Message = bounded(p.message, maxErrorBytes/4) // the findings come apart
 		var omitted int
 		findings, omitted = excerpt(p.report)
 		p = p.with("omitted_violations", strconv.Itoa(omitted))

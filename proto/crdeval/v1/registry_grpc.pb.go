@@ -95,7 +95,8 @@ type RegistryServiceClient interface {
 	// Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
 	// Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes would refuse.
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes
+	// would refuse, where there are objects to replay.
 	DiffCrd(ctx context.Context, in *DiffCrdRequest, opts ...grpc.CallOption) (*DiffCrdResponse, error)
 	// Creates an empty catalog.
 	//
@@ -321,7 +322,8 @@ type RegistryServiceServer interface {
 	// Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
 	// Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes would refuse.
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes
+	// would refuse, where there are objects to replay.
 	DiffCrd(context.Context, *DiffCrdRequest) (*DiffCrdResponse, error)
 	// Creates an empty catalog.
 	//
