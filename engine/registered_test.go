@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const includesCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lists.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: lists, kind: List1}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          l:
+            type: array
+            maxItems: 9
+            items: {type: string}
+            x-kubernetes-validations: [{rule: "self.includes('a')"}]
+`
+
+// TestExisting: a manifest whose name is registered is its update, for every way to hand one in.
+func TestExisting(t *testing.T) {
+	ctx := context.Background()
+	first, report, err := Compile(ctx, YAML([]byte(includesCRD)), Options{KubernetesMinor: LatestMinor})
+	if err != nil || first == nil || report.Update || report.Generation != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	var asked []string
+	o := Options{Existing: func(name string) *Existing {
+		asked = append(asked, name)
+		if name != first.Name() {
+			return nil
+		}
+		return &Existing{Manifest: first.Manifest(), Generation: 7, Status: first.Standing().Stored(Status{})}
+	}}
+
+	second, report, err := Compile(ctx, YAML([]byte(strings.Replace(includesCRD, "maxItems: 9", "maxItems: 8", 1))), o)
+	if err != nil || second == nil || !report.Update || report.Generation != 8 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if rules := report.Versions[0].Rules; len(rules) != 1 || rules[0].LowestMinor != LatestMinor || rules[0].EstimatedCost == 0 {
+		t.Errorf("%+v", rules)
+	}
+	if report, err = Check(ctx, JSON(first.Manifest()), o); err != nil || !report.Accepted || report.Generation != 7 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	other := strings.NewReplacer("name: lists.example.com", "name: others.example.com", "plural: lists", "plural: others").Replace(includesCRD)
+	if report, err = Check(ctx, YAML([]byte(other)), o); err != nil || report.Accepted || report.Update {
+		t.Errorf("a new CRD with a rule of 1.37: %+v, %v", report, err)
+	}
+	if got := strings.Join(asked, " "); got != "lists.example.com lists.example.com others.example.com" {
+		t.Errorf("asked for %s", got)
+	}
+
+	broken := Options{Existing: func(string) *Existing { return &Existing{Manifest: []byte(`{}`)} }}
+	if _, err := Check(ctx, YAML([]byte(includesCRD)), broken); ReasonOf(err) != ReasonInternal {
+		t.Errorf("a stored manifest that is none: %v", err)
+	}
+}
+
+// TestExistingDefinition is the same for CRDs that a Go program holds.
+func TestExistingDefinition(t *testing.T) {
+	ctx := context.Background()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict([]byte(includesCRD), crd); err != nil {
+		t.Fatal(err)
+	}
+	first, _, err := CompileDefinition(ctx, crd, Options{KubernetesMinor: LatestMinor})
+	if err != nil || first == nil {
+		t.Fatal(err)
+	}
+	crd.Spec.Scope = ClusterScoped
+	status := first.Standing().Stored(Status{})
+	o := Options{Existing: func(string) *Existing { return &Existing{Manifest: first.Manifest(), Generation: 1, Status: status} }}
+	if d, report, err := CompileDefinition(ctx, crd, o); err != nil || d == nil || !report.Update || report.Generation != 2 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	group := []Claimant{{Name: first.Name(), Standing: first.Standing(), Status: status}}
+	Settle(group, first.Name(), birth)
+	status = group[0].Status
+	d, report, err := CompileDefinition(ctx, crd, o)
+	if err != nil || d != nil || len(report.Violations) != 1 || report.Violations[0].Field != "spec.scope" || report.Violations[0].Position != nil {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
