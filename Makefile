@@ -17,8 +17,10 @@ SUITE    ?=
 FUZZTIME ?= 60s
 GRPC_PORT ?= 9090
 REST_PORT ?= 8080
+CRDS     ?= 10000
+CACHE_BYTES ?= 268435456
 
-.PHONY: help run build test race lint generate bench conformance quirks fuzz e2e image clean
+.PHONY: help run build test race lint generate bench conformance quirks fuzz e2e scale image clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -68,6 +70,10 @@ fuzz: ## Run every fuzz target for FUZZTIME each
 
 e2e: build ## Start the real server; drive it from Go and Python; kill -9 it 100 times
 	@.ci/e2e
+
+scale: build ## Register CRDS CRDs (10,000), start anew, evaluate objects of all in a cache that holds a part; print times and memory beside their bars
+	@go build -o $(BIN)/scale ./server/app/scale
+	@$(BIN)/scale --server-binary $(BIN)/crdeval --samples deploy/samples --n $(CRDS) --cache-bytes $(CACHE_BYTES)
 
 image: ## Build the container image, crdeval:devel (needs Docker)
 	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t crdeval:$(VERSION) -t crdeval:devel .

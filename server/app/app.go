@@ -3,12 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -21,8 +18,6 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/registry"
-	"github.com/crdeval/crdeval/server/registry/bolt"
-	"github.com/crdeval/crdeval/server/registry/memory"
 	"github.com/crdeval/crdeval/server/telemetry"
 	"github.com/crdeval/crdeval/server/transport"
 )
@@ -41,7 +36,7 @@ type App struct {
 
 	telemetry *telemetry.Telemetry
 	programs  *cache.Cache[*engine.Definition]
-	registry  *registry.Registry
+	registry  *counted
 	tls       *transport.TLS // nil: none
 	tokens    *transport.Tokens
 	gate      *transport.Gate
@@ -51,8 +46,12 @@ type App struct {
 	web       []web
 
 	grpcListeners []net.Listener
+	loaded        chan struct{}   // closed when the directories of CRDs are loaded
+	draining      context.Context // ends when calls that would last come to an end
+	drain         func()
 	background    context.Context // ends when closing begins
 	tasks         sync.WaitGroup  // what runs in it
+	endTasks      func(context.Context) error
 	closing       closing
 }
 
@@ -68,16 +67,18 @@ func Start(ctx context.Context, c Config, b Build, log *slog.Logger) (*App, erro
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	a := &App{config: c, build: b, log: log}
+	a := &App{config: c, build: b, log: log, loaded: make(chan struct{})}
+	a.draining, a.drain = context.WithCancel(context.WithoutCancel(ctx))
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.background = background
-	a.closing.then("background tasks", func(context.Context) error {
+	a.endTasks = func(context.Context) error {
 		stop()
 		a.tasks.Wait()
 		return nil
-	})
+	}
+	a.closing.then("background tasks", a.endTasks)
 	for _, step := range []func(context.Context) error{
-		a.startTelemetry, a.startPrograms, a.startRegistry, a.startSecurity, a.startGRPC, a.startWeb,
+		a.startTelemetry, a.startPrograms, a.startRegistry, a.startSecurity, a.startGRPC, a.startWeb, a.startDirectories,
 	} {
 		if err := step(ctx); err != nil {
 			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.DrainTimeout)
@@ -115,30 +116,24 @@ func (a *App) startRegistry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.registry, err = registry.New(ctx, store, registry.Options{
+	inner, err := registry.New(ctx, store, registry.Options{
 		Programs: a.programs, MaxWait: a.config.MaxWait, Log: a.log,
 		Engine: engine.Options{Observer: observer, Limits: a.config.documents()},
 	})
 	if err != nil {
 		return err
 	}
-	a.task(func(ctx context.Context) { a.registry.RunSweeps(ctx, sweepInterval) })
-	return a.telemetry.ObserveRegistry(a.registry.Counts)
-}
-
-func (a *App) openStore(ctx context.Context) (registry.Store, error) {
-	switch a.config.Store {
-	case StoreMemory:
-		return memory.New(), nil
-	case StoreBolt:
-		path := filepath.Join(a.config.DataDir, bolt.FileName)
-		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-			// A process that was killed while it made the file leaves one, and so does who empties a file that had contents.
-			a.log.WarnContext(ctx, "the registry's file has no bytes: a new, empty registry begins in it; if it had contents, stop and restore it from a backup", "file", path)
-		}
-		return bolt.Open(a.config.DataDir)
+	a.closing.then("the registry", inner.Close)
+	a.closing.then("background tasks", a.endTasks) // they use the registry
+	registered, err := a.telemetry.CountRegistrations()
+	if err != nil {
+		return err
 	}
-	return nil, fmt.Errorf("--store: there is no store %q", a.config.Store)
+	a.registry = &counted{Registry: inner, registered: registered}
+	a.task(func(ctx context.Context) { inner.RunSweeps(ctx, sweepInterval) })
+	return errors.Join(a.telemetry.ObserveRegistry(inner.Counts), a.telemetry.ObserveReplica(telemetry.Replica{
+		Following: inner.Following, Sequence: inner.Sequence, Watches: a.registry.watches.Load,
+	}))
 }
 
 func (a *App) startSecurity(context.Context) (err error) {
@@ -183,11 +178,11 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Codec: api.Codec(a.config.limits()),
 	})
 	a.health = health.NewServer()
-	a.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING) // until Run
+	a.become(healthv1.HealthCheckResponse_NOT_SERVING) // until Run
 	healthv1.RegisterHealthServer(a.grpc, a.health)
 	reflection.Register(a.grpc)
 	api.Register(a.grpc, api.Options{
-		Registry: a.registry, Limits: a.config.limits(), Version: a.build.Version, Commit: a.build.Commit, Log: a.log,
+		Registry: a.registry, Limits: a.config.limits(), Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), Log: a.log,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {

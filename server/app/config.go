@@ -22,6 +22,7 @@ import (
 const (
 	StoreBolt   = "bolt"
 	StoreMemory = "memory"
+	StoreEtcd   = "etcd"
 )
 
 // Config is everything that can be set, and the one place where it has a name, a default and an explanation: flags, environment variables
@@ -41,9 +42,19 @@ type Config struct {
 	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with the authorities of clients: they must present a certificate of one of them." placeholder:"FILE" group:"Security"`
 	AuthTokenFile string `help:"File with the bearer tokens that callers may present, one a line. Without it callers need none. It is read again when it changes." placeholder:"FILE" group:"Security"`
 
-	Store   string        `default:"bolt" enum:"bolt,memory" help:"Where CRDs are kept: bolt (a file in --data-dir) or memory (nowhere: all is gone with the process)." group:"Registry"`
-	DataDir string        `default:"data" help:"Directory of the store's file. One process at a time may use it." group:"Registry"`
-	MaxWait time.Duration `default:"5s" help:"How long a call waits for the write that its at_least names, if its own deadline is later." group:"Registry"`
+	Store       string        `default:"bolt" enum:"bolt,memory,etcd" help:"Where CRDs are kept: bolt (a file in --data-dir), memory (nowhere: all is gone with the process) or etcd (shared by all replicas)." group:"Registry"`
+	DataDir     string        `default:"data" help:"Directory of the file of --store=bolt. One process at a time may use it." group:"Registry"`
+	MaxWait     time.Duration `default:"5s" help:"How long a call waits for the write that its at_least names, if its own deadline is later." group:"Registry"`
+	CRDs        []string      `name:"crds" sep:"," help:"Register the CRDs in this directory's files (*.yaml, *.yml, *.json) before being ready, and again as they change. Several by commas." placeholder:"DIR" group:"Registry"`
+	CRDsCatalog string        `name:"crds-catalog" default:"default" help:"Catalog for the CRDs of --crds. It is created if there is none of that name." group:"Registry"`
+
+	EtcdEndpoints    []string `sep:"," help:"Clients' addresses of etcd's members for --store=etcd: http://host:2379 or https://host:2379. Several by commas." placeholder:"URL" group:"etcd"`
+	EtcdPrefix       string   `default:"/crdeval/" help:"What the keys in etcd begin with: replicas with one prefix share one registry." group:"etcd"`
+	EtcdCA           string   `name:"etcd-ca" help:"PEM file with the authorities of etcd's certificates. Default: the system's." placeholder:"FILE" group:"etcd"`
+	EtcdCert         string   `help:"PEM file with the certificate that etcd knows this server by. It is read for each connection." placeholder:"FILE" group:"etcd"`
+	EtcdKey          string   `help:"PEM file with that certificate's private key." placeholder:"FILE" group:"etcd"`
+	EtcdUser         string   `help:"User that etcd knows this server by." placeholder:"NAME" group:"etcd"`
+	EtcdPasswordFile string   `help:"File with that user's password." placeholder:"FILE" group:"etcd"`
 
 	CacheBytes    Bytes `default:"256MiB" help:"Memory for compiled programs. The least recently used are dropped and built again when needed." group:"Resources"`
 	MaxInFlight   int   `default:"256" help:"Calls in flight, over gRPC and REST together; more are refused with OVERLOADED. 0: no bound." group:"Resources"`
@@ -87,9 +98,7 @@ func (c *Config) Validate() error {
 	if err := c.tlsFiles().Validate(); err != nil {
 		wrong("tls-cert", "%v", err)
 	}
-	if c.Store == StoreBolt && c.DataDir == "" {
-		wrong("data-dir", "the bolt store needs one; --store=memory does not")
-	}
+	c.checkStore(wrong)
 	for flag, value := range map[string]int64{
 		"max-message-bytes": int64(c.MaxMessageBytes), "max-batch-items": int64(c.MaxBatchItems), "max-document-bytes": int64(c.MaxDocumentBytes),
 		"max-document-depth": int64(c.MaxDocumentDepth), "max-alias-factor": int64(c.MaxAliasFactor), "max-alias-bytes": int64(c.MaxAliasBytes),

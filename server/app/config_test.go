@@ -97,7 +97,8 @@ func TestParity(t *testing.T) {
 		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "auth-token-file": "t",
 		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "rest-body-bytes": "65MiB", "max-message-bytes": "9MiB", "max-batch-items": "10",
 		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s",
-		"log-level": "error", "log-format": "json",
+		"log-level": "error", "log-format": "json", "crds": "x,y", "crds-catalog": "c", "etcd-endpoints": "http://a:1,http://b:2", "etcd-prefix": "/p/", "etcd-ca": "a", "etcd-cert": "b",
+		"etcd-key": "c", "etcd-user": "d", "etcd-password-file": "e",
 	}
 	defaults, err := Defaults()
 	if err != nil {
@@ -165,7 +166,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		"null":            {"data-dir:\n", "data-dir: a value is a scalar"},
 		"two documents":   {"data-dir: x\n---\ndata-dir: y\n", "more than one document"},
 		"a bad value":     {"cache-bytes: lots\n", "lots"},
-		"not in the enum": {"store: etcd\n", "store"},
+		"not in the enum": {"store: consul\n", "store"},
 		"itself":          {"config: other.yaml\n", "no settings config"},
 		"a duplicate key": {"data-dir: x\ndata-dir: y\n", "already defined"},
 		"a list of lists": {"grpc-address: [[x]]\n", "a list has scalars"},
@@ -200,9 +201,61 @@ func TestAllErrorsAtOnce(t *testing.T) {
 			t.Errorf("no word of %s in %v", want, err)
 		}
 	}
+	c.EtcdEndpoints, c.CRDs, c.CRDsCatalog = []string{"http://a:1"}, []string{""}, "No Label"
+	err = c.Validate()
+	for _, want := range []string{"--etcd-endpoints: the store is memory, not etcd", "--crds: one", "--crds-catalog: \"No Label\""} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no word of %s in %v", want, err)
+		}
+	}
 	c = Config{Store: StoreBolt}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "--data-dir") || !strings.Contains(err.Error(), "--grpc-address") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestEtcdSettings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		flags []string
+		want  []string // parts of the error; none: there is no error
+	}{
+		"plain":       {[]string{"--etcd-endpoints=http://a:2379,http://b:2379"}, nil},
+		"TLS":         {[]string{"--etcd-endpoints=https://a:2379", "--etcd-ca=x", "--etcd-cert=y", "--etcd-key=z", "--etcd-user=u", "--etcd-password-file=p"}, nil},
+		"no endpoint": {nil, []string{"--etcd-endpoints: --store=etcd needs at least one"}},
+		"everything at once": {
+			[]string{"--etcd-endpoints=a:2379,http://b,https://c:2379,http://d:2379/x", "--etcd-prefix=/", "--etcd-cert=y", "--etcd-user=u"},
+			[]string{`"a:2379" is not of the form`, `"http://b" is not`, `"http://d:2379/x" is not`, "--etcd-prefix", "--etcd-cert: a certificate and its key", "--etcd-user: a user and a password"},
+		},
+		"schemes": {[]string{"--etcd-endpoints=http://a:1,https://b:2", "--etcd-ca=x"}, []string{"some have http and some https", "--etcd-ca: --etcd-endpoints are reached by http"}},
+	} {
+		_, err := Defaults(append([]string{"--store=etcd"}, tc.flags...)...)
+		for _, want := range tc.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: no word of %s in %v", name, want, err)
+			}
+		}
+		if len(tc.want) == 0 && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What files hold is read at the start, all of it.
+func TestEtcdFiles(t *testing.T) {
+	empty := write(t, "\n")
+	c, err := Defaults("--store=etcd", "--etcd-endpoints=https://a:2379", "--etcd-ca="+empty, "--etcd-cert="+empty, "--etcd-key="+empty, "--etcd-user=u", "--etcd-password-file="+empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.etcd()
+	for _, want := range []string{"--etcd-ca: " + empty + " has no PEM", "--etcd-cert, --etcd-key", "--etcd-password-file: " + empty + " has no password"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no word of %s in %v", want, err)
+		}
+	}
+	c.EtcdCA, c.EtcdCert, c.EtcdKey, c.EtcdPasswordFile = "", "", "", write(t, "s3cret\n")
+	if o, err := c.etcd(); err != nil || o.Password != "s3cret" || o.TLS != nil {
+		t.Errorf("%+v, %v", o, err)
 	}
 }
 

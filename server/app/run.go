@@ -64,15 +64,19 @@ func (a *App) Run(ctx context.Context) error {
 			serve(l, w.server.Serve)
 		}
 	}
-	a.health.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
-	a.log.InfoContext(ctx, "serving", "version", a.build.Version, "grpc", addresses(a.GRPCAddresses()), "http", addresses(a.HTTPAddresses()),
-		"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.tokens != nil)
 	a.warnOfExposure(ctx)
-
-	var err error
-	select {
-	case <-ctx.Done():
-	case err = <-failed:
+	err := a.untilReady(ctx, failed)
+	if err == nil && ctx.Err() == nil {
+		a.become(healthv1.HealthCheckResponse_SERVING)
+		a.task(a.followHealth)
+		a.log.InfoContext(ctx, "serving", "version", a.build.Version, "grpc", addresses(a.GRPCAddresses()), "http", addresses(a.HTTPAddresses()),
+			"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.tokens != nil)
+		select {
+		case <-ctx.Done():
+		case err = <-failed:
+		}
+	}
+	if err != nil {
 		a.log.ErrorContext(ctx, "shutting down", "error", err)
 	}
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
@@ -80,6 +84,17 @@ func (a *App) Run(ctx context.Context) error {
 		<-ended
 	}
 	return err
+}
+
+// untilReady waits until the directories of CRDs are loaded: calls are served meanwhile, yet nobody is told to send any.
+func (a *App) untilReady(ctx context.Context, failed <-chan error) error {
+	select {
+	case <-a.loaded:
+	case <-ctx.Done():
+	case err := <-failed:
+		return err
+	}
+	return nil
 }
 
 // closeTimeout is what closing may take after the drain: writing back telemetry, ending builds.
@@ -90,6 +105,7 @@ func (a *App) shutDown(ctx context.Context) error {
 	a.log.InfoContext(ctx, "draining", "delay", a.config.DrainDelay, "timeout", a.config.DrainTimeout)
 	a.health.Shutdown()
 	time.Sleep(a.config.DrainDelay)
+	a.drain() // watches end: they would outlast any drain
 
 	draining, cancel := context.WithTimeout(ctx, a.config.DrainTimeout)
 	defer cancel()

@@ -36,7 +36,7 @@ func (a *App) startWeb(ctx context.Context) error {
 			pages["/metrics"] = a.telemetry.Handler()
 		}
 		rest, err := gateway.New(ctx, conn, gateway.Options{
-			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages,
+			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble,
 			Metadata: func(_ context.Context, r *http.Request) metadata.MD { return transport.ClientOf(r) },
 			Before:   func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 			Limits: value.Limits{
@@ -86,22 +86,27 @@ func (a *App) connectInMemory() (*grpc.ClientConn, error) {
 func (a *App) operations() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.telemetry.Handler())
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, healthv1.HealthCheckResponse_SERVING) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, healthv1.HealthCheckResponse_SERVING, "") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		answer, err := a.health.Check(r.Context(), &healthv1.HealthCheckRequest{})
 		if err != nil {
-			writeStatus(w, healthv1.HealthCheckResponse_NOT_SERVING)
+			writeStatus(w, healthv1.HealthCheckResponse_NOT_SERVING, "")
 			return
 		}
-		writeStatus(w, answer.GetStatus())
+		writeStatus(w, answer.GetStatus(), a.trouble())
 	})
 	return mux
 }
 
-func writeStatus(w http.ResponseWriter, s healthv1.HealthCheckResponse_ServingStatus) {
+// writeStatus answers as the gateway does at its /healthz and /readyz.
+func writeStatus(w http.ResponseWriter, s healthv1.HealthCheckResponse_ServingStatus, trouble string) {
 	w.Header().Set("Content-Type", "application/json")
 	if s != healthv1.HealthCheckResponse_SERVING {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(map[string]string{"status": s.String()})
+	answer := map[string]string{"status": s.String()}
+	if trouble != "" {
+		answer["trouble"] = trouble
+	}
+	_ = json.NewEncoder(w).Encode(answer)
 }

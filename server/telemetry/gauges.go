@@ -3,13 +3,16 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/directory"
 )
 
 // figures are asynchronous instruments whose values are read when somebody looks.
@@ -74,6 +77,65 @@ func (t *Telemetry) ObserveRegistry(counts func() registry.Counts) error {
 	f.gauge("crdeval.registry.revisions", "{revision}", "Revisions kept, the current ones included.", func() int64 { return int64(n.Revisions) })
 	f.gauge("crdeval.registry.manifest_bytes", "By", "Memory of all kept manifests, compressed.", func() int64 { return n.ManifestBytes })
 	return f.register(func() { n = counts() })
+}
+
+// Replica is what a replica knows of the store that it shares with others, or has for itself.
+type Replica struct {
+	Following func() error  // nil while every write is seen, by whomever
+	Sequence  func() uint64 // of the last commit that was seen
+	Watches   func() int64  // calls of WatchCrds under way
+}
+
+// ObserveReplica publishes how a replica keeps up: the sequence of one that lags is behind that of the others.
+func (t *Telemetry) ObserveReplica(r Replica) error {
+	f := figures{meter: t.Meter.Meter(scope)}
+	f.gauge("crdeval.registry.following", "", "1 while the store is followed, 0 while it cannot be: what is known is evaluated then, and registrations fail.", func() int64 {
+		if r.Following() != nil {
+			return 0
+		}
+		return 1
+	})
+	f.gauge("crdeval.registry.sequence", "{commit}", "Sequence of the last commit to the store that was seen: how far it is behind that of another replica is the lag in commits.",
+		func() int64 { return int64(r.Sequence()) })
+	f.gauge("crdeval.registry.watches", "{call}", "Calls of WatchCrds under way.", r.Watches)
+	return f.register(func() {})
+}
+
+// ObserveDirectories publishes how the directories of --crds fare.
+func (t *Telemetry) ObserveDirectories(stats func() directory.Stats) error {
+	var s directory.Stats
+	f := figures{meter: t.Meter.Meter(scope)}
+	f.gauge("crdeval.directory.files", "{file}", "Files in the directories of --crds with nothing wrong.", func() int64 { return int64(s.Files) })
+	f.gauge("crdeval.directory.broken", "{file}", "Files in the directories of --crds with something wrong, and directories that cannot be read: the log says what.", func() int64 { return int64(s.Broken) })
+	f.gauge("crdeval.directory.crds", "{crd}", "CRDs registered from the directories of --crds.", func() int64 { return int64(s.CRDs) })
+	f.gauge("crdeval.directory.last_success", "s", "When the directories of --crds were last read and everything in them was registered, in seconds since 1970; 0: never.", func() int64 {
+		if s.LastSuccess.IsZero() {
+			return 0
+		}
+		return s.LastSuccess.Unix()
+	})
+	return f.register(func() { s = stats() })
+}
+
+// RegistrationFailed is the outcome of a registration that came to none of the registry's own: the store failed, the manifest could not be read.
+const RegistrationFailed = "ERROR"
+
+// CountRegistrations publishes what came of registrations. The function it returns counts one by its outcome: one of the registry's, or RegistrationFailed.
+func (t *Telemetry) CountRegistrations() (func(outcome string), error) {
+	counter, err := t.Meter.Meter(scope).Int64Counter("crdeval.registrations", metric.WithUnit("{crd}"), metric.WithDescription("CRDs that came to be registered, by outcome."))
+	if err != nil {
+		return nil, err
+	}
+	outcomes := map[string]metric.AddOption{}
+	for _, outcome := range []string{string(registry.Created), string(registry.Updated), string(registry.Unchanged), string(registry.Refused), RegistrationFailed} {
+		outcomes[outcome] = metric.WithAttributeSet(attribute.NewSet(attribute.String("outcome", strings.ToLower(outcome))))
+		counter.Add(context.Background(), 0, outcomes[outcome]) // so that a rate begins at the first one
+	}
+	return func(outcome string) {
+		if o, ok := outcomes[outcome]; ok {
+			counter.Add(context.Background(), 1, o)
+		}
+	}, nil
 }
 
 // ObserveCertificate publishes when the served certificate expires.

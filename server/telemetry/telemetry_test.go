@@ -21,6 +21,7 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/directory"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -95,8 +96,16 @@ func TestFigures(t *testing.T) {
 	tel := newTelemetry(t)
 	refused, counting := tel.CountRefusals()
 	refused()
+	registered, registrations := tel.CountRegistrations()
+	registered(string(registry.Created))
+	registered(RegistrationFailed)
+	registered("invented")
 	err := errors.Join(
-		counting,
+		counting, registrations,
+		tel.ObserveReplica(Replica{Following: func() error { return errors.New("no") }, Sequence: func() uint64 { return 17 }, Watches: func() int64 { return 2 }}),
+		tel.ObserveDirectories(func() directory.Stats {
+			return directory.Stats{Files: 5, Broken: 6, CRDs: 7, LastSuccess: time.Unix(4321, 0)}
+		}),
 		tel.ObserveCache(func() cache.Stats {
 			return cache.Stats{Entries: 2, Bytes: 30, MaxBytes: 99, Hits: 5, Misses: 4, Builds: 3, Failures: 1, Evictions: 7, Oversized: 6}
 		}),
@@ -108,7 +117,9 @@ func TestFigures(t *testing.T) {
 	}
 	wantMetrics(t, tel, "crdeval_cache_entries 2", "crdeval_cache_bytes 30", "crdeval_cache_budget_bytes 99", "crdeval_cache_hits_total 5", "crdeval_cache_misses_total 4",
 		"crdeval_cache_builds_total 3", "crdeval_cache_failures_total 1", "crdeval_cache_evictions_total 7", "crdeval_cache_oversized_total 6",
-		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_refused_total 1")
+		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_refused_total 1",
+		"crdeval_registry_following 0", "crdeval_registry_sequence 17", "crdeval_registry_watches 2", "crdeval_directory_files 5", "crdeval_directory_broken 6", "crdeval_directory_crds 7",
+		"crdeval_directory_last_success_seconds 4321", `crdeval_registrations_total{outcome="created"} 1`, `crdeval_registrations_total{outcome="error"} 1`, `crdeval_registrations_total{outcome="refused"} 0`)
 }
 
 func TestEvaluatedAllocatesLittle(t *testing.T) {

@@ -1,0 +1,246 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/crdeval/crdeval/server/registry/etcd/etcdtest"
+)
+
+// registrationsEnv says how many registrations the tests of replicas make: 1,000, and 150 with -short.
+const registrationsEnv = "CRDEVAL_REGISTRATIONS"
+
+func registrations(t *testing.T) int {
+	t.Helper()
+	if s := os.Getenv(registrationsEnv); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("%s: %v", registrationsEnv, err)
+		}
+		return n
+	}
+	if testing.Short() {
+		return 150
+	}
+	return 1000
+}
+
+// replica is a server that shares its registry with others, and a connection to it.
+type replica struct {
+	name    string
+	address string // a unix socket
+	flags   []string
+	conn    *grpc.ClientConn
+
+	mu      sync.Mutex
+	process *exec.Cmd // nil for a server in this process
+	log     synced
+}
+
+// connect makes the connection, which finds the server again whenever it restarts.
+func (r *replica) connect(t *testing.T) {
+	t.Helper()
+	conn, err := grpc.NewClient("unix://"+r.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(grpc.ConnectParams{
+		Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 100 * time.Millisecond}, MinConnectTimeout: time.Second,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	r.conn = conn
+}
+
+// newReplicas are three replicas on one etcd, not yet started.
+func newReplicas(t *testing.T, endpoint string) []*replica {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "crdeval-replicas-") // a socket's path has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	var all []*replica
+	for i := range 3 {
+		r := &replica{name: fmt.Sprintf("replica %d", i), address: filepath.Join(dir, fmt.Sprintf("%d.sock", i))}
+		r.flags = []string{"--grpc-address=unix://" + r.address, "--http-address=127.0.0.1:0", "--store=etcd", "--etcd-endpoints=" + endpoint, "--etcd-prefix=/replicas/", "--log-level=error", "--drain-timeout=5s"}
+		r.connect(t)
+		all = append(all, r)
+	}
+	return all
+}
+
+// inProcess starts the replicas in this process, under its race detector.
+func inProcess(t *testing.T, all []*replica) {
+	t.Helper()
+	for _, r := range all {
+		start(t, r.flags...)
+	}
+}
+
+// build builds the program that users run.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "crdeval")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "../cmd/crdeval").CombinedOutput(); err != nil {
+		t.Fatalf("building crdeval: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// asProcesses starts the replicas as processes of their own. What they log is shown if the test fails.
+func asProcesses(t *testing.T, binary string, all []*replica) {
+	t.Helper()
+	for _, r := range all {
+		r.process = &exec.Cmd{Path: binary}
+		r.run(t)
+		t.Cleanup(func() {
+			r.kill()
+			if t.Failed() {
+				t.Logf("%s:\n%s", r.name, &r.log)
+			}
+		})
+	}
+}
+
+// run starts the process, again if it was killed.
+func (r *replica) run(t *testing.T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := exec.CommandContext(context.Background(), r.process.Path, append([]string{"serve"}, r.flags...)...)
+	next.Stdout, next.Stderr = &r.log, &r.log
+	if err := next.Start(); err != nil {
+		t.Errorf("%s: %v", r.name, err)
+		return
+	}
+	r.process = next
+}
+
+// kill ends the process with SIGKILL.
+func (r *replica) kill() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process.Process == nil || r.process.ProcessState != nil {
+		return
+	}
+	_ = r.process.Process.Signal(syscall.SIGKILL)
+	_ = r.process.Wait()
+}
+
+// Registrations at random replicas are seen at all others by who has the token: none is missed, none lost. Here under the race detector.
+func TestReplicasInProcess(t *testing.T) {
+	all := newReplicas(t, etcdtest.Start(t).Endpoint)
+	inProcess(t, all)
+	w := newWorld(t, all)
+	w.write(min(registrations(t), 300), 0)
+	w.finish()
+}
+
+// The same with three processes: undisturbed; while one of them is killed each second; while etcd is away.
+func TestReplicas(t *testing.T) {
+	binary := build(t)
+	for _, tc := range []struct {
+		name string
+		test func(*testing.T, string)
+	}{
+		{"undisturbed", undisturbed},
+		{"a replica killed each second", replicasKilled},
+		{"etcd away", etcdAway},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, binary) })
+	}
+}
+
+func undisturbed(t *testing.T, binary string) {
+	all := newReplicas(t, etcdtest.Start(t).Endpoint)
+	asProcesses(t, binary, all)
+	w := newWorld(t, all)
+	w.write(registrations(t), 0)
+	w.finish()
+	if n := w.failures.Load(); n > 0 {
+		t.Errorf("%d calls failed, and nothing was broken", n)
+	}
+}
+
+// Each second one replica is killed with SIGKILL and started again.
+func replicasKilled(t *testing.T, binary string) {
+	all := newReplicas(t, etcdtest.Start(t).Endpoint)
+	asProcesses(t, binary, all)
+	w := newWorld(t, all)
+	w.broken.Store(true)
+	ctx, stop := context.WithCancel(t.Context())
+	var killing sync.WaitGroup
+	kills := 0
+	killing.Go(func() {
+		for second := time.NewTicker(time.Second); ; kills++ {
+			select {
+			case <-ctx.Done():
+				second.Stop()
+				return
+			case <-second.C:
+			}
+			r := all[rand.IntN(len(all))]
+			r.kill()
+			r.run(t)
+		}
+	})
+	duration := 20 * time.Second
+	if testing.Short() {
+		duration = 5 * time.Second
+	}
+	w.write(registrations(t), duration)
+	stop()
+	killing.Wait()
+	w.broken.Store(false)
+	w.finish()
+	if kills < int(duration.Seconds())/2 {
+		t.Errorf("only %d kills", kills)
+	}
+	t.Logf("%d replicas killed and restarted; %d calls failed and were made again", kills, w.failures.Load())
+}
+
+// etcd is killed and comes back ten seconds later: registrations fail and say why, evaluation goes on at every replica, and afterwards nothing is missing.
+func etcdAway(t *testing.T, binary string) {
+	away := 10 * time.Second
+	if testing.Short() {
+		away = 3 * time.Second
+	}
+	server := etcdtest.Start(t)
+	all := newReplicas(t, server.Endpoint)
+	asProcesses(t, binary, all)
+	w := newWorld(t, all)
+	evaluated := w.evaluateAllTheTime()
+	var outage sync.WaitGroup
+	outage.Go(func() {
+		time.Sleep(2 * time.Second)
+		w.broken.Store(true)
+		server.Kill()
+		before := evaluated.count()
+		time.Sleep(away)
+		if during := evaluated.count() - before; during < 3*int(away.Seconds()) {
+			t.Errorf("%d objects evaluated while etcd was away for %v", during, away)
+		}
+		server.Start()
+	})
+	w.write(registrations(t), away+6*time.Second)
+	outage.Wait()
+	w.broken.Store(false)
+	w.finish()
+	evaluated.stop()
+	if w.failures.Load() == 0 {
+		t.Error("no registration failed while etcd was away")
+	}
+	t.Logf("etcd was away for %v: %d registrations failed, the slowest after %v; %d objects evaluated at all replicas meanwhile and around it, none in vain",
+		away, w.failures.Load(), time.Duration(w.slowest.Load()).Round(time.Millisecond), evaluated.count())
+}

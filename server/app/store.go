@@ -1,0 +1,150 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/bolt"
+	"github.com/crdeval/crdeval/server/registry/etcd"
+	"github.com/crdeval/crdeval/server/registry/memory"
+)
+
+// checkStore finds what is wrong with the settings of the registry.
+func (c *Config) checkStore(wrong func(flag, format string, args ...any)) {
+	switch c.Store {
+	case StoreBolt:
+		if c.DataDir == "" {
+			wrong("data-dir", "the bolt store needs one; --store=memory does not")
+		}
+	case StoreMemory:
+	case StoreEtcd:
+		c.checkEtcd(wrong)
+	default:
+		wrong("store", "%q is none of bolt, memory and etcd", c.Store)
+	}
+	if c.Store != StoreEtcd {
+		for flag, set := range map[string]bool{
+			"etcd-endpoints": len(c.EtcdEndpoints) > 0, "etcd-ca": c.EtcdCA != "", "etcd-cert": c.EtcdCert != "", "etcd-key": c.EtcdKey != "",
+			"etcd-user": c.EtcdUser != "", "etcd-password-file": c.EtcdPasswordFile != "",
+		} {
+			if set {
+				wrong(flag, "the store is %s, not etcd: add --store=etcd, or leave this out", c.Store)
+			}
+		}
+	}
+	for _, dir := range c.CRDs {
+		if dir == "" {
+			wrong("crds", "one of the directories has no name")
+		}
+	}
+	if problems := validation.IsDNS1123Label(c.CRDsCatalog); len(problems) > 0 {
+		wrong("crds-catalog", "%q is no DNS-1123 label: %s", c.CRDsCatalog, problems[0])
+	}
+}
+
+func (c *Config) checkEtcd(wrong func(flag, format string, args ...any)) {
+	if len(c.EtcdEndpoints) == 0 {
+		wrong("etcd-endpoints", "--store=etcd needs at least one, http://localhost:2379 for example")
+	}
+	schemes := map[string]bool{}
+	for _, endpoint := range c.EtcdEndpoints {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" || u.User != nil {
+			wrong("etcd-endpoints", "%q is not of the form http://host:2379 or https://host:2379", endpoint)
+			continue
+		}
+		schemes[u.Scheme] = true
+	}
+	if len(schemes) > 1 {
+		wrong("etcd-endpoints", "some have http and some https: give one kind")
+	}
+	if schemes["http"] {
+		for flag, file := range map[string]string{"etcd-ca": c.EtcdCA, "etcd-cert": c.EtcdCert, "etcd-key": c.EtcdKey} {
+			if file != "" {
+				wrong(flag, "--etcd-endpoints are reached by http, without TLS: write https")
+			}
+		}
+	}
+	if !strings.HasPrefix(c.EtcdPrefix, "/") || strings.Trim(c.EtcdPrefix, "/") == "" {
+		wrong("etcd-prefix", "%q does not begin with a slash and a name, as /crdeval/ does", c.EtcdPrefix)
+	}
+	if (c.EtcdCert == "") != (c.EtcdKey == "") {
+		wrong("etcd-cert", "a certificate and its key belong together: give --etcd-cert and --etcd-key, or neither")
+	}
+	if (c.EtcdUser == "") != (c.EtcdPasswordFile == "") {
+		wrong("etcd-user", "a user and a password belong together: give --etcd-user and --etcd-password-file, or neither")
+	}
+}
+
+// openStore opens the store that the configuration names.
+func (a *App) openStore(ctx context.Context) (registry.Store, error) {
+	switch a.config.Store {
+	case StoreMemory:
+		return memory.New(), nil
+	case StoreBolt:
+		path := filepath.Join(a.config.DataDir, bolt.FileName)
+		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+			// A process that was killed while it made the file leaves one, and so does who empties a file that had contents.
+			a.log.WarnContext(ctx, "the registry's file has no bytes: a new, empty registry begins in it; if it had contents, stop and restore it from a backup", "file", path)
+		}
+		return bolt.Open(a.config.DataDir)
+	case StoreEtcd:
+		o, err := a.config.etcd()
+		if err != nil {
+			return nil, err
+		}
+		o.Log = a.log
+		return etcd.Open(ctx, o)
+	}
+	return nil, fmt.Errorf("--store: there is no store %q", a.config.Store)
+}
+
+// etcd reads what files hold.
+func (c *Config) etcd() (etcd.Options, error) {
+	o := etcd.Options{Endpoints: c.EtcdEndpoints, Prefix: c.EtcdPrefix, Username: c.EtcdUser}
+	var errs []error
+	if c.EtcdPasswordFile != "" {
+		password, err := os.ReadFile(c.EtcdPasswordFile)
+		o.Password = strings.TrimRight(string(password), "\r\n")
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("--etcd-password-file: %w", err))
+		case o.Password == "":
+			errs = append(errs, fmt.Errorf("--etcd-password-file: %s has no password", c.EtcdPasswordFile))
+		}
+	}
+	if c.EtcdCA != "" || c.EtcdCert != "" {
+		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if c.EtcdCA != "" {
+		authorities, err := os.ReadFile(c.EtcdCA)
+		o.TLS.RootCAs = x509.NewCertPool()
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("--etcd-ca: %w", err))
+		case !o.TLS.RootCAs.AppendCertsFromPEM(authorities):
+			errs = append(errs, fmt.Errorf("--etcd-ca: %s has no PEM certificate", c.EtcdCA))
+		}
+	}
+	if c.EtcdCert != "" {
+		if _, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey); err != nil {
+			errs = append(errs, fmt.Errorf("--etcd-cert, --etcd-key: %w", err))
+		}
+		// For each connection: certificates are replaced while a server runs.
+		o.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey)
+			return &pair, err
+		}
+	}
+	return o, errors.Join(errs...)
+}
