@@ -100,7 +100,7 @@ func remembered(ask func(version string) bool) func(version string) bool {
 
 // learn notes what one of the stored schemas has.
 func (r *ratchet) learn(p *schema.Props) {
-	r.Lenient.Learn(p)
+	r.Learn(p)
 	schema.Any(p, func(p *schema.Props) bool {
 		for i := range p.XValidations {
 			x := &p.XValidations[i]
