@@ -19,6 +19,34 @@ type Previous struct {
 	Generation int64 `json:"generation,omitempty"`
 	// StoredVersions are in place of those that it would have after its creation; nil for the latter.
 	StoredVersions []string `json:"storedVersions,omitempty"`
+	// Status is in place of all of these.
+	Status *apiextensionsv1.CustomResourceDefinitionStatus `json:"status,omitempty"`
+}
+
+// PreviousOf makes one of a manifest with the status that is written in it.
+func PreviousOf(manifest []byte) (*Previous, error) {
+	crd, _, _, err := decodeCRD(manifest, false)
+	if err != nil {
+		return nil, err
+	}
+	v1, err := stored(crd)
+	if err != nil {
+		return nil, err
+	}
+	return &Previous{Manifest: manifest, Status: &v1.Status}, nil
+}
+
+// AtV1 converts a manifest to v1, as storage holds it.
+func AtV1(manifest []byte) ([]byte, error) {
+	crd, _, _, err := decodeCRD(manifest, false)
+	if err != nil {
+		return nil, err
+	}
+	v1, err := stored(crd)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(v1)
 }
 
 // Keep puts the definition into storage. It is nil if nothing can be stored: a manifest that cannot be decoded, or one without a name.
@@ -45,6 +73,9 @@ func (p *Previous) Keep() *Registered {
 	}
 	if p.Bare {
 		state.Status.AcceptedNames, state.Status.Conditions = apiextensionsv1.CustomResourceDefinitionNames{}, nil
+	}
+	if p.Status != nil {
+		state.Status = *p.Status
 	}
 	state.Generation = max(p.Generation, 1)
 	if p.StoredVersions != nil {

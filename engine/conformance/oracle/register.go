@@ -159,7 +159,16 @@ func stored(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.Custo
 	if err != nil {
 		return nil, err
 	}
-	return read.(*apiextensionsv1.CustomResourceDefinition), nil
+	// Whoever reads it gets it through the internal form once more, where the text -0 is 0.
+	internal, v1 := &apiextensions.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
+	if err := scheme.Convert(read, internal, nil); err != nil {
+		return nil, err
+	}
+	if err := scheme.Convert(internal, v1, nil); err != nil {
+		return nil, err
+	}
+	v1.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind(kind))
+	return v1, nil
 }
 
 // conditions are those of a definition whose names are accepted, and that is served already or about to be.

@@ -36,6 +36,8 @@ type Options struct {
 	Noticed func(*Disagreement)
 	// Done, if set, is told of each suite when it ends.
 	Done func(Result)
+	// First are groups that a suite has before those that it generates, by its name.
+	First map[string][]generate.Group
 	// Quick leaves out shrinking: the first disagreement is enough.
 	Quick bool
 }
@@ -94,8 +96,15 @@ func Run(real *generate.Real, o Options) []Result {
 	return results
 }
 
+// Fixed judges groups that are given, as a suite does those that it makes.
+func Fixed(groups []generate.Group, o Options) Result {
+	return runSuite(Suite{Name: "fixed"}, Options{Limit: o.Limit, Out: o.Out, Ours: o.Ours, Workers: o.Workers, Log: o.Log, Noticed: o.Noticed, Quick: o.Quick,
+		First: map[string][]generate.Group{"fixed": groups}})
+}
+
 func runSuite(s Suite, o Options) Result {
 	start := time.Now()
+	first := o.First[s.Name]
 	j := newJudge(o.Ours)
 	j.unordered = o.Unordered
 	res := Result{Suite: s.Name}
@@ -105,13 +114,17 @@ func runSuite(s Suite, o Options) Result {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var stop atomic.Bool
-	for next := uint64(0); res.Cases < o.N && !stop.Load(); next += wave {
+	for next := uint64(0); (next == 0 && len(first) > 0 || res.Cases < o.N) && !stop.Load(); next += wave {
 		groups := make(chan generate.Group, workers)
 		go func() {
 			defer close(groups)
-			for n := next; n < next+wave && !stop.Load(); n++ {
+			for _, g := range first {
+				groups <- g
+			}
+			for n := next; n < next+wave && s.total > 0 && !stop.Load(); n++ {
 				groups <- s.Group(o.Seed, n)
 			}
+			first = nil
 		}()
 		results := make([]Result, workers)
 		var wg sync.WaitGroup

@@ -3,7 +3,7 @@ package tables
 import "testing"
 
 func TestRead(t *testing.T) {
-	for _, s := range []Source{Rules, Libraries} {
+	for _, s := range []Source{Rules, Libraries, Definitions} {
 		rows, err := Read(s)
 		if err != nil {
 			t.Fatal(err)

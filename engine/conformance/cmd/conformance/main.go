@@ -20,9 +20,13 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/ours"
 	"github.com/crdeval/crdeval/engine/conformance/run"
+	"github.com/crdeval/crdeval/engine/conformance/upstream"
 )
 
 const mainPackage = "github.com/crdeval/crdeval/engine/conformance/cmd/conformance"
+
+// definitionSuite is the suite that upstream's own tables of definitions are part of.
+const definitionSuite = "crds"
 
 // barFrom is the number of cases from which a missed bar of coverage fails the run.
 const barFrom = 100_000
@@ -75,6 +79,13 @@ func conformance() error {
 	}
 	if !f.upstreamOnly {
 		f.Ours = subject()
+	}
+	if (f.Suite == "" || f.Suite == definitionSuite) && f.Generator == "" {
+		groups, err := upstream.Groups()
+		if err != nil {
+			return err
+		}
+		f.First = map[string][]generate.Group{definitionSuite: groups}
 	}
 	if f.quirks {
 		return switches(f, real)
