@@ -1,0 +1,94 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/crdeval/crdeval/server/registry/etcd/etcdtest"
+)
+
+// What one replica registers the other one knows; while etcd is away both evaluate what they know, are ready and say what does not work, and registrations fail
+// with a reason; when it is back so is everything.
+func TestReplicasAndAPartition(t *testing.T) {
+	etcd := etcdtest.Start(t)
+	flags := []string{"--store=etcd", "--etcd-endpoints=" + etcd.Endpoint, "--etcd-prefix=/test/app"}
+	a, b := start(t, flags...), start(t, flags...)
+	a.ready(t)
+	b.ready(t)
+	code, body := fetch(t, a.HTTPAddresses()[0], http.MethodPost, "/v1/catalogs/default/crds", "application/yaml", crontabs)
+	var registered struct{ Token string }
+	if err := json.Unmarshal([]byte(body), &registered); err != nil || code != http.StatusOK || registered.Token == "" {
+		t.Fatalf("%d %s", code, body)
+	}
+	const item = `{"items": [{"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}}]}`
+	validate := func(r *running, header ...string) (int, string) {
+		return fetch(t, r.HTTPAddresses()[0], http.MethodPost, "/v1/catalogs/default:validate", "application/json", item, header...)
+	}
+	if code, body := validate(b, "Crdeval-At-Least", registered.Token); code != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
+		t.Fatalf("the other replica: %d %s", code, body)
+	}
+
+	etcd.Stop()
+	for _, r := range []*running{a, b} {
+		r.eventually(t, "/readyz", http.StatusOK, `"trouble":"the registry's store cannot be reached`)
+		r.eventually(t, "/metrics", http.StatusOK, "crdeval_registry_following 0\n")
+		if code, body := validate(r); code != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
+			t.Errorf("evaluation in a partition: %d %s", code, body)
+		}
+		health := healthv1.NewHealthClient(r.conn(t))
+		for service, want := range map[string]healthv1.HealthCheckResponse_ServingStatus{
+			"": healthv1.HealthCheckResponse_SERVING, "crdeval.v1.EvaluationService": healthv1.HealthCheckResponse_SERVING,
+			"crdeval.v1.RegistryService": healthv1.HealthCheckResponse_NOT_SERVING,
+		} {
+			var got *healthv1.HealthCheckResponse
+			for deadline := time.Now().Add(10 * time.Second); got.GetStatus() != want && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+				got, _ = health.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})
+			}
+			if got.GetStatus() != want {
+				t.Errorf("%q: %v, want %v", service, got, want)
+			}
+		}
+	}
+	changed := strings.Replace(crontabs, "maximum: 10", "maximum: 9", 1)
+	code, body = fetch(t, a.HTTPAddresses()[0], http.MethodPost, "/v1/catalogs/default/crds", "application/yaml", changed)
+	if code != http.StatusServiceUnavailable || !strings.Contains(body, "STORE_UNAVAILABLE") {
+		t.Errorf("a registration in a partition: %d %s", code, body)
+	}
+
+	etcd.Start()
+	for _, r := range []*running{a, b} {
+		r.eventually(t, "/readyz", http.StatusOK, `{"status":"SERVING"}`)
+	}
+	r := fetchUntil(t, func() (int, string) {
+		return fetch(t, b.HTTPAddresses()[0], http.MethodPost, "/v1/catalogs/default/crds", "application/yaml", changed)
+	}, http.StatusOK, `"token":"`)
+	_, token, _ := strings.Cut(r, `"token":"`)
+	token, _, _ = strings.Cut(token, `"`)
+	if code, body := validate(a, "Crdeval-At-Least", token); code != http.StatusOK || !strings.Contains(body, `"allowed":false`) {
+		t.Errorf("after the partition: %d %s", code, body)
+	}
+}
+
+// eventually waits until a page answers with a code and a text.
+func (r *running) eventually(t *testing.T, path string, code int, text string) {
+	t.Helper()
+	fetchUntil(t, func() (int, string) { return fetch(t, r.HTTPAddresses()[0], http.MethodGet, path, "", "") }, code, text)
+}
+
+func fetchUntil(t *testing.T, call func() (int, string), code int, text string) string {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		got, body := call()
+		if got == code && strings.Contains(body, text) {
+			return body
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d %.2000s\nwant %d and %s", got, body, code, text)
+		}
+	}
+}
