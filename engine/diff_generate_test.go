@@ -389,13 +389,15 @@ func (m maker) change(s *props, depth int) {
 // unjoin changes junctors.
 func (m maker) unjoin(s *props) {
 	for _, list := range []*[]props{&s.AllOf, &s.AnyOf, &s.OneOf} {
-		switch {
-		case len(*list) == 0:
-		case m.one(3):
+		if len(*list) == 0 {
+			continue
+		}
+		switch m.IntN(4) {
+		case 0:
 			*list = nil
-		case m.one(3):
+		case 1:
 			*list = (*list)[:len(*list)-1]
-		case m.one(2):
+		case 2:
 			m.change(&(*list)[0], 0)
 		default:
 			c := props{}

@@ -35,6 +35,7 @@ const (
 	DeprecationWarningChanged = ChangeKind(compare.DeprecationWarningChanged)
 	StorageMoved              = ChangeKind(compare.StorageMoved)       // another version is the storage version
 	StorageLosesFields        = ChangeKind(compare.StorageLosesFields) // the storage version cannot hold fields of a version, which it could before or which is new; New lists them
+	VersionHidesFields        = ChangeKind(compare.VersionHidesFields) // a version lacks fields of the storage version, which it had before or as it is new; New lists them
 	StatusAdded               = ChangeKind(compare.StatusAdded)
 	StatusRemoved             = ChangeKind(compare.StatusRemoved)
 	ScaleAdded                = ChangeKind(compare.ScaleAdded)

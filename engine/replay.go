@@ -188,12 +188,10 @@ func judge(ctx context.Context, d *Definition, item Item, o EvaluationOptions) (
 	if !ok {
 		return out, nil
 	}
-	v, err = d.Validate(ctx, write, o)
-	switch {
-	case err != nil && ReasonOf(err) == ReasonItemDeadline:
+	if v, err = d.Validate(ctx, write, o); err != nil {
 		return judged{}, err
-	case err != nil: // the create has said why already
-	case !v.Allowed:
+	}
+	if !v.Allowed {
 		if out.allowed {
 			out.allowed, out.refusal = false, v.Refusal
 		}

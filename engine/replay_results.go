@@ -20,10 +20,9 @@ func (d *Definition) statusWrite(ctx context.Context, item Item) (Item, bool) {
 	if err != nil {
 		return Item{}, false
 	}
-	write, had := item, false
-	write.Subresource = "status"
-	write.OldObject, had = d.inStorage(JSON(read.Object), item, "status")
-	return write, had
+	old, had := d.inStorage(JSON(read.Object), item, "status")
+	item.OldObject, item.Subresource = old, "status"
+	return item, had
 }
 
 // inStorage is an object with what an object in storage has for sure, as far as a manifest may lack it: a name, a namespace and a
@@ -118,10 +117,9 @@ func (r *replay) results() {
 	for i := range r.new.versions {
 		v := &r.new.versions[i]
 		other := r.old.version(v.Name)
-		if v.Name == own || other == nil || !(v.Served || v.Storage) || !(other.Served || other.Storage) {
-			continue
+		if v.Name != own && other != nil && (v.Served || v.Storage) && (other.Served || other.Storage) {
+			r.converted(item, v.Name)
 		}
-		r.converted(item, own, v.Name)
 	}
 	r.stored(item, own)
 }
@@ -137,7 +135,7 @@ func parse(d *value.Doc, document Document, l Limits) (root uint32, ok bool) {
 }
 
 // converted compares the object at another version.
-func (r *replay) converted(item Item, own, version string) {
+func (r *replay) converted(item Item, version string) {
 	o := EvaluationOptions{TargetVersion: version}
 	before, err := r.old.Read(r.ctx, item, o)
 	if err != nil {

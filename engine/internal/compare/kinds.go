@@ -33,6 +33,7 @@ const (
 	DeprecationWarningChanged Kind = "DeprecationWarningChanged"
 	StorageMoved              Kind = "StorageMoved"
 	StorageLosesFields        Kind = "StorageLosesFields"
+	VersionHidesFields        Kind = "VersionHidesFields"
 	StatusAdded               Kind = "StatusAdded"
 	StatusRemoved             Kind = "StatusRemoved"
 	ScaleAdded                Kind = "ScaleAdded"

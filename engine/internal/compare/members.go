@@ -107,20 +107,20 @@ func (w *walk) members(old, new *Props, at place) {
 		case after && was == governed:
 			w.node(valueSchema(old), &n, below)
 		case after:
-			w.added(&n, new, name, was, at, below)
+			w.added(&n, new, was, at, below)
 		case implied(new, name, at) != nil:
 			w.node(&o, implied(new, name, at), below)
 		case is == governed:
 			w.node(&o, valueSchema(new), below)
 		default:
-			w.gone(&o, name, is, at, below)
+			w.gone(&o, is, at, below)
 		}
 	}
 	w.others(old, new, was, is, at)
 }
 
 // added tells of a property that the old schema did not declare; was is what became of it.
-func (w *walk) added(p, parent *Props, name string, was fate, at, below place) {
+func (w *walk) added(p, parent *Props, was fate, at, below place) {
 	f := found{kind: PropertyAdded, at: below.way, new: p}
 	switch {
 	case at.meta:
@@ -140,7 +140,7 @@ func (w *walk) added(p, parent *Props, name string, was fate, at, below place) {
 }
 
 // gone tells of a property that the new schema does not declare; is is what becomes of it.
-func (w *walk) gone(p *Props, name string, is fate, at, below place) {
+func (w *walk) gone(p *Props, is fate, at, below place) {
 	f := found{kind: PropertyRemoved, at: below.way, old: p, impact: everybody(Breaking)}
 	switch {
 	case at.meta:

@@ -64,7 +64,7 @@ func (w *walk) rules(old, new *Props, at place) {
 			w.ruleAdded(n, at, keyword.With(value.At(i)), keyword)
 			continue
 		}
-		w.rulePair(&old.XValidations[partner[i]-1], n, at, keyword.With(value.At(i)), keyword.With(value.At(partner[i]-1)))
+		w.rulePair(&old.XValidations[partner[i]-1], n, keyword.With(value.At(i)), keyword.With(value.At(partner[i]-1)))
 	}
 }
 
@@ -102,17 +102,17 @@ func (w *walk) ruleAdded(n *rule, at place, newAt, oldAt value.Path) {
 		f.impact.Stored = Care
 		f.message = "updates that break it are refused: " + brief(n.Rule)
 	case optional(n):
-		f.message = "objects that break it are refused, also on updates that leave it as it is: " + brief(n.Rule)
-		f.impact.Stored = Breaking
+		f.impact.Stored = Care
+		f.message = "objects that break it are refused, also on updates that do not touch them, unless the rule itself forgives that: " + brief(n.Rule)
 	case at.root:
-		f.message = "objects that break it are refused, also on updates that leave it as it is: " + brief(n.Rule)
+		f.message = "objects that break it are refused, also on updates that do not touch what breaks it: " + brief(n.Rule)
 	default:
 		f.message = "values that break it are refused, once they change: " + brief(n.Rule)
 	}
 	w.tell(f)
 }
 
-func (w *walk) rulePair(o, n *rule, at place, newAt, oldAt value.Path) {
+func (w *walk) rulePair(o, n *rule, newAt, oldAt value.Path) {
 	f := found{kind: RuleChanged, at: newAt, oldAt: oldAt, old: o, new: n}
 	switch {
 	case o.Rule != n.Rule:

@@ -130,11 +130,14 @@ func typesOf(s *Props) []string {
 	return []string{s.Type}
 }
 
-// within are the formats whose values all satisfy another, too.
-var within = map[string][]string{
-	"int32": {"int64"}, "float": {"double"},
-	"uuid3": {"uuid"}, "uuid4": {"uuid"}, "uuid5": {"uuid"}, "isbn10": {"isbn"}, "isbn13": {"isbn"},
+// wider are the formats that all values of another satisfy, too.
+var wider = map[string]string{
+	"int32": "int64", "float": "double",
+	"uuid3": "uuid", "uuid4": "uuid", "uuid5": "uuid", "isbn10": "isbn", "isbn13": "isbn",
 }
+
+// within reports whether all values of one format satisfy another.
+func within(some, all string) bool { return wider[plain(some)] == plain(all) }
 
 // plain is the name by which a format is known.
 func plain(name string) string {
@@ -186,11 +189,12 @@ func (w *walk) formats(old, new *Props, at place) {
 		f.impact = everybody(Breaking)
 		f.impact.Stored = at.stored()
 		f.message = fmt.Sprintf("values that are no %s are refused", new.Format)
-		for _, wider := range within[plain(old.Format)] {
-			if wider == plain(new.Format) {
-				f.impact = Impact{Stored: at.seen(), Readers: Care}
-				f.message = fmt.Sprintf("readers find values that are no %s", old.Format)
-			}
+		switch {
+		case within(old.Format, new.Format):
+			f.impact = Impact{Stored: at.seen(), Readers: Care}
+			f.message = fmt.Sprintf("readers find values that are no %s", old.Format)
+		case within(new.Format, old.Format):
+			f.impact.Readers = Compatible
 		}
 	}
 	w.tell(f)

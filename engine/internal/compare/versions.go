@@ -34,7 +34,7 @@ func (c *comparison) versions(old, new *CRD) {
 			c.removed(v, i)
 		}
 	}
-	c.enter("", nil, nil, false)
+	c.enter("", nil, nil)
 	c.storage(old, new)
 	lost := newLosses(old, new)
 	for _, i := range schema.Priority(new.Spec.Versions) {
@@ -43,16 +43,16 @@ func (c *comparison) versions(old, new *CRD) {
 		}
 		n := &new.Spec.Versions[i]
 		at := index(old, n.Name)
-		c.enter(n.Name, versionPath(at), versionPath(i), false)
+		c.enter(n.Name, versionPath(at), versionPath(i))
 		if at < 0 {
 			c.tell(found{kind: VersionAdded, new: n.Name, message: "the version " + n.Name + " is new" + unserved(n)})
 		} else {
 			c.versionPair(old, new, &old.Spec.Versions[at], n)
 		}
-		c.enter(n.Name, versionPath(at), versionPath(i), false)
+		c.enter(n.Name, versionPath(at), versionPath(i))
 		c.lossy(lost, n)
 	}
-	c.enter("", nil, nil, false)
+	c.enter("", nil, nil)
 }
 
 func unserved(v *version) string {
@@ -62,12 +62,13 @@ func unserved(v *version) string {
 	return ""
 }
 
-func (c *comparison) enter(version string, oldBase, newBase value.Path, schema bool) {
-	c.version, c.oldBase, c.newBase, c.schema = version, oldBase, newBase, schema
+// enter says what is compared from now on: a version, "" for what all share.
+func (c *comparison) enter(version string, oldBase, newBase value.Path) {
+	c.version, c.oldBase, c.newBase, c.schema = version, oldBase, newBase, false
 }
 
 func (c *comparison) removed(v *version, i int) {
-	c.enter(v.Name, versionPath(i), versionPath(-1), false)
+	c.enter(v.Name, versionPath(i), versionPath(-1))
 	f := found{kind: VersionRemoved, old: v.Name, impact: Impact{Stored: Care}}
 	if v.Served {
 		f.impact.Writers, f.impact.Readers = Breaking, Breaking
@@ -92,10 +93,10 @@ func (c *comparison) storage(old, new *CRD) {
 		return
 	}
 	i := index(new, n.Name)
-	c.enter(n.Name, versionPath(index(old, n.Name)), versionPath(i), false)
+	c.enter(n.Name, versionPath(index(old, n.Name)), versionPath(i))
 	c.tell(found{kind: StorageMoved, impact: Impact{Stored: Care}, at: path("storage"), old: o.Name, new: n.Name, message: fmt.Sprintf(
 		"objects are stored at %s instead of %s from their next write on; until all have been written once, both versions have to stay", n.Name, o.Name)})
-	c.enter("", nil, nil, false)
+	c.enter("", nil, nil)
 }
 
 // versionPair compares two versions of the same name.
