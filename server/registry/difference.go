@@ -28,7 +28,7 @@ func difference(before, after *snapshot) []change {
 	return append(append(ended, began...), changes...)
 }
 
-// difference returns what changed in a catalog, by name.
+// difference returns what changed in a catalog: of what was there, then what is new.
 func (c *catalog) difference(after *catalog) (changes []change) {
 	for name, was := range c.sorted.All() {
 		is, ok := after.crds.Get(name)

@@ -1,0 +1,221 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+func foos(digest string) *revision { return testRevision(digest, "g.io", engine.Names{Plural: "foos"}) }
+
+// last is the token of what a registry has seen.
+func (r *Registry) last() string { return r.tag.token(r.Sequence()) }
+
+func TestReplicasSeeEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, _ := replicas(t, 3)
+		mustRegister(t, r[0], "default", foos("1"))
+		token := r[0].last()
+		for i := range r {
+			if d, err := r[i].CRD(t.Context(), "default", "foos.g.io", "", token); err != nil || d.Revision != "sha256:1" {
+				t.Errorf("replica %d: %+v, %v", i, d, err)
+			}
+		}
+		// What is planned on an old picture is planned again.
+		if d := mustRegister(t, r[1], "default", foos("2")); d.Generation != 2 {
+			t.Errorf("%+v", d)
+		}
+		if d := mustRegister(t, r[2], "default", foos("3")); d.Generation != 3 {
+			t.Errorf("%+v", d)
+		}
+		synctest.Wait()
+		for i := range r {
+			if r[i].Sequence() != r[0].Sequence() || r[i].Following() != nil {
+				t.Errorf("replica %d is at %d, %v", i, r[i].Sequence(), r[i].Following())
+			}
+		}
+	})
+}
+
+// A replica that is cut off serves what it knows, says so, and fails writes in good time; it catches up by itself.
+func TestPartition(t *testing.T) {
+	for _, compaction := range []bool{false, true} {
+		t.Run(fmt.Sprintf("compaction %t", compaction), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, r, links := replicas(t, 2)
+				mustRegister(t, r[0], "default", foos("1"))
+				synctest.Wait()
+				links[1].set(true)
+				mustRegister(t, r[0], "default", foos("2"))
+				unseen := r[0].last()
+
+				if r[1].Following() == nil {
+					t.Error("a replica that is cut off says that it follows")
+				}
+				if d, err := r[1].CRD(t.Context(), "default", "foos.g.io", "", ""); err != nil || d.Revision != "sha256:1" {
+					t.Errorf("%+v, %v", d, err)
+				}
+				_, err := r[1].View(t.Context(), "default", unseen)
+				wantReason(t, err, ReplicaBehind)
+
+				start := time.Now()
+				_, err = register(t, r[1], "default", foos("3"), Precondition{})
+				wantReason(t, err, StoreUnavailable)
+				if took := time.Since(start); took != r[1].maxWrite {
+					t.Errorf("a write without a deadline failed after %v", took)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				start = time.Now()
+				_, _, err = r[1].CreateCatalog(ctx, "pr", 0)
+				wantReason(t, err, StoreUnavailable)
+				if took := time.Since(start); took != time.Second-answerMargin {
+					t.Errorf("a write with a deadline of 1s failed after %v", took)
+				}
+				// Many at once do not wait for each other's time.
+				start = time.Now()
+				var wg sync.WaitGroup
+				for range 10 {
+					wg.Go(func() {
+						_, err := r[1].Delete(t.Context(), "default", "foos.g.io", "")
+						wantReason(t, err, StoreUnavailable)
+					})
+				}
+				wg.Wait()
+				if took := time.Since(start); took > 2*r[1].maxWrite {
+					t.Errorf("writes at once failed after %v", took)
+				}
+
+				if compaction {
+					c.compact()
+				}
+				links[1].set(false)
+				if d, err := r[1].CRD(t.Context(), "default", "foos.g.io", "", unseen); err != nil || d.Revision != "sha256:2" {
+					t.Errorf("after healing: %+v, %v", d, err)
+				}
+				mustRegister(t, r[1], "default", foos("3"))
+				if err := r[1].Following(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A commit that is durable but does not come back is a success all the same.
+func TestDurableButNotSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, links := replicas(t, 2)
+		links[0].afterCommit = func() error { links[0].set(true); return nil }
+		start := time.Now()
+		d, err := register(t, r[0], "default", foos("1"), Precondition{})
+		if err != nil || d.Revision != "sha256:1" || !d.Established {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if took := time.Since(start); took > visibleWithin {
+			t.Errorf("it took %v", took)
+		}
+		synctest.Wait()
+		if d, err := r[1].CRD(t.Context(), "default", "foos.g.io", "", ""); err != nil || d.Etag == "" {
+			t.Errorf("%+v, %v", d, err)
+		}
+		if r[0].Counts().CRDs != 0 {
+			t.Error("it is served before its turn")
+		}
+	})
+}
+
+// Whether a commit without an answer happened is not known, and said so; the same once more does no harm.
+func TestUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, r, links := replicas(t, 1)
+		links[0].afterCommit = func() error { return &Failure{Public: "the connection broke", Err: errors.New("10.0.0.1:2379: reset")} }
+		_, err := register(t, r[0], "default", foos("1"), Precondition{})
+		wantReason(t, err, StoreUnavailable)
+		var e *Error
+		if !errors.As(err, &e) || e.Metadata["outcome"] != "unknown" || e.Message != "the registry's store failed: the connection broke; whether it has the change is not known: try again, which does no harm if it has" {
+			t.Errorf("%v", err)
+		}
+		links[0].afterCommit = nil
+		synctest.Wait()
+		sequence := r[0].Sequence()
+		if d := mustRegister(t, r[0], "default", foos("1")); d.Generation != 1 || r[0].Sequence() != sequence {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+// A commit that cannot be read, of a newer version of crdeval for example, is told; what is known is served until a later state can be read.
+func TestUnreadableCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, r, _ := replicas(t, 1)
+		mustRegister(t, r[0], "default", foos("1"))
+		if _, err := c.commit(Transaction{Put: []Entry{{Key: "future/x"}}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := r[0].Following(); err == nil {
+			t.Error("nothing is told")
+		}
+		if _, err := r[0].CRD(t.Context(), "default", "foos.g.io", "", ""); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.commit(Transaction{Delete: []string{"future/x"}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(lastPause)
+		synctest.Wait()
+		if err := r[0].Following(); err != nil {
+			t.Error(err)
+		}
+		mustRegister(t, r[0], "default", foos("2"))
+	})
+}
+
+// Replicas that race for one name: one has it, all agree who, and every write is there.
+func TestRacingReplicas(t *testing.T) {
+	_, r, links := replicas(t, 3)
+	var wg sync.WaitGroup
+	for i := range r {
+		wg.Go(func() {
+			for n := range 15 {
+				names := engine.Names{Plural: fmt.Sprintf("p%dx%d", i, n), ShortNames: []string{fmt.Sprintf("short%d", n)}}
+				if _, err := register(t, r[i], "default", testRevision(fmt.Sprint(i, n), "g.io", names), Precondition{}); err != nil {
+					t.Errorf("replica %d: %v", i, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	state, err := links[0].Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for i := range r {
+		page, err := r[i].CRDs(t.Context(), "default", Page{Size: 100}, r[i].tag.token(state.Sequence))
+		if err != nil || len(page.CRDs) != 45 {
+			t.Fatalf("replica %d has %d CRDs, %v", i, len(page.CRDs), err)
+		}
+		holders := map[string]string{}
+		for _, d := range page.CRDs {
+			for _, short := range d.AcceptedNames.ShortNames {
+				if other := holders[short]; other != "" {
+					t.Errorf("%s and %s have %s", other, d.Name, short)
+				}
+				holders[short] = d.Name
+			}
+		}
+		if got := fmt.Sprint(holders); len(holders) != 15 || want != "" && got != want {
+			t.Errorf("replica %d: %s", i, got)
+		} else {
+			want = got
+		}
+	}
+}

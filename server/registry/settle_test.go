@@ -1,0 +1,134 @@
+package registry
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// Settling looks at those that wait and at what they wait for. It comes to what settling the whole group comes to.
+func TestSettlingAPartIsSettlingAll(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 11))
+	c := &clock{now: time.Unix(1000, 0)}
+	store := newMapStore()
+	r := newRegistry(t, store, c)
+	whole := map[string]*engine.Claimant{}
+	settle := func(first string) {
+		var group []engine.Claimant
+		for _, claimant := range whole {
+			group = append(group, *claimant)
+		}
+		engine.Settle(group, first, c.now)
+		for i := range group {
+			*whole[group[i].Name] = group[i]
+		}
+	}
+	word := func() string { return fmt.Sprintf("w%d", random.IntN(12)) }
+	for i := range 600 {
+		c.advance(time.Second)
+		plural := fmt.Sprintf("p%d", random.IntN(10))
+		name := plural + ".g.io"
+		if random.IntN(4) == 0 {
+			if whole[name] == nil {
+				continue
+			}
+			if _, err := r.Delete(t.Context(), "default", name, ""); err != nil {
+				t.Fatal(err)
+			}
+			delete(whole, name)
+			settle("")
+		} else {
+			n := engine.Names{Plural: plural, Singular: word(), Kind: word(), ListKind: word()}
+			for range random.IntN(4) {
+				n.ShortNames = append(n.ShortNames, word())
+			}
+			rev := testRevision(fmt.Sprint(i), "g.io", n)
+			rev.summary.Standing.InvalidCABundle = random.IntN(5) == 0
+			mustRegister(t, r, "default", rev)
+			if whole[name] == nil {
+				whole[name] = &engine.Claimant{Name: name, Created: c.now.UTC()}
+			}
+			whole[name].Standing = rev.summary.Standing
+			whole[name].Status = rev.summary.Standing.Stored(whole[name].Status)
+			settle(name)
+		}
+		catalog, _ := r.snapshot.Load().catalogs.Get("default")
+		for name, want := range whole {
+			got, _ := catalog.crds.Get(name)
+			if got == nil || !reflect.DeepEqual(*normal(got.record.Status), *normal(&want.Status)) {
+				t.Fatalf("step %d: %s has %+v, want %+v", i, name, got.record.Status, want.Status)
+			}
+		}
+		if catalog.crds.Len() != len(whole) {
+			t.Fatalf("%d CRDs, want %d", catalog.crds.Len(), len(whole))
+		}
+	}
+	// What was built up commit by commit is what a start finds.
+	before, _ := r.snapshot.Load().catalogs.Get("default")
+	after, _ := newRegistry(t, store, c).snapshot.Load().catalogs.Get("default")
+	g, h := before.group("g.io"), after.group("g.io")
+	if g.crds != h.crds || g.version != h.version || g.waiting.Len() != h.waiting.Len() || before.kinds.Len() != after.kinds.Len() {
+		t.Errorf("%+v, %+v", g, h)
+	}
+	for claim, holder := range h.holders.All() {
+		if held, _ := g.holders.Get(claim); held != holder {
+			t.Errorf("%v is held by %q, want %q", claim, held, holder)
+		}
+	}
+	if g.holders.Len() != h.holders.Len() {
+		t.Errorf("%d names are held, want %d", g.holders.Len(), h.holders.Len())
+	}
+}
+
+// normal is a status as it comes back from JSON: nil and empty are one, times are local.
+func normal(s *engine.Status) *engine.Status {
+	out := s.DeepCopy()
+	for i := range out.Conditions {
+		out.Conditions[i].LastTransitionTime.Time = time.Unix(out.Conditions[i].LastTransitionTime.Unix(), 0)
+	}
+	if len(out.AcceptedNames.ShortNames) == 0 {
+		out.AcceptedNames.ShortNames = nil
+	}
+	return out
+}
+
+// More CRDs than one commit changes get their names in several; no commit grows beyond what stores take.
+func TestSettlingInSeveralCommits(t *testing.T) {
+	store := newMapStore()
+	r := newRegistry(t, store, &clock{now: time.Unix(1000, 0)})
+	largest := 0
+	store.fail = func(tx Transaction) error {
+		largest = max(largest, len(tx.Expect)+len(tx.Put)+len(tx.Delete)+len(tx.DeletePrefix))
+		return nil
+	}
+	const n = 50
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("s%d", i))
+	}
+	mustRegister(t, r, "default", testRevision("holder", "g.io", engine.Names{Plural: "holders", ShortNames: all}))
+	for i := range n {
+		if d := mustRegister(t, r, "default", testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: fmt.Sprintf("p%d", i), ShortNames: all[i : i+1]})); d.Established {
+			t.Errorf("%s is established", d.Name)
+		}
+	}
+	if _, err := r.Delete(t.Context(), "default", "holders.g.io", ""); err != nil {
+		t.Fatal(err)
+	}
+	page, err := r.CRDs(t.Context(), "default", Page{}, "")
+	if err != nil || len(page.CRDs) != n {
+		t.Fatalf("%d, %v", len(page.CRDs), err)
+	}
+	for _, d := range page.CRDs {
+		if !d.Established || len(d.AcceptedNames.ShortNames) != 1 {
+			t.Errorf("%s: %+v", d.Name, d.Conditions)
+		}
+	}
+	if largest == 0 || largest >= 64 {
+		t.Errorf("a commit had %d operations", largest)
+	}
+}
