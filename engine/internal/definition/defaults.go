@@ -87,8 +87,9 @@ func (c *defaultCheck) node(s *schema.Props, n *program.Node, path *field.Path, 
 	if s.Items != nil && s.Items.Schema != nil {
 		c.node(s.Items.Schema, n.Items, path.Child("items"), in.enter(items))
 	}
+	var p schema.Props // one for all, which are large
 	for _, name := range schema.Names(s.Properties) {
-		p := s.Properties[name]
+		p = s.Properties[name]
 		below := in.enter(name)
 		below.meta = in.meta || s.XEmbeddedResource && (name == "metadata" || name == "apiVersion" || name == "kind")
 		c.node(&p, n.Child(name), path.Child("properties").Key(name), below)

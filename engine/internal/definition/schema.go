@@ -26,7 +26,10 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 		return nil
 	}
 	rules := &ruleCheck{ctx: s.ctx, env: s.env, memory: s.memory, ratchet: s.ratchet, version: version, room: s.room}
-	spots := schema.Rules(rootSpot(rules, p))
+	var spots schema.Rules
+	if schema.HasRules(p) {
+		spots = rootSpot(rules, p)
+	}
 	var unsupported error
 	if s.structural {
 		unsupported = schema.Unsupported(p)

@@ -66,7 +66,8 @@ func Fits(s *apiextensionsv1.JSONSchemaProps) error {
 	if err := tooManyProperties(len(s.Properties)); err != nil {
 		return err
 	}
-	for _, p := range s.Properties {
+	var p apiextensionsv1.JSONSchemaProps // one for all, which are large
+	for _, p = range s.Properties {
 		if err := Fits(&p); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -26,8 +27,15 @@ var serverMetadata = []string{
 //
 // The error is one of encoding: JSON that a Go program put into a default, an enum or an example and that is none.
 func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
-	w := writer{d: value.Acquire()}
-	defer w.d.Release()
+	scratch := scratches.Get().(*[]byte)
+	w := writer{d: value.Acquire(), out: (*scratch)[:0]}
+	defer func() {
+		w.d.Release()
+		if cap(w.out) <= mostScratch {
+			*scratch = w.out[:0]
+			scratches.Put(scratch)
+		}
+	}()
 	frame, err := frame(crd, w.d)
 	if err != nil {
 		return nil, fmt.Errorf("CRD %s cannot be written as JSON: %w", crd.Name, err)
@@ -45,8 +53,14 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	if w.err != nil {
 		return nil, fmt.Errorf("CRD %s cannot be written as JSON: %w", crd.Name, w.err)
 	}
-	return append(w.out, frame...), nil
+	w.out = append(w.out, frame...)
+	return bytes.Clone(w.out), nil
 }
+
+// scratches are buffers in which canonical forms grow, which take several times their size otherwise; larger ones are not kept.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+const mostScratch = 4 << 20
 
 // placeholder stands for the schema of a version. Nothing else in a CRD can look like it: within texts quotes are escaped, and no
 // other key of this name has an object for its value.

@@ -74,9 +74,14 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 
 	c.refused(s, path, at)
 	c.values(s, path, at)
+	var shared *Props // one for all, which are large, unless the rules keep them
 	for _, name := range Names(s.Properties) {
-		p := s.Properties[name]
-		c.node(&p, path.Child("properties").Key(name), property(s, &p, name, path, at))
+		if shared == nil || at.rules != nil {
+			shared = new(Props)
+		}
+		p := shared
+		*p = s.Properties[name]
+		c.node(p, path.Child("properties").Key(name), property(s, p, name, path, at))
 	}
 	c.junctors(s, path, below)
 	for _, name := range Names(s.Definitions) {

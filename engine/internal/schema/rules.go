@@ -21,6 +21,9 @@ var ruleReasons = []string{
 // one line, that reason and fieldPath exist.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
 func ruleShapes(s *Props, path *field.Path) field.ErrorList {
+	if len(s.XValidations) == 0 {
+		return nil
+	}
 	var errs field.ErrorList
 	supported := sync.OnceValue(func() bool { return Unsupported(s) == nil })
 	for i := range s.XValidations {

@@ -57,8 +57,9 @@ func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
 		c.add(field.Required(path.Child("items"), "must be specified"))
 	}
 	c.spine(items(s), item, path.Child("items"))
+	var p Props // one for all, which are large
 	for _, name := range Names(s.Properties) {
-		p := s.Properties[name]
+		p = s.Properties[name]
 		c.spine(&p, member, path.Child("properties").Key(name))
 	}
 	if s.AdditionalProperties != nil {

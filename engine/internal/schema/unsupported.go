@@ -47,8 +47,9 @@ func Unsupported(s *Props) error {
 	if err := Unsupported(items(s)); err != nil {
 		return err
 	}
+	var p Props // one for all, which are large
 	for _, name := range Names(s.Properties) {
-		p := s.Properties[name]
+		p = s.Properties[name]
 		if err := Unsupported(&p); err != nil {
 			return err
 		}

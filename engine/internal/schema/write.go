@@ -97,15 +97,7 @@ func (w *writer) key(name string) *writer {
 	return w
 }
 
-func (w *writer) text(s string) {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			w.encode(s)
-			return
-		}
-	}
-	w.out = append(append(append(w.out, '"'), s...), '"')
-}
+func (w *writer) text(s string) { w.out = value.AppendCanonicalString(w.out, s) }
 
 func (w *writer) bool(b bool) { w.out = strconv.AppendBool(w.out, b) }
 
@@ -252,8 +244,9 @@ func (w *writer) members(name string, m map[string]Props) {
 	}
 	w.key(name)
 	w.out = append(w.out, '{')
+	var s Props // one for all, which are large
 	for _, k := range Names(m) {
-		s := m[k]
+		s = m[k]
 		w.key(k).props(&s)
 	}
 	w.out = append(w.out, '}')
