@@ -23,9 +23,14 @@ func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorL
 		m.CRD.Generation++
 	}
 	s.ratchet = ratchetOf(s, before, &old.Status)
-	if s == before {
-		// Checking writes to defaults, so what is to be known of those in storage is asked before.
-		s.ratchet.unprunedDefaults()
+	if s.hasDefaults() {
+		// Checking defaults writes to them, so what depends on how they are is asked before.
+		for i := range s.versions {
+			s.ratchet.sameSchema(s.versions[i].Name)
+		}
+		if s == before {
+			s.ratchet.unprunedDefaults()
+		}
 	}
 	spec, status := field.NewPath("spec"), field.NewPath("status")
 	errs := checkMetadataUpdate(ctx, m, old)
