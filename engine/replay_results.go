@@ -102,9 +102,9 @@ func (r *replay) results() {
 	if !ok {
 		return
 	}
-	r.differ(before.Object, after.Object, func(p value.Path) FieldDifference {
+	r.differ(before.Object, after.Object, func(p value.Path, both bool) FieldDifference {
 		there := given.Lookup(root, p)
-		if there == 0 || given.Nodes[there].Kind == value.Null {
+		if there == 0 || both && given.Nodes[there].Kind == value.Null {
 			return FieldDifference{Outcome: DefaultedOtherwise}
 		}
 		return FieldDifference{Outcome: PrunedOtherwise}
@@ -147,7 +147,7 @@ func (r *replay) converted(item Item, version string) {
 		r.fail("under the new definition, at "+version, err)
 		return
 	}
-	r.differ(before.Object, after.Object, func(value.Path) FieldDifference {
+	r.differ(before.Object, after.Object, func(value.Path, bool) FieldDifference {
 		return FieldDifference{Outcome: ConvertedOtherwise, Version: version}
 	})
 }
@@ -167,7 +167,7 @@ func (r *replay) stored(item Item, own string) {
 		r.fail("under the new definition, stored at "+r.new.storage, err)
 		return
 	}
-	r.differ(before, after, func(value.Path) FieldDifference {
+	r.differ(before, after, func(value.Path, bool) FieldDifference {
 		return FieldDifference{Outcome: ConvertedOtherwise, Version: own}
 	})
 }
@@ -193,8 +193,8 @@ func (d *Definition) storedAndRead(ctx context.Context, item Item, own string) (
 }
 
 // differ tells of the fields in which two results differ, the topmost of each, in the order of their names. What differs in the same way at the
-// object's own version is not told again.
-func (r *replay) differ(before, after []byte, what func(value.Path) FieldDifference) {
+// object's own version is not told again. what says what a difference is; both: the field is in both.
+func (r *replay) differ(before, after []byte, what func(p value.Path, both bool) FieldDifference) {
 	a, b := value.Acquire(), value.Acquire()
 	defer a.Release()
 	defer b.Release()
@@ -208,7 +208,7 @@ func (r *replay) differ(before, after []byte, what func(value.Path) FieldDiffere
 		return
 	}
 	t := trees{a: a, b: b, tell: func(p value.Path, i, j uint32) {
-		d := what(p)
+		d := what(p, i != 0 && j != 0)
 		d.Path, d.Pointer = p.Dotted(), p.Pointer()
 		if i != 0 {
 			d.Old = a.AppendJSON(nil, i)
@@ -223,7 +223,7 @@ func (r *replay) differ(before, after []byte, what func(value.Path) FieldDiffere
 
 func (r *replay) difference(d FieldDifference) {
 	same := func(known FieldDifference) bool {
-		return known.Pointer == d.Pointer && (known.Old == nil) == (d.Old == nil) && (known.New == nil) == (d.New == nil) &&
+		return known.Version == "" && known.Pointer == d.Pointer && (known.Old == nil) == (d.Old == nil) && (known.New == nil) == (d.New == nil) &&
 			string(known.Old) == string(d.Old) && string(known.New) == string(d.New)
 	}
 	if d.Outcome == ConvertedOtherwise && slices.ContainsFunc(r.Differences, same) {
