@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -16,12 +19,32 @@ import (
 // maxMessageBytes lets answers through that a server may send by default: 64 MiB. grpc's own default is 4 MiB.
 const maxMessageBytes = 64 << 20
 
+// keepAlive notices a server that is gone while nothing is sent: a watch waits for hours. Servers take a ping every ten seconds.
+var keepAlive = keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}
+
 // Client talks to one crdeval service about one catalog. It is safe for concurrent use.
 type Client struct {
+	*link
+	overlay []*crdevalv1.Document // see With
+}
+
+// link is what clients share that come of each other.
+type link struct {
 	conn    *grpc.ClientConn
 	catalog string
 	token   atomic.Pointer[string] // of the newest write made here
 	limits  atomic.Pointer[crdevalv1.Limits]
+}
+
+// With returns a client that brings CRDs along, JSON or YAML, with each of its evaluations: objects are evaluated against them beside the
+// catalog's or, where it has one of that name, instead of it. They are never registered. At most 16; one that an API server would refuse fails the
+// call with CRD_REFUSED. Connection and token are those of c, and whatever c brings along goes first.
+func (c *Client) With(manifests ...[]byte) *Client {
+	overlay := slices.Clip(c.overlay)
+	for _, m := range manifests {
+		overlay = append(overlay, Document(m))
+	}
+	return &Client{link: c.link, overlay: overlay}
 }
 
 // Option changes how Dial sets up a Client.
@@ -57,6 +80,7 @@ func Dial(target string, options ...Option) (*Client, error) {
 	}
 	dial := []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+		grpc.WithKeepaliveParams(keepAlive),
 	}
 	if s.tls != nil {
 		dial = append(dial, grpc.WithTransportCredentials(credentials.NewTLS(s.tls)))
@@ -73,10 +97,10 @@ func Dial(target string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: %w", err)
 	}
-	return &Client{conn: conn, catalog: s.catalog}, nil
+	return &Client{link: &link{conn: conn, catalog: s.catalog}}, nil
 }
 
-// Close ends the connection; calls under way fail.
+// Close ends the connection, also of the clients that With made; calls under way fail.
 func (c *Client) Close() error { return c.conn.Close() }
 
 // Registry returns the generated stub of the RegistryService.

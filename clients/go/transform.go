@@ -34,7 +34,7 @@ func (t Transformed) Result() ([]byte, error) {
 func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
 	o := c.withToken(nil)
 	return c.transform(ctx, "prune", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
-		r, err := c.Evaluation().Prune(ctx, &crdevalv1.PruneRequest{Catalog: c.catalog, Items: items, Options: o})
+		r, err := c.Evaluation().Prune(ctx, &crdevalv1.PruneRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
 		return r.GetResults(), err
 	})
 }
@@ -43,7 +43,7 @@ func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, e
 func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
 	o := c.withToken(nil)
 	return c.transform(ctx, "default", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
-		r, err := c.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{Catalog: c.catalog, Items: items, Options: o})
+		r, err := c.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
 		return r.GetResults(), err
 	})
 }
@@ -52,7 +52,7 @@ func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed,
 func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
 	o := c.withToken(nil)
 	return c.transform(ctx, "read", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
-		r, err := c.Evaluation().Read(ctx, &crdevalv1.ReadRequest{Catalog: c.catalog, Items: items, Options: o, TargetVersion: version})
+		r, err := c.Evaluation().Read(ctx, &crdevalv1.ReadRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay, TargetVersion: version})
 		return r.GetResults(), err
 	})
 }
@@ -64,7 +64,7 @@ func (c *Client) Convert(ctx context.Context, version string, objects ...[]byte)
 	}
 	o := c.withToken(nil)
 	return c.transform(ctx, "convert", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
-		r, err := c.Evaluation().Convert(ctx, &crdevalv1.ConvertRequest{Catalog: c.catalog, Items: items, Options: o, TargetVersion: version})
+		r, err := c.Evaluation().Convert(ctx, &crdevalv1.ConvertRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay, TargetVersion: version})
 		return r.GetResults(), err
 	})
 }

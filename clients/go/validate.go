@@ -52,7 +52,7 @@ func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Resu
 func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.Item, o *crdevalv1.EvaluationOptions) ([]Result, error) {
 	o = c.withToken(o)
 	call := func(items []*crdevalv1.Item) ([]*crdevalv1.VerdictResult, error) {
-		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items, Options: o})
+		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
 		return r.GetResults(), err
 	}
 	answers, err := inBatches(ctx, c, "validate", items, call)

@@ -1,0 +1,218 @@
+package crdeval_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// spelled writes results for people.
+func spelled(all []crdeval.Registered) string {
+	var b strings.Builder
+	for _, r := range all {
+		var refused *crdeval.RefusedError
+		what := strings.TrimPrefix(r.GetOutcome().String(), "REGISTRATION_OUTCOME_")
+		switch {
+		case errors.As(r.Err, &refused):
+			what = "refused for " + refused.Report.GetViolations()[0].GetField()
+		case r.Err != nil:
+			what = status.Code(r.Err).String()
+		}
+		fmt.Fprintf(&b, "%s %s %s\n", filepath.Base(r.Source), r.Name, what)
+	}
+	return b.String()
+}
+
+// TestRegisterAll: results are aligned, one's failure is its own, and what was registered is seen by the next call.
+func TestRegisterAll(t *testing.T) {
+	c, sent := dial(t, serve(t))
+	all, err := c.RegisterAll(t.Context(), named("a", ""), []byte(strings.Replace(string(named("b", "")), "Namespaced", "Everywhere", 1)), []byte("kind: Pod"), named("a", ""), named("a", "new"), manifest(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `. a.example.com CREATED
+. b.example.com refused for spec.scope
+.  InvalidArgument
+. a.example.com UNCHANGED
+. a.example.com UPDATED
+. crontabs.stable.example.com CREATED
+`
+	if got := spelled(all); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	sent.take()
+	if results, err := c.Validate(t.Context(), object(3)); err != nil || !results[0].Allowed() {
+		t.Errorf("%v, %v", results, err)
+	}
+	if got := sent.take(); len(got) != 1 || got[0] != "Validate 1 "+all[5].GetToken() {
+		t.Errorf("sent %v, the token is %s", got, all[5].GetToken())
+	}
+	if all, err := c.RegisterAll(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("nothing: %v, %v", all, err)
+	}
+	nowhere, _ := dial(t, serve(t), crdeval.WithCatalog("none"))
+	if all, err := nowhere.RegisterAll(t.Context(), named("a", "")); status.Code(err) != codes.NotFound || len(all) != 0 {
+		t.Errorf("no such catalog: %v, %v", all, err)
+	}
+}
+
+// TestRegisterAllInParts: more than fits one call is sent in several.
+func TestRegisterAllInParts(t *testing.T) {
+	c, sent := dial(t, serve(t, "--max-message-bytes=64KiB", "--max-document-bytes=32KiB"))
+	var manifests [][]byte
+	for i := range 120 {
+		manifests = append(manifests, named(fmt.Sprintf("c%d", i), strings.Repeat("x", 100*(i%2)*10)))
+	}
+	all, err := c.RegisterAll(t.Context(), manifests...)
+	if err != nil || len(all) != len(manifests) {
+		t.Fatalf("%d results, %v", len(all), err)
+	}
+	for i, r := range all {
+		if r.Err != nil || r.Name != fmt.Sprintf("c%d.example.com", i) {
+			t.Fatalf("%d: %s %v", i, r.Name, r.Err)
+		}
+	}
+	calls := 0
+	for _, line := range sent.take() {
+		if strings.HasPrefix(line, "RegisterCrds") {
+			calls++
+		}
+	}
+	if calls < 3 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// TestRegisterDir: a directory is read as kubectl reads it.
+func TestRegisterDir(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yamlOf := func(maximum int) string { return string(manifest(maximum)) }
+	write("1-several.yaml", "# two\n---\n"+yamlOf(1)+"---\n# nothing\n--- # a comment\nkind: Deployment\napiVersion: apps/v1\n---\n"+yamlOf(2))
+	write("2-list.yml", "apiVersion: v1\nkind: List\nitems:\n- {kind: Pod, apiVersion: v1}\n- "+string(named("a", ""))+"\n- "+string(named("b", ""))+"\n")
+	write("3-one.json", string(named("c", "")))
+	write("4-broken.yaml", "a: [\n")
+	write("5-refused.json", strings.Replace(string(named("d", "")), "Namespaced", "Everywhere", 1))
+	write("6-other.yaml", "kind: ConfigMap\napiVersion: v1\ndata:\n  x: |\n    kind: CustomResourceDefinition\n")
+	write("7-notes.txt", string(named("e", "")))
+	write("below/f.json", string(named("f", "")))
+	write("8.yaml/g.json", string(named("g", "")))
+	write("9-comments.yaml", "# nothing\n---\n")
+	c, _ := dial(t, serve(t))
+	all, err := c.RegisterDir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `1-several.yaml#1 crontabs.stable.example.com CREATED
+1-several.yaml#2 crontabs.stable.example.com UPDATED
+2-list.yml#1 a.example.com CREATED
+2-list.yml#2 b.example.com CREATED
+3-one.json c.example.com CREATED
+4-broken.yaml  InvalidArgument
+5-refused.json d.example.com refused for spec.scope
+`
+	if got := spelled(all); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if _, err := c.RegisterDir(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such directory: %v", err)
+	}
+}
+
+// TestSetStoredVersions: a version goes once nothing is stored in it.
+func TestSetStoredVersions(t *testing.T) {
+	c, _ := dial(t, serve(t))
+	versions := func(stored string, names ...string) []byte {
+		text := strings.Split(string(manifest(1)), "  versions:\n")[0] + "  versions:\n"
+		for _, name := range names {
+			text += fmt.Sprintf("  - {name: %s, served: true, storage: %v, schema: {openAPIV3Schema: {type: object}}}\n", name, name == stored)
+		}
+		return []byte(text)
+	}
+	const name = "crontabs.stable.example.com"
+	registerAll(t, c, versions("v1", "v1"), versions("v2", "v1", "v2"))
+	if _, err := c.RegisterCRD(t.Context(), versions("v2", "v2")); !errors.As(err, new(*crdeval.RefusedError)) {
+		t.Errorf("a stored version goes: %v", err)
+	}
+	if _, err := c.SetStoredVersions(t.Context(), name, "v1"); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("without the storage version: %v", err)
+	}
+	crd, err := c.SetStoredVersions(t.Context(), name, "v2")
+	if err != nil || !slices.Equal(crd.GetStoredVersions(), []string{"v2"}) {
+		t.Errorf("%v, %v", crd, err)
+	}
+	if _, err := c.RegisterCRD(t.Context(), versions("v2", "v2")); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// TestDiff: a new CRD beside the registered one, or beside another.
+func TestDiff(t *testing.T) {
+	c, _ := dial(t, serve(t))
+	registerAll(t, c, manifest(5))
+	for name, call := range map[string]func() (*crdevalv1.DiffCrdResponse, error){
+		"registered": func() (*crdevalv1.DiffCrdResponse, error) {
+			return c.Diff(t.Context(), manifest(2), object(2), object(3), object(9))
+		},
+		"manifests": func() (*crdevalv1.DiffCrdResponse, error) {
+			return c.DiffManifests(t.Context(), manifest(5), manifest(2), object(2), object(3), object(9))
+		},
+	} {
+		d, err := call()
+		if err != nil || d.GetClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || len(d.GetChanges()) != 1 || len(d.GetReplayed()) != 3 {
+			t.Fatalf("%s: %v, %v", name, d, err)
+		}
+		for i, want := range []crdevalv1.ReplayOutcome{
+			crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME, crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REFUSED, crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME,
+		} {
+			if o := d.GetReplayed()[i].GetOutcomes(); len(o) == 0 || o[0] != want {
+				t.Errorf("%s, object %d: %v", name, i, o)
+			}
+		}
+	}
+	if _, err := c.Diff(t.Context(), named("a", "")); status.Code(err) != codes.NotFound {
+		t.Errorf("not registered: %v", err)
+	}
+}
+
+// TestWith: CRDs that are brought along count for the calls of that client alone.
+func TestWith(t *testing.T) {
+	c, sent := dial(t, serve(t))
+	registerAll(t, c, manifest(5))
+	with := c.With(manifest(2)).With(named("a", ""))
+	if results, err := with.Validate(t.Context(), object(3), []byte(`{"apiVersion":"example.com/v1","kind":"A","metadata":{"name":"x","namespace":"y"}}`)); err != nil || results[0].Allowed() || !results[1].Allowed() {
+		t.Errorf("%v, %v", results, err)
+	}
+	if results, err := c.Validate(t.Context(), object(3)); err != nil || !results[0].Allowed() {
+		t.Errorf("without: %v, %v", results, err)
+	}
+	if pruned, err := with.Prune(t.Context(), object(3)); err != nil || pruned[0].Err != nil {
+		t.Errorf("%v, %v", pruned, err)
+	}
+	if got := sent.take(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "Prune") {
+		t.Errorf("sent %v", got)
+	}
+	_, err := c.With([]byte(strings.Replace(string(named("a", "")), "Namespaced", "Everywhere", 1))).Validate(t.Context(), object(3))
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "spec.scope") {
+		t.Errorf("a refused one: %v", err)
+	}
+}

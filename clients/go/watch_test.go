@@ -1,0 +1,245 @@
+package crdeval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/app"
+)
+
+// named is a CRD of some name, with a description.
+func named(plural, description string) []byte {
+	return []byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"` + plural + `.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"` + plural +
+		`","kind":"` + strings.ToUpper(plural[:1]) + plural[1:] + `"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","description":"` + description + `"}}}]}}`)
+}
+
+// replaceable is a server at one address that can be stopped and started anew.
+type replaceable struct {
+	t       *testing.T
+	address string
+	flags   []string
+	stop    func()
+}
+
+func start(t *testing.T, flags ...string) *replaceable {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replaceable{t: t, address: l.Addr().String(), flags: flags}
+	_ = l.Close()
+	r.start()
+	t.Cleanup(func() { r.stop() })
+	return r
+}
+
+func (r *replaceable) start() {
+	r.t.Helper()
+	c, err := app.Defaults(append([]string{"--grpc-address=" + r.address, "--http-address=off"}, r.flags...)...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	a, err := app.Start(context.Background(), c, app.Build{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	r.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Error(err)
+		}
+		r.stop = func() {}
+	}
+}
+
+// events reads a watch one by one.
+type events struct {
+	t    *testing.T
+	next func() (*crdevalv1.WatchCrdsResponse, error, bool)
+}
+
+func watching(ctx context.Context, t *testing.T, c *crdeval.Client, o crdeval.WatchOptions) *events {
+	t.Helper()
+	next, stop := iter.Pull2(c.Watch(ctx, o))
+	t.Cleanup(stop)
+	return &events{t, next}
+}
+
+// expect reads as many events as it is given.
+func (e *events) expect(want ...string) (last string) {
+	e.t.Helper()
+	for _, w := range want {
+		event, err, ok := e.next()
+		if !ok || err != nil {
+			e.t.Fatalf("want %s, got %v, %v", w, err, ok)
+		}
+		got := strings.TrimPrefix(event.GetType().String(), "WATCH_EVENT_TYPE_")
+		if event.GetCrd() != nil {
+			got += " " + strings.TrimSuffix(event.GetCrd().GetName(), ".example.com")
+		}
+		if got != w {
+			e.t.Fatalf("want %s, got %s", w, got)
+		}
+		last = event.GetToken()
+	}
+	return last
+}
+
+func registerAll(t *testing.T, c *crdeval.Client, manifests ...[]byte) {
+	t.Helper()
+	all, err := c.RegisterAll(t.Context(), manifests...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+}
+
+// TestWatch: what is there, then what happens; from a token what has happened since.
+func TestWatch(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, _ := dial(t, serve(t))
+	registerAll(t, c, named("a", ""), named("b", ""))
+	w := watching(ctx, t, c, crdeval.WatchOptions{})
+	token := w.expect("ADDED a", "ADDED b", "SYNCED")
+	registerAll(t, c, named("c", ""), named("a", "new"), named("b", ""))
+	if err := c.DeleteCRD(ctx, "b.example.com"); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("ADDED c", "MODIFIED a", "DELETED b")
+	later := watching(ctx, t, c, crdeval.WatchOptions{From: token, View: crdevalv1.CrdView_CRD_VIEW_FULL})
+	later.expect("ADDED c", "MODIFIED a", "DELETED b", "SYNCED")
+	registerAll(t, c, named("d", "in full"))
+	event, err, _ := later.next()
+	if err != nil || !strings.Contains(string(event.GetCrd().GetManifest().GetJson()), "in full") || !strings.Contains(string(event.GetCrd().GetStatus().GetJson()), "acceptedNames") {
+		t.Errorf("in full: %v, %v", event, err)
+	}
+	cancel()
+	if event, err, ok := later.next(); event != nil || !errors.Is(err, context.Canceled) || !ok {
+		t.Errorf("after its end: %v, %v, %v", event, err, ok)
+	}
+	if _, _, ok := later.next(); ok {
+		t.Error("it goes on after its error")
+	}
+}
+
+// TestWatchErrors: what cannot get better ends a watch.
+func TestWatchErrors(t *testing.T) {
+	address := serve(t)
+	c, _ := dial(t, address, crdeval.WithCatalog("none"))
+	for event, err := range c.Watch(t.Context(), crdeval.WatchOptions{}) {
+		if event != nil || status.Code(err) != codes.NotFound {
+			t.Errorf("no such catalog: %v, %v", event, err)
+		}
+	}
+	c, _ = dial(t, address)
+	for event, err := range c.Watch(t.Context(), crdeval.WatchOptions{From: "no token"}) {
+		if event != nil || status.Code(err) != codes.InvalidArgument {
+			t.Errorf("no token: %v, %v", event, err)
+		}
+	}
+	registerAll(t, c, named("a", ""))
+	n := 0
+	for range c.Watch(t.Context(), crdeval.WatchOptions{}) {
+		n++
+		break
+	}
+	if n != 1 {
+		t.Errorf("%d events of a loop that was left", n)
+	}
+}
+
+// TestWatchGoesOn: a server that stops ends its watches without being held up, and when it is back they go on: nothing is lost and nothing comes twice.
+func TestWatchGoesOn(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	server := start(t, "--data-dir="+t.TempDir(), "--drain-timeout=30s")
+	c, _ := dial(t, server.address)
+	other, _ := dial(t, server.address)
+	registerAll(t, other, named("a", ""), named("b", ""))
+	w := watching(ctx, t, c, crdeval.WatchOptions{})
+	w.expect("ADDED a", "ADDED b", "SYNCED")
+	registerAll(t, other, named("a", "new"))
+	w.expect("MODIFIED a")
+	for i := range 3 {
+		began := time.Now()
+		server.stop()
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		server.start()
+		name := fmt.Sprintf("c%d", i)
+		registerAll(t, other, named(name, ""))
+		rest := []string{"SYNCED", "ADDED " + name}
+		for range 2 { // which of the two comes first is the server's matter
+			event, err, _ := w.next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(event.GetType().String(), "WATCH_EVENT_TYPE_")+" "+event.GetCrd().GetName()), ".example.com")
+			at := slices.Index(rest, got)
+			if at < 0 {
+				t.Fatalf("got %s, want one of %v", got, rest)
+			}
+			rest = slices.Delete(rest, at, at+1)
+		}
+	}
+}
+
+// TestWatchReadsAnew: a server that knows nothing of a watch's token has everything read anew, and the watch yields the difference.
+func TestWatchReadsAnew(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	server := start(t, "--store=memory")
+	c, _ := dial(t, server.address)
+	registerAll(t, c, named("a", ""), named("b", ""))
+	w := watching(ctx, t, c, crdeval.WatchOptions{})
+	token := w.expect("ADDED a", "ADDED b", "SYNCED")
+	server.stop()
+	server.start() // of another store, which is empty
+	fresh, _ := dial(t, server.address)
+	registerAll(t, fresh, named("c", ""), named("b", ""))
+	var got []string
+	for len(got) < 4 {
+		event, err, _ := w.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.GetType() != crdevalv1.WatchEventType_WATCH_EVENT_TYPE_SYNCED {
+			got = append(got, event.GetType().String()[len("WATCH_EVENT_TYPE_"):]+" "+event.GetCrd().GetName())
+		}
+		if len(got) == 3 && !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "DELETED b") }) {
+			break
+		}
+	}
+	slices.Sort(got)
+	if text := strings.Join(got, ", "); text != "ADDED c.example.com, DELETED a.example.com, MODIFIED b.example.com" && text != "ADDED b.example.com, ADDED c.example.com, DELETED a.example.com, DELETED b.example.com" {
+		t.Errorf("got %s", text)
+	}
+	for event, err := range fresh.Watch(ctx, crdeval.WatchOptions{From: token}) {
+		if event != nil || status.Code(err) != codes.InvalidArgument {
+			t.Errorf("a token of the store before: %v, %v", event, err)
+		}
+	}
+}
