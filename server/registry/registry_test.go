@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-
 	"github.com/crdeval/crdeval/engine"
 )
 

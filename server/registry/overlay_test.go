@@ -1,0 +1,135 @@
+package registry
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+func TestOverlay(t *testing.T) {
+	store := newMapStore()
+	r := newRegistry(t, store, nil)
+	mustAccept(t, r, crontabs(10), Created)
+	sequence := store.sequence
+	for range 3 {
+		v, err := r.ViewWith(t.Context(), "default", r.last(), []engine.Document{widget("Widget", "", "v1"), crontabs(9)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := v.OfKind(t.Context(), "example.com", "Widget", ""); err != nil || d.Name() != "widgets.example.com" {
+			t.Errorf("%v", err)
+		}
+		d, err := v.OfKind(t.Context(), "stable.example.com", "CronTab", "")
+		if err != nil || allowed(t, d) {
+			t.Errorf("the overlay's is not in force: %v", err)
+		}
+		below, err := r.CRD(t.Context(), "default", "crontabs.stable.example.com", "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := v.Named(t.Context(), "crontabs.stable.example.com", below.Revision); err != nil || !allowed(t, d) {
+			t.Errorf("the registered revision cannot be pinned: %v", err)
+		}
+	}
+	if store.sequence != sequence || r.Counts().CRDs != 1 {
+		t.Error("the overlay was registered")
+	}
+	// Three manifests, each compiled once: when it was judged.
+	if s := r.programs.Stats(); s.Entries != 3 || s.Builds != 0 || r.overlaid.Len() != 2 {
+		t.Errorf("%+v, %d verdicts", s, r.overlaid.Len())
+	}
+	// A verdict holds as long as what it was made against is registered.
+	mustAccept(t, r, widget("Gadget", "", "v1"), Created)
+	_, err := r.ViewWith(t.Context(), "default", "", []engine.Document{widget("Widget", "", "v1")})
+	wantReason(t, err, CRDRefused)
+}
+
+func TestOverlayRefusals(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	mustAccept(t, r, widget("Widget", "", "v1"), Created)
+	bad := engine.YAML([]byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {}\n"))
+	for _, tc := range []struct {
+		name    string
+		overlay []engine.Document
+		want    Reason
+		message string
+	}{
+		{"refused", []engine.Document{crontabs(1), bad}, CRDRefused, "crds[1]: "},
+		{"refused as an update", []engine.Document{widget("Gadget", "", "v1")}, CRDRefused, "field is immutable"},
+		{"refused as an update of the overlay", []engine.Document{crontabs(1), engine.YAML([]byte(strings.Replace(string(crontabs(1).YAML), "scope: Namespaced", "scope: Cluster", 1)))}, CRDRefused, "field is immutable"},
+		{"too many", slices.Repeat([]engine.Document{crontabs(1)}, MaxOverlay+1), LimitExceeded, "16"},
+	} {
+		_, err := r.ViewWith(t.Context(), "default", "", tc.overlay)
+		wantReason(t, err, tc.want)
+		var e *Error
+		if errors.As(err, &e) && (!strings.Contains(e.Message, tc.message) || (e.Report != nil) != (tc.want == CRDRefused)) {
+			t.Errorf("%s: %+v", tc.name, e)
+		}
+	}
+	var unreadable *engine.Error
+	_, err := r.ViewWith(t.Context(), "default", "", []engine.Document{crontabs(1), engine.JSON([]byte("{"))})
+	if !errors.As(err, &unreadable) || unreadable.Reason != engine.ReasonManifestUnreadable || !strings.HasPrefix(unreadable.Message, "crds[1]: ") {
+		t.Errorf("%v", err)
+	}
+	_, err = r.ViewWith(t.Context(), "never", "", nil)
+	wantReason(t, err, CatalogNotFound)
+	// Names that the group has given away are not those of the overlay.
+	v, err := r.ViewWith(t.Context(), "default", "", []engine.Document{engine.YAML([]byte(strings.NewReplacer("widgets", "gizmos").Replace(string(widget("Widget", "", "v1").YAML))))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = v.Named(t.Context(), "gizmos.example.com", "")
+	wantReason(t, err, CRDNotEstablished)
+	if d, err := v.OfKind(t.Context(), "example.com", "Widget", ""); err != nil || d.Plural() != "widgets" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	ten := mustAccept(t, r, crontabs(10), Created)
+	nine := mustAccept(t, r, crontabs(9), Updated)
+	objects := []engine.Document{engine.JSON([]byte(object))}
+	for _, tc := range []struct {
+		name      string
+		c         Comparison
+		base      string // the revision compared with
+		identical bool
+	}{
+		{"with the current one", Comparison{New: crontabs(9), Objects: objects}, nine.CRD.Revision, true},
+		{"with a kept one", Comparison{New: crontabs(9), Name: ten.CRD.Name, Revision: ten.CRD.Revision, Objects: objects}, ten.CRD.Revision, false},
+		{"of two manifests", Comparison{New: crontabs(9), Base: crontabs(10), Objects: objects}, "", false},
+		{"without objects", Comparison{New: crontabs(9), Base: crontabs(10)}, "", false},
+	} {
+		done, err := r.Compare(t.Context(), "default", tc.c, r.last())
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if done.Diff.Identical != tc.identical || (done.Base == nil) != (tc.base == "") || done.Base != nil && done.Base.Revision != tc.base || len(done.Replayed) != len(tc.c.Objects) {
+			t.Errorf("%s: %+v", tc.name, done)
+		}
+		if !tc.identical && len(done.Replayed) == 1 && !slices.Contains(done.Replayed[0].Outcomes, engine.NewlyRefused) {
+			t.Errorf("%s: %+v", tc.name, done.Replayed)
+		}
+	}
+	for _, tc := range []struct {
+		c    Comparison
+		want Reason
+	}{
+		{Comparison{New: widget("Widget", "", "v1")}, CRDNotFound},
+		{Comparison{New: crontabs(9), Revision: "sha256:none"}, RevisionNotFound},
+		{Comparison{New: crontabs(9), Base: crontabs(9), Name: "x"}, InvalidArgument},
+	} {
+		_, err := r.Compare(t.Context(), "default", tc.c, "")
+		wantReason(t, err, tc.want)
+	}
+	_, err := r.Compare(t.Context(), "never", Comparison{New: crontabs(9)}, "")
+	wantReason(t, err, CatalogNotFound)
+	if r.Counts().Revisions != 2 {
+		t.Error("comparing registers")
+	}
+}

@@ -1,0 +1,193 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// widget is a CRD with the names, versions and annotations that a test needs; the last version is the storage version.
+func widget(kind, extra string, versions ...string) engine.Document {
+	text := fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com, annotations: {note: "%s"}}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: %s}
+  versions:
+`, extra, kind)
+	for i, v := range versions {
+		text += fmt.Sprintf("  - {name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object}}}\n", v, i == len(versions)-1)
+	}
+	return engine.YAML([]byte(text))
+}
+
+func mustAccept(t *testing.T, r *Registry, manifest engine.Document, want Outcome) Registration {
+	t.Helper()
+	done, err := r.Register(t.Context(), "default", manifest, Precondition{})
+	if err != nil || done.Outcome != want {
+		t.Fatalf("%s, %+v, %v; want %s", done.Outcome, done.Report, err, want)
+	}
+	return done
+}
+
+// A manifest of a name that is registered is judged as its update, and its status goes on.
+func TestUpdates(t *testing.T) {
+	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+	first := mustAccept(t, r, widget("Widget", "", "v1"), Created)
+	if first.Report.Update || first.CRD.Generation != 1 || first.CRD.AcceptedNames.Kind != "Widget" {
+		t.Errorf("%+v, %+v", first.Report, first.CRD)
+	}
+	if c := first.CRD.condition("Established"); c.Status != "True" || !c.LastTransitionTime.Equal(time.Unix(1000, 0)) {
+		t.Errorf("%+v", c)
+	}
+	refused := mustAccept(t, r, widget("Gadget", "", "v1"), Refused)
+	if !refused.Report.Update || refused.CRD != nil || refused.Token != "" || !strings.Contains(refused.Report.Refusal.Message, "field is immutable") {
+		t.Errorf("%+v", refused.Report.Refusal)
+	}
+	mustAccept(t, r, widget("Widget", "", "v1"), Unchanged)
+	// Metadata alone is another revision, and not another generation.
+	if d := mustAccept(t, r, widget("Widget", "other", "v1"), Updated).CRD; d.Generation != 1 || d.Revision == first.CRD.Revision || d.Etag == first.CRD.Etag {
+		t.Errorf("%+v", d)
+	}
+	if d := mustAccept(t, r, widget("Widget", "", "v1", "v2"), Updated).CRD; d.Generation != 2 || fmt.Sprint(d.StoredVersions) != "[v1 v2]" {
+		t.Errorf("%+v", d)
+	}
+	// What was stored may not vanish before it is migrated.
+	refused = mustAccept(t, r, widget("Widget", "", "v2"), Refused)
+	if v := refused.Report.Violations; len(v) != 1 || v[0].Field != "status.storedVersions[0]" {
+		t.Errorf("%+v", v)
+	}
+	if checked, err := r.Check(t.Context(), "default", widget("Widget", "", "v2"), ""); err != nil || checked.Outcome != Refused {
+		t.Errorf("%+v, %v", checked, err)
+	}
+
+	d, token, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, "")
+	if err != nil || token == "" || fmt.Sprint(d.StoredVersions) != "[v2]" || d.Generation != 2 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if same, again, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, d.Etag); err != nil || again != token || same.Etag != d.Etag {
+		t.Errorf("%+v, %v", same, err)
+	}
+	mustAccept(t, r, widget("Widget", "", "v2"), Updated)
+	whole, err := r.CRD(t.Context(), "default", "widgets.example.com", "", "")
+	if err != nil || !strings.Contains(string(whole.Status), `"storedVersions":["v2"]`) || !strings.Contains(string(whole.Status), `"lastTransitionTime":"1970-01-01T00:16:40Z"`) {
+		t.Errorf("%s, %v", whole.Status, err)
+	}
+}
+
+func TestSetStoredVersionsRefusals(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
+	for _, tc := range []struct {
+		versions []string
+		etag     string
+		want     Reason
+		message  string
+	}{
+		{nil, "", InvalidArgument, `status.storedVersions: Invalid value: null: must have at least one stored version`},
+		{[]string{"v1"}, "", InvalidArgument, `status.storedVersions: Invalid value: ["v1"]: must have the storage version v2`},
+		{[]string{"v2", "v3"}, "", InvalidArgument, `status.storedVersions[1]: Invalid value: "v3": missing from spec.versions; v3 was previously a storage version`},
+		{[]string{"v3", "v3"}, "", InvalidArgument, `[status.storedVersions: Invalid value: ["v3","v3"]: must have the storage version v2, status.storedVersions[1]: `},
+		{[]string{"v2"}, "other", EtagMismatch, "has etag"},
+		{make([]string, maxStoredVersions+1), "", LimitExceeded, "1001 are more than 1000"},
+	} {
+		_, _, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.versions, tc.etag)
+		wantReason(t, err, tc.want)
+		if err != nil && !strings.Contains(err.Error(), tc.message) {
+			t.Errorf("%v: %v", tc.versions, err)
+		}
+	}
+	_, _, err := r.SetStoredVersions(t.Context(), "default", "never.example.com", []string{"v1"}, "")
+	wantReason(t, err, CRDNotFound)
+	_, _, err = r.SetStoredVersions(t.Context(), "never", "widgets.example.com", []string{"v1"}, "")
+	wantReason(t, err, CatalogNotFound)
+}
+
+// A verdict against what is no longer registered is not written: it is made again.
+func TestJudgedAgain(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	c, _ := r.snapshot.Load().catalog("default")
+	gadget, err := r.judge(t.Context(), c, widget("Gadget", "", "v1"))
+	if err != nil || gadget.revision == nil {
+		t.Fatalf("%+v, %v", gadget, err)
+	}
+	mustAccept(t, r, widget("Widget", "", "v1"), Created)
+	if _, err := r.enter(t.Context(), "default", gadget, Precondition{}); !errors.Is(err, errJudgeAgain) {
+		t.Errorf("got %v", err)
+	}
+	// In a race each is judged against what is there in the end: no two kinds.
+	for range 5 {
+		if _, err := r.Delete(t.Context(), "default", "widgets.example.com", ""); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		outcomes := make([]Outcome, 6)
+		for i := range outcomes {
+			wg.Go(func() {
+				done, err := r.Register(t.Context(), "default", widget([]string{"Widget", "Gadget"}[i%2], "", "v1"), Precondition{})
+				if err != nil {
+					t.Error(err)
+				}
+				outcomes[i] = done.Outcome
+			})
+		}
+		wg.Wait()
+		count := map[Outcome]int{}
+		for _, o := range outcomes {
+			count[o]++
+		}
+		if count[Created] != 1 || count[Unchanged] != 2 || count[Refused] != 3 {
+			t.Errorf("%v", count)
+		}
+	}
+}
+
+func TestRegisterAll(t *testing.T) {
+	store := newMapStore()
+	r := newRegistry(t, store, nil)
+	list := []Submission{
+		{Manifest: widget("Widget", "", "v1")},
+		{Manifest: crontabs(10)},
+		{Manifest: engine.JSON([]byte("{"))},
+		{Manifest: widget("Gadget", "", "v1")}, // refused: the first one has the name by then
+		{Manifest: widget("Widget", "", "v1", "v2"), Precondition: Precondition{CreateOnly: true}}, // likewise
+		{Manifest: widget("Widget", "", "v1", "v2")},
+		{Manifest: crontabs(9), Precondition: Precondition{Etag: "x", CreateOnly: true}},
+	}
+	out, token, err := r.RegisterAll(t.Context(), "default", list)
+	if err != nil || len(out) != len(list) || token != r.last() {
+		t.Fatalf("%d, %v", len(out), err)
+	}
+	for i, want := range []Outcome{Created, Created, "", Refused, "", Updated, ""} {
+		if out[i].Registration.Outcome != want || (want == "") != (out[i].Err != nil) {
+			t.Errorf("%d: %s, %v; want %q", i, out[i].Registration.Outcome, out[i].Err, want)
+		}
+	}
+	wantReason(t, out[4].Err, CRDExists)
+	wantReason(t, out[6].Err, InvalidArgument)
+	if _, _, err := r.RegisterAll(t.Context(), "never", list); err == nil {
+		t.Error("no catalog, no error")
+	}
+	if out, token, err := r.RegisterAll(t.Context(), "default", nil); len(out) != 0 || token != r.last() || err != nil {
+		t.Errorf("%v, %s, %v", out, token, err)
+	}
+
+	// Once the store fails, nothing else is tried.
+	tried := 0
+	store.fail = func(Transaction) error { tried++; return errors.New("no disk") }
+	out, _, err = r.RegisterAll(t.Context(), "default", []Submission{{Manifest: crontabs(1)}, {Manifest: crontabs(2)}, {Manifest: crontabs(3)}})
+	if err != nil || tried != 1 {
+		t.Errorf("%d tried, %v", tried, err)
+	}
+	for i := range out {
+		wantReason(t, out[i].Err, StoreUnavailable)
+	}
+}
