@@ -2,56 +2,45 @@ package immutable
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 )
 
-// collection is what both have.
-type collection struct {
-	set    func(string, int)
-	remove func(string)
-	get    func(string) (int, bool)
-	len    func() int
-	all    func() map[string]int
-	freeze func() func() map[string]int // what it has now, to be asked for later
+// collection is what both can do, in one variable.
+type collection interface {
+	Len() int
+	Get(string) (int, bool)
+	All() iter.Seq2[string, int]
+	set(string, int)
+	remove(string)
+	// freeze returns what it has now, to be asked for later.
+	freeze() iter.Seq2[string, int]
 }
 
-func collections() map[string]*collection {
-	var m Map[string, int]
-	var s Sorted[string, int]
-	return map[string]*collection{
-		"Map": {
-			set: func(k string, v int) { m = m.Set(k, v) }, remove: func(k string) { m = m.Delete(k) },
-			get: func(k string) (int, bool) { return m.Get(k) }, len: func() int { return m.Len() },
-			all: func() map[string]int { return maps.Collect(m.All()) },
-			freeze: func() func() map[string]int {
-				kept := m
-				return func() map[string]int { return maps.Collect(kept.All()) }
-			},
-		},
-		"Sorted": {
-			set: func(k string, v int) { s = s.Set(k, v) }, remove: func(k string) { s = s.Delete(k) },
-			get: func(k string) (int, bool) { return s.Get(k) }, len: func() int { return s.Len() },
-			all: func() map[string]int { return maps.Collect(s.All()) },
-			freeze: func() func() map[string]int {
-				kept := s
-				return func() map[string]int { return maps.Collect(kept.All()) }
-			},
-		},
-	}
-}
+type hashed struct{ Map[string, int] }
+
+func (h *hashed) set(k string, v int)            { h.Map = h.Set(k, v) }
+func (h *hashed) remove(k string)                { h.Map = h.Delete(k) }
+func (h *hashed) freeze() iter.Seq2[string, int] { kept := h.Map; return kept.All() }
+
+type ordered struct{ Sorted[string, int] }
+
+func (o *ordered) set(k string, v int)            { o.Sorted = o.Set(k, v) }
+func (o *ordered) remove(k string)                { o.Sorted = o.Delete(k) }
+func (o *ordered) freeze() iter.Seq2[string, int] { kept := o.Sorted; return kept.All() }
 
 // Both do as a Go map does, through growing and shrinking, and what was frozen on the way does not change.
 func TestAsAMap(t *testing.T) {
-	for name, c := range collections() {
+	for name, c := range map[string]collection{"Map": &hashed{}, "Sorted": &ordered{}} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			want := map[string]int{}
 			type frozen struct {
 				want map[string]int
-				all  func() map[string]int
+				all  iter.Seq2[string, int]
 			}
 			var kept []frozen
 			for i := range 20_000 {
@@ -63,8 +52,8 @@ func TestAsAMap(t *testing.T) {
 					c.set(key, i)
 					want[key] = i
 				}
-				if v, found := c.get(key); c.len() != len(want) || found != (want[key] != 0 || v != 0) || v != want[key] {
-					t.Fatalf("step %d: %q has %d, %t of %d; want %d of %d", i, key, v, found, c.len(), want[key], len(want))
+				if v, found := c.Get(key); c.Len() != len(want) || found != (want[key] != 0 || v != 0) || v != want[key] {
+					t.Fatalf("step %d: %q has %d, %t of %d; want %d of %d", i, key, v, found, c.Len(), want[key], len(want))
 				}
 				if i%1000 == 0 {
 					kept = append(kept, frozen{maps.Clone(want), c.freeze()})
@@ -74,11 +63,11 @@ func TestAsAMap(t *testing.T) {
 				c.remove(key)
 			}
 			c.remove("never there")
-			if c.len() != 0 || len(c.all()) != 0 {
-				t.Errorf("%d left", c.len())
+			if c.Len() != 0 || len(maps.Collect(c.All())) != 0 {
+				t.Errorf("%d left", c.Len())
 			}
 			for i, k := range kept {
-				if !maps.Equal(k.all(), k.want) {
+				if !maps.Equal(maps.Collect(k.all), k.want) {
 					t.Errorf("what was frozen at step %d changed", i*1000)
 				}
 			}
