@@ -477,7 +477,7 @@ func TestCollectorPace(t *testing.T) {
 		live, floor int64
 		want        int
 	}{
-		{0, 128 * mib, gcMost}, {mib, 128 * mib, gcMost}, {16 * mib, 128 * mib, 700}, {64 * mib, 128 * mib, 100}, {128 * mib, 128 * mib, 100}, {1024 * mib, 128 * mib, 100},
+		{0, 128 * mib, gcMost}, {mib, 128 * mib, gcMost}, {16 * mib, 128 * mib, 700}, {64 * mib, 128 * mib, 100}, {128 * mib, 128 * mib, 100}, {192 * mib, 128 * mib, 100}, {256 * mib, 128 * mib, 75}, {1024 * mib, 128 * mib, 50},
 	} {
 		if got := gcPercent(tc.live, tc.floor); got != tc.want {
 			t.Errorf("%d MiB alive, floor %d MiB: GOGC %d, want %d", tc.live/mib, tc.floor/mib, got, tc.want)

@@ -9,21 +9,25 @@ import (
 )
 
 // A service whose live heap is small and whose garbage is much would spend its time collecting: with 10 MiB alive, Go collects every 10 MiB,
-// which a batch or two are. So the heap may grow to gcFloor, or a quarter of the memory limit, before a collection; a heap of which
-// that much is alive is collected as Go does by default.
+// which a batch or two are. So the heap may grow to gcFloor, or a quarter of the memory limit, before a collection. A heap of which more than that is
+// alive doubles, as Go has it by default, as long as that is no more than gcGrowth: what a cache of some hundred MiB holds should not be paid for twice. A still
+// larger one grows by half.
 const (
 	gcFloor    = 128 << 20
+	gcGrowth   = 192 << 20
 	gcInterval = time.Second
 	gcDefault  = 100 // GOGC's own
+	gcLeast    = 50
 	gcMost     = 1600
 )
 
-// gcPercent is the GOGC at which a heap with live bytes alive grows to the floor.
+// gcPercent is the GOGC at which a heap with live bytes alive grows to the floor, or by gcGrowth.
 func gcPercent(live, floor int64) int {
 	if live <= 0 {
 		return gcMost
 	}
-	return int(min(max((floor-live)*100/live, gcDefault), gcMost))
+	large := min(max(gcGrowth*100/live, gcLeast), gcDefault)
+	return int(min(max((floor-live)*100/live, large), gcMost))
 }
 
 // paceCollector sets GOGC by what is alive until ctx ends, then sets it back. It does nothing if GOGC is set.
