@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestCompareAsUpdate(t *testing.T) {
 	if d := compareYAML(t, both, one, engine.Options{}); !d.Report.Accepted {
 		t.Errorf("v1beta1 was never stored: %v", d.Report.Violations)
 	}
-	stored := append(both[:len(both):len(both)], "status: {storedVersions: [v1beta1, v1]}\n"...)
+	stored := slices.Concat(both, []byte("status: {storedVersions: [v1beta1, v1]}\n"))
 	d := compareYAML(t, stored, one, engine.Options{})
 	if d.Report.Accepted || !strings.Contains(d.Report.Refusal.Message, "status.storedVersions") || d.Changes[0].Kind != engine.VersionRemoved || d.Changes[0].Stored != engine.Breaking {
 		t.Errorf("v1beta1 is stored: %+v %+v", d.Report, d.Changes)

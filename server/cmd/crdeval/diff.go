@@ -14,6 +14,7 @@ type diffCommand struct {
 	Objects []string `help:"Files with objects to replay under both, as kubectl get -o yaml prints them or as they are applied." placeholder:"FILE" sep:"none"`
 	Output  string   `short:"o" default:"text" enum:"text,json" help:"text, for people, or json, for programs: an object a CRD, a CRD a line."`
 	FailOn  string   `default:"breaking" enum:"breaking,care,never" help:"The class from which on the exit code is 1: breaking, care, or never."`
+	Partial bool     `help:"NEW has only some of OLD's CRDs: the others stay. Default: they would be deleted, which is breaking."`
 	Show    string   `default:"compatible" enum:"breaking,care,compatible" help:"The class from which on changes are printed as text: breaking, care or compatible."`
 
 	KubernetesMinor int `default:"0" help:"Judge as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
@@ -41,7 +42,7 @@ func (c *diffCommand) Validate() error {
 	}
 	switch {
 	case len(c.Files) != want:
-		return fmt.Errorf("%d files: %s", len(c.Files), hint)
+		return fmt.Errorf("%s: %s", counted(len(c.Files), "file", "files"), hint)
 	case c.Server == "" && (c.CRD != "" || c.Revision != "" || c.Token != "" || c.set()):
 		return errors.New("--crd, --revision, --token and the TLS options are for --server")
 	case c.Server != "" && c.KubernetesMinor != 0:
@@ -176,16 +177,24 @@ func (c *diffCommand) compare(ctx context.Context, env environment, objects []ob
 		all = append(all, c.pair(ctx, o, n, objects))
 	}
 	for i := range old {
-		if o := &old[i]; !single && !met[o.Metadata.Name] {
-			all = append(all, &difference{Name: o.Metadata.Name, Old: o.where(), New: c.Files[1], Class: breaking, Gone: true, old: &o.source})
+		if o := &old[i]; !single && !c.Partial && !met[o.Metadata.Name] {
+			d := newDifference(o.Metadata.Name, o.where(), c.Files[1])
+			d.Class, d.Gone, d.old = breaking, true, &o.source
+			all = append(all, d)
 		}
 	}
 	return all, nil
 }
 
+// newDifference has empty lists rather than none.
+func newDifference(name, old, new string) *difference {
+	return &difference{Name: name, Old: old, New: new, Violations: []violation{}, Warnings: []string{}, Changes: []change{}}
+}
+
 // created judges a CRD that the old file does not have.
 func (c *diffCommand) created(ctx context.Context, n *object) *difference {
-	d := &difference{Name: n.Metadata.Name, Old: c.Files[0], New: n.where(), Class: compatible, Created: true, new: &n.source}
+	d := newDifference(n.Metadata.Name, c.Files[0], n.where())
+	d.Class, d.Created, d.new = compatible, true, &n.source
 	report, err := engine.Check(ctx, n.Document, engine.Options{KubernetesMinor: c.KubernetesMinor})
 	if err != nil {
 		d.fail(&n.source, err)
@@ -197,7 +206,8 @@ func (c *diffCommand) created(ctx context.Context, n *object) *difference {
 
 // pair compares two CRDs, and replays the objects of theirs.
 func (c *diffCommand) pair(ctx context.Context, o, n *object, objects []object) *difference {
-	d := &difference{Name: n.Metadata.Name, Old: o.where(), New: n.where(), old: &o.source, new: &n.source}
+	d := newDifference(n.Metadata.Name, o.where(), n.where())
+	d.old, d.new = &o.source, &n.source
 	options := engine.Options{KubernetesMinor: c.KubernetesMinor}
 	found, err := engine.Compare(ctx, o.Document, n.Document, options)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // print prints a difference for people: a line each, the worst first.
@@ -246,29 +248,41 @@ func (d *difference) objects(b *bytes.Buffer) {
 		count[d.Replayed[i].summary()]++
 	}
 	var parts []string
-	for summary, n := range count {
-		parts = append(parts, fmt.Sprintf("%d %s", n, summary))
+	for _, summary := range summaries {
+		if n := count[summary]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, summary))
+		}
 	}
-	slices.Sort(parts)
 	fmt.Fprintf(b, "  %s replayed: %s\n", counted(len(d.Replayed), "object", "objects"), strings.Join(parts, ", "))
 	for i := range d.Replayed {
 		d.Replayed[i].print(b, d.kind)
 	}
 }
 
-// summary counts objects by what matters most of them.
+// summaries are what objects are counted by, in this order.
+var summaries = []string{
+	notReplayed, outcomeNames[engine.NewlyRefused], keptAlone, outcomeNames[engine.NewlyAccepted], outcomeNames[engine.PrunedOtherwise],
+	outcomeNames[engine.DefaultedOtherwise], outcomeNames[engine.ConvertedOtherwise], outcomeNames[engine.Same],
+}
+
+const (
+	notReplayed = "not replayed"
+	keptAlone   = "newly refused, but kept by ratcheting"
+)
+
+// summary is what matters most of an object.
 func (r *replayed) summary() string {
 	switch {
 	case len(r.Outcomes) == 0:
-		return "not replayed"
-	case slices.Contains(r.Outcomes, "kept by ratcheting"):
-		return "newly refused, but kept by ratcheting"
+		return notReplayed
+	case slices.Contains(r.Outcomes, outcomeNames[engine.KeptByRatcheting]):
+		return keptAlone
 	}
 	return r.Outcomes[0]
 }
 
 func (r *replayed) print(b *bytes.Buffer, kind string) {
-	if len(r.Outcomes) == 1 && r.Outcomes[0] == "same" && r.Error == "" {
+	if len(r.Outcomes) == 1 && r.Outcomes[0] == outcomeNames[engine.Same] && r.Error == "" {
 		return
 	}
 	name := r.Name

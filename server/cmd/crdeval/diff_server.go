@@ -56,7 +56,8 @@ func (c *diffCommand) pairRegistered(ctx context.Context, client *crdeval.Client
 			own = append(own, &objects[i])
 		}
 	}
-	d := &difference{Name: n.Metadata.Name, New: n.where(), new: &n.source, kind: n.Spec.Names.Kind, foreign: len(objects) - len(own)}
+	d := newDifference(n.Metadata.Name, "", n.where())
+	d.new, d.kind, d.foreign = &n.source, n.Spec.Names.Kind, len(objects)-len(own)
 	for first := true; first || len(own) > 0; first = false {
 		part := own[:min(most, len(own))]
 		own = own[len(part):]

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/crdeval/crdeval/engine"
@@ -25,7 +27,11 @@ func readFile(name string, env environment) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(env.stdin)
 	}
-	return os.ReadFile(name)
+	content, err := os.ReadFile(name)
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		err = e.Err // who tells it tells the name, too
+	}
+	return content, err
 }
 
 // sourcesOf reads all manifests of a file.

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what the commands print to testdata/golden, to be looked at before it is committed")
+
+// TestGolden runs commands in testdata and compares what they print, and how they exit, with testdata/golden.
+func TestGolden(t *testing.T) {
+	for _, tc := range []struct{ name, args string }{
+		{"diff", "diff old.yaml new.yaml --objects objects.yaml"},
+		{"diff-json", "diff old.yaml new.yaml --objects objects.yaml -o json"},
+		{"diff-breaking", "diff old.yaml new.yaml --show breaking --fail-on never"},
+		{"diff-partial", "diff old.yaml new.yaml --partial --show breaking"},
+		{"diff-identical", "diff old.yaml old.yaml --fail-on care"},
+		{"diff-one", "diff buoys.yaml refused.yaml"},
+		{"diff-other-kinds", "diff buoys.yaml buoys.yaml --objects objects.yaml"},
+		{"diff-unreadable", "diff objects.yaml new.yaml"},
+		{"diff-missing", "diff old.yaml missing.yaml"},
+		{"diff-usage", "diff old.yaml"},
+		{"diff-usage-server", "diff old.yaml new.yaml --server localhost:1"},
+		{"diff-usage-revision", "diff old.yaml new.yaml --revision x"},
+		{"diff-usage-stdin", "diff - -"},
+		{"check", "check --skip-other-kinds new.yaml buoys.yaml"},
+		{"check-json", "check -o json --skip-other-kinds new.yaml"},
+		{"check-old", "check --skip-other-kinds --old old.yaml new.yaml refused.yaml"},
+		{"check-old-unreadable", "check --old objects.yaml new.yaml"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			golden, err := filepath.Abs(filepath.Join("testdata", "golden", tc.name+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir("testdata")
+			code, stdout, stderr := invoke(t, "", strings.Fields(tc.args)...)
+			got := fmt.Sprintf("$ crdeval %s\n%s", tc.args, stdout)
+			if stderr != "" {
+				got += "stderr: " + strings.TrimRight(stderr[strings.LastIndex(stderr, "crdeval:"):], "\n") + "\n"
+			}
+			got += fmt.Sprintf("exit code %d\n", code)
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil || got != string(want) {
+				t.Errorf("%v got\n%s\nwant\n%s", err, got, want)
+			}
+		})
+	}
+}
