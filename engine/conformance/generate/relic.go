@@ -108,8 +108,8 @@ var relics = []relic{
 	},
 	func(r Rand, _, _, ver *tree.Node) { ver.Set("selectableFields", selectable(r)) },
 	// Conversion: bundles that hold no certificate, review versions that nobody speaks.
-	func(r Rand, _, spec, _ *tree.Node) { spec.Set("conversion", webhook(r)) },
-	func(r Rand, _, spec, _ *tree.Node) { spec.Set("conversion", webhook(r)) },
+	func(r Rand, _, spec, _ *tree.Node) { spec.Set("conversion", Webhook(r)) },
+	func(r Rand, _, spec, _ *tree.Node) { spec.Set("conversion", Webhook(r)) },
 	func(r Rand, _, spec, _ *tree.Node) { spec.Set("conversion", conversion(r)) },
 	// No schema.
 	func(r Rand, _, spec, ver *tree.Node) {
@@ -162,8 +162,8 @@ func approved(r Rand, crd *tree.Node) {
 	crd.Get("metadata").Set("annotations", tree.Obj("api-approved.kubernetes.io", Pick(r, []string{"", "https://github.com/x", "https://github.com/y", "unapproved, x", "unapproved", "bogus", "://", "http://"})))
 }
 
-// webhook is a conversion that is right but for its bundle and its review versions.
-func webhook(r Rand) *tree.Node {
+// Webhook is a conversion that is right but for its bundle and its review versions.
+func Webhook(r Rand) *tree.Node {
 	client := tree.Obj("url", "https://x/y")
 	if r.Chance(70) {
 		client.Set("caBundle", Pick(r, []string{"", "YQ==", "YmFk", "Cg==", "IA==", certificate}))
