@@ -35,6 +35,8 @@ type Options struct {
 type Server struct {
 	// Endpoint is its client URL, which stays the same over restarts.
 	Endpoint string
+	// DataDir has its contents.
+	DataDir string
 
 	t       testing.TB
 	args    []string
@@ -62,9 +64,9 @@ func Start(t testing.TB, options ...Options) *Server {
 		scheme = "https"
 	}
 	peers := fmt.Sprintf("http://127.0.0.1:%d", peer)
-	s := &Server{t: t, Endpoint: fmt.Sprintf("%s://127.0.0.1:%d", scheme, client)}
+	s := &Server{t: t, Endpoint: fmt.Sprintf("%s://127.0.0.1:%d", scheme, client), DataDir: t.TempDir()}
 	s.args = []string{
-		"--name=test", "--data-dir=" + t.TempDir(), "--log-level=info", "--log-outputs=stderr",
+		"--name=test", "--data-dir=" + s.DataDir, "--log-level=info", "--log-outputs=stderr",
 		"--listen-client-urls=" + s.Endpoint, "--advertise-client-urls=" + s.Endpoint,
 		"--listen-peer-urls=" + peers, "--initial-advertise-peer-urls=" + peers, "--initial-cluster=test=" + peers,
 		"--heartbeat-interval=20", "--election-timeout=200", // it is alone: nobody to wait for

@@ -1,0 +1,196 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/etcd"
+	"github.com/crdeval/crdeval/server/registry/etcd/etcdtest"
+)
+
+// watching runs a Watch and returns where its end can be waited for. told, if not nil, gets the sequences told.
+func watching(t *testing.T, s *etcd.Store, after uint64, told chan<- uint64) <-chan error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		ended <- s.Watch(ctx, after, func(c registry.Commit) {
+			if told != nil {
+				told <- c.Sequence
+			}
+		})
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return ended
+}
+
+func end(t *testing.T, ended <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(30 * time.Second):
+		t.Fatal("the watch does not end")
+	}
+	return nil
+}
+
+// An etcd that is restored from a copy is older than what was told: the watch says so, and the store can be loaded and written as it now is.
+func TestRestored(t *testing.T) {
+	server := etcdtest.Start(t)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, Log: slog.New(slog.DiscardHandler)})
+	kept, err := s.Commit(t.Context(), put("a", "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Stop()
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(server.DataDir)); err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	told := make(chan uint64, 100)
+	ended := watching(t, s, kept, told)
+	var last uint64
+	for range 10 {
+		if last, err = s.Commit(t.Context(), put("a", "lost")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for sequence := range told {
+		if sequence == last {
+			break
+		}
+	}
+	server.Kill()
+	for _, err := range []error{os.RemoveAll(server.DataDir), os.CopyFS(server.DataDir, os.DirFS(copied))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.Start()
+	for _, e := range []<-chan error{ended, watching(t, s, last, nil)} {
+		if err := end(t, e); !errors.Is(err, registry.ErrCompacted) {
+			t.Errorf("got %v", err)
+		}
+	}
+	state, err := s.Load(t.Context())
+	if err != nil || state.Sequence != kept || len(state.Entries) != 1 || string(state.Entries[0].Value) != "kept" {
+		t.Errorf("got %v, %v", state, err)
+	}
+	if _, err := s.Commit(t.Context(), registry.Transaction{Expect: []registry.Expectation{{Key: "a", Version: kept}}, Put: []registry.Entry{{Key: "a"}}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A registry that is deleted, or replaced, while a process serves it is not written to, and not taken for an empty one.
+func TestReplaced(t *testing.T) {
+	server := etcdtest.Start(t)
+	client := raw(t, server.Endpoint)
+	options := etcd.Options{Endpoints: []string{server.Endpoint}}
+	s := open(t, options)
+	sequence, err := s.Commit(t.Context(), put("a", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := watching(t, s, sequence, nil)
+	for s.Following() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	refused := func(want string) {
+		t.Helper()
+		_, err := s.Commit(t.Context(), put("b", "1"))
+		says(t, err, want)
+		if errors.Is(err, registry.ErrConflict) {
+			t.Errorf("a conflict would be tried again: %v", err)
+		}
+		_, err = s.Load(t.Context())
+		says(t, err, want)
+	}
+	if _, err := client.Delete(t.Context(), etcd.DefaultPrefix, clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	says(t, end(t, ended), "is gone")
+	refused("is gone")
+
+	next := open(t, options)
+	if next.ID() == s.ID() {
+		t.Error("the new registry has the ID of the old one")
+	}
+	refused("replaced by another one")
+	says(t, end(t, watching(t, s, sequence, nil)), "replaced by another one")
+	if state, err := next.Load(t.Context()); err != nil || len(state.Entries) != 0 {
+		t.Errorf("the new registry has %v, %v", state.Entries, err)
+	}
+}
+
+// Replicas that start at once on an empty etcd make one registry.
+func TestStartAtOnce(t *testing.T) {
+	server := etcdtest.Start(t)
+	ids := make(chan string)
+	for range 5 {
+		go func() {
+			s, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{server.Endpoint}})
+			if err != nil {
+				ids <- err.Error()
+				return
+			}
+			defer func() { ids <- s.ID() }()
+			_ = s.Close()
+		}()
+	}
+	first := <-ids
+	for range 4 {
+		if next := <-ids; next != first {
+			t.Errorf("%s and %s", first, next)
+		}
+	}
+}
+
+// While etcd hangs, Following says so; when it answers again, the watch goes on where it was.
+func TestFollowing(t *testing.T) {
+	server := etcdtest.Start(t)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, DialTimeout: time.Second, Log: slog.New(slog.DiscardHandler)})
+	told := make(chan registry.Commit, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Watch(ctx, 0, func(c registry.Commit) { told <- c }) }()
+	t.Cleanup(func() { cancel(); <-done })
+	until := func(following bool) {
+		t.Helper()
+		for began := time.Now(); (s.Following() == nil) != following; time.Sleep(10 * time.Millisecond) {
+			if time.Since(began) > 20*time.Second {
+				t.Fatalf("following: %v, want %v", s.Following(), following)
+			}
+		}
+	}
+	until(true)
+	server.Pause()
+	until(false)
+	t.Log(s.Following())
+	server.Continue()
+	until(true)
+	sequence, err := s.Commit(t.Context(), put("a", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		select {
+		case c := <-told:
+			if c.Sequence == sequence {
+				return
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("the commit was not told")
+		}
+	}
+}
