@@ -25,17 +25,20 @@ func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 	next := *s
 	next.sequence = commit.Sequence
 	d := draft{next: &next, touched: map[string]*catalog{}, fresh: map[string]*revision{}, put: map[string]*crd{}}
+	put, deleted, err := keysOf(commit)
+	if err != nil {
+		return nil, nil, err
+	}
 	// Catalogs before groups and CRDs, revisions before the records that list them: the order of keys is not that of meaning.
 	for _, step := range []struct {
 		kind string
 		put  func(entryKey, Entry) error
 	}{{catalogPrefix, d.putCatalog}, {revisionPrefix, d.putRevision}, {crdPrefix, d.putCRD}, {groupPrefix, d.putGroup}} {
-		for _, e := range commit.Put {
-			key, err := splitKey(e.Key)
-			if err == nil && key.kind == step.kind {
-				err = step.put(key, e)
+		for i, key := range put {
+			if key.kind != step.kind {
+				continue
 			}
-			if err != nil {
+			if err := step.put(key, commit.Put[i]); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -44,12 +47,11 @@ func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 		return nil, nil, err
 	}
 	for _, kind := range []string{catalogPrefix, crdPrefix, groupPrefix} { // a revision goes with the record that no longer lists it
-		for _, k := range commit.Delete {
-			key, err := splitKey(k)
-			if err == nil && key.kind == kind {
-				err = d.remove(key)
+		for _, key := range deleted {
+			if key.kind != kind {
+				continue
 			}
-			if err != nil {
+			if err := d.remove(key); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -65,6 +67,22 @@ func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 	slices.SortStableFunc(d.changes, func(a, b change) int { return strings.Compare(a.name(), b.name()) })
 	changes := slices.Concat(d.began, d.changes, d.ended)
 	return &next, changes, nil
+}
+
+// keysOf takes the keys of a commit apart.
+func keysOf(commit Commit) (put, deleted []entryKey, err error) {
+	put, deleted = make([]entryKey, len(commit.Put)), make([]entryKey, len(commit.Delete))
+	for i := range commit.Put {
+		if put[i], err = splitKey(commit.Put[i].Key); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range commit.Delete {
+		if deleted[i], err = splitKey(commit.Delete[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return put, deleted, nil
 }
 
 func (c *change) name() string {

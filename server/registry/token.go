@@ -103,8 +103,8 @@ func (r *Registry) at(ctx context.Context, token string) (*snapshot, error) {
 		case <-timer.C:
 			return nil, &Error{
 				Reason:   ReplicaBehind,
-				Message:  fmt.Sprintf("this replica has not seen the write that at_least names (it is %d commits behind): try again, here or at another replica", want-s.sequence),
-				Metadata: map[string]string{"commits_behind": fmt.Sprint(want - s.sequence)},
+				Message:  fmt.Sprintf("this replica is at %d and has not seen the write that at_least names, %d: try again, here or at another replica", r.Sequence(), want),
+				Metadata: map[string]string{"behind": fmt.Sprint(want - r.Sequence())},
 			}
 		}
 	}
