@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+)
+
+// TestDiffWithServer compares with what is registered: the answer is that of the two files, but for the place of what is gone.
+func TestDiffWithServer(t *testing.T) {
+	socket := "unix://" + filepath.Join(t.TempDir(), "s")
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var log bytes.Buffer
+	wg.Go(func() {
+		run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off"}, environment{nil, &log, &log})
+	})
+	defer wg.Wait()
+	defer cancel()
+	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=20s"); code != 0 {
+		t.Fatal(stderr)
+	}
+	client, err := crdeval.Dial(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	t.Chdir("testdata")
+	old, err := os.ReadFile("old.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var revisions []string
+	for _, manifest := range strings.Split(string(old), "---\n") {
+		if !strings.Contains(manifest, "kind: ConfigMap") {
+			r, err := client.RegisterCRD(t.Context(), []byte(manifest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			revisions = append(revisions, r.GetCrd().GetRevision())
+		}
+	}
+	_, files, _ := invoke(t, "", "diff", "old.yaml", "boats.yaml", "--partial", "--objects", "objects.yaml")
+	code, registered, stderr := invoke(t, "", "diff", "--server", socket, "boats.yaml", "--objects", "objects.yaml")
+	if want := files; code != exitRefused || withoutPlaces(registered) != withoutPlaces(want) || !strings.Contains(registered, "boats.yaml:27:60: breaking for writers: v1 spec.length maximum") {
+		t.Errorf("%d %s\nregistered\n%s\nfiles\n%s", code, stderr, registered, want)
+	}
+	if code, out, stderr := invoke(t, "", "diff", "--server", socket, "buoys.yaml", "--revision", revisions[1], "-o", "json"); code != 0 || !strings.Contains(out, `"old":"`+revisions[1]+`"`) || !strings.Contains(out, `"identical":true`) {
+		t.Errorf("%d %s %s", code, out, stderr)
+	}
+	if code, out, stderr := invoke(t, "", "diff", "--server", socket, "buoys.yaml", "--catalog", "none"); code != exitError || !strings.Contains(stderr, "none") {
+		t.Errorf("%d %s %s", code, out, stderr)
+	}
+	if code, _, stderr := invoke(t, "", "diff", "--server", "unix:///does/not/exist", "buoys.yaml"); code != exitError || !strings.Contains(stderr, "/does/not/exist") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}
+
+// withoutPlaces cuts the places of lines off.
+func withoutPlaces(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		place, rest, found := strings.Cut(line, ": ")
+		if found && strings.HasPrefix(line, "  ") && strings.Contains(place, ".yaml:") {
+			line = rest
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
