@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -163,5 +164,31 @@ spec:
 `
 	if d := compareYAML(t, beta(5), []byte(v1), engine.Options{}); !d.Identical {
 		t.Errorf("the same at v1: %+v\n%s", d.Changes, v1)
+	}
+}
+
+// TestKindsAreDocumented: docs/diff.md lists all kinds of changes, and none that there is not.
+func TestKindsAreDocumented(t *testing.T) {
+	docs, err := os.ReadFile("../docs/diff.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("diff_kinds.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, found := range regexp.MustCompile(`(?m)^\t(\w+)\s+= ChangeKind`).FindAllSubmatch(source, -1) {
+		known[string(found[1])] = true
+		if !strings.Contains(string(docs), "`"+string(found[1])+"`") {
+			t.Errorf("%s is not in docs/diff.md", found[1])
+		}
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllSubmatch(docs, -1) {
+		for kind := range strings.FieldsSeq(strings.ReplaceAll(string(row[1]), "`", "")) {
+			if !known[kind] {
+				t.Errorf("docs/diff.md tells of %s, which is no kind", kind)
+			}
+		}
 	}
 }
