@@ -82,11 +82,10 @@ func (r *Registry) judge(ctx context.Context, c *catalog, manifest engine.Docume
 	}
 	j.name, j.revision = j.definition.Name(), revisionOf(j.definition)
 	if j.against, _ = c.crds.Get(j.name); j.against != nil {
-		old, err := j.against.current().unpack(j.against)
-		if err != nil {
-			return nil, err
+		if existing.find(j.name); existing.err != nil {
+			return nil, existing.err
 		}
-		same, err := sameSpec(old, j.definition.Manifest())
+		same, err := sameSpec(existing.manifest, j.definition.Manifest())
 		if err != nil {
 			return nil, fmt.Errorf("reading the manifest of CRD %q in catalog %q: %w", j.against.name, c.name, err)
 		}
@@ -113,8 +112,10 @@ func (r *Registry) options(c *catalog) engine.Options {
 
 // existing answers the engine's question for the CRD of a name.
 type existing struct {
-	catalog *catalog
-	err     error // of a manifest that could not be unpacked
+	catalog  *catalog
+	name     string // the last one asked for, if there is a CRD of that name
+	manifest []byte // its manifest
+	err      error  // of a manifest that could not be unpacked
 }
 
 func (e *existing) find(name string) *engine.Existing {
@@ -122,12 +123,13 @@ func (e *existing) find(name string) *engine.Existing {
 	if !ok {
 		return nil
 	}
-	manifest, err := d.current().unpack(d)
-	if err != nil {
-		e.err = err
-		return nil
+	if e.name != name {
+		if e.manifest, e.err = d.current().unpack(d); e.err != nil {
+			return nil
+		}
+		e.name = name
 	}
-	return &engine.Existing{Manifest: manifest, Generation: d.record.Generation, Status: *d.record.Status}
+	return &engine.Existing{Manifest: e.manifest, Generation: d.record.Generation, Status: *d.record.Status}
 }
 
 // unpack returns the manifest of one of d's revisions.

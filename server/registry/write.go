@@ -14,9 +14,9 @@ type written struct {
 	more bool // a plan's
 }
 
-// write makes one change: make looks at the newest snapshot and says what to commit; an empty plan commits nothing. It returns a snapshot
-// that includes the change. make may run several times, since other replicas write as well.
-func (r *Registry) write(ctx context.Context, make func(*snapshot) (plan, error)) (written, error) {
+// write makes one change: propose looks at the newest snapshot and says what to commit; an empty plan commits nothing. It returns a snapshot
+// that includes the change. propose may run several times, since other replicas write as well.
+func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, error)) (written, error) {
 	if err := r.turn(ctx); err != nil {
 		return written{}, err
 	}
@@ -31,7 +31,7 @@ func (r *Registry) write(ctx context.Context, make func(*snapshot) (plan, error)
 			r.stale = false
 		}
 		current := r.snapshot.Load()
-		p, err := make(current)
+		p, err := propose(current)
 		if err != nil || p.empty() {
 			return written{current, false}, err
 		}
