@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // update is one case of testdata/update.yaml.
@@ -29,6 +31,11 @@ func (u *update) stored(t *testing.T) *Stored {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return u.keep(m)
+}
+
+// keep puts a CRD into storage.
+func (u *update) keep(m *Manifest) *Stored {
 	s := m.asStored()
 	s.Generation = 3
 	if u.Established {
@@ -76,4 +83,44 @@ func TestUpdates(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzUpdate: nothing that is stored, and nothing that replaces it, makes an update panic; and what was accepted once is accepted again, as the
+// update that changes nothing.
+func FuzzUpdate(f *testing.F) {
+	cases := load[update](f, "testdata/update.yaml")
+	for i := range cases {
+		f.Add(cases[i].Old.doc(f), cases[i].New.doc(f), cases[i].Established)
+	}
+	f.Fuzz(func(t *testing.T, before, after []byte, established bool) {
+		u := update{Established: established}
+		stored := func(doc []byte) *Stored {
+			m, err := Decode(doc)
+			if err != nil {
+				return nil
+			}
+			return u.keep(m)
+		}
+		old := stored(before)
+		m, err := Decode(after)
+		if old == nil || err != nil {
+			return
+		}
+		r := Validate(t.Context(), m, Options{Stored: old})
+		if r.Err != nil || len(r.Errors) > 0 {
+			return
+		}
+		canonical, err := schema.Canonical(m.CRD)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Decode(canonical)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = Validate(t.Context(), again, Options{Stored: stored(canonical)})
+		if r.Err != nil || len(r.Errors) > 0 || len(r.Warnings) > 0 || again.CRD.Generation != 3 {
+			t.Errorf("%s\nis updated by itself: %v, %v, %q, generation %d", canonical, r.Err, r.Errors, r.Warnings, again.CRD.Generation)
+		}
+	})
 }
