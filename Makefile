@@ -68,10 +68,10 @@ quirks: ## Switch off each reproduced quirk in turn: every one must turn the run
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-e2e: build ## Start the real server; drive it from Go and Python; kill -9 it 100 times
+e2e: build ## Start the real server; drive it from Go and Python, with directories, replicas and a thousand CRDs; kill -9 it 100 times
 	@.ci/e2e
 
-scale: build ## Register CRDS CRDs (10,000), start anew, evaluate objects of all in a cache that holds a part; print times and memory beside their bars
+scale: build ## Register CRDS CRDs (10,000), restart, evaluate objects of all of them; print times and memory beside their bars; CACHE_BYTES=…
 	@go build -o $(BIN)/scale ./server/app/scale
 	@$(BIN)/scale --server-binary $(BIN)/crdeval --samples deploy/samples --n $(CRDS) --cache-bytes $(CACHE_BYTES)
 
