@@ -62,15 +62,9 @@ func newWorld(t *testing.T, replicas []*replica) *world {
 	}
 	for _, catalog := range catalogs {
 		if catalog != "default" {
-			created, err := crdevalv1.NewRegistryServiceClient(replicas[0].conn).CreateCatalog(t.Context(), &crdevalv1.CreateCatalogRequest{Catalog: catalog})
+			_, err := crdevalv1.NewRegistryServiceClient(replicas[0].conn).CreateCatalog(t.Context(), &crdevalv1.CreateCatalogRequest{Catalog: catalog})
 			if err != nil {
 				t.Fatal(err)
-			}
-			for _, r := range replicas { // writes take no token: all have to know of the catalog
-				_, err := crdevalv1.NewRegistryServiceClient(r.conn).GetCatalog(t.Context(), &crdevalv1.GetCatalogRequest{Catalog: catalog, AtLeast: created.GetToken()})
-				if err != nil {
-					t.Fatal(err)
-				}
 			}
 		}
 		for i := range 10 {
@@ -147,13 +141,8 @@ func (w *world) change(s *subject) {
 			token, err = register(ctx, api, s.catalog, s.manifest(number))
 			return err
 		}
-		// A replica need not have heard of the CRD: the token makes it wait.
-		_, err = api.GetCrd(ctx, &crdevalv1.GetCrdRequest{Catalog: s.catalog, Crd: s.name, AtLeast: s.token})
-		if err == nil {
-			var done *crdevalv1.DeleteCrdResponse
-			done, err = api.DeleteCrd(ctx, &crdevalv1.DeleteCrdRequest{Catalog: s.catalog, Crd: s.name})
-			token = done.GetToken()
-		}
+		done, err := api.DeleteCrd(ctx, &crdevalv1.DeleteCrdRequest{Catalog: s.catalog, Crd: s.name}) // writes take no token, and need none
+		token = done.GetToken()
 		if reason(err) == "CRD_NOT_FOUND" && w.broken.Load() {
 			err = nil // an attempt before this one came through
 		}

@@ -47,6 +47,9 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 			Metadata: map[string]string{"field": "kubernetes_minor"},
 		}
 	}
+	if err := r.newest(ctx); err != nil {
+		return Catalog{}, "", err
+	}
 	w, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
 		if _, ok := s.catalogs.Get(name); ok {
 			return p, &Error{Reason: CatalogExists, Message: fmt.Sprintf("catalog %q exists already", name), Metadata: map[string]string{"catalog": name}}
@@ -85,6 +88,9 @@ func (r *Registry) DeleteCatalog(ctx context.Context, name string, force bool, e
 		return "", 0, &Error{
 			Reason: CatalogProtected, Message: fmt.Sprintf("catalog %q cannot be deleted; delete its CRDs instead", name), Metadata: map[string]string{"catalog": name},
 		}
+	}
+	if err := r.newest(ctx); err != nil {
+		return "", 0, err
 	}
 	w, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
 		c, err := s.catalog(name)

@@ -151,6 +151,16 @@ func (l *link) Watch(ctx context.Context, after uint64, tell func(Commit)) error
 	}
 }
 
+func (l *link) Latest(ctx context.Context) (uint64, error) {
+	if l.isCut() {
+		<-ctx.Done()
+		return 0, context.Cause(ctx)
+	}
+	l.cluster.mu.Lock()
+	defer l.cluster.mu.Unlock()
+	return l.sequence, nil
+}
+
 func (l *link) Following() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

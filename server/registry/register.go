@@ -19,6 +19,9 @@ func (r *Registry) Register(ctx context.Context, catalog string, manifest engine
 	if err := p.valid(); err != nil {
 		return Registration{}, err
 	}
+	if err := r.newest(ctx); err != nil {
+		return Registration{}, err
+	}
 	for {
 		// Compiling is the expensive part: it happens before the write's turn comes, with the catalog as it is now.
 		c, err := r.snapshot.Load().catalog(catalog)
@@ -187,6 +190,9 @@ func (p Precondition) check(c *catalog, name string) error {
 // Delete removes a CRD with all its revisions; etag is a precondition if not empty. CRDs of its group that waited for its names get them. It returns
 // the write's token.
 func (r *Registry) Delete(ctx context.Context, catalog, name, etag string) (token string, err error) {
+	if err := r.newest(ctx); err != nil {
+		return "", err
+	}
 	group := ""
 	w, err := r.write(ctx, func(s *snapshot) (plan, error) {
 		c, err := s.catalog(catalog)

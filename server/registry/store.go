@@ -59,6 +59,8 @@ type Watcher interface {
 	// the context's cause. It returns when it has to give up, with ErrCompacted if commits behind after are no longer kept: Load then, and
 	// watch from there. It hides what heals by itself, a lost connection for example.
 	Watch(ctx context.Context, after uint64, tell func(Commit)) error
+	// Latest is a sequence that no commit which was answered before the call exceeds, by whomever; the Watch comes to it.
+	Latest(ctx context.Context) (uint64, error)
 	// Following is nil while a Watch runs and is known to miss nothing: its connection lives. Otherwise it says why not. It does not block.
 	Following() error
 }

@@ -23,6 +23,9 @@ func (r *Registry) SetStoredVersions(ctx context.Context, catalog, name string, 
 			Metadata: map[string]string{"field": "versions", "limit": fmt.Sprint(maxStoredVersions)},
 		}
 	}
+	if err := r.newest(ctx); err != nil {
+		return nil, "", err
+	}
 	w, err := r.write(ctx, func(s *snapshot) (plan, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {

@@ -22,6 +22,9 @@ type Submitted struct {
 // RegisterAll registers several manifests in their order, with an answer for each at its index: one's failure is its own, save that nothing
 // is tried after the store failed, or ctx ended. It returns the token of the last write, or that of now.
 func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submission) ([]Submitted, string, error) {
+	if err := r.newest(ctx); err != nil {
+		return nil, "", err
+	}
 	if _, err := r.snapshot.Load().catalog(catalog); err != nil {
 		return nil, "", err
 	}

@@ -81,6 +81,20 @@ func (s *Store) load(ctx context.Context) (registry.State, error) {
 	return state, nil
 }
 
+// Latest implements registry.Watcher: the revision of the last commit, read from a majority.
+func (s *Store) Latest(ctx context.Context) (uint64, error) {
+	last, err := call(ctx, s, s.op("asking for the last commit"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return s.client.Get(ctx, s.keys.commit, clientv3.WithKeysOnly())
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(last.Kvs) == 0 {
+		return 0, s.damaged(fmt.Errorf("the key %q is gone", s.keys.commit))
+	}
+	return uint64(last.Kvs[0].ModRevision), nil
+}
+
 func entry(key string, kv *mvccpb.KeyValue) registry.Entry {
 	return registry.Entry{Key: key, Value: kv.Value, Version: uint64(kv.ModRevision)}
 }

@@ -17,6 +17,7 @@ var watching = []test{
 	{"watch: order and wholeness", watchOrder},
 	{"watch: from the past", watchPast},
 	{"watch: many writers", watchWriters},
+	{"watch: the latest commit", watchLatest},
 	{"watch: cancelled and closed", watchEnds},
 	{"watch: compacted", watchCompacted},
 	{"watch: the server restarts", watchRestart},
@@ -210,6 +211,24 @@ func watchWriters(t *testing.T, f Fixture) {
 		slices.SortFunc(got, func(a, b registry.Entry) int { return strings.Compare(a.Key, b.Key) })
 		if fmt.Sprint(describe(got)) != fmt.Sprint(describe(want.Entries)) {
 			t.Errorf("replica %d has\n%v, the store\n%v", i, describe(got), describe(want.Entries))
+		}
+	}
+}
+
+// Latest is that of the last commit, at every handle as soon as the commit is answered.
+func watchLatest(t *testing.T, f Fixture) {
+	watcher(t, f)
+	stores := handles(t, f)
+	for i := range 20 {
+		tx := registry.Transaction{Put: []registry.Entry{put("a", "1")}}
+		if i%2 == 1 {
+			tx = registry.Transaction{DeletePrefix: []string{"a"}}
+		}
+		want := commit(t, stores[i%len(stores)], tx)
+		for _, s := range stores {
+			if got, err := s.(registry.Watcher).Latest(t.Context()); err != nil || got != want {
+				t.Errorf("latest is %d, want %d: %v", got, want, err)
+			}
 		}
 	}
 }
