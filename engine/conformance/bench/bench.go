@@ -25,6 +25,7 @@ var kinds = []kind{
 	{"compile", 1, compile},
 	{"compile-version", 1, compileVersion},
 	{"register", 1, register},
+	{"register-update", 1, registerUpdate},
 	{"heap", 1, heap},
 	{"grpc", 2, overGRPC},
 	{"rest", 2, overREST},

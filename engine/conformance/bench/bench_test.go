@@ -176,7 +176,7 @@ func BenchmarkRegister(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := registerOurs(obj.text); err != nil {
+				if _, _, err := registerOurs(obj.text, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -190,7 +190,7 @@ func BenchmarkRegister(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, manifest := range manifests {
-				if _, _, err := registerOurs(manifest); err != nil {
+				if _, _, err := registerOurs(manifest, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

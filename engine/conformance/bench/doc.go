@@ -14,8 +14,11 @@
 //   - register: a CRD taken in, from the bytes of its manifest in JSON until its objects could be judged. Ours is engine.Compile: the judgement with its
 //     report (positions, costs, culprits, lowest minors), the canonical manifest and its digest, the plans. Upstream's is a create as createHandler does it:
 //     strict decoding, defaults, conversion, BeforeCreate with its strategy (PrepareForCreate, validation, warnings), encoding for storage, and then
-//     compile for all served versions. Neither side keeps anything from one registration to the next. register/largest is the sum of the ten largest
+//     compile for all served versions. Nothing of a CRD serves its next registration: what ours remembers of rules goes with the registration, and patterns, which it
+//     interns, are compiled when they first match something. register/largest is the sum of the ten largest
 //     manifests of the corpus, counted as JSON; -v names them.
+//   - register-update: the same for a CRD that is registered already and gets one more optional property in each version: both sides judge it as an update of
+//     that, and read it as it is stored, upstream with BeforeUpdate.
 //   - heap: what one compiled version retains: ours a plan with its rules, upstream's a structural schema and two validators. Patterns are interned
 //     process-wide by ours and shown apart, as much of them as matching needs.
 //   - grpc, rest: whole creates, as admit, in objects a second. Ours are batches of 100 from concurrent callers

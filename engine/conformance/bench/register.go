@@ -3,17 +3,37 @@ package bench
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 )
 
+// submission is a manifest, and what is registered under its name already.
+type submission struct {
+	manifest []byte
+	existing *engine.Existing // nil: nothing
+	stored   []byte           // the same as upstream has it in storage
+}
+
 // register compares what it takes to take in a CRD, from the bytes of its manifest until objects could be judged, on one core.
 func register(o Options, name string, obj *object) (string, error) {
-	return registerAll(o, name, [][]byte{obj.text})
+	return registerAll(o, name, []submission{{manifest: obj.text}})
+}
+
+// registerUpdate is register for a CRD that is registered already, and gets one more optional property in each version.
+func registerUpdate(o Options, name string, obj *object) (string, error) {
+	s, err := updated(obj)
+	if err != nil {
+		return "", err
+	}
+	return registerAll(o, name, []submission{s})
 }
 
 // largest is how many CRDs register/largest has.
@@ -25,7 +45,11 @@ func registerLargest(o Options, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return registerAll(o, name, manifests)
+	var list []submission
+	for _, manifest := range manifests {
+		list = append(list, submission{manifest: manifest})
+	}
+	return registerAll(o, name, list)
 }
 
 func largestManifests(o Options, name string) ([][]byte, error) {
@@ -43,23 +67,23 @@ func largestManifests(o Options, name string) ([][]byte, error) {
 }
 
 // registerAll compares registrations of all manifests together, after both sides said the same of each.
-func registerAll(o Options, name string, manifests [][]byte) (string, error) {
+func registerAll(o Options, name string, list []submission) (string, error) {
 	them := newRegistrar()
-	for _, manifest := range manifests {
-		if err := sameRegistration(them, manifest); err != nil {
+	for _, s := range list {
+		if err := sameRegistration(them, s); err != nil {
 			return "", err
 		}
 	}
 	a, b, err := compare(o, func() error {
-		for _, manifest := range manifests {
-			if _, _, err := registerOurs(manifest); err != nil {
+		for _, s := range list {
+			if _, _, err := registerOurs(s.manifest, s.existing); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, func() error {
-		for _, manifest := range manifests {
-			if _, err := them.register(manifest); err != nil {
+		for _, s := range list {
+			if _, _, err := them.register(s.manifest, s.stored); err != nil {
 				return err
 			}
 		}
@@ -69,24 +93,31 @@ func registerAll(o Options, name string, manifests [][]byte) (string, error) {
 }
 
 // sameRegistration makes sure that both sides accept a CRD with the same warnings.
-func sameRegistration(them *registrar, manifest []byte) error {
-	_, report, err := registerOurs(manifest)
+func sameRegistration(them *registrar, s submission) error {
+	_, report, err := registerOurs(s.manifest, s.existing)
 	if err != nil {
 		return err
 	}
-	theirs, err := them.register(manifest)
+	theirs, _, err := them.register(s.manifest, s.stored)
 	if err != nil {
 		return err
 	}
 	if ours := slices.Sorted(slices.Values(report.Warnings)); !slices.Equal(ours, slices.Sorted(slices.Values(theirs))) {
 		return fmt.Errorf("ours warns of %q and upstream of %q", ours, theirs)
 	}
+	if report.Update != (s.existing != nil) {
+		return fmt.Errorf("ours takes it for an update: %v", report.Update)
+	}
 	return nil
 }
 
 // registerOurs is all that the engine does for a registration.
-func registerOurs(manifest []byte) (*engine.Definition, *engine.Report, error) {
-	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{})
+func registerOurs(manifest []byte, existing *engine.Existing) (*engine.Definition, *engine.Report, error) {
+	var o engine.Options
+	if existing != nil {
+		o.Existing = func(string) *engine.Existing { return existing }
+	}
+	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), o)
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("ours: %w", err)
@@ -94,4 +125,55 @@ func registerOurs(manifest []byte) (*engine.Definition, *engine.Report, error) {
 		return nil, nil, fmt.Errorf("ours: %s", report.Refusal.Message)
 	}
 	return d, report, nil
+}
+
+// updated registers the definition of an object with both sides and returns the update that adds a property at the root of each version's schema.
+func updated(obj *object) (submission, error) {
+	d, _, err := registerOurs(obj.text, nil)
+	if err != nil {
+		return submission{}, err
+	}
+	_, stored, err := newRegistrar().register(obj.text, nil)
+	if err != nil {
+		return submission{}, err
+	}
+	var held apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal(stored, &held); err != nil {
+		return submission{}, err
+	}
+	held.Status.AcceptedNames = held.Spec.Names
+	for _, condition := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.NamesAccepted, apiextensionsv1.Established} {
+		held.Status.Conditions = append(held.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: condition, Status: apiextensionsv1.ConditionTrue})
+	}
+	s := submission{existing: &engine.Existing{Manifest: d.Manifest(), Generation: 1, Status: held.Status}}
+	if s.stored, err = json.Marshal(&held); err != nil {
+		return submission{}, err
+	}
+	s.manifest, err = widened(obj.text)
+	return s, err
+}
+
+// widened is a manifest with one more property at the root of each schema.
+func widened(manifest []byte) ([]byte, error) {
+	var crd struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Metadata   map[string]any `json:"metadata"`
+		Spec       map[string]any `json:"spec"`
+	}
+	if err := json.Unmarshal(manifest, &crd); err != nil {
+		return nil, err
+	}
+	versions, _ := crd.Spec["versions"].([]any)
+	for _, v := range versions {
+		properties, ok, err := unstructured.NestedMap(v.(map[string]any), "schema", "openAPIV3Schema", "properties")
+		if err != nil || !ok {
+			return nil, fmt.Errorf("bench: a schema without properties: %w", err)
+		}
+		properties["added"] = map[string]any{"type": "string"}
+		if err := unstructured.SetNestedMap(v.(map[string]any), properties, "schema", "openAPIV3Schema", "properties"); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(&crd)
 }

@@ -23,7 +23,10 @@ type registrar struct {
 	scheme   *runtime.Scheme
 	decoder  runtime.Decoder
 	encoder  runtime.Encoder
-	strategy rest.RESTCreateStrategy
+	strategy interface {
+		rest.RESTCreateStrategy
+		rest.RESTUpdateStrategy
+	}
 }
 
 func newRegistrar() *registrar {
@@ -44,16 +47,16 @@ type warned struct{ texts []string }
 
 func (w *warned) AddWarning(_, text string) { w.texts = append(w.texts, text) }
 
-// register is a create of a CRD as createHandler and the registry's store do it, up to the bytes that are stored, and then what serving all its
-// served versions needs. It returns the warnings.
-func (r *registrar) register(manifest []byte) ([]string, error) {
+// register is a create of a CRD as createHandler and the registry's store do it, or with old, its bytes in storage, an update of it, up to the bytes
+// that are stored, and then what serving all its served versions needs. It returns the warnings, and what is stored.
+func (r *registrar) register(manifest, old []byte) (warnings []string, stored []byte, err error) {
 	var warned warned
 	ctx := warning.WithWarningRecorder(request.WithNamespace(context.Background(), ""), &warned)
 	obj, _, err := r.decoder.Decode(manifest, nil, nil)
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
 		if !ok || obj == nil {
-			return nil, fmt.Errorf("upstream: %w", err)
+			return nil, nil, fmt.Errorf("upstream: %w", err)
 		}
 		for _, e := range strict.Errors() {
 			warning.AddWarning(ctx, "", e.Error())
@@ -61,29 +64,53 @@ func (r *registrar) register(manifest []byte) ([]string, error) {
 	}
 	crd, ok := obj.(*apiextensions.CustomResourceDefinition)
 	if !ok {
-		return nil, fmt.Errorf("upstream: %T is no CRD", obj)
+		return nil, nil, fmt.Errorf("upstream: %T is no CRD", obj)
 	}
-	rest.WipeObjectMetaSystemFields(crd)
-	rest.FillObjectMetaSystemFields(crd)
-	if err := rest.BeforeCreate(r.strategy, ctx, crd); err != nil {
-		return nil, fmt.Errorf("upstream: %w", err)
+	if old == nil {
+		rest.WipeObjectMetaSystemFields(crd)
+		rest.FillObjectMetaSystemFields(crd)
+		err = rest.BeforeCreate(r.strategy, ctx, crd)
+	} else {
+		err = r.replace(ctx, crd, old)
 	}
-	var stored bytes.Buffer
-	if err := r.encoder.Encode(crd, &stored); err != nil {
-		return nil, fmt.Errorf("upstream: %w", err)
+	if err != nil {
+		return nil, nil, fmt.Errorf("upstream: %w", err)
+	}
+	var text bytes.Buffer
+	if err := r.encoder.Encode(crd, &text); err != nil {
+		return nil, nil, fmt.Errorf("upstream: %w", err)
 	}
 	// A server serves what its informer decodes from storage; that it is converted once more is all that is counted of that.
 	v1 := &apiextensionsv1.CustomResourceDefinition{}
 	if err := r.scheme.Convert(crd, v1, nil); err != nil {
-		return nil, fmt.Errorf("upstream: %w", err)
+		return nil, nil, fmt.Errorf("upstream: %w", err)
 	}
 	for i := range v1.Spec.Versions {
 		if !v1.Spec.Versions[i].Served {
 			continue
 		}
 		if _, _, _, err := compileUpstream(&v1.Spec.Versions[i]); err != nil {
-			return nil, fmt.Errorf("upstream: %w", err)
+			return nil, nil, fmt.Errorf("upstream: %w", err)
 		}
 	}
-	return warned.texts, nil
+	return warned.texts, text.Bytes(), nil
 }
+
+// replace is the part of an update that looks at the old CRD. The new one carries its uid and resourceVersion.
+func (r *registrar) replace(ctx context.Context, crd *apiextensions.CustomResourceDefinition, old []byte) error {
+	obj, _, err := r.decoder.Decode(old, nil, nil)
+	if err != nil {
+		return err
+	}
+	stored, ok := obj.(*apiextensions.CustomResourceDefinition)
+	if !ok {
+		return fmt.Errorf("%T is no CRD", obj)
+	}
+	stored.SetResourceVersion(resourceVersion)
+	crd.SetUID(stored.GetUID())
+	crd.SetResourceVersion(resourceVersion)
+	return rest.BeforeUpdate(r.strategy, ctx, crd, stored)
+}
+
+// resourceVersion is that of a stored CRD, which storage sets.
+const resourceVersion = "7"
