@@ -49,7 +49,7 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 			return written{}, tooLarge(err)
 		default:
 			r.stale = r.watcher == nil // who follows the store will see what came of it
-			return written{}, r.unavailable(ctx, err, !errors.Is(err, ErrClosed))
+			return written{}, r.unavailable(ctx, err, mayBeWritten(err))
 		}
 		if patience.Err() != nil {
 			return written{}, r.unavailable(ctx, ErrConflict, false)
@@ -176,6 +176,12 @@ func (r *Registry) unavailable(ctx context.Context, err error, outcomeUnknown bo
 		e.Metadata = map[string]string{"outcome": "unknown"}
 	}
 	return e
+}
+
+// mayBeWritten tells of a commit's error whether the commit can have been made.
+func mayBeWritten(err error) bool {
+	failure := (*Failure)(nil)
+	return !errors.Is(err, ErrClosed) && !(errors.As(err, &failure) && failure.Unchanged)
 }
 
 func tooLarge(err error) error {
