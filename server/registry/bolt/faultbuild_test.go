@@ -19,7 +19,7 @@ var faultPoints = strings.NewReplacer(
 	"syscall.Fdatasync(", "FaultDatasync(syscall.Fdatasync, ",
 	"= os.OpenFile", "= FaultOpenFile",
 	"os.MkdirAll(", "bbolt.FaultMkdirAll(",
-	"= d.Sync()", "= bbolt.FaultSync(d)()",
+	"= d.Sync()", "= bbolt.FaultSyncDirectory(d)()",
 	"os.CreateTemp(", "bbolt.FaultCreateTemp(",
 	"os.Link(", "bbolt.FaultLink(",
 	"os.Remove(", "bbolt.FaultRemove(",
