@@ -154,7 +154,7 @@ func (m maker) rule(s *props) {
 	case s.XIntOrString:
 		text = choose(m, "type(self) == string || self != 3", "type(self) == int")
 	case s.Type == "integer":
-		text = choose(m, "self != 3", "self >= 0", "self < 6", "self % 2 == 0", "self / 2 * 2 == self")
+		text = choose(m, "self != 3", "type(self) == int || self > 5", "self >= 0", "self < 6", "self % 2 == 0", "self / 2 * 2 == self")
 	case s.Type == "number":
 		text = choose(m, "self < 2.0", "self != 1.5")
 	case s.Type == "string":
@@ -205,6 +205,10 @@ func (m maker) junctor(s *props) {
 			if _, there := s.Properties[name]; there && m.one(3) {
 				c.Required = append(c.Required, name)
 			}
+		}
+		if m.one(3) {
+			c.Not = &props{}
+			m.constraint(c.Not, false)
 		}
 		return c
 	}
@@ -284,6 +288,8 @@ func (m maker) object(s *props, depth int) string {
 	for _, name := range fieldNames {
 		p, declared := s.Properties[name]
 		switch {
+		case declared && name == "name" && p.Type == "string" && m.one(2):
+			members[name] = json.RawMessage(choose(m, `"a"`, `"b"`)) // so that keys of lists meet
 		case declared && (slices.Contains(s.Required, name) && !m.one(10) || m.one(2)):
 			members[name] = json.RawMessage(m.value(&p, depth-1))
 		case declared:
@@ -303,7 +309,20 @@ func (m maker) change(s *props, depth int) {
 		below(func(p *props) { m.change(p, depth-1) })
 		return
 	}
-	switch m.IntN(24) {
+	op := m.IntN(25)
+	switch telling := m.one(2); { // what is rare in schemas is changed where it is
+	case telling && s.AdditionalProperties != nil:
+		op = 21
+	case telling && s.XListType != nil:
+		op = 17
+	case telling && (joined(s) || len(s.XValidations) > 0 && s.Properties != nil):
+		op = choose(m, 13, 13, 19)
+	case telling && s.Maximum != nil:
+		op = choose(m, 6, 24)
+	case telling && len(s.XValidations) > 0:
+		op = 11
+	}
+	switch op {
 	case 0, 1, 2:
 		m.constraint(s, true)
 	case 3:
@@ -339,7 +358,11 @@ func (m maker) change(s *props, depth int) {
 		}
 	case 13:
 		if s.Properties != nil {
-			s.Properties[choose(m, "d", "a", "b")] = *m.schema(1)
+			p := m.schema(1)
+			if m.one(2) {
+				p.Default = &apiextensionsv1.JSON{Raw: []byte(m.value(p, 2))}
+			}
+			s.Properties[choose(m, "d", "a", "b")] = *p
 		}
 	case 14:
 		for _, name := range fieldNames {
@@ -381,10 +404,16 @@ func (m maker) change(s *props, depth int) {
 			s.Properties, s.Required, s.XListMapKeys = nil, nil, nil
 			s.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: m.schema(1)}
 		}
-	default:
+	case 23:
 		s.XEmbeddedResource = !s.XEmbeddedResource && s.Type == "object"
+	default:
+		if s.Maximum != nil {
+			s.Maximum, s.ExclusiveMaximum = new(*s.Maximum+0.5), m.one(2)
+		}
 	}
 }
+
+func joined(s *props) bool { return s.AllOf != nil || s.AnyOf != nil || s.OneOf != nil || s.Not != nil }
 
 // unjoin changes junctors.
 func (m maker) unjoin(s *props) {
@@ -398,7 +427,11 @@ func (m maker) unjoin(s *props) {
 		case 1:
 			*list = (*list)[:len(*list)-1]
 		case 2:
-			m.change(&(*list)[0], 0)
+			c := &(*list)[0]
+			if c.Not != nil && m.one(2) {
+				c = c.Not
+			}
+			m.constraint(c, false)
 		default:
 			c := props{}
 			m.constraint(&c, false)

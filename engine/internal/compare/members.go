@@ -129,7 +129,7 @@ func (w *walk) added(p, parent *Props, was fate, at, below place) {
 		f.impact = Impact{Stored: Care, Writers: Care}
 		f.message = "objects may have the field already, as it was kept unchecked: what does not fit is pruned or refused"
 	case hasDefault(p) && (at.joined || at.ruled || parent.MaxProperties != nil):
-		f.impact = Impact{Stored: Care}
+		f.impact = Impact{Stored: Care, Writers: Care}
 		f.message = "the field is new, and objects have its default when they are read: look whether bounds, junctors and rules around it allow that"
 	case hasDefault(p):
 		f.message = "the field is new; objects have its default when they are read"
@@ -144,7 +144,7 @@ func (w *walk) gone(p *Props, is fate, at, below place) {
 	f := found{kind: PropertyRemoved, at: below.way, old: p, impact: everybody(Breaking)}
 	switch {
 	case at.meta:
-		f.impact, f.message = Impact{Stored: at.seen()}, "the field is not checked any more"
+		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "the field is not checked any more"
 	case is == pruned:
 		f.message = "the field is pruned: readers do not find it, writes drop it, and what is stored is lost with the next write"
 	case is == forbidden:
@@ -152,7 +152,7 @@ func (w *walk) gone(p *Props, is fate, at, below place) {
 	case is == emptied && w.kindsOf(p)&(objects|lists) != 0:
 		f.message = "the field stays, but objects in it lose all that they have"
 	default:
-		f.impact = Impact{Stored: at.seen(), Readers: Care}
+		f.impact = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}
 		f.message = "the field is kept, but neither checked nor defaulted"
 	}
 	w.tell(f)
@@ -188,17 +188,17 @@ func (w *walk) others(old, new *Props, was, is fate, at place) {
 		}
 		f.message = "objects with fields that are not declared are refused"
 	case was == forbidden:
-		f.impact, f.message = Impact{Stored: at.seen(), Readers: Care}, "fields that are not declared are not refused any more"
+		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}, "fields that are not declared are not refused any more"
 	case is == pruned:
 		f.impact, f.message = everybody(Breaking), "fields that are not declared are pruned: what is stored is lost with the next write"
 	case was == pruned:
-		f.impact, f.message = Impact{Stored: at.seen()}, "fields that are not declared are kept; they were pruned"
+		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "fields that are not declared are kept; they were pruned"
 	case is == kept:
-		f.impact, f.message = Impact{Stored: at.seen(), Readers: Care}, "fields that are not declared are kept unchecked"
+		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}, "fields that are not declared are kept unchecked"
 	case was == kept:
 		f.impact, f.message = Impact{Stored: Care, Writers: Care}, "fields that were kept unchecked are checked: what does not fit is pruned or refused"
 	case is == emptied && w.kindsOf(valueSchema(old))&(objects|lists) == 0:
-		f.impact, f.message = Impact{Stored: at.seen(), Readers: Care}, "values are not checked any more"
+		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}, "values are not checked any more"
 	case is == emptied:
 		f.impact, f.message = everybody(Breaking), "objects that are values of the map lose all that they have"
 	default: // from emptied to governed
@@ -214,10 +214,10 @@ func (w *walk) keeping(old, new *Props, was, is fate, at place) {
 	switch {
 	case before == after:
 	case after:
-		f := found{kind: PreserveUnknownAdded, at: keyword, new: true, impact: Impact{Stored: at.seen(), Readers: Care},
+		f := found{kind: PreserveUnknownAdded, at: keyword, new: true, impact: Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care},
 			message: "fields that are not declared are kept: readers find them"}
 		if was == kept && is == kept {
-			f.impact, f.message = Impact{Stored: at.seen()}, "nothing changes: fields that are not declared are kept as before"
+			f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "nothing changes: fields that are not declared are kept as before"
 		}
 		w.tell(f)
 	default:
@@ -225,9 +225,9 @@ func (w *walk) keeping(old, new *Props, was, is fate, at place) {
 			message: "fields that are not declared are pruned: what is stored is lost with the next write"}
 		switch {
 		case is == kept:
-			f.impact, f.message = Impact{Stored: at.seen()}, "nothing changes: fields that are not declared are kept as before"
+			f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "nothing changes: fields that are not declared are kept as before"
 		case is != pruned:
-			f.impact, f.message = Impact{Stored: at.seen()}, "what becomes of fields that are not declared is told by additionalProperties"
+			f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "what becomes of fields that are not declared is told by additionalProperties"
 		}
 		w.tell(f)
 	}

@@ -50,7 +50,7 @@ func (p place) stored() Class {
 	return Care
 }
 
-// seen is what it means for stored objects that rules see a value otherwise, though it is the same.
+// seen is what it means for stored objects and writers that rules see a value otherwise, though it is the same.
 func (p place) seen() Class {
 	if p.ruled {
 		return Care

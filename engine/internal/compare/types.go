@@ -79,7 +79,7 @@ func (w *walk) types(old, new *Props, at place) bool {
 			f.impact.Stored, f.impact.Writers = Breaking, Breaking
 			f.message += ": some values are refused"
 		} else {
-			f.impact.Stored = at.seen()
+			f.impact.Stored, f.impact.Writers = at.seen(), at.seen()
 			f.message += ": every old value is one"
 			if at.ruled {
 				f.message += ", but rules see it otherwise"
@@ -183,7 +183,7 @@ func (w *walk) formats(old, new *Props, at place) {
 			f.message += "; lists, which pass as texts with a format, are refused"
 		}
 	case plain(old.Format) == plain(new.Format):
-		f.impact.Stored = at.seen()
+		f.impact.Stored, f.impact.Writers = at.seen(), at.seen()
 		f.message = "another spelling of the same"
 	default:
 		f.impact = everybody(Breaking)
@@ -191,7 +191,7 @@ func (w *walk) formats(old, new *Props, at place) {
 		f.message = fmt.Sprintf("values that are no %s are refused", new.Format)
 		switch {
 		case within(old.Format, new.Format):
-			f.impact = Impact{Stored: at.seen(), Readers: Care}
+			f.impact = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}
 			f.message = fmt.Sprintf("readers find values that are no %s", old.Format)
 		case within(new.Format, old.Format):
 			f.impact.Readers = Compatible
