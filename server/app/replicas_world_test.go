@@ -343,6 +343,9 @@ func (w *world) finish() {
 			w.t.Errorf("of two CRDs that claim kind%s%d are established", claim, n)
 		}
 	}
+	if w.t.Failed() {
+		return
+	}
 	w.t.Logf("%d changes acknowledged, %d evaluations with their tokens at the other replicas: none stale, none lost", w.written.Load(), w.read.Load())
 }
 
