@@ -191,3 +191,42 @@ func TestRegisterAll(t *testing.T) {
 		wantReason(t, out[i].Err, StoreUnavailable)
 	}
 }
+
+// A CRD that only an older server could have stored is registered with the condition that says so, and evaluated as it would be.
+func TestNonStructural(t *testing.T) {
+	store := newMapStore()
+	r := newRegistry(t, store, nil)
+	manifest := engine.YAML([]byte(`
+apiVersion: apiextensions.k8s.io/v1beta1
+kind: CustomResourceDefinition
+metadata: {name: crontabs.stable.example.com}
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names: {plural: crontabs, kind: CronTab}
+  version: v1
+  validation: {openAPIV3Schema: {properties: {spec: {properties: {replicas: {type: integer, maximum: 9}}}}}}
+`))
+	done := mustAccept(t, r, manifest, Created)
+	if c := done.CRD.condition("NonStructuralSchema"); c.Status != "True" || c.Reason != "Violations" || !done.CRD.Established {
+		t.Errorf("%+v", done.CRD.Conditions)
+	}
+	if again := mustAccept(t, r, manifest, Unchanged); !again.Report.Update {
+		t.Errorf("%+v", again.Report)
+	}
+	restarted := newRegistry(t, store, nil)
+	v, err := restarted.View(t.Context(), "default", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := v.OfKind(t.Context(), "stable.example.com", "CronTab", ""); err != nil || allowed(t, d) {
+		t.Errorf("%v", err)
+	}
+	if d, err := restarted.CRD(t.Context(), "default", "crontabs.stable.example.com", "", ""); err != nil || d.condition("NonStructuralSchema").Status != "True" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	// An update to a structural schema takes the condition away.
+	if d := mustAccept(t, r, crontabs(10), Updated).CRD; d.condition("NonStructuralSchema").Type != "" {
+		t.Errorf("%+v", d.Conditions)
+	}
+}
