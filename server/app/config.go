@@ -42,7 +42,7 @@ type Config struct {
 	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with the authorities of clients: they must present a certificate of one of them." placeholder:"FILE" group:"Security"`
 	AuthTokenFile string `help:"File with the bearer tokens that callers may present, one a line. Without it callers need none. It is read again when it changes." placeholder:"FILE" group:"Security"`
 
-	Store       string        `default:"bolt" enum:"bolt,memory,etcd" help:"Where CRDs are kept: bolt (a file in --data-dir), memory (nowhere: all is gone with the process) or etcd (shared by all replicas)." group:"Registry"`
+	Store       string        `default:"bolt" help:"Where CRDs are kept: bolt (a file in --data-dir), memory (nowhere: all is gone with the process) or etcd (shared by all replicas)." group:"Registry"`
 	DataDir     string        `default:"data" help:"Directory of the file of --store=bolt. One process at a time may use it." group:"Registry"`
 	MaxWait     time.Duration `default:"5s" help:"How long a call waits for the write that its at_least names, if its own deadline is later." group:"Registry"`
 	CRDs        []string      `name:"crds" sep:"," help:"Register the CRDs in this directory's files (*.yaml, *.yml, *.json) before being ready, and again as they change. Several by commas." placeholder:"DIR" group:"Registry"`
@@ -71,7 +71,7 @@ type Config struct {
 	DrainTimeout time.Duration `default:"20s" help:"Then: how long calls in flight may take to end before they are cut off." group:"Shutdown"`
 
 	LogLevel  slog.Level `default:"info" help:"Log from this level on: debug (every call), info, warn, error." group:"Logging"`
-	LogFormat string     `default:"text" enum:"text,json" help:"How log lines look on stderr: text or json." group:"Logging"`
+	LogFormat string     `default:"text" help:"How log lines look on stderr: text or json." group:"Logging"`
 }
 
 // Validate finds everything that is wrong, not the first thing only. What files hold is checked when they are read.
@@ -115,6 +115,9 @@ func (c *Config) Validate() error {
 	}
 	if c.RESTBodyBytes < 0 || c.RESTBodyBytes != 0 && c.RESTBodyBytes < c.MaxMessageBytes {
 		wrong("rest-body-bytes", "%v is not room for one whole message, --max-message-bytes=%v", c.RESTBodyBytes, c.MaxMessageBytes)
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		wrong("log-format", "%q is neither text nor json", c.LogFormat)
 	}
 	if c.MaxInFlight < 0 {
 		wrong("max-in-flight", "%d is negative", c.MaxInFlight)

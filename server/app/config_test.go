@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -211,6 +212,29 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	c = Config{Store: StoreBolt}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "--data-dir") || !strings.Contains(err.Error(), "--grpc-address") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Values that cannot be read, in whatever way they are given, are told together with those that are wrong.
+func TestUnreadableValuesAtOnce(t *testing.T) {
+	t.Setenv("CRDEVAL_DRAIN_TIMEOUT", "soon")
+	tolerant, unreadable := Tolerant()
+	parser, err := kong.New(&Config{}, append(KongOptions(), tolerant...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, "log-level: loud\nmax-in-flight: 5\n")
+	_, err = parser.Parse([]string{"--config", path, "--cache-bytes=lots", "--max-batch-items=x", "--max-alias-factor=0", "--store=shelf", "--log-format=xml", "--max-wait=7s"})
+	err = errors.Join(unreadable(), err)
+	for _, want := range []string{
+		`--drain-timeout: `, `--log-level: `, `--cache-bytes: "lots" is no size`, `--max-batch-items: `, `--max-alias-factor: 0 is not between`, `--store: "shelf" is none of`, `--log-format: "xml"`,
+	} {
+		if strings.Count(fmt.Sprint(err), want) != 1 {
+			t.Errorf("not one word of %s in %v", want, err)
+		}
+	}
+	if strings.Contains(fmt.Sprint(err), "--max-batch-items: 0") {
+		t.Errorf("what could not be read is judged as well: %v", err)
 	}
 }
 

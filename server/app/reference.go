@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -17,6 +20,35 @@ const environmentPrefix = "CRDEVAL_"
 // KongOptions are what a parser of a command line with a Config needs.
 func KongOptions() []kong.Option {
 	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(LoadFile)}
+}
+
+// Tolerant are options for a parser that goes on behind values that cannot be read, so that a person is told of all of them at once; unreadable returns them after
+// the parse. What is wrong with values that can be read Config.Validate says, which the parser calls.
+func Tolerant() (options []kong.Option, unreadable func() error) {
+	var told []error
+	for _, t := range []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[Bytes](), reflect.TypeFor[time.Duration](), reflect.TypeFor[slog.Level]()} {
+		strict := kong.NewRegistry().RegisterDefaults().ForType(t)
+		options = append(options, kong.TypeMapper(t, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+			value := reflect.New(t).Elem()
+			if err := strict.Decode(ctx, value); err != nil {
+				err = fmt.Errorf("--%s: %w", ctx.Value.Name, err)
+				if !slices.ContainsFunc(told, func(e error) bool { return e.Error() == err.Error() }) {
+					told = append(told, err)
+				}
+				// The default in its place, so that nothing else is said of it.
+				value.SetZero()
+				if ctx.Value.HasDefault {
+					ctx = &kong.DecodeContext{Value: ctx.Value, Scan: kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: ctx.Value.Default})}
+					if err := strict.Decode(ctx, value); err != nil {
+						return err
+					}
+				}
+			}
+			target.Set(value)
+			return nil
+		})))
+	}
+	return options, func() error { return errors.Join(told...) }
 }
 
 func setByEnvironment(flag *kong.Flag) bool {

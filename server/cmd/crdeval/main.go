@@ -62,7 +62,8 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		}
 	}()
 	var commands cli
-	parser, err := kong.New(&commands, append(app.KongOptions(),
+	tolerant, unreadable := app.Tolerant()
+	parser, err := kong.New(&commands, append(append(app.KongOptions(), tolerant...),
 		kong.Name("crdeval"),
 		kong.Description("Answers what a Kubernetes API server would answer about CustomResourceDefinitions and their objects."),
 		kong.Writers(env.stdout, env.stderr),
@@ -77,7 +78,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		return exitError
 	}
 	command, err := parser.Parse(args)
-	if err == nil {
+	if err = errors.Join(unreadable(), err); err == nil {
 		err = command.Run()
 	}
 	switch {
