@@ -20,8 +20,6 @@ func aside(c *casefile.Case) string {
 	switch {
 	case c.Op == "table" || c.Op == "fields" || c.Op == "scale" || c.Op == "openapi":
 		return "presentation is not built yet"
-	case c.Old != nil:
-		return "updates of CRDs are not judged yet"
 	}
 	return ""
 }
@@ -59,9 +57,12 @@ var spends = regexp.MustCompile(`budget|limit`)
 
 func runCase(t *testing.T, c *casefile.Case) {
 	ctx := context.Background()
-	report, err := Check(ctx, JSON(c.CRD), Options{})
+	report, err := Check(ctx, JSON(c.CRD), Options{Existing: existing(t, c)})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if report.Update != (c.OldCRD != nil) {
+		t.Errorf("judged as an update: %v", report.Update)
 	}
 	if c.Registration != nil {
 		compareFindings(t, "registration", report.Violations, c.Registration.Errors)
@@ -88,6 +89,26 @@ func runCase(t *testing.T, c *casefile.Case) {
 			continue
 		}
 		writeCase(t, d, c, object, want)
+	}
+}
+
+// existing is the CRD that a case updates: as it is stored, established.
+func existing(t *testing.T, c *casefile.Case) func(string) *Existing {
+	t.Helper()
+	if c.OldCRD == nil {
+		return nil
+	}
+	d, err := CompileStored(context.Background(), c.OldCRD, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := []Claimant{{Name: d.Name(), Standing: d.Standing(), Status: d.Standing().Stored(Status{})}}
+	Settle(group, d.Name(), time.Now())
+	return func(name string) *Existing {
+		if name != d.Name() {
+			return nil
+		}
+		return &Existing{Manifest: d.Manifest(), Generation: 1, Status: group[0].Status}
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 )
 
 // Files are the names of the case files, without endings.
-var Files = []string{"crontab", "subtle", "rules", "rules-types", "rules-messages", "rules-updates", "rules-cost"}
+var Files = []string{"crontab", "subtle", "rules", "rules-types", "rules-messages", "rules-updates", "rules-cost", "crd-updates"}
 
-// Rules are those of Files whose answers the oracle writes: go test ./cases -write, in engine/conformance.
-var Rules = Files[2:]
+// Written are those of Files whose answers the oracle writes: go test ./cases -write, in engine/conformance.
+var Written = Files[2:]
 
 // Case is one case: a CRD, what is asked, and the reference's answers.
 type Case struct {
@@ -23,9 +23,10 @@ type Case struct {
 	Op string
 	// Register is set if the CRD's own findings are asked before the objects are.
 	Register bool
-	// CRD is the manifest, JSON. Old is what makes registerCRD an update: the spec fields of the CRD as it was.
-	CRD []byte
-	Old []byte
+	// CRD is the manifest, JSON. OldCRD makes registerCRD an update: the manifest of the CRD as it is stored, established and with its storage
+	// version alone in storedVersions. Today's validation need not accept it.
+	CRD    []byte
+	OldCRD []byte
 	// HasRules is set if the CRD has x-kubernetes-validations.
 	HasRules bool
 	// Objects are the objects, JSON; OldObject, if any, makes their writes updates.
@@ -55,7 +56,8 @@ type shorthand struct {
 	Schema     json.RawMessage   `json:"schema"`
 	Ver        map[string]any    `json:"ver"`
 	CRDSpec    map[string]any    `json:"crdSpec"`
-	OldCRDSpec json.RawMessage   `json:"oldCRDSpec"`
+	OldCRD     *shorthand        `json:"oldCRD"`
+	OldCRDSpec map[string]any    `json:"oldCRDSpec"`
 	Object     json.RawMessage   `json:"object"`
 	Objects    []json.RawMessage `json:"objects"`
 	Values     []json.RawMessage `json:"values"`

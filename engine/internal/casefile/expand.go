@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // expand writes out the CRD and the objects of a shorthand.
 func (w *shorthand) expand() (Case, error) {
-	c := Case{Name: w.Name, Op: w.Op, Register: w.Register || w.Op == "registerCRD", Old: w.OldCRDSpec}
+	c := Case{Name: w.Name, Op: w.Op, Register: w.Register || w.Op == "registerCRD"}
 	if w.Request != nil {
 		c.Request = *w.Request
 	}
@@ -17,6 +18,9 @@ func (w *shorthand) expand() (Case, error) {
 		return c, err
 	}
 	c.CRD = crd
+	if c.OldCRD, err = w.oldCRD(); err != nil {
+		return c, err
+	}
 	c.HasRules = bytes.Contains(crd, []byte(`"x-kubernetes-validations"`))
 	if w.Raw != "" {
 		c.Objects = append(c.Objects, []byte(w.Raw))
@@ -41,6 +45,24 @@ func (w *shorthand) expand() (Case, error) {
 		c.OldObject, err = complete(w.Old)
 	}
 	return c, err
+}
+
+// oldCRD is the CRD that the case's one updates, nil for none: with a shorthand of its own, or with other fields of spec.
+func (w *shorthand) oldCRD() ([]byte, error) {
+	old := *w
+	switch {
+	case w.OldCRD != nil:
+		old = *w.OldCRD
+	case w.OldCRDSpec != nil:
+		old.CRDSpec = maps.Clone(w.CRDSpec)
+		if old.CRDSpec == nil {
+			old.CRDSpec = map[string]any{}
+		}
+		maps.Copy(old.CRDSpec, w.OldCRDSpec)
+	default:
+		return nil, nil
+	}
+	return json.Marshal(old.crd())
 }
 
 func member(key string, value json.RawMessage) json.RawMessage {
