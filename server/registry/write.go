@@ -181,7 +181,7 @@ func (r *Registry) unavailable(ctx context.Context, err error, outcomeUnknown bo
 // mayBeWritten tells of a commit's error whether the commit can have been made.
 func mayBeWritten(err error) bool {
 	failure := (*Failure)(nil)
-	return !errors.Is(err, ErrClosed) && !(errors.As(err, &failure) && failure.Unchanged)
+	return !errors.Is(err, ErrClosed) && (!errors.As(err, &failure) || !failure.Unchanged)
 }
 
 func tooLarge(err error) error {
