@@ -458,6 +458,23 @@ func TestStoreFailures(t *testing.T) {
 	}
 }
 
+// Who has gone away takes nobody's turn.
+func TestCancelledWrites(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 {
+		if _, _, err := r.CreateCatalog(gone, "pr", 0); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	soon, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	if _, _, err := r.CreateCatalog(soon, "pr", 0); err != nil {
+		t.Error(err)
+	}
+}
+
 // Two registries over one store, as two replicas: each write that was planned on an old picture is planned again.
 func TestConflictsAreRetried(t *testing.T) {
 	store := newMapStore()

@@ -64,7 +64,11 @@ func (r *Registry) turn(ctx context.Context) error {
 	for {
 		select {
 		case r.writing <- struct{}{}:
-			return ctx.Err()
+			if ctx.Err() != nil {
+				<-r.writing
+				return context.Cause(ctx)
+			}
+			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-timer.C:
