@@ -2,6 +2,7 @@ package rule
 
 import (
 	"context"
+	"runtime"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiservercel "k8s.io/apiserver/pkg/cel"
@@ -15,8 +16,9 @@ const longRule = 4 << 10
 func long(text string) bool { return len(text) >= longRule || Doubles(text) }
 
 // compiling are the long expressions that are being compiled in this process, those included that nobody waits for any more. When there are as many
-// as this, others wait. cel-go's own bound of 100,000 code points ends each some time.
-var compiling = make(chan struct{}, 4)
+// as this, others wait: more than there are processors would end no earlier, and each takes some hundred MiB. cel-go's own bound of 100,000 code
+// points ends each some time.
+var compiling = make(chan struct{}, min(4, max(2, runtime.GOMAXPROCS(0))))
 
 // begin waits for a place among compiling; false if done closed before. end gives it back.
 func begin(done <-chan struct{}) bool {

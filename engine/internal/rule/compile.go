@@ -74,13 +74,17 @@ func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type,
 			c, bad = nil, invalid(say.failed+fmt.Sprint(r))
 		}
 	}()
-	ast := e.check(text, s, optional)
+	ast, issues := e.check(text, s, optional)
 	if ast == nil {
+		if issues != nil {
+			if found := issues.String(); !strings.Contains(found, selfTypeName) {
+				return nil, invalid(say.failed + found) // checking can take seconds, and would find the same once more
+			}
+		}
 		env, err := s.extended(e, optional)
 		if err != nil {
 			return nil, internal(err)
 		}
-		var issues *cel.Issues
 		if ast, issues = env.Compile(text); issues != nil {
 			return nil, invalid(say.failed + issues.String())
 		}
@@ -103,24 +107,24 @@ func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type,
 	return c, nil
 }
 
-// check is the quick way to a checked expression: no environment is made for the scope. It is nil where anything is wrong, in whatever way; the
-// text of that has the environment that upstream makes.
-func (e *Env) check(text string, s *Scope, optional bool) *cel.Ast {
+// check is the quick way to a checked expression: no environment is made for the scope. It is nil where anything is wrong, in whatever way. What
+// the environment that upstream makes would find is in the issues, if there are any, but for the names of types.
+func (e *Env) check(text string, s *Scope, optional bool) (*cel.Ast, *cel.Issues) {
 	source, err := common.NewTextSourceWithLimit(text, maxCodePoints)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	parsed, issues := e.base.ParseSource(source)
 	if issues.Err() != nil {
-		return nil
+		return nil, issues
 	}
 	env, err := s.checker(e, optional)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	checked, errs := checker.Check(parsed.NativeRep(), source, env)
 	if len(errs.GetErrors()) > 0 {
-		return nil
+		return nil, cel.NewIssuesWithSourceInfo(errs, parsed.NativeRep().SourceInfo())
 	}
 	if literals(checked) && quirk.On(81) {
 		issues = cel.NewIssuesWithSourceInfo(errs, checked.SourceInfo())
@@ -128,11 +132,11 @@ func (e *Env) check(text string, s *Scope, optional bool) *cel.Ast {
 			v.Validate(e.base, e.config, checked, issues)
 		}
 		if issues.Err() != nil {
-			return nil
+			return nil, issues
 		}
 	}
 	*parsed.NativeRep() = *checked // cel-go makes a cel.Ast of a checked expression in no other way
-	return parsed
+	return parsed, nil
 }
 
 // maxCodePoints is cel-go's bound on the length of an expression.

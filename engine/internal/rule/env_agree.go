@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -23,6 +24,20 @@ func (e *Env) agrees(other *Env, a *ast.AST) bool {
 		_, differs := d.functions[x.AsCall().FunctionName()]
 		return !differs
 	})
+}
+
+// agreesAbout is agrees for an expression that does not compile in the other environment, so that there is only its text to go by.
+func (e *Env) agreesAbout(other *Env, text string) bool {
+	d := differences[e.minor-OldestMinor][other.minor-OldestMinor]()
+	if !d.functionsAlone {
+		return false
+	}
+	for name := range d.functions {
+		if strings.Contains(text, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // difference is by what the environments of two minors differ.

@@ -56,8 +56,9 @@ func (mem *Memory) recall(e *Env, key checkedKey) *outcome {
 		}
 	}
 	for i := range list {
-		if o := &list[i]; o.err == nil && o.Checked != nil && e.agrees(o.env, o.Ast.NativeRep()) {
-			known := outcome{env: e, Checked: o.Checked}
+		o := &list[i]
+		if o.err == nil && o.Checked != nil && e.agrees(o.env, o.Ast.NativeRep()) || o.err != nil && e.agreesAbout(o.env, key.text) {
+			known := outcome{env: e, Checked: o.Checked, err: o.err}
 			mem.remember(key, known)
 			return &known
 		}

@@ -154,7 +154,8 @@ func (p *programs) compile(key programKey, isLong bool) (cel.Program, error) {
 // not wait.
 func (p *programs) check(key programKey, isLong bool) *cel.Ast {
 	if isLong {
-		return Stored().check(key.text, scopeOf(p.set.declared), key.optional)
+		checked, _ := Stored().check(key.text, scopeOf(p.set.declared), key.optional)
+		return checked
 	}
 	p.declaring.Lock()
 	defer p.declaring.Unlock()
@@ -163,7 +164,8 @@ func (p *programs) check(key programKey, isLong bool) *cel.Ast {
 		scope = scopeOf(p.set.declared)
 		p.scope = weak.Make(scope)
 	}
-	return Stored().check(key.text, scope, key.optional)
+	checked, _ := Stored().check(key.text, scope, key.optional)
+	return checked
 }
 
 // scopeOf is a scope without a schema behind it, for expressions about values of a type.

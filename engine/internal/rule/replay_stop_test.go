@@ -145,7 +145,7 @@ func TestStoppableIsTheSame(t *testing.T) {
 	never := make(chan struct{})
 	evaluated := 0
 	for _, text := range stopExpressions {
-		checked := env.check(text, scope, false)
+		checked, _ := env.check(text, scope, false)
 		if checked == nil {
 			t.Errorf("%s does not compile", text)
 			continue
@@ -243,7 +243,7 @@ func TestStops(t *testing.T) {
 		{"lists.range(700).map(x, lists.range(1000)).flatten().size() == 0", nil},
 		{"[self.s].map(x, [x, x, x, x, x]).map(x, [x, x, x, x, x]).all(x, '%s'.format([x]) == '')", text("")},
 	} {
-		checked := env.check(c.expression, scope, false)
+		checked, _ := env.check(c.expression, scope, false)
 		if checked == nil {
 			t.Errorf("%s does not compile", c.expression)
 			continue
