@@ -48,7 +48,9 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 		case errors.Is(err, ErrTooLarge):
 			return written{}, tooLarge(err)
 		default:
-			r.stale = r.watcher == nil // who follows the store will see what came of it
+			if r.watcher == nil && mayBeWritten(err) { // who follows the store will see what came of it
+				r.stale = r.reload(context.WithoutCancel(ctx)) != nil
+			}
 			return written{}, r.unavailable(ctx, err, mayBeWritten(err))
 		}
 		if patience.Err() != nil {
