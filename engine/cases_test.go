@@ -17,8 +17,8 @@ import (
 
 // aside says why a case is not asked, "" if it is.
 func aside(c *casefile.Case) string {
-	switch {
-	case c.Op == "table" || c.Op == "fields" || c.Op == "scale" || c.Op == "openapi":
+	switch c.Op {
+	case "table", "fields", "scale", "openapi":
 		return "presentation is not built yet"
 	}
 	return ""

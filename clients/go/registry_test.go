@@ -178,7 +178,7 @@ func TestDiff(t *testing.T) {
 		},
 	} {
 		d, err := call()
-		if err != nil || d.GetClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || len(d.GetChanges()) != 1 || len(d.GetReplayed()) != 3 {
+		if err != nil || d.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || len(d.GetChanges()) != 1 || len(d.GetReplayed()) != 3 {
 			t.Fatalf("%s: %v, %v", name, d, err)
 		}
 		for i, want := range []crdevalv1.ReplayOutcome{

@@ -193,6 +193,7 @@ func (b *batch) one(ctx context.Context, r *resolver, i int, evaluate func(conte
 // boundedStatus is itemStatus, cut down to that of an answer without room if it is long and the answer has none.
 func (b *batch) boundedStatus(ctx context.Context, err error) *statusv1.Status {
 	st := b.itemStatus(ctx, err)
+	b.faults.failedItem(st)
 	if b.budget.takeError(st) {
 		return st
 	}

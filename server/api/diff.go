@@ -25,7 +25,7 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 		return nil, s.faults.call(ctx, err)
 	}
 	answer := &crdevalv1.DiffCrdResponse{
-		Class: classes[done.Diff.Class], Changes: crdChanges(done.Diff.Changes), OmittedChanges: int32(done.Diff.OmittedChanges),
+		ChangeClass: classes[done.Diff.Class], Changes: crdChanges(done.Diff.Changes), OmittedChanges: int32(done.Diff.OmittedChanges),
 		Identical: done.Diff.Identical, Base: crd(done.Base, false),
 	}
 	if done.Diff.Report != nil {
@@ -79,7 +79,7 @@ func crdChanges(list []engine.Change) []*crdevalv1.CrdChange {
 	for i := range list {
 		c := &list[i]
 		all[i] = &crdevalv1.CrdChange{
-			Class: classes[c.Class], Side: sides[c.Side], Stored: classes[c.Stored], Writers: classes[c.Writers], Readers: classes[c.Readers],
+			ChangeClass: classes[c.Class], Side: sides[c.Side], Stored: classes[c.Stored], Writers: classes[c.Writers], Readers: classes[c.Readers],
 			Kind: string(c.Kind), Version: valid(c.Version), SchemaPointer: valid(c.SchemaPointer), ManifestPointer: valid(c.ManifestPointer),
 			Message: valid(c.Message), OldValue: json(c.Old), NewValue: json(c.New), OldPosition: position(c.OldPosition), NewPosition: position(c.NewPosition),
 		}

@@ -36,11 +36,11 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got.GetClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || !got.GetAccepted() || got.GetIdentical() || len(got.GetChanges()) != 2 || (got.GetBase() == nil) != (name == "a manifest") {
+		if got.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || !got.GetAccepted() || got.GetIdentical() || len(got.GetChanges()) != 2 || (got.GetBase() == nil) != (name == "a manifest") {
 			t.Errorf("%s: %v", name, got)
 		}
 		for _, c := range got.GetChanges() {
-			if c.GetKind() == "" || c.GetMessage() == "" || c.GetVersion() != "v1" || c.GetClass() == 0 || c.GetSide() == 0 || c.GetStored() == 0 || c.GetWriters() == 0 || c.GetReaders() == 0 ||
+			if c.GetKind() == "" || c.GetMessage() == "" || c.GetVersion() != "v1" || c.GetChangeClass() == 0 || c.GetSide() == 0 || c.GetStored() == 0 || c.GetWriters() == 0 || c.GetReaders() == 0 ||
 				c.GetOldValue() == nil || c.GetNewValue() == nil || c.GetNewPosition() == nil {
 				t.Errorf("%s: %v", name, c)
 			}
@@ -65,11 +65,11 @@ func TestDiff(t *testing.T) {
 		}
 	}
 	same, err := w.diff(&crdevalv1.DiffCrdRequest{Manifest: yamlDocument(crontabManifest)})
-	if err != nil || !same.GetIdentical() || same.GetClass() != crdevalv1.ChangeClass_CHANGE_CLASS_COMPATIBLE || len(same.GetChanges()) != 0 {
+	if err != nil || !same.GetIdentical() || same.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_COMPATIBLE || len(same.GetChanges()) != 0 {
 		t.Errorf("the same: %v, %v", same, err)
 	}
 	refused, err := w.diff(&crdevalv1.DiffCrdRequest{Manifest: yamlDocument(strings.Replace(crontabManifest, "Namespaced", "Cluster", 1))})
-	if err != nil || refused.GetAccepted() || refused.GetClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || !refused.GetReport().GetUpdate() {
+	if err != nil || refused.GetAccepted() || refused.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || !refused.GetReport().GetUpdate() {
 		t.Errorf("refused: %v, %v", refused, err)
 	}
 }

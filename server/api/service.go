@@ -21,6 +21,9 @@ type Options struct {
 	Version, Commit string
 	// Draining, once closed, ends the watches and refuses new ones: they would hold up a server that waits for the calls in flight. Nil: never.
 	Draining <-chan struct{}
+	// ItemFailed is told of each item of an evaluation that is answered with an error, by its reason: most of them never reach the engine and its
+	// Observer. Nil: nobody is told.
+	ItemFailed func(reason string)
 	// Log gets the errors that are faults. Default: slog.Default().
 	Log *slog.Logger
 }
@@ -34,7 +37,7 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	if o.Version == "" {
 		o.Version = "devel"
 	}
-	f := faults{log: o.Log}
+	f := faults{log: o.Log, item: o.ItemFailed}
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{
 		registry: o.Registry, limits: o.Limits, faults: f, watches: newWatches(o.Limits.MaxWatches, o.Draining),
 	})

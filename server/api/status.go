@@ -169,7 +169,24 @@ func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
 }
 
 // faults turns errors into statuses and logs those that are nobody's but ours.
-type faults struct{ log *slog.Logger }
+type faults struct {
+	log  *slog.Logger
+	item func(reason string) // told of each item with an error; nil: nobody is
+}
+
+// failedItem tells of an item that is answered with that error.
+func (f faults) failedItem(st *statusv1.Status) {
+	if f.item == nil {
+		return
+	}
+	var info errdetails.ErrorInfo
+	for _, detail := range st.GetDetails() {
+		if detail.MessageIs(&info) && detail.UnmarshalTo(&info) == nil {
+			f.item(info.GetReason())
+			return
+		}
+	}
+}
 
 // status returns what the caller is told of err, in full: code, bounded text, ErrorInfo.
 func (f faults) status(ctx context.Context, err error) *statusv1.Status {

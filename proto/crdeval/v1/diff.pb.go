@@ -215,8 +215,8 @@ func (ReplayOutcome) EnumDescriptor() ([]byte, []int) {
 // One change between two revisions of a CRD.
 type CrdChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gravest of `stored`, `writers` and `readers`.
-	Class ChangeClass `protobuf:"varint,1,opt,name=class,proto3,enum=crdeval.v1.ChangeClass" json:"class,omitempty"`
+	// The gravest of `stored`, `writers` and `readers`. Over REST `class`.
+	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=class,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
 	// Whom that class concerns; CHANGE_SIDE_BOTH for a compatible change.
 	Side ChangeSide `protobuf:"varint,2,opt,name=side,proto3,enum=crdeval.v1.ChangeSide" json:"side,omitempty"`
 	// What it means for objects in storage: whether they stay valid as they are, lose something, or cannot be updated any more.
@@ -278,9 +278,9 @@ func (*CrdChange) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_diff_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *CrdChange) GetClass() ChangeClass {
+func (x *CrdChange) GetChangeClass() ChangeClass {
 	if x != nil {
-		return x.Class
+		return x.ChangeClass
 	}
 	return ChangeClass_CHANGE_CLASS_UNSPECIFIED
 }
@@ -591,9 +591,9 @@ var File_crdeval_v1_diff_proto protoreflect.FileDescriptor
 const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\n" +
 	"\x15crdeval/v1/diff.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x17google/rpc/status.proto\"\xef\x04\n" +
-	"\tCrdChange\x12-\n" +
-	"\x05class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12*\n" +
+	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x17google/rpc/status.proto\"\xf6\x04\n" +
+	"\tCrdChange\x124\n" +
+	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12*\n" +
 	"\x04side\x18\x02 \x01(\x0e2\x16.crdeval.v1.ChangeSideR\x04side\x12/\n" +
 	"\x06stored\x18\x03 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x06stored\x121\n" +
 	"\awriters\x18\x04 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\awriters\x121\n" +
@@ -677,7 +677,7 @@ var file_crdeval_v1_diff_proto_goTypes = []any{
 	(*status.Status)(nil),   // 10: google.rpc.Status
 }
 var file_crdeval_v1_diff_proto_depIdxs = []int32{
-	0,  // 0: crdeval.v1.CrdChange.class:type_name -> crdeval.v1.ChangeClass
+	0,  // 0: crdeval.v1.CrdChange.change_class:type_name -> crdeval.v1.ChangeClass
 	1,  // 1: crdeval.v1.CrdChange.side:type_name -> crdeval.v1.ChangeSide
 	0,  // 2: crdeval.v1.CrdChange.stored:type_name -> crdeval.v1.ChangeClass
 	0,  // 3: crdeval.v1.CrdChange.writers:type_name -> crdeval.v1.ChangeClass

@@ -297,7 +297,7 @@ type CrdCondition struct {
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// When `status` changed last.
 	LastTransitionTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_transition_time,json=lastTransitionTime,proto3" json:"last_transition_time,omitempty"`
-	// The generation of the CRD that the condition was found for.
+	// The generation of the CRD that the condition was found for. 0 where Kubernetes leaves it out, as 1.37 always does.
 	ObservedGeneration int64 `protobuf:"varint,6,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -516,7 +516,7 @@ type Crd struct {
 	Manifest *Document `protobuf:"bytes,21,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	// status.acceptedNames: those of its names that no other CRD of the catalog and group has. They stay as they were where it asks for taken ones.
 	AcceptedNames *CrdNames `protobuf:"bytes,22,opt,name=accepted_names,json=acceptedNames,proto3" json:"accepted_names,omitempty"`
-	// status.observedGeneration: the generation that the status was set for.
+	// status.observedGeneration: the generation that the status was set for. 0 where Kubernetes leaves it out, as 1.37 always does.
 	ObservedGeneration int64 `protobuf:"varint,23,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
 	// The whole status as Kubernetes' own JSON. Absent in CRD_VIEW_BASIC.
 	Status        *Document `protobuf:"bytes,24,opt,name=status,proto3" json:"status,omitempty"`
@@ -2032,12 +2032,12 @@ func (x *DiffCrdRequest) GetAtLeast() string {
 // Answer of DiffCrd.
 type DiffCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gravest class of all changes; CHANGE_CLASS_BREAKING if the new CRD is refused, CHANGE_CLASS_COMPATIBLE if nothing changed.
-	Class ChangeClass `protobuf:"varint,1,opt,name=class,proto3,enum=crdeval.v1.ChangeClass" json:"class,omitempty"`
+	// The gravest class of all changes, over REST `class`; CHANGE_CLASS_BREAKING if the new CRD is refused, CHANGE_CLASS_COMPATIBLE if nothing changed.
+	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=class,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
 	// What changed: what all versions share first, then version by version in the new CRD's order of priority. At most 1,000. Empty for
 	// a new CRD that cannot be decoded.
 	Changes []*CrdChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
-	// How many further changes were left out; `class` minds them.
+	// How many further changes were left out; the class minds them.
 	OmittedChanges int32 `protobuf:"varint,3,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
 	// Whether Kubernetes would accept the new CRD, as an update of the other one.
 	Accepted bool `protobuf:"varint,4,opt,name=accepted,proto3" json:"accepted,omitempty"`
@@ -2083,9 +2083,9 @@ func (*DiffCrdResponse) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
 }
 
-func (x *DiffCrdResponse) GetClass() ChangeClass {
+func (x *DiffCrdResponse) GetChangeClass() ChangeClass {
 	if x != nil {
-		return x.Class
+		return x.ChangeClass
 	}
 	return ChangeClass_CHANGE_CLASS_UNSPECIFIED
 }
@@ -2748,9 +2748,9 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x03crd\x18\x04 \x01(\tR\x03crd\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12.\n" +
 	"\aobjects\x18\x06 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"\xd7\x02\n" +
-	"\x0fDiffCrdResponse\x12-\n" +
-	"\x05class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12/\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"\xde\x02\n" +
+	"\x0fDiffCrdResponse\x124\n" +
+	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.crdeval.v1.CrdChangeR\achanges\x12'\n" +
 	"\x0fomitted_changes\x18\x03 \x01(\x05R\x0eomittedChanges\x12\x1a\n" +
 	"\baccepted\x18\x04 \x01(\bR\baccepted\x12*\n" +
@@ -2910,7 +2910,7 @@ var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	37, // 30: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
 	37, // 31: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
 	37, // 32: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
-	40, // 33: crdeval.v1.DiffCrdResponse.class:type_name -> crdeval.v1.ChangeClass
+	40, // 33: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
 	41, // 34: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
 	38, // 35: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.Report
 	42, // 36: crdeval.v1.DiffCrdResponse.replayed:type_name -> crdeval.v1.Replayed

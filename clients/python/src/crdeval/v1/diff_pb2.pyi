@@ -52,8 +52,8 @@ REPLAY_OUTCOME_DEFAULTED_OTHERWISE: ReplayOutcome
 REPLAY_OUTCOME_CONVERTED_OTHERWISE: ReplayOutcome
 
 class CrdChange(_message.Message):
-    __slots__ = ("side", "stored", "writers", "readers", "kind", "version", "schema_pointer", "manifest_pointer", "message", "old_value", "new_value", "old_position", "new_position")
-    CLASS_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("change_class", "side", "stored", "writers", "readers", "kind", "version", "schema_pointer", "manifest_pointer", "message", "old_value", "new_value", "old_position", "new_position")
+    CHANGE_CLASS_FIELD_NUMBER: _ClassVar[int]
     SIDE_FIELD_NUMBER: _ClassVar[int]
     STORED_FIELD_NUMBER: _ClassVar[int]
     WRITERS_FIELD_NUMBER: _ClassVar[int]
@@ -67,6 +67,7 @@ class CrdChange(_message.Message):
     NEW_VALUE_FIELD_NUMBER: _ClassVar[int]
     OLD_POSITION_FIELD_NUMBER: _ClassVar[int]
     NEW_POSITION_FIELD_NUMBER: _ClassVar[int]
+    change_class: ChangeClass
     side: ChangeSide
     stored: ChangeClass
     writers: ChangeClass
@@ -80,7 +81,7 @@ class CrdChange(_message.Message):
     new_value: _document_pb2.Document
     old_position: _violation_pb2.Position
     new_position: _violation_pb2.Position
-    def __init__(self, side: _Optional[_Union[ChangeSide, str]] = ..., stored: _Optional[_Union[ChangeClass, str]] = ..., writers: _Optional[_Union[ChangeClass, str]] = ..., readers: _Optional[_Union[ChangeClass, str]] = ..., kind: _Optional[str] = ..., version: _Optional[str] = ..., schema_pointer: _Optional[str] = ..., manifest_pointer: _Optional[str] = ..., message: _Optional[str] = ..., old_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., new_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ..., new_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ..., **kwargs) -> None: ...
+    def __init__(self, change_class: _Optional[_Union[ChangeClass, str]] = ..., side: _Optional[_Union[ChangeSide, str]] = ..., stored: _Optional[_Union[ChangeClass, str]] = ..., writers: _Optional[_Union[ChangeClass, str]] = ..., readers: _Optional[_Union[ChangeClass, str]] = ..., kind: _Optional[str] = ..., version: _Optional[str] = ..., schema_pointer: _Optional[str] = ..., manifest_pointer: _Optional[str] = ..., message: _Optional[str] = ..., old_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., new_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ..., new_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ...) -> None: ...
 
 class FieldDifference(_message.Message):
     __slots__ = ("outcome", "version", "path", "pointer", "old_value", "new_value")

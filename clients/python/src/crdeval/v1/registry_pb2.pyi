@@ -351,8 +351,8 @@ class DiffCrdRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., base: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class DiffCrdResponse(_message.Message):
-    __slots__ = ("changes", "omitted_changes", "accepted", "report", "identical", "replayed", "base")
-    CLASS_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("change_class", "changes", "omitted_changes", "accepted", "report", "identical", "replayed", "base")
+    CHANGE_CLASS_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_CHANGES_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
@@ -360,6 +360,7 @@ class DiffCrdResponse(_message.Message):
     IDENTICAL_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     BASE_FIELD_NUMBER: _ClassVar[int]
+    change_class: _diff_pb2.ChangeClass
     changes: _containers.RepeatedCompositeFieldContainer[_diff_pb2.CrdChange]
     omitted_changes: int
     accepted: bool
@@ -367,7 +368,7 @@ class DiffCrdResponse(_message.Message):
     identical: bool
     replayed: _containers.RepeatedCompositeFieldContainer[_diff_pb2.Replayed]
     base: Crd
-    def __init__(self, changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., identical: _Optional[bool] = ..., replayed: _Optional[_Iterable[_Union[_diff_pb2.Replayed, _Mapping]]] = ..., base: _Optional[_Union[Crd, _Mapping]] = ..., **kwargs) -> None: ...
+    def __init__(self, change_class: _Optional[_Union[_diff_pb2.ChangeClass, str]] = ..., changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., identical: _Optional[bool] = ..., replayed: _Optional[_Iterable[_Union[_diff_pb2.Replayed, _Mapping]]] = ..., base: _Optional[_Union[Crd, _Mapping]] = ...) -> None: ...
 
 class CreateCatalogRequest(_message.Message):
     __slots__ = ("catalog", "kubernetes_minor")

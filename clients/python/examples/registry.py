@@ -1,0 +1,90 @@
+"""Registers a directory of CRDs, compares a file with what is registered, and watches, over gRPC.
+
+    python registry.py TARGET register DIRECTORY
+    python registry.py TARGET diff CRD [OBJECT...]
+    python registry.py TARGET watch [COUNT]
+
+TARGET is localhost:9090 or unix:///path/to/socket. `register` exits with 1 if a CRD would be refused or cannot be read; `diff` compares a
+CRD with the registered one of its name, tells how the objects would fare, and exits with 1 if the change is breaking; `watch` prints COUNT
+events, or all there are until it is interrupted.
+"""
+
+import itertools
+import sys
+from pathlib import Path
+
+import grpc
+
+from crdeval import registry
+from crdeval.v1 import diff_pb2, registry_pb2, registry_pb2_grpc
+
+MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
+
+
+def register(channel: grpc.Channel, directory: str) -> int:
+    """Registers the CRDs of a directory and prints what became of each."""
+    found = list(registry.manifests(directory))
+    results, _ = registry.register_all(channel, [text for _, text in found])
+    code = 0
+    for (source, _), result in zip(found, results, strict=True):
+        if result.WhichOneof("result") == "error":
+            print(f"{source}: {result.error.message}")
+            code = 1
+            continue
+        done = result.registration
+        outcome = registry_pb2.RegistrationOutcome.Name(done.outcome).removeprefix("REGISTRATION_OUTCOME_").lower()
+        print(f"{source}: {result.crd} {outcome}")
+        for v in done.report.violations:
+            print(f"  {v.position.line}:{v.position.column}: {v.field}: {v.message}")
+        code = code if done.accepted else 1
+    return code
+
+
+def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
+    """Prints what would change if a CRD replaced the registered one, and for which objects."""
+    stub = registry_pb2_grpc.RegistryServiceStub(channel)
+    answer = stub.DiffCrd(
+        registry_pb2.DiffCrdRequest(
+            catalog="default",
+            manifest=registry.document(Path(crd).read_bytes()),
+            objects=[registry.document(Path(o).read_bytes()) for o in objects],
+        ),
+        timeout=60,
+    )
+    name = diff_pb2.ChangeClass.Name(answer.change_class).removeprefix("CHANGE_CLASS_").lower()
+    print(f"{crd}: {name}")
+    for change in answer.changes:
+        print(f"  {change.kind} at {change.manifest_pointer}: {change.message}")
+    for path, replayed in zip(objects, answer.replayed):
+        outcomes = [diff_pb2.ReplayOutcome.Name(o).removeprefix("REPLAY_OUTCOME_").lower() for o in replayed.outcomes]
+        print(f"{path}: {', '.join(outcomes) or replayed.error.message}")
+    return 1 if name == "breaking" else 0
+
+
+def watch(channel: grpc.Channel, count: int | None) -> int:
+    """Prints events as they happen."""
+    for event in itertools.islice(registry.watch(channel), count):
+        what = registry_pb2.WatchEventType.Name(event.type).removeprefix("WATCH_EVENT_TYPE_").lower()
+        print(f"{what} {event.crd.name}".rstrip(), flush=True)
+    return 0
+
+
+def main() -> int:
+    if len(sys.argv) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    target, command, *rest = sys.argv[1:]
+    options = [("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)]
+    with grpc.insecure_channel(target, options=options) as channel:
+        if command == "register" and len(rest) == 1:
+            return register(channel, *rest)
+        if command == "diff" and rest:
+            return diff(channel, rest[0], rest[1:])
+        if command == "watch" and len(rest) < 2:
+            return watch(channel, int(rest[0]) if rest else None)
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

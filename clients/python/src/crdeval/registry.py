@@ -1,0 +1,184 @@
+"""Registering, watching and comparing CRDs over the generated stubs: what takes more than one call.
+
+Everything else is a method of the stubs in crdeval.v1. A `metadata` that is given goes with every call, such as
+[("authorization", f"Bearer {token}")].
+"""
+
+import random
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+from crdeval.v1 import document_pb2, registry_pb2, registry_pb2_grpc
+
+Metadata = Sequence[tuple[str, str]]
+
+ENTRIES_AT_ONCE = 100
+"""CRDs in one call: judging a large one takes some ten milliseconds, and a call should end within some seconds."""
+
+BYTES_AT_ONCE = 32 << 20
+"""Bytes of manifests in one call: half of what a server takes by default."""
+
+_FIRST_PAUSE, _LONG_PAUSE = 0.1, 10.0
+_KIND = re.compile(rb"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.M)
+_MARKER = re.compile(rb"^---(?:[ \t].*)?\r?$", re.M)
+
+
+def document(text: bytes) -> document_pb2.Document:
+    """The bytes as they are: JSON if they begin with a brace or a bracket, YAML otherwise."""
+    if text.lstrip().startswith((b"{", b"[")):
+        return document_pb2.Document(json=text)
+    return document_pb2.Document(yaml=text)
+
+
+def manifests(directory: str | Path) -> Iterator[tuple[str, bytes]]:
+    """The CRDs in the files *.yaml, *.yml and *.json of a directory, by name, each with where it is from.
+
+    A YAML file may have several documents. Documents that say they are of another kind are passed over; directories below are not read.
+    """
+    for path in sorted(Path(directory).iterdir()):
+        if path.suffix not in (".yaml", ".yml", ".json") or not path.is_file():
+            continue
+        text = path.read_bytes()
+        if path.suffix == ".json":
+            yield str(path), text
+            continue
+        found = [d for d in _MARKER.split(text) if _has_content(d) and _may_be_crd(d)]
+        for i, d in enumerate(found):
+            yield (f"{path}#{i + 1}" if len(found) > 1 else str(path)), d
+
+
+def _has_content(text: bytes) -> bool:
+    lines = (line.strip() for line in text.splitlines())
+    return any(line and not line.startswith(b"#") for line in lines)
+
+
+def _may_be_crd(text: bytes) -> bool:
+    kind = _KIND.search(text)
+    return kind is None or kind.group(1) == b"CustomResourceDefinition"
+
+
+def register_all(
+    channel: grpc.Channel,
+    texts: Iterable[bytes],
+    *,
+    catalog: str = "default",
+    timeout: float | None = 60,
+    metadata: Metadata | None = None,
+) -> tuple[list[registry_pb2.RegisterCrdsResult], str]:
+    """Registers CRDs in their order, in as many calls as it takes, each within the timeout.
+
+    Returns a result for each, and the token that makes later reads see all of them. One that fails is nobody else's matter: its result has
+    `error`, or a `registration` that is not `accepted`.
+    """
+    stub = registry_pb2_grpc.RegistryServiceStub(channel)
+    results: list[registry_pb2.RegisterCrdsResult] = []
+    token = ""
+    batch: list[registry_pb2.RegisterCrdsEntry] = []
+    size = 0
+
+    def send() -> None:
+        nonlocal token, size
+        answer = stub.RegisterCrds(
+            registry_pb2.RegisterCrdsRequest(catalog=catalog, entries=batch), timeout=timeout, metadata=metadata
+        )
+        results.extend(answer.results)
+        token = answer.token or token
+        batch.clear()
+        size = 0
+
+    for text in texts:
+        if batch and (len(batch) == ENTRIES_AT_ONCE or size + len(text) > BYTES_AT_ONCE):
+            send()
+        batch.append(registry_pb2.RegisterCrdsEntry(manifest=document(text)))
+        size += len(text)
+    if batch:
+        send()
+    return results, token
+
+
+def watch(
+    channel: grpc.Channel,
+    *,
+    catalog: str = "default",
+    from_token: str = "",
+    view: "registry_pb2.CrdView | int" = registry_pb2.CRD_VIEW_BASIC,
+    metadata: Metadata | None = None,
+) -> Iterator[registry_pb2.WatchCrdsResponse]:
+    """Yields what happens to the CRDs of a catalog, for as long as it is asked.
+
+    Without a token every CRD comes as ADDED, then SYNCED, then every change. A connection or a server that is lost is nothing to the caller:
+    the watch goes on where it was, and yields SYNCED again once it has caught up. Where the server no longer keeps what happened
+    meanwhile, a watch that began with every CRD reads them all anew and yields the difference: MODIFIED, and DELETED for those that
+    are gone. One that began from a token cannot know what is gone and raises the grpc.RpcError, as for all that cannot get better.
+    """
+    stub = registry_pb2_grpc.RegistryServiceStub(channel)
+    known: dict[str, registry_pb2.Crd] | None = None if from_token else {}
+    token, pause = from_token, _FIRST_PAUSE
+    while True:
+        call = stub.WatchCrds(
+            registry_pb2.WatchCrdsRequest(catalog=catalog, from_token=token, view=view), metadata=metadata
+        )
+        anew: set[str] | None = set() if known is not None and not token else None
+        try:
+            for event in call:
+                pause = _FIRST_PAUSE
+                for e in _news(event, known, anew):
+                    token = e.token or token
+                    yield e
+                token = event.token or token
+                if event.type == registry_pb2.WATCH_EVENT_TYPE_SYNCED:
+                    anew = None
+        except grpc.RpcError as error:
+            if error.code() == grpc.StatusCode.UNAVAILABLE:
+                pass
+            elif known is not None and reason(error) in ("WATCH_EXPIRED", "TOKEN_FOREIGN"):
+                token = ""
+            else:
+                raise
+        finally:
+            call.cancel()
+        time.sleep(pause / 2 + random.random() * pause / 2)
+        pause = min(2 * pause, _LONG_PAUSE)
+
+
+def _news(
+    event: registry_pb2.WatchCrdsResponse, known: dict[str, registry_pb2.Crd] | None, anew: set[str] | None
+) -> Iterator[registry_pb2.WatchCrdsResponse]:
+    """What is new about an event to who knows some CRDs; anew are those met since everything is read again."""
+    if known is None:
+        yield event
+        return
+    name = event.crd.name
+    if event.type in (registry_pb2.WATCH_EVENT_TYPE_ADDED, registry_pb2.WATCH_EVENT_TYPE_MODIFIED):
+        before = known.get(name)
+        known[name] = event.crd
+        if anew is not None:
+            anew.add(name)
+        if before is not None and before.etag == event.crd.etag:
+            return
+        if before is not None:
+            event.type = registry_pb2.WATCH_EVENT_TYPE_MODIFIED
+    elif event.type == registry_pb2.WATCH_EVENT_TYPE_DELETED:
+        if known.pop(name, None) is None:
+            return
+    elif anew is not None:
+        for gone in sorted(known.keys() - anew):
+            yield registry_pb2.WatchCrdsResponse(type=registry_pb2.WATCH_EVENT_TYPE_DELETED, crd=known.pop(gone))
+    yield event
+
+
+def reason(error: grpc.RpcError) -> str:
+    """The reason of an error, a name of crdeval.v1.ErrorReason without its prefix: CRD_NOT_FOUND. Empty if it has none."""
+    for key, value in error.trailing_metadata() or ():
+        if key != "grpc-status-details-bin":
+            continue
+        for detail in status_pb2.Status.FromString(value).details:
+            info = error_details_pb2.ErrorInfo()
+            if detail.Is(info.DESCRIPTOR) and detail.Unpack(info):
+                return info.reason
+    return ""
