@@ -84,6 +84,9 @@ func (m maker) listType(s *props) {
 		each.Nullable = false
 		each.Properties["name"] = props{Type: "string"}
 		each.Required = append(each.Required, "name")
+		if _, there := each.Properties["a"]; !there && m.one(2) {
+			each.Properties["a"] = props{Type: "string"}
+		}
 		if p, there := each.Properties["a"]; there && (p.Type == "string" || p.Type == "integer") && m.one(2) {
 			p.Nullable = false
 			each.Properties["a"] = p
@@ -317,6 +320,8 @@ func (m maker) change(s *props, depth int) {
 		op = 17
 	case telling && (joined(s) || len(s.XValidations) > 0 && s.Properties != nil):
 		op = choose(m, 13, 13, 19)
+	case telling && s.MaxProperties != nil && s.Properties != nil:
+		op = 13
 	case telling && s.Maximum != nil:
 		op = choose(m, 6, 24)
 	case telling && len(s.XValidations) > 0:

@@ -41,15 +41,15 @@ func (c *catalog) add(ctx context.Context, s *source) error {
 	return nil
 }
 
-// engineCondition is a condition of a CRD's status.
-type engineCondition struct {
+// condition is a condition of a CRD's status.
+type condition struct {
 	Status  string `json:"status"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
 // registered registers a CRD that was accepted. It returns the condition NamesAccepted if that does not hold then.
-func (c *catalog) registered(ctx context.Context, s *source) (*engineCondition, error) {
+func (c *catalog) registered(ctx context.Context, s *source) (*condition, error) {
 	d, _, err := engine.Compile(ctx, s.Document, c.judge)
 	if err != nil || d == nil {
 		return nil, err
@@ -60,9 +60,9 @@ func (c *catalog) registered(ctx context.Context, s *source) (*engineCondition, 
 	}
 	settled := c.claim(d, status)
 	for i := range settled.Conditions {
-		condition := &settled.Conditions[i]
-		if condition.Type == apiextensionsv1.NamesAccepted && condition.Status != apiextensionsv1.ConditionTrue {
-			return &engineCondition{Status: string(condition.Status), Reason: condition.Reason, Message: condition.Message}, nil
+		c := &settled.Conditions[i]
+		if c.Type == apiextensionsv1.NamesAccepted && c.Status != apiextensionsv1.ConditionTrue {
+			return &condition{Status: string(c.Status), Reason: c.Reason, Message: c.Message}, nil
 		}
 	}
 	return nil, nil

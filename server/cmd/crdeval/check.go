@@ -128,7 +128,7 @@ type judgement struct {
 	Refusal    *refusal         `json:"refusal,omitempty"`
 	Violations []violation      `json:"violations"`
 	Warnings   []string         `json:"warnings"`
-	Names      *engineCondition `json:"namesAccepted,omitempty"` // where they conflict with another CRD's
+	Names      *condition `json:"namesAccepted,omitempty"` // where they conflict with another CRD's
 	// LowestMinor is the oldest Kubernetes minor that knows all formats and compiles all rules.
 	LowestMinor        int             `json:"lowestMinor,omitempty"`
 	LowestMinorBecause string          `json:"lowestMinorBecause,omitempty"`
