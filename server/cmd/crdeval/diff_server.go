@@ -116,10 +116,10 @@ var sentOutcomes = map[crdevalv1.ReplayOutcome]engine.ReplayOutcome{
 // answered takes down what a service says of the changes.
 func (d *difference) answered(a *crdevalv1.DiffCrdResponse) {
 	d.Old = a.GetBase().GetRevision()
-	found := &engine.Diff{Class: sentClasses[a.GetClass()], Identical: a.GetIdentical(), OmittedChanges: int(a.GetOmittedChanges())}
+	found := &engine.Diff{Class: sentClasses[a.GetChangeClass()], Identical: a.GetIdentical(), OmittedChanges: int(a.GetOmittedChanges())}
 	for _, c := range a.GetChanges() {
 		found.Changes = append(found.Changes, engine.Change{
-			Class: sentClasses[c.GetClass()], Stored: sentClasses[c.GetStored()], Writers: sentClasses[c.GetWriters()], Readers: sentClasses[c.GetReaders()],
+			Class: sentClasses[c.GetChangeClass()], Stored: sentClasses[c.GetStored()], Writers: sentClasses[c.GetWriters()], Readers: sentClasses[c.GetReaders()],
 			Kind: engine.ChangeKind(c.GetKind()), Version: c.GetVersion(), SchemaPointer: c.GetSchemaPointer(), ManifestPointer: c.GetManifestPointer(),
 			Message: c.GetMessage(), Old: received(c.GetOldValue()), New: received(c.GetNewValue()), NewPosition: positionAt(c.GetNewPosition()),
 		})
