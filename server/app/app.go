@@ -181,8 +181,12 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.become(healthv1.HealthCheckResponse_NOT_SERVING) // until Run
 	healthv1.RegisterHealthServer(a.grpc, a.health)
 	reflection.Register(a.grpc)
+	failedItem, err := a.telemetry.CountFailedItems()
+	if err != nil {
+		return err
+	}
 	api.Register(a.grpc, api.Options{
-		Registry: a.registry, Limits: a.config.limits(), Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), Log: a.log,
+		Registry: a.registry, Limits: a.config.limits(), Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), ItemFailed: failedItem, Log: a.log,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {

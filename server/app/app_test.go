@@ -191,6 +191,9 @@ func TestTheWholeWay(t *testing.T) {
 			t.Errorf("%s: %d %.300s", path, code, body)
 		}
 	}
+	if _, metrics := fetch(t, rest, http.MethodGet, "/metrics", "", ""); !strings.Contains(metrics, `crdeval_items_failed_total{reason="CRD_NOT_FOUND"} 1`) {
+		t.Error("the item of an unknown kind is not among the metrics")
+	}
 	operations, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)

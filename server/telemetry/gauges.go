@@ -120,6 +120,18 @@ func (t *Telemetry) ObserveDirectories(stats func() directory.Stats) error {
 // RegistrationFailed is the outcome of a registration that came to none of the registry's own: the store failed, the manifest could not be read.
 const RegistrationFailed = "ERROR"
 
+// CountFailedItems publishes how many items were answered with an error. The function it returns counts one by its reason, one of the API's.
+func (t *Telemetry) CountFailedItems() (func(reason string), error) {
+	counter, err := t.Meter.Meter(scope).Int64Counter("crdeval.items.failed", metric.WithUnit("{item}"),
+		metric.WithDescription("Items of evaluations that were answered with an error, by reason: not evaluated, or not to the end."))
+	if err != nil {
+		return nil, err
+	}
+	return func(reason string) {
+		counter.Add(context.Background(), 1, metric.WithAttributeSet(attribute.NewSet(attribute.String("reason", reason))))
+	}, nil
+}
+
 // CountRegistrations publishes what came of registrations. The function it returns counts one by its outcome: one of the registry's, or RegistrationFailed.
 func (t *Telemetry) CountRegistrations() (func(outcome string), error) {
 	counter, err := t.Meter.Meter(scope).Int64Counter("crdeval.registrations", metric.WithUnit("{crd}"), metric.WithDescription("CRDs that came to be registered, by outcome."))
