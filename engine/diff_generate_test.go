@@ -107,8 +107,17 @@ func (m maker) constrain(s *props) {
 	}
 }
 
+// telling are the constraints that mean something for values of a type.
+var telling = map[string][]int{
+	"object": {7, 8, 12, 12, 12, 13, 15}, "array": {5, 6, 13}, "string": {3, 4, 9, 10, 11, 13}, "integer": {0, 1, 2, 10, 11, 13}, "number": {0, 1, 1, 2, 10, 11, 13},
+}
+
 func (m maker) constraint(s *props, spine bool) {
-	switch m.IntN(16) {
+	op := m.IntN(16)
+	if list := telling[s.Type]; list != nil && !m.one(4) {
+		op = choose(m, list...)
+	}
+	switch op {
 	case 0:
 		s.Minimum, s.ExclusiveMinimum = new(float64(m.IntN(4)-2)+float64(m.IntN(2))/2), m.one(3)
 	case 1:
@@ -318,6 +327,8 @@ func (m maker) change(s *props, depth int) {
 		op = 21
 	case telling && s.XListType != nil:
 		op = 17
+	case telling && s.Properties != nil && m.one(3):
+		op = choose(m, 0, 13, 14, 15)
 	case telling && (joined(s) || len(s.XValidations) > 0 && s.Properties != nil):
 		op = choose(m, 13, 13, 19)
 	case telling && s.MaxProperties != nil && s.Properties != nil:
@@ -385,7 +396,10 @@ func (m maker) change(s *props, depth int) {
 			s.XPreserveUnknownFields = nil
 		}
 	case 17:
-		if s.Type == "array" {
+		switch {
+		case len(s.XListMapKeys) == 2:
+			s.XListMapKeys = s.XListMapKeys[:1]
+		case s.Type == "array":
 			m.listType(s)
 		}
 	case 18:

@@ -30,6 +30,7 @@ func clone(s *props) *props { return s.DeepCopy() }
 // TestCompatibleMeansCompatible: where Compare says that stored objects are not concerned, every object that was valid and stored stays valid and
 // as it is, but for defaults of fields that are new; where it says that writers are not, every write that was accepted is.
 func TestCompatibleMeansCompatible(t *testing.T) {
+	alone := map[engine.ChangeKind]int{} // of how many pairs a change is the only one
 	var pairs, compatible, writable, objects, breaking, witnessed int
 	for n := range *diffPairs {
 		m := maker{rand.New(rand.NewPCG(*diffSeed, uint64(n)))}
@@ -55,6 +56,9 @@ func TestCompatibleMeansCompatible(t *testing.T) {
 			t.Fatal(err)
 		}
 		pairs++
+		if len(diff.Changes) == 1 {
+			alone[diff.Changes[0].Kind]++
+		}
 		stored, writers := engine.Compatible, engine.Compatible
 		for i := range diff.Changes {
 			c := &diff.Changes[i]
@@ -101,9 +105,24 @@ func TestCompatibleMeansCompatible(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs, %d compatible for stored objects, %d for writers, %d breaking for writers, of which %d with an object that shows it; %d objects", pairs, compatible, writable, breaking, witnessed, objects)
+	for _, kind := range generated {
+		if alone[kind] == 0 && pairs > 1000 {
+			t.Errorf("no pair differs in %s alone: the generator is off", kind)
+		}
+	}
 	if compatible < pairs/20 || witnessed < breaking/4 || objects < pairs {
 		t.Error("the pairs show too little: the generator is off")
 	}
+}
+
+// generated are the kinds of changes that have to be among the pairs, each as the only change of some pair.
+var generated = []engine.ChangeKind{
+	engine.BoundLoosened, engine.BoundTightened, engine.DefaultAdded, engine.EmbeddedResourceAdded, engine.EmbeddedResourceRemoved,
+	engine.EnumAdded, engine.EnumRemoved, engine.EnumValueAdded, engine.EnumValueRemoved, engine.FormatAdded, engine.FormatRemoved,
+	engine.JunctorChanged, engine.JunctorLoosened, engine.JunctorTightened, engine.ListMapKeysChanged, engine.ListTypeChanged, engine.MapValuesChanged,
+	engine.NullableAdded, engine.NullableRemoved, engine.PatternAdded, engine.PatternChanged, engine.PatternRemoved, engine.PreserveUnknownAdded,
+	engine.PreserveUnknownRemoved, engine.PropertyAdded, engine.PropertyRemoved, engine.RequiredAdded, engine.RequiredRemoved, engine.RuleAdded,
+	engine.RuleRemoved, engine.TypeChanged,
 }
 
 // valid returns an object as it is read, nil if a definition does not accept it as that.

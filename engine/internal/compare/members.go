@@ -128,6 +128,9 @@ func (w *walk) added(p, parent *Props, was fate, at, below place) {
 	case was == kept || was == emptied:
 		f.impact = Impact{Stored: Care, Writers: Care}
 		f.message = "objects may have the field already, as it was kept unchecked: what does not fit is pruned or refused"
+	case hasDefault(p) && at.mapped:
+		f.impact = Impact{Stored: Care, Writers: Care}
+		f.message = "the field is new, and objects have its default when they are read: look whether it is valid, as API servers do not below additionalProperties"
 	case hasDefault(p) && (at.joined || at.ruled || parent.MaxProperties != nil):
 		f.impact = Impact{Stored: Care, Writers: Care}
 		f.message = "the field is new, and objects have its default when they are read: look whether bounds, junctors and rules around it allow that"
@@ -162,7 +165,9 @@ func (w *walk) gone(p *Props, is fate, at, below place) {
 func (w *walk) others(old, new *Props, was, is fate, at place) {
 	keyword := at.at("additionalProperties")
 	if was == governed && is == governed {
-		w.node(valueSchema(old), valueSchema(new), at.below(value.Name("additionalProperties")))
+		below := at.below(value.Name("additionalProperties"))
+		below.mapped = true
+		w.node(valueSchema(old), valueSchema(new), below)
 		return
 	}
 	w.keeping(old, new, was, is, at)

@@ -30,6 +30,8 @@ type place struct {
 	ruled bool
 	// joined: a junctor above judges the value as well.
 	joined bool
+	// mapped: it is within additionalProperties, where nobody checks that defaults are valid.
+	mapped bool
 	// demanded: the value cannot be null, as the object around it requires it; item: nor does it go away if it is null.
 	demanded, item bool
 	// oldKeeps and newKeeps: unknown fields of the elements of a list are kept, since those of the list are.
@@ -38,7 +40,7 @@ type place struct {
 
 // below is the place of a child.
 func (p place) below(segments ...value.Segment) place {
-	return place{way: p.way.With(segments...), ruled: p.ruled, joined: p.joined}
+	return place{way: p.way.With(segments...), ruled: p.ruled, joined: p.joined, mapped: p.mapped}
 }
 
 // stored is what a constraint that is new means for objects that break it: they stay until the value changes, since updates forgive that.

@@ -119,16 +119,16 @@ func (c *checkCommand) judge(ctx context.Context, catalog *catalog, s *source) j
 
 // judgement is the report on one document. What REST tells as well is spelled as there.
 type judgement struct {
-	File       string           `json:"file"`
-	Document   int              `json:"document"`       // from 1; 0: the whole file
-	Item       int              `json:"item,omitempty"` // of a document that is a list: from 1
-	Name       string           `json:"name,omitempty"`
-	Update     bool             `json:"update,omitempty"` // of one in --old
-	Accepted   bool             `json:"accepted"`
-	Refusal    *refusal         `json:"refusal,omitempty"`
-	Violations []violation      `json:"violations"`
-	Warnings   []string         `json:"warnings"`
-	Names      *condition `json:"namesAccepted,omitempty"` // where they conflict with another CRD's
+	File       string      `json:"file"`
+	Document   int         `json:"document"`       // from 1; 0: the whole file
+	Item       int         `json:"item,omitempty"` // of a document that is a list: from 1
+	Name       string      `json:"name,omitempty"`
+	Update     bool        `json:"update,omitempty"` // of one in --old
+	Accepted   bool        `json:"accepted"`
+	Refusal    *refusal    `json:"refusal,omitempty"`
+	Violations []violation `json:"violations"`
+	Warnings   []string    `json:"warnings"`
+	Names      *condition  `json:"namesAccepted,omitempty"` // where they conflict with another CRD's
 	// LowestMinor is the oldest Kubernetes minor that knows all formats and compiles all rules.
 	LowestMinor        int             `json:"lowestMinor,omitempty"`
 	LowestMinorBecause string          `json:"lowestMinorBecause,omitempty"`
