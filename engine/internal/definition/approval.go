@@ -60,7 +60,7 @@ func approval(meta, old *metav1.ObjectMeta, group string) field.ErrorList {
 		return nil
 	}
 	state, text := approvalOf(meta)
-	if old != nil && quirk.On(92) {
+	if old != nil && quirk.On(92) && quirk.On(113) {
 		if before, _ := approvalOf(old); before == state {
 			return nil
 		}

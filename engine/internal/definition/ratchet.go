@@ -82,6 +82,7 @@ func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionSta
 		before := old.fieldsFor(version)
 		return len(before) > maxSelectableFields && s.hasFields(version, before)
 	}
+	r.forget()
 	return r
 }
 

@@ -103,7 +103,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 		}
 	}
 	texts := warnings(&m.spec, o.KubernetesMinor)
-	if old != nil && quirk.On(92) {
+	if old != nil && quirk.On(92) && quirk.On(114) {
 		texts = fresh(texts, warnings(&old.Manifest.spec, o.KubernetesMinor))
 	}
 	if repeated != "" {

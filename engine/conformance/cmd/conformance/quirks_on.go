@@ -23,7 +23,7 @@ func suitesOf(n int) []string {
 	switch n {
 	case 59, 60, 61, 86, 87, 88, 89, 90, 91:
 		return []string{"updates", "objects", "crds"}
-	case 57, 62, 70, 73, 80, 81, 85:
+	case 46, 47, 51, 53, 54, 57, 62, 70, 73, 80, 81, 85, 92, 99, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115:
 		return []string{"crds", "objects", "updates"}
 	}
 	return []string{"objects", "updates", "crds"}
