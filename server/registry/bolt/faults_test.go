@@ -199,7 +199,7 @@ func TestKillAtEveryStep(t *testing.T) {
 	}
 	planned := 0
 	for i, s := range plan {
-		if testing.Short() && i%5 != 0 {
+		if testing.Short() && i%10 != 0 {
 			continue
 		}
 		planned++

@@ -80,18 +80,19 @@ func TestAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.leave()
-			within(t, limit, func() {
-				_, err := s.Commit(t.Context(), put("meanwhile "+tc.name, ""))
-				says(t, err, tc.says...)
-				public(t, err, "did not answer in time", tc.unchanged, server.Endpoint)
-				t.Log(err)
-			})
+			// First, so that the client knows of a connection that is gone: what it sends on one has an unknown outcome.
 			within(t, limit, func() {
 				_, err := s.Load(t.Context())
 				says(t, err, server.Endpoint, "check that it runs")
 				if strings.Contains(err.Error(), "written") {
 					t.Errorf("nothing was to be written: %v", err)
 				}
+			})
+			within(t, limit, func() {
+				_, err := s.Commit(t.Context(), put("meanwhile "+tc.name, ""))
+				says(t, err, tc.says...)
+				public(t, err, "did not answer in time", tc.unchanged, server.Endpoint)
+				t.Log(err)
 			})
 			within(t, limit, func() {
 				_, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{server.Endpoint}, DialTimeout: limit})

@@ -138,7 +138,12 @@ func (s *Server) end(sig os.Signal) {
 }
 
 // Pause makes the server hang: its connections stay and nothing is answered, as behind a network that drops packets.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP); s.paused = true }
+func (s *Server) Pause() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	s.paused = true
+	untilStopped(s.process.command.Process.Pid)
+}
 
 // Continue ends a Pause.
 func (s *Server) Continue() { s.signal(syscall.SIGCONT); s.paused = false }
