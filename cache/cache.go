@@ -115,6 +115,20 @@ func (c *Cache[V]) Get(ctx context.Context, key string, build func(context.Conte
 	}
 }
 
+// Cached returns the value of key if it is there: a Get that builds nothing, and counts as one if it finds something. It allocates nothing.
+func (c *Cache[V]) Cached(key string) (V, bool) {
+	c.mu.Lock()
+	e, ok := c.lru.Get(key)
+	if ok {
+		c.counts.hits++
+	}
+	c.mu.Unlock()
+	if ok {
+		c.observer.Hit()
+	}
+	return e.value, ok
+}
+
 // lookup counts a hit or a miss.
 func (c *Cache[V]) lookup(key string) (V, bool) {
 	c.mu.Lock()

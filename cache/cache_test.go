@@ -206,6 +206,22 @@ func TestCancelledCallerStartsNothing(t *testing.T) {
 	}
 }
 
+func TestCached(t *testing.T) {
+	c := New(Options[int]{MaxBytes: 10, Weigh: weighInt})
+	if v, ok := c.Cached("a"); ok {
+		t.Errorf("got %d of an empty cache", v)
+	}
+	c.Add("a", 4)
+	c.Add("b", 4)
+	if v, ok := c.Cached("a"); !ok || v != 4 {
+		t.Errorf("got %d, %t", v, ok)
+	}
+	c.Add("c", 4) // b goes: a was used
+	if s := c.Stats(); !c.Contains("a") || c.Contains("b") || s.Hits != 1 || s.Misses != 0 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
 func TestMaxBuilds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt, MaxBuilds: 2})

@@ -68,6 +68,9 @@ func (v catalogView) definition(ctx context.Context, d *crd, digest string) (*en
 
 // program returns a revision compiled, whether or not its CRD is established.
 func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revision) (*engine.Definition, error) {
+	if program, ok := r.programs.Cached(rev.digest); ok {
+		return program, nil
+	}
 	return r.programs.Get(ctx, rev.digest, func(ctx context.Context) (*engine.Definition, error) {
 		manifest, err := rev.unpack(d)
 		if err != nil {
