@@ -16,7 +16,7 @@ const longRule = 4 << 10
 func long(text string) bool { return len(text) >= longRule || Doubles(text) }
 
 // compiling are the long expressions that are being compiled in this process, those included that nobody waits for any more. When there are as many
-// as this, others wait: more than there are processors would end no earlier, and each takes some hundred MiB. cel-go's own bound of 100,000 code
+// as this, others wait: more than there are processors would end no earlier, and each takes tens of MiB. cel-go's own bound of 100,000 code
 // points ends each some time.
 var compiling = make(chan struct{}, min(4, max(2, runtime.GOMAXPROCS(0))))
 
