@@ -202,8 +202,7 @@ func replicasKilled(t *testing.T, binary string) {
 	w.write(registrations(t), duration)
 	stop()
 	killing.Wait()
-	w.broken.Store(false)
-	w.finish()
+	w.finish() // the replica that was killed last may still be starting: calls may fail, and are made again
 	if kills < int(duration.Seconds())/2 {
 		t.Errorf("only %d kills", kills)
 	}
