@@ -27,8 +27,8 @@ func TestAllocationsOfRegistrations(t *testing.T) {
 		name, crd string
 		most      float64
 	}{
-		{"without rules", cronTabCRD, 700},
-		{"with rules, in two versions", ruledCRD(), 4000},
+		{"without rules", cronTabCRD, 640},
+		{"with rules, in two versions", ruledCRD(), 3700},
 	} {
 		d := mustCompile(t, tt.crd)
 		if n := testing.AllocsPerRun(20, func() { mustCompile(t, tt.crd) }); n > tt.most {
