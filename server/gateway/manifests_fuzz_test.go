@@ -1,0 +1,38 @@
+package gateway
+
+import (
+	"testing"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// FuzzManifests: whatever a body of RegisterCrds holds, it is a request within the limits or an error, and every entry of a YAML body of manifests is
+// remembered, so that findings can point to it.
+func FuzzManifests(f *testing.F) {
+	for _, seed := range []string{
+		"kind: List\nitems:\n- {}\n- {a: 1}\n", "---\nkind: a\n---\n# nothing\n---\n{}", `{"kind":"List","items":[{},[],1]}`, `{"entries":[{"manifest":{}}]}`, "entries:\n- manifest: {}\n",
+		`{"kind":"CustomResourceDefinition"}`, `{"kind":"List","items":`, "{kind: List, items: [{}]}", "\"kind\": x", "a: &a [*a]", "",
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, yaml bool) {
+		request := &crdevalv1.RegisterCrdsRequest{}
+		b := &body{data: text, yaml: yaml, lists: DefaultLists(), request: request}
+		b.limits.MaxBytes = 1 << 20
+		err := b.decode(request)
+		if n := len(request.GetEntries()); n > 1000 || b.listed != nil && err == nil && n != len(b.listed) {
+			t.Errorf("%d entries, %d remembered", n, len(b.listed))
+		}
+		if err != nil {
+			return
+		}
+		answer := &crdevalv1.RegisterCrdsResponse{}
+		for range request.GetEntries() {
+			answer.Results = append(answer.Results, &crdevalv1.RegisterCrdsResult{Result: &crdevalv1.RegisterCrdsResult_Registration{Registration: &crdevalv1.RegisterCrdResponse{
+				Report: &crdevalv1.Report{Violations: []*crdevalv1.Violation{{Pointer: "/spec/versions/0", Position: &crdevalv1.Position{Line: 1, Column: 1}}}},
+			}}})
+		}
+		b.pointIntoBody(answer)
+	})
+}
