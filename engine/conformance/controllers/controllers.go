@@ -27,13 +27,13 @@ import (
 // Each controller does its work in a method that only it can call, so it is linked to by its name.
 
 //go:linkname syncNames k8s.io/apiextensions-apiserver/pkg/controller/status.(*NamingConditionController).sync
-func syncNames(c *status.NamingConditionController, ctx context.Context, key string) error
+func syncNames(c *status.NamingConditionController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
 
 //go:linkname syncEstablished k8s.io/apiextensions-apiserver/pkg/controller/establish.(*EstablishingController).sync
-func syncEstablished(c *establish.EstablishingController, ctx context.Context, key string) error
+func syncEstablished(c *establish.EstablishingController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
 
 //go:linkname syncStructure k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema.(*ConditionController).sync
-func syncStructure(c *nonstructuralschema.ConditionController, ctx context.Context, key string) error
+func syncStructure(c *nonstructuralschema.ConditionController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
 
 //go:linkname syncApproval k8s.io/apiextensions-apiserver/pkg/controller/apiapproval.(*KubernetesAPIApprovalPolicyConformantConditionController).sync
 func syncApproval(c *apiapproval.KubernetesAPIApprovalPolicyConformantConditionController, ctx context.Context, key string) error
@@ -79,8 +79,11 @@ func (s *Server) keep(crd *apiextensionsv1.CustomResourceDefinition) error {
 // Get returns a definition, which is not to be changed.
 func (s *Server) Get(name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	crd, found, err := s.crds.GetByKey(name)
-	if err != nil || !found {
-		return nil, fmt.Errorf("no definition %s: %v", name, err)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("no definition %s", name)
 	}
 	return crd.(*apiextensionsv1.CustomResourceDefinition), nil
 }
