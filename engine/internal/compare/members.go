@@ -128,9 +128,9 @@ func (w *walk) added(p, parent *Props, was fate, at, below place) {
 	case was == kept || was == emptied:
 		f.impact = Impact{Stored: Care, Writers: Care}
 		f.message = "objects may have the field already, as it was kept unchecked: what does not fit is pruned or refused"
-	case hasDefault(p) && at.mapped:
+	case hasDefault(p) && (at.mapped || w.misjudged(p)):
 		f.impact = Impact{Stored: Care, Writers: Care}
-		f.message = "the field is new, and objects have its default when they are read: look whether it is valid, as API servers do not below additionalProperties"
+		f.message = "the field is new, and objects have its default when they are read: look whether it is valid, which API servers do not there"
 	case hasDefault(p) && (at.joined || at.ruled || parent.MaxProperties != nil):
 		f.impact = Impact{Stored: Care, Writers: Care}
 		f.message = "the field is new, and objects have its default when they are read: look whether bounds, junctors and rules around it allow that"
@@ -140,6 +140,12 @@ func (w *walk) added(p, parent *Props, was fate, at, below place) {
 		f.message = "the field is new"
 	}
 	w.tell(f)
+}
+
+// misjudged reports whether a default may be accepted that is not valid: API servers judge defaults by formats that they leave out when they judge
+// objects.
+func (w *walk) misjudged(p *Props) bool {
+	return schema.Any(p, func(s *Props) bool { return s.Format != "" && !w.knows(s) })
 }
 
 // gone tells of a property that the new schema does not declare; is is what becomes of it.
