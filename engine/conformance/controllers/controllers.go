@@ -36,7 +36,7 @@ func syncEstablished(c *establish.EstablishingController, ctx context.Context, k
 func syncStructure(c *nonstructuralschema.ConditionController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
 
 //go:linkname syncApproval k8s.io/apiextensions-apiserver/pkg/controller/apiapproval.(*KubernetesAPIApprovalPolicyConformantConditionController).sync
-func syncApproval(c *apiapproval.KubernetesAPIApprovalPolicyConformantConditionController, ctx context.Context, key string) error
+func syncApproval(c *apiapproval.KubernetesAPIApprovalPolicyConformantConditionController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
 
 // Server stands for an API server: the definitions that it holds, and the controllers that look after them.
 type Server struct {
