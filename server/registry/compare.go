@@ -50,18 +50,21 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	if b.crd != nil {
 		out.Base = b.crd.describe(b.revision)
 	}
-	if out.Diff, err = engine.Compare(ctx, b.manifest, c.New, o); err != nil || len(c.Objects) == 0 || !out.Diff.Report.Accepted {
-		return out.orNil(err), err
+	if out.Diff, err = engine.Compare(ctx, b.manifest, c.New, o); err != nil {
+		return nil, err
 	}
-	out.Replayed, err = r.replay(ctx, in, b, c, o)
-	return out.orNil(err), err
-}
-
-func (c *Compared) orNil(err error) *Compared {
-	if err != nil {
-		return nil
+	if b.crd != nil {
+		for i := range out.Diff.Changes {
+			out.Diff.Changes[i].OldPosition = nil // nobody has seen the canonical text that it is a place in
+		}
 	}
-	return c
+	if len(c.Objects) == 0 || !out.Diff.Report.Accepted {
+		return out, nil
+	}
+	if out.Replayed, err = r.replay(ctx, in, b, c, o); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // base is the old side of a comparison.
@@ -125,12 +128,15 @@ func (r *Registry) replay(ctx context.Context, c *catalog, b *base, comparison C
 		return nil, err
 	}
 	if b.crd == nil {
-		status := old.Standing().Stored(engine.Status{})
+		was, existing, err := engine.ExistingFrom(b.manifest, o.Limits)
+		if err != nil {
+			return nil, err
+		}
 		o.Existing = func(name string) *engine.Existing {
-			if name != old.Name() {
+			if name != was {
 				return nil
 			}
-			return &engine.Existing{Manifest: old.Manifest(), Generation: 1, Status: status}
+			return existing
 		}
 	}
 	fresh, report, err := engine.Compile(ctx, comparison.New, o)

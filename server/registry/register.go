@@ -44,6 +44,14 @@ func (r *Registry) Register(ctx context.Context, catalog string, manifest engine
 func (r *Registry) enter(ctx context.Context, catalog string, j *judged, p Precondition) (Registration, error) {
 	done := j.registration()
 	if j.revision == nil {
+		// A precondition that is not met is told before what else is wrong: whoever gave it meant another state than the one judged against.
+		c, err := r.snapshot.Load().catalog(catalog)
+		if err == nil {
+			err = p.check(c, j.report.Name)
+		}
+		if err != nil {
+			return Registration{}, err
+		}
 		return done, nil
 	}
 	name := j.name

@@ -40,7 +40,7 @@ func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submi
 		switch {
 		case down != nil:
 			err = down
-		case err == nil && verdict.judged.revision != nil:
+		case err == nil:
 			done, err = r.enter(ctx, catalog, verdict.judged, list[i].Precondition)
 			if errors.Is(err, errJudgeAgain) {
 				done, err = r.Register(ctx, catalog, list[i].Manifest, list[i].Precondition)

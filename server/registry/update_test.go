@@ -52,6 +52,14 @@ func TestUpdates(t *testing.T) {
 	if !refused.Report.Update || refused.CRD != nil || refused.Token != "" || !strings.Contains(refused.Report.Refusal.Message, "field is immutable") {
 		t.Errorf("%+v", refused.Report.Refusal)
 	}
+	// A precondition that is not met is told first, also of what would be refused.
+	_, err := r.Register(t.Context(), "default", widget("Gadget", "", "v1"), Precondition{CreateOnly: true})
+	wantReason(t, err, CRDExists)
+	list, _, err := r.RegisterAll(t.Context(), "default", []Submission{{Manifest: widget("Gadget", "", "v1"), Precondition: Precondition{Etag: "stale"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, list[0].Err, EtagMismatch)
 	mustAccept(t, r, widget("Widget", "", "v1"), Unchanged)
 	// Metadata alone is another revision, and not another generation.
 	if d := mustAccept(t, r, widget("Widget", "other", "v1"), Updated).CRD; d.Generation != 1 || d.Revision == first.CRD.Revision || d.Etag == first.CRD.Etag {
