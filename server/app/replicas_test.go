@@ -234,7 +234,6 @@ func etcdAway(t *testing.T, binary string) {
 	})
 	w.write(registrations(t), away+6*time.Second)
 	outage.Wait()
-	w.broken.Store(false)
 	w.finish()
 	evaluated.stop()
 	if w.failures.Load() == 0 {
