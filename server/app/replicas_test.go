@@ -213,7 +213,7 @@ func replicasKilled(t *testing.T, binary string) {
 func etcdAway(t *testing.T, binary string) {
 	away := 10 * time.Second
 	if testing.Short() {
-		away = 3 * time.Second
+		away = 7 * time.Second // registrations wait for five, and do not fail if it is back by then
 	}
 	server := etcdtest.Start(t)
 	all := newReplicas(t, server.Endpoint)
