@@ -96,7 +96,11 @@ func answered(crd *apiextensions.CustomResourceDefinition, errs field.ErrorList,
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
 	if len(errs) == 0 {
-		if answer.Object, err = Canonical(r.Stored); err != nil {
+		doc, err := written(crd)
+		if err == nil {
+			answer.Object, err = bare(doc)
+		}
+		if err != nil {
 			return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 		}
 		answer.Generation, answer.StoredVersions = r.Stored.Generation, r.Stored.Status.StoredVersions
@@ -144,14 +148,19 @@ func registered(crd *apiextensions.CustomResourceDefinition) (*Registered, error
 	return &Registered{Internal: crd, Stored: stored, V1: v1}, nil
 }
 
-// stored converts a definition to v1 and reads it back from its JSON, so that the handlers' view has been through a round trip as on a server.
-func stored(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+// written is the JSON that goes to storage.
+func written(crd *apiextensions.CustomResourceDefinition) ([]byte, error) {
 	out := &apiextensionsv1.CustomResourceDefinition{}
 	if err := scheme.Convert(crd.DeepCopy(), out, nil); err != nil {
 		return nil, err
 	}
 	out.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind(kind))
-	doc, err := json.Marshal(out)
+	return json.Marshal(out)
+}
+
+// stored writes a definition and reads it back, so that the handlers' view has been through a round trip as on a server.
+func stored(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	doc, err := written(crd)
 	if err != nil {
 		return nil, err
 	}

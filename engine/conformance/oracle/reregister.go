@@ -116,6 +116,11 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) (json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
+	return bare(doc)
+}
+
+// bare removes status and what a server sets from a definition.
+func bare(doc []byte) (json.RawMessage, error) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(doc, &m); err != nil {
 		return nil, err
@@ -128,11 +133,11 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) (json.RawMessage, 
 	for _, name := range serverFields {
 		delete(meta, name)
 	}
-	if m["metadata"], err = json.Marshal(meta); err != nil {
+	kept, err := json.Marshal(meta)
+	if err != nil {
 		return nil, err
 	}
-	if doc, err = json.Marshal(m); err != nil {
-		return nil, err
-	}
-	return canonical(doc), nil
+	m["metadata"] = kept
+	doc, err = json.Marshal(m)
+	return canonical(doc), err
 }
