@@ -246,7 +246,7 @@ func (c *catalog) learn(d *crd) {
 	name := d.standing().Group
 	c.groups = c.groups.Set(name, c.group(name).add(d))
 	if d.established() {
-		c.kinds = c.kinds.Set(groupKind{name, d.record.Status.AcceptedNames.Kind}, d.name)
+		c.kinds = c.kinds.Set(groupKind{name, d.record.Status.AcceptedNames.Kind}, d)
 	}
 }
 
@@ -258,7 +258,7 @@ func (c *catalog) forget(d *crd) {
 		c.groups = c.groups.Set(name, g)
 	}
 	kind := groupKind{name, d.record.Status.AcceptedNames.Kind}
-	if holder, _ := c.kinds.Get(kind); holder == d.name {
+	if holder, _ := c.kinds.Get(kind); holder != nil && holder.name == d.name {
 		c.kinds = c.kinds.Delete(kind)
 	}
 }

@@ -245,8 +245,8 @@ func TestNames(t *testing.T) {
 	leads := func(want string) {
 		t.Helper()
 		c, _ := r.snapshot.Load().catalogs.Get("default")
-		if d, _ := c.kinds.Get(groupKind{"g.io", "Foo"}); d != want {
-			t.Errorf("kind Foo leads to %q, want %s", d, want)
+		if d, _ := c.kinds.Get(groupKind{"g.io", "Foo"}); d.name != want {
+			t.Errorf("kind Foo leads to %q, want %s", d.name, want)
 		}
 	}
 	leads("foos.g.io")

@@ -25,9 +25,9 @@ type catalog struct {
 	version uint64 // of its entry; 0 for a default catalog that no store has
 	record  catalogRecord
 	crds    immutable.Map[string, *crd]
-	sorted  immutable.Sorted[string, *crd]   // the same ones
-	kinds   immutable.Map[groupKind, string] // the established CRD that has the kind
-	groups  immutable.Map[string, *group]    // those with CRDs, or with an entry
+	sorted  immutable.Sorted[string, *crd] // the same ones
+	kinds   immutable.Map[groupKind, *crd] // the established CRD that has the kind
+	groups  immutable.Map[string, *group]  // those with CRDs, or with an entry
 }
 
 type groupKind struct{ group, kind string }

@@ -39,8 +39,8 @@ func (v catalogView) Named(ctx context.Context, name, revision string) (*engine.
 
 // OfKind implements View.
 func (v catalogView) OfKind(ctx context.Context, group, kind, revision string) (*engine.Definition, error) {
-	if name, ok := v.catalog.kinds.Get(groupKind{group, kind}); ok {
-		return v.Named(ctx, name, revision)
+	if d, ok := v.catalog.kinds.Get(groupKind{group, kind}); ok {
+		return v.definition(ctx, d, revision)
 	}
 	// One that asks for the kind and is not established: the answer is that, not "not found".
 	for _, d := range v.catalog.group(group).waiting.All() {
