@@ -133,6 +133,84 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// Others who write to the same etcd, and have it compacted, are no reason to miss anything, nor to load anew: a watch begins, and goes on, behind what they wrote.
+func TestOthersCompact(t *testing.T) {
+	server := etcdtest.Start(t)
+	client := raw(t, server.Endpoint)
+	again := make(heard, 10)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, Log: slog.New(again)})
+	last, err := s.Commit(t.Context(), put("a", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compact := func() {
+		t.Helper()
+		var revision int64
+		for range 5 {
+			written, err := client.Put(t.Context(), "/others", "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			revision = written.Header.Revision
+		}
+		if _, err := client.Compact(t.Context(), revision, clientv3.WithCompactPhysical()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compact()
+	if state, err := s.Load(t.Context()); err != nil || state.Sequence != last {
+		t.Fatalf("got %v, %v, want sequence %d", state, err, last)
+	}
+	told := make(chan uint64, 10)
+	ended := watching(t, s, last, told)
+	commit := func() {
+		t.Helper()
+		for s.Following() != nil {
+			select {
+			case err := <-ended:
+				t.Fatal(err)
+			case <-time.After(time.Millisecond):
+			}
+		}
+		want, err := s.Commit(t.Context(), put("a", "2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-told:
+			if got != want {
+				t.Fatalf("told of %d, want %d", got, want)
+			}
+		case err := <-ended:
+			t.Fatal(err)
+		case <-time.After(30 * time.Second):
+			t.Fatal("nothing was told")
+		}
+	}
+	commit()
+	compact()
+	server.Kill()
+	server.Start()
+	select { // a commit before the watch is back would rightly be missed
+	case <-again:
+	case <-time.After(3 * time.Second): // it had come behind before
+	}
+	commit()
+}
+
+// heard is a log's handler that gets a value when a store is followed again.
+type heard chan struct{}
+
+func (h heard) Enabled(context.Context, slog.Level) bool { return true }
+func (h heard) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h heard) WithGroup(string) slog.Handler            { return h }
+func (h heard) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "following the registry's store again" {
+		h <- struct{}{}
+	}
+	return nil
+}
+
 // Replicas that start at once on an empty etcd make one registry.
 func TestStartAtOnce(t *testing.T) {
 	server := etcdtest.Start(t)

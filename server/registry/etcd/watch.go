@@ -28,6 +28,7 @@ var (
 	errNotWatched = errors.New("the store is not being watched")
 	errSilent     = fmt.Errorf("nothing was heard from etcd for %v", silence)
 	errEnded      = errors.New("etcd ended the watch")
+	errPassed     = errors.New("etcd was compacted behind what others wrote to it")
 )
 
 // Watch implements registry.Watcher. The member that serves it must be in touch with a majority; if it is not, the watch goes on at another one.
@@ -69,6 +70,7 @@ func (g *giveUp) Error() string { return g.err.Error() }
 type watch struct {
 	store *Store
 	last  uint64 // the sequence up to which commits were told
+	from  int64  // the revision to watch from: there is no commit between last and it
 	tell  func(registry.Commit)
 }
 
@@ -80,7 +82,7 @@ func (w *watch) run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	responses := s.client.Watch(ctx, s.keys.prefix, clientv3.WithPrefix(), clientv3.WithRev(int64(w.last)+1),
+	responses := s.client.Watch(ctx, s.keys.prefix, clientv3.WithPrefix(), clientv3.WithRev(w.from),
 		clientv3.WithCreatedNotify(), clientv3.WithFragment()) // the client puts fragments together again: a response has whole revisions
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
@@ -107,25 +109,31 @@ func (w *watch) run(ctx context.Context) error {
 }
 
 // verify makes sure that the store is the one that was watched before, and no older than then: one restored from a snapshot may be. It asks a majority, since a
-// member that lags behind is no reason to give up.
+// member that lags behind is no reason to give up. Where no commit came since the last one told, the watch goes on from now: others who write to the same etcd
+// count its revisions up, and have those since then compacted.
 func (w *watch) verify(ctx context.Context) error {
 	s := w.store
-	now, err := call(ctx, s, s.op("looking whether it is the same registry"), func(ctx context.Context) (*clientv3.GetResponse, error) {
-		return s.client.Get(ctx, s.keys.store)
+	now, err := call(ctx, s, s.op("looking whether it is the same registry"), func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).Then(clientv3.OpGet(s.keys.store), clientv3.OpGet(s.keys.commit, clientv3.WithKeysOnly())).Commit()
 	})
 	if err != nil {
 		return err
 	}
+	store, commit := now.Responses[0].GetResponseRange().Kvs, now.Responses[1].GetResponseRange().Kvs
 	var value []byte
-	if len(now.Kvs) > 0 {
-		value = now.Kvs[0].Value
+	if len(store) > 0 {
+		value = store[0].Value
 	}
-	if err := s.check(value, len(now.Kvs) > 0); err != nil {
+	if err := s.check(value, len(store) > 0); err != nil {
 		return &giveUp{err}
 	}
 	if uint64(now.Header.Revision) < w.last {
 		return &giveUp{fmt.Errorf("%w: etcd is at revision %d, before the last one told, %d: it was restored from a snapshot",
 			registry.ErrCompacted, now.Header.Revision, w.last)}
+	}
+	w.from = int64(w.last) + 1
+	if len(commit) > 0 && uint64(commit[0].ModRevision) <= w.last {
+		w.from = now.Header.Revision + 1
 	}
 	return nil
 }
@@ -139,6 +147,12 @@ func (w *watch) ask(ctx context.Context) {
 
 func (w *watch) respond(ctx context.Context, r clientv3.WatchResponse) error {
 	if r.CompactRevision != 0 {
+		if err := w.verify(ctx); err != nil {
+			return err
+		}
+		if w.from > r.CompactRevision {
+			return errPassed // nothing is missing: the next run begins there
+		}
 		return &giveUp{fmt.Errorf("%w: etcd was compacted at revision %d, the last one told is %d", registry.ErrCompacted, r.CompactRevision, w.last)}
 	}
 	if err := r.Err(); err != nil {
