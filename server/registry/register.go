@@ -33,10 +33,13 @@ func (r *Registry) Register(ctx context.Context, catalog string, manifest engine
 			return Registration{}, err
 		}
 		done, err := r.enter(ctx, catalog, j, p)
-		if errors.Is(err, errJudgeAgain) && ctx.Err() == nil {
-			continue // each time is somebody's success
+		switch {
+		case !errors.Is(err, errJudgeAgain):
+			return done, err
+		case ctx.Err() != nil:
+			return Registration{}, context.Cause(ctx)
 		}
-		return done, err
+		// Each time is somebody's success.
 	}
 }
 

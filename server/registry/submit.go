@@ -39,7 +39,7 @@ func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submi
 		done, err := verdict.judged.answer(), verdict.err
 		switch {
 		case down != nil:
-			err = down
+			err = notTried(down)
 		case err == nil:
 			done, err = r.enter(ctx, catalog, verdict.judged, list[i].Precondition)
 			if errors.Is(err, errJudgeAgain) {
@@ -49,7 +49,7 @@ func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submi
 		if err != nil {
 			out[i].Err = err
 			var e *Error
-			if errors.As(err, &e) && e.Reason == StoreUnavailable || ctx.Err() != nil {
+			if down == nil && (errors.As(err, &e) && e.Reason == StoreUnavailable || ctx.Err() != nil) {
 				down = err
 				cancel()
 			}
@@ -60,6 +60,15 @@ func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submi
 		}
 	}
 	return out, token, nil
+}
+
+// notTried is the error of a submission behind the one at which the store failed, or the call ended: whatever became of that one, this one is as it was.
+func notTried(down error) error {
+	e := (*Error)(nil)
+	if !errors.As(down, &e) {
+		return down
+	}
+	return &Error{Reason: e.Reason, Message: "not tried, since the registry's store failed at one before it: try again", Err: down}
 }
 
 // verdict is a manifest that was judged, or why it was not.

@@ -32,14 +32,14 @@ func (t storeTag) token(sequence uint64) string {
 func (t storeTag) parse(token string) (sequence uint64, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(b) < 1+storeTagLen+1 || b[0] != tokenFormat {
-		return 0, &Error{Reason: TokenForeign, Message: "at_least is not a token of crdeval: pass on what a write answered, unchanged"}
+		return 0, &Error{Reason: TokenForeign, Message: "this is no token of crdeval: pass on what it answered, unchanged"}
 	}
 	sequence, n := binary.Uvarint(b[1+storeTagLen:])
 	if n != len(b)-1-storeTagLen {
-		return 0, &Error{Reason: TokenForeign, Message: "at_least is not a token of crdeval: pass on what a write answered, unchanged"}
+		return 0, &Error{Reason: TokenForeign, Message: "this is no token of crdeval: pass on what it answered, unchanged"}
 	}
 	if storeTag(b[1:1+storeTagLen]) != t {
-		return 0, &Error{Reason: TokenForeign, Message: "at_least is a token of another store: this server never sees that write; ask a server of the store that answered it, or register here"}
+		return 0, &Error{Reason: TokenForeign, Message: "the token is one of another store, whose writes this server never sees: ask a server of that store, or go on without the token"}
 	}
 	return sequence, nil
 }

@@ -197,6 +197,10 @@ func TestRegisterAll(t *testing.T) {
 	}
 	for i := range out {
 		wantReason(t, out[i].Err, StoreUnavailable)
+		var e *Error
+		if errors.As(out[i].Err, &e) && (e.Metadata["outcome"] == "unknown") != (i == 0) {
+			t.Errorf("%d: %v, %v: what became of the first is not known, and that the others were not tried is", i, e, e.Metadata)
+		}
 	}
 }
 
