@@ -35,14 +35,33 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	if err != nil {
 		return nil, err
 	}
+	out, p, err := r.compare(ctx, in, c)
+	if err != nil || p == nil {
+		return out, err
+	}
+	items := make([]engine.Item, len(c.Objects))
+	for i, object := range c.Objects {
+		items[i].Object = object
+	}
+	if out.Replayed, err = engine.Replay(ctx, p.old, p.fresh, items, engine.EvaluationOptions{}); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// pair are the two sides of a comparison, compiled.
+type pair struct{ old, fresh *engine.Definition }
+
+// compare is Compare when its turn has come, up to the replay, which is evaluation and takes no place. The pair is nil if there is nothing to replay.
+func (r *Registry) compare(ctx context.Context, in *catalog, c Comparison) (*Compared, *pair, error) {
 	done, err := r.place(ctx, size(c.New)+size(c.Base))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer done()
 	b, err := r.base(ctx, in, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o := r.options(in)
 	o.Existing = b.existing
@@ -51,7 +70,7 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 		out.Base = b.crd.describe(b.revision)
 	}
 	if out.Diff, err = engine.Compare(ctx, b.manifest, c.New, o); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if b.crd != nil {
 		for i := range out.Diff.Changes {
@@ -59,12 +78,13 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 		}
 	}
 	if len(c.Objects) == 0 || !out.Diff.Report.Accepted {
-		return out, nil
+		return out, nil, nil
 	}
-	if out.Replayed, err = r.replay(ctx, in, b, c, o); err != nil {
-		return nil, err
+	p, err := r.pair(ctx, in, b, c.New, o)
+	if err != nil {
+		return nil, nil, err
 	}
-	return out, nil
+	return out, p, nil
 }
 
 // base is the old side of a comparison.
@@ -115,8 +135,8 @@ func (b *base) existing(name string) *engine.Existing {
 	return &engine.Existing{Manifest: b.manifest.JSON, Generation: b.crd.record.Generation, Status: *b.crd.record.Status}
 }
 
-// replay tries the objects on both.
-func (r *Registry) replay(ctx context.Context, c *catalog, b *base, comparison Comparison, o engine.Options) ([]engine.Replayed, error) {
+// pair compiles both sides.
+func (r *Registry) pair(ctx context.Context, c *catalog, b *base, manifest engine.Document, o engine.Options) (*pair, error) {
 	var old *engine.Definition
 	var err error
 	if b.crd != nil {
@@ -139,18 +159,14 @@ func (r *Registry) replay(ctx context.Context, c *catalog, b *base, comparison C
 			return existing
 		}
 	}
-	fresh, report, err := engine.Compile(ctx, comparison.New, o)
+	fresh, report, err := engine.Compile(ctx, manifest, o)
 	if err != nil {
 		return nil, err
 	}
 	if fresh == nil {
 		return nil, &Error{Reason: CRDRefused, Message: report.Refusal.Message, Report: report, Metadata: map[string]string{"field": "manifest"}}
 	}
-	items := make([]engine.Item, len(comparison.Objects))
-	for i, object := range comparison.Objects {
-		items[i].Object = object
-	}
-	return engine.Replay(ctx, old, fresh, items, engine.EvaluationOptions{})
+	return &pair{old, fresh}, nil
 }
 
 func (r *Registry) compileBase(ctx context.Context, c *catalog, b *base) (*engine.Definition, error) {
