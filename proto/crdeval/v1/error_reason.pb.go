@@ -85,7 +85,8 @@ const (
 	ErrorReason_ERROR_REASON_DEADLINE ErrorReason = 21
 	// CANCELLED, HTTP 499. The caller went away.
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 22
-	// UNAVAILABLE, HTTP 503. The store did not answer or could not write. Nothing was changed. Retry.
+	// UNAVAILABLE, HTTP 503. The store did not answer or could not write. Nothing was changed, unless the metadata has `outcome`: `unknown`; then it may
+	// have been. Retry: that does no harm if it was.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 23
 	// UNAVAILABLE, HTTP 503. A conversion webhook could not be reached or gave no valid answer.
 	ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE ErrorReason = 24

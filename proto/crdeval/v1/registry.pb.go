@@ -1084,7 +1084,7 @@ type RegisterCrdsResult_Registration struct {
 }
 
 type RegisterCrdsResult_Error struct {
-	// Why it could not be judged or kept. The CRD is as it was before.
+	// Why it could not be judged or kept. The CRD is as it was before, unless the metadata has `outcome`: `unknown` (STORE_UNAVAILABLE).
 	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3,oneof"`
 }
 
