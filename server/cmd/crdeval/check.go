@@ -11,7 +11,7 @@ import (
 )
 
 type checkCommand struct {
-	Files           []string `arg:"" help:"Files with CRDs, JSON or YAML, one or several documents each, lists too; - is stdin." name:"file"`
+	Files           []string `arg:"" help:"Files with CRDs, JSON or YAML, one or several documents each, lists too, or directories of such files; - is stdin." name:"file"`
 	Output          string   `short:"o" default:"text" enum:"text,json" help:"text, for people, or json, for programs: an object a CRD, a CRD a line."`
 	Old             []string `help:"A file with CRDs that are registered already: those of the same names are judged as updates of them, and their names are taken." placeholder:"FILE" sep:"none"`
 	KubernetesMinor int      `default:"0" help:"Judge as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
@@ -33,7 +33,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	}
 	judged, refused, unjudged := 0, 0, 0
 	for _, name := range c.Files {
-		for _, j := range c.judgeFile(ctx, catalog, name, env) {
+		for _, j := range c.judgeFiles(ctx, catalog, name, env) {
 			if j.skipped {
 				continue
 			}
@@ -82,11 +82,28 @@ func (c *checkCommand) register(ctx context.Context, catalog *catalog, env envir
 	return nil
 }
 
+// judgeFiles judges the documents of a file, or of a directory's files.
+func (c *checkCommand) judgeFiles(ctx context.Context, catalog *catalog, name string, env environment) (all []judgement) {
+	files, err := filesOf(name)
+	if err != nil {
+		return []judgement{unread(name, err)}
+	}
+	for _, file := range files {
+		all = append(all, c.judgeFile(ctx, catalog, file, env)...)
+	}
+	return all
+}
+
+// unread is the judgement on a file that cannot be read.
+func unread(name string, err error) judgement {
+	return judgement{File: name, Violations: []violation{}, Warnings: []string{}, Error: err.Error(), where: name}
+}
+
 // judgeFile judges the documents of a file. One that cannot be read is one judgement, on the file.
 func (c *checkCommand) judgeFile(ctx context.Context, catalog *catalog, name string, env environment) []judgement {
 	list, err := sourcesOf(name, env)
 	if err != nil {
-		return []judgement{{File: name, Violations: []violation{}, Warnings: []string{}, Error: err.Error(), where: name}}
+		return []judgement{unread(name, err)}
 	}
 	all := make([]judgement, 0, len(list))
 	for i := range list {

@@ -7,11 +7,12 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/manifests"
 )
 
 type diffCommand struct {
-	Files   []string `arg:"" name:"file" help:"OLD and NEW: files with CRDs, JSON or YAML, one or several documents each; - is stdin. With --server, NEW alone."`
-	Objects []string `help:"Files with objects to replay under both, as kubectl get -o yaml prints them or as they are applied." placeholder:"FILE" sep:"none"`
+	Files   []string `arg:"" name:"file" help:"OLD and NEW: files with CRDs, JSON or YAML, one or several documents each, or directories of such files; - is stdin. With --server, NEW alone."`
+	Objects []string `help:"Files, or directories of files, with objects to replay under both, as kubectl get -o yaml prints them or as they are applied." placeholder:"FILE" sep:"none"`
 	Output  string   `short:"o" default:"text" enum:"text,json" help:"text, for people, or json, for programs: an object a CRD, a CRD a line."`
 	FailOn  string   `default:"breaking" enum:"breaking,care,never" help:"The class from which on the exit code is 1: breaking, care, or never."`
 	Partial bool     `help:"NEW has only some of OLD's CRDs: the others stay. Default: they would be deleted, which is breaking."`
@@ -103,9 +104,9 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 func (c *diffCommand) objects(env environment) ([]object, error) {
 	var all []object
 	for _, name := range c.Objects {
-		list, err := sourcesOf(name, env)
+		list, err := sourcesIn(name, env)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, err
 		}
 		for i := range list {
 			all = append(all, object{source: list[i], identity: list[i].identity()})
@@ -114,15 +115,20 @@ func (c *diffCommand) objects(env environment) ([]object, error) {
 	return all, nil
 }
 
-// crds are the CRDs of a file; what else is in it is passed over.
+// crds are the CRDs of a file, or of a directory's files; what else is in it is passed over, if it can be read.
 func crds(name string, env environment) ([]object, error) {
-	list, err := sourcesOf(name, env)
+	list, err := sourcesIn(name, env)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	var all []object
 	for i := range list {
-		if _, kind, is := list[i].isCRD(); is && (kind != "" || len(list) == 1) {
+		_, kind, err := engine.TypeMetaOf(list[i].Document, engine.Limits{})
+		if err != nil && len(list) > 1 { // nobody knows what it is; alone it is a CRD, of which everything else tells
+			text, line, _ := list[i].InFile(err)
+			return nil, fmt.Errorf("%s:%d: %s", list[i].file, max(line, list[i].Begin()), text)
+		}
+		if kind == manifests.CRDKind || kind == "" && len(list) == 1 {
 			all = append(all, object{source: list[i], identity: list[i].identity()})
 		}
 	}

@@ -102,6 +102,44 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A directory stands for its files; those of its subdirectories, and other files, are passed over.
+func TestDirectories(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"b.yml": good, "a.yaml": bad, "c.json": "{", "notes.txt": bad, "deeper/d.yaml": bad, "e.yaml/f.yaml": bad,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, stdout, _ := invoke(t, "", "check", dir)
+	if code != exitError || strings.Count(stdout, "bads.example.com: ") != 1 || !strings.Contains(stdout, filepath.Join(dir, "b.yml")+": goods.example.com: accepted") ||
+		!strings.Contains(stdout, filepath.Join(dir, "c.json")) {
+		t.Errorf("%d %s", code, stdout)
+	}
+	if code, _, stderr := invoke(t, "", "diff", dir, dir); code != exitError || !strings.Contains(stderr, filepath.Join(dir, "c.json")) {
+		t.Errorf("%d %s", code, stderr)
+	}
+	for _, name := range []string{"a.yaml", "c.json"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(strings.ReplaceAll(strings.ReplaceAll(good, "goods", "bests"), "Good", "Best")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := invoke(t, "", "diff", dir, dir); code != 0 || stdout != "bests.example.com: identical\ngoods.example.com: identical\n" {
+		t.Errorf("%d %s %s", code, stdout, stderr)
+	}
+	if code, stdout, _ := invoke(t, "", "check", filepath.Join(dir, "e.yaml", "..", "deeper", "..", "..")); code != exitError || !strings.Contains(stdout, "no file with the ending") {
+		t.Errorf("%d %s", code, stdout)
+	}
+}
+
 func TestCheckJSONIsOneObjectALine(t *testing.T) {
 	_, stdout, _ := invoke(t, "", "check", "-o", "json", file(t, good+"---\n"+bad))
 	var got []judgement

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -32,6 +33,44 @@ func readFile(name string, env environment) ([]byte, error) {
 		err = e.Err // who tells it tells the name, too
 	}
 	return content, err
+}
+
+// filesOf are the manifest files of a directory, by name, as kubectl takes them: those of its subdirectories are not. Anything else is itself.
+func filesOf(name string) ([]string, error) {
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return []string{name}, nil //nolint:nilerr // no directory, or none that can be read: reading it as a file tells why
+	}
+	var files []string
+	for _, e := range entries {
+		switch filepath.Ext(e.Name()) {
+		case ".yaml", ".yml", ".json":
+			if !e.IsDir() {
+				files = append(files, filepath.Join(name, e.Name()))
+			}
+		}
+	}
+	if files == nil {
+		return nil, errors.New("the directory has no file with the ending .yaml, .yml or .json")
+	}
+	return files, nil
+}
+
+// sourcesIn reads all manifests of a file, or of a directory's files.
+func sourcesIn(name string, env environment) ([]source, error) {
+	files, err := filesOf(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var all []source
+	for _, file := range files {
+		list, err := sourcesOf(file, env)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
 // sourcesOf reads all manifests of a file.
