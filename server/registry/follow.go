@@ -33,15 +33,21 @@ const (
 )
 
 func (r *Registry) follow(ctx context.Context) {
+	const never = ^uint64(0)
+	pause, loaded := firstPause, never // the sequence at which the store was loaded last
 	for {
 		err := r.watchStore(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		// Whatever it was that was missed: what the store has now is what counts.
-		for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		// Whatever it was that was missed: what the store has now is what counts. Who came too late loads at once, unless loading did not help before.
+		atOnce := errors.Is(err, ErrCompacted) && r.snapshot.Load().sequence != loaded
+		if atOnce {
+			pause = firstPause
+		}
+		for ; ; pause = min(2*pause, lastPause) {
 			r.lost.Store(&err)
-			if !errors.Is(err, ErrCompacted) {
+			if !atOnce {
 				r.log.WarnContext(ctx, "the registry cannot follow its store; what is known is served, and it is tried again", "error", err)
 				if !sleep(ctx, pause) {
 					return
@@ -50,12 +56,18 @@ func (r *Registry) follow(ctx context.Context) {
 			if err = r.reload(ctx); err == nil {
 				break
 			}
+			atOnce = false
 			if ctx.Err() != nil {
 				return
 			}
 		}
+		if next := r.snapshot.Load().sequence; next == loaded {
+			pause = min(2*pause, lastPause)
+		} else {
+			pause, loaded = firstPause, next
+		}
 		r.lost.Store(nil)
-		r.log.InfoContext(ctx, "the registry loaded its store anew and follows it", "sequence", r.snapshot.Load().sequence)
+		r.log.InfoContext(ctx, "the registry loaded its store anew and follows it", "sequence", loaded)
 	}
 }
 

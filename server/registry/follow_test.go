@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,6 +176,31 @@ func TestUnreadableCommit(t *testing.T) {
 			t.Error(err)
 		}
 		mustRegister(t, r[0], "default", foos("2"))
+	})
+}
+
+// pastLink is a link whose watches always come too late.
+type pastLink struct {
+	*link
+	loads atomic.Int32
+}
+
+func (l *pastLink) Watch(context.Context, uint64, func(Commit)) error { return ErrCompacted }
+
+func (l *pastLink) Load(ctx context.Context) (State, error) {
+	l.loads.Add(1)
+	return l.link.Load(ctx)
+}
+
+// A store that always has compacted what comes next is not loaded without a pause.
+func TestAlwaysTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &pastLink{link: &link{cluster: newCluster()}}
+		newRegistry(t, l, nil)
+		time.Sleep(time.Minute)
+		if n := l.loads.Load(); n > int32(time.Minute/lastPause)+10 {
+			t.Errorf("loaded %d times in a minute", n)
+		}
 	})
 }
 

@@ -92,6 +92,78 @@ func TestRestored(t *testing.T) {
 	}
 }
 
+// One that is restored and has counted further since, whoever made it do so, is not taken for one in which nothing happened.
+func TestRestoredAndFurther(t *testing.T) {
+	server := etcdtest.Start(t)
+	client := raw(t, server.Endpoint)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, Log: slog.New(slog.DiscardHandler)})
+	if _, err := s.Commit(t.Context(), put("a", "kept")); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop()
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(server.DataDir)); err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	last, err := s.Commit(t.Context(), put("a", "lost"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	for _, err := range []error{os.RemoveAll(server.DataDir), os.CopyFS(server.DataDir, os.DirFS(copied))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.Start()
+	compactFurther(t, client)
+	if err := end(t, watching(t, s, last, nil)); !errors.Is(err, registry.ErrCompacted) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Keys that do not belong below the prefix are no commits: what was told last is still what Load comes to.
+func TestForeignKeys(t *testing.T) {
+	server := etcdtest.Start(t)
+	client := raw(t, server.Endpoint)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, Log: slog.New(slog.DiscardHandler)})
+	told := make(chan uint64, 10)
+	state, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	watching(t, s, state.Sequence, told)
+	for _, op := range []clientv3.Op{clientv3.OpPut(etcd.DefaultPrefix+"theirs", "x"), clientv3.OpDelete(etcd.DefaultPrefix + "theirs")} {
+		if _, err := client.Do(t.Context(), op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := s.Commit(t.Context(), put("a", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := <-told; got != want {
+		t.Errorf("told of %d, want %d", got, want)
+	}
+}
+
+// compactFurther has others write, and compact all of that.
+func compactFurther(t *testing.T, client *clientv3.Client) {
+	t.Helper()
+	var revision int64
+	for range 5 {
+		written, err := client.Put(t.Context(), "/others", "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision = written.Header.Revision
+	}
+	if _, err := client.Compact(t.Context(), revision, clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A registry that is deleted, or replaced, while a process serves it is not written to, and not taken for an empty one.
 func TestReplaced(t *testing.T) {
 	server := etcdtest.Start(t)
@@ -143,20 +215,7 @@ func TestOthersCompact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compact := func() {
-		t.Helper()
-		var revision int64
-		for range 5 {
-			written, err := client.Put(t.Context(), "/others", "x")
-			if err != nil {
-				t.Fatal(err)
-			}
-			revision = written.Header.Revision
-		}
-		if _, err := client.Compact(t.Context(), revision, clientv3.WithCompactPhysical()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	compact := func() { t.Helper(); compactFurther(t, client) }
 	compact()
 	if state, err := s.Load(t.Context()); err != nil || state.Sequence != last {
 		t.Fatalf("got %v, %v, want sequence %d", state, err, last)

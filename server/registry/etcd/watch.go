@@ -109,8 +109,8 @@ func (w *watch) run(ctx context.Context) error {
 }
 
 // verify makes sure that the store is the one that was watched before, and no older than then: one restored from a snapshot may be. It asks a majority, since a
-// member that lags behind is no reason to give up. Where no commit came since the last one told, the watch goes on from now: others who write to the same etcd
-// count its revisions up, and have those since then compacted.
+// member that lags behind is no reason to give up. Where the last commit is the last one told, the watch goes on from now: others who write to the same etcd
+// count its revisions up, and have those since then compacted. An older one is that of a registry which was restored.
 func (w *watch) verify(ctx context.Context) error {
 	s := w.store
 	now, err := call(ctx, s, s.op("looking whether it is the same registry"), func(ctx context.Context) (*clientv3.TxnResponse, error) {
@@ -132,7 +132,7 @@ func (w *watch) verify(ctx context.Context) error {
 			registry.ErrCompacted, now.Header.Revision, w.last)}
 	}
 	w.from = int64(w.last) + 1
-	if len(commit) > 0 && uint64(commit[0].ModRevision) <= w.last {
+	if len(commit) > 0 && uint64(commit[0].ModRevision) == w.last {
 		w.from = now.Header.Revision + 1
 	}
 	return nil
@@ -173,25 +173,29 @@ func (w *watch) deliver(events []*clientv3.Event) error {
 			n++
 		}
 		if uint64(revision) > w.last {
-			commit, err := w.commit(uint64(revision), events[:n])
+			commit, ours, err := w.commit(uint64(revision), events[:n])
 			if err != nil {
 				return err
 			}
-			w.tell(commit)
-			w.last = commit.Sequence
+			if ours {
+				w.tell(commit)
+				w.last = commit.Sequence
+			}
 		}
 		events = events[n:]
 	}
 	return nil
 }
 
-func (w *watch) commit(sequence uint64, events []*clientv3.Event) (registry.Commit, error) {
+// commit makes one of the events of a revision. ours is unset where these are about keys alone that do not belong below the prefix.
+func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Commit, ours bool, err error) {
 	s := w.store
-	c := registry.Commit{Sequence: sequence}
+	c = registry.Commit{Sequence: sequence}
 	for _, e := range events {
 		deleted := e.Type == mvccpb.Event_DELETE
 		switch kind, key := s.keys.kind(e.Kv.Key); kind {
 		case entryKey:
+			ours = true
 			if deleted {
 				c.Delete = append(c.Delete, key)
 			} else {
@@ -199,16 +203,17 @@ func (w *watch) commit(sequence uint64, events []*clientv3.Event) (registry.Comm
 			}
 		case storeKey:
 			if err := s.check(e.Kv.Value, !deleted); err != nil {
-				return c, &giveUp{err}
+				return c, false, &giveUp{err}
 			}
 		case commitKey:
+			ours = true
 		default:
 			if !deleted { // no reason to stop serving; the next Load refuses it
 				s.log.Warn("the registry's prefix in etcd has a key that crdeval does not write: delete it, or no server starts any more", "key", string(e.Kv.Key))
 			}
 		}
 	}
-	return c, nil
+	return c, ours, nil
 }
 
 // following is what Following answers.
