@@ -96,11 +96,7 @@ func answered(crd *apiextensions.CustomResourceDefinition, errs field.ErrorList,
 		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 	}
 	if len(errs) == 0 {
-		doc, err := written(crd)
-		if err == nil {
-			answer.Object, err = bare(doc)
-		}
-		if err != nil {
+		if answer.Object, err = Canonical(r.Stored); err != nil {
 			return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
 		}
 		answer.Generation, answer.StoredVersions = r.Stored.Generation, r.Stored.Status.StoredVersions
@@ -164,13 +160,17 @@ func stored(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.Custo
 	if err != nil {
 		return nil, err
 	}
-	read, _, err := codecs.UniversalDeserializer().Decode(doc, nil, &apiextensionsv1.CustomResourceDefinition{})
+	return read(doc)
+}
+
+// read reads a definition from storage. Whoever reads it gets it through the internal form once more, where the text -0 is 0.
+func read(doc []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
+	held, _, err := codecs.UniversalDeserializer().Decode(doc, nil, &apiextensionsv1.CustomResourceDefinition{})
 	if err != nil {
 		return nil, err
 	}
-	// Whoever reads it gets it through the internal form once more, where the text -0 is 0.
 	internal, v1 := &apiextensions.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
-	if err := scheme.Convert(read, internal, nil); err != nil {
+	if err := scheme.Convert(held, internal, nil); err != nil {
 		return nil, err
 	}
 	if err := scheme.Convert(internal, v1, nil); err != nil {

@@ -110,17 +110,22 @@ var serverFields = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid",
 }
 
+// AsRead is the canonical form of a definition that was put into storage as doc. What storage holds and what is read of it differ in little: a default of -0 is 0,
+// and items that are null are none.
+func AsRead(doc []byte) (json.RawMessage, error) {
+	crd, err := read(doc)
+	if err != nil {
+		return nil, err
+	}
+	return Canonical(crd)
+}
+
 // Canonical is the JSON of a stored definition without its status and without what a server sets.
 func Canonical(crd *apiextensionsv1.CustomResourceDefinition) (json.RawMessage, error) {
 	doc, err := json.Marshal(crd)
 	if err != nil {
 		return nil, err
 	}
-	return bare(doc)
-}
-
-// bare removes status and what a server sets from a definition.
-func bare(doc []byte) (json.RawMessage, error) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(doc, &m); err != nil {
 		return nil, err
@@ -133,11 +138,11 @@ func bare(doc []byte) (json.RawMessage, error) {
 	for _, name := range serverFields {
 		delete(meta, name)
 	}
-	kept, err := json.Marshal(meta)
-	if err != nil {
+	if m["metadata"], err = json.Marshal(meta); err != nil {
 		return nil, err
 	}
-	m["metadata"] = kept
-	doc, err = json.Marshal(m)
-	return canonical(doc), err
+	if doc, err = json.Marshal(m); err != nil {
+		return nil, err
+	}
+	return canonical(doc), nil
 }

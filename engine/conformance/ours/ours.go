@@ -71,7 +71,11 @@ func register(manifest []byte, existing func(string) *engine.Existing, status en
 	if !report.Update {
 		status = engine.Status{} // a manifest of another name
 	}
-	answer.Object, answer.Generation, answer.StoredVersions = d.Manifest(), report.Generation, d.Standing().Stored(status).StoredVersions
+	if answer.Object, err = oracle.AsRead(d.Manifest()); err != nil {
+		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not to be read: " + err.Error()}
+		return nil, answer
+	}
+	answer.Generation, answer.StoredVersions = report.Generation, d.Standing().Stored(status).StoredVersions
 	return &Definition{facade: d, inner: inner}, answer
 }
 
