@@ -126,7 +126,11 @@ func register(t testing.TB, r *Registry, catalog string, rev *revision, p Precon
 		if err := p.check(c, name); err != nil {
 			return plan{}, err
 		}
-		return c.registration(name, rev, true, r.now().UTC())
+		generation := int64(1)
+		if d, _ := c.crds.Get(name); d != nil {
+			generation += d.record.Generation
+		}
+		return c.registration(name, rev, generation, r.now().UTC())
 	})
 	if err != nil {
 		return nil, err

@@ -14,9 +14,9 @@ type judged struct {
 	against    *crd               // the CRD that has its name, nil for none
 	definition *engine.Definition // nil if the manifest is refused, and where the verdict was known before
 	revision   *revision          // nil if the manifest is refused
-	// specChanged: the spec is another one than that of the CRD judged against.
-	specChanged bool
-	report      *engine.Report
+	// generation is metadata.generation after the write.
+	generation int64
+	report     *engine.Report
 }
 
 // holds says whether the verdict is still that of now: nobody wrote to the CRD since.
@@ -80,17 +80,8 @@ func (r *Registry) judge(ctx context.Context, c *catalog, manifest engine.Docume
 	if j.definition == nil {
 		return j, nil
 	}
-	j.name, j.revision = j.definition.Name(), revisionOf(j.definition)
-	if j.against, _ = c.crds.Get(j.name); j.against != nil {
-		if existing.find(j.name); existing.err != nil {
-			return nil, existing.err
-		}
-		same, err := sameSpec(existing.manifest, j.definition.Manifest())
-		if err != nil {
-			return nil, fmt.Errorf("reading the manifest of CRD %q in catalog %q: %w", j.against.name, c.name, err)
-		}
-		j.specChanged = !same
-	}
+	j.name, j.revision, j.generation = j.definition.Name(), revisionOf(j.definition), j.report.Generation
+	j.against, _ = c.crds.Get(j.name)
 	return j, nil
 }
 

@@ -1,8 +1,6 @@
 package registry
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -34,12 +32,12 @@ func (t *Transaction) expect(key string, version uint64) {
 
 // registration plans the commit that makes a revision current: nothing if it is, otherwise the CRD's record, the revision unless it is kept
 // already, the removal of what retention no longer covers, and the status of other CRDs of the group as far as it follows.
-func (c *catalog) registration(name string, rev *revision, specChanged bool, now time.Time) (plan, error) {
+func (c *catalog) registration(name string, rev *revision, generation int64, now time.Time) (plan, error) {
 	old, _ := c.crds.Get(name)
 	if old != nil && old.current().digest == rev.digest {
 		return plan{}, nil
 	}
-	next := &crd{catalog: c.name, name: name, record: crdRecord{Etag: newEtag(), Generation: 1, Created: now, Updated: now}}
+	next := &crd{catalog: c.name, name: name, record: crdRecord{Etag: newEtag(), Generation: generation, Created: now, Updated: now}}
 	var p plan
 	p.expect(catalogKey(c.name), c.version)
 	var status engine.Status
@@ -47,10 +45,7 @@ func (c *catalog) registration(name string, rev *revision, specChanged bool, now
 		p.expect(crdKey(c.name, name), 0)
 	} else {
 		p.expect(crdKey(c.name, name), old.version)
-		next.record.Generation, next.record.Created = old.record.Generation, old.record.Created
-		if specChanged {
-			next.record.Generation++
-		}
+		next.record.Created = old.record.Created
 		status = *old.record.Status
 		next.record.Revisions = slices.DeleteFunc(slices.Clone(old.record.Revisions), func(ref revisionRef) bool { return ref.Digest == rev.digest })
 	}
@@ -133,16 +128,4 @@ func (p *plan) settle(c *catalog, group string, first *crd, gone string, now tim
 func (r crdRecord) current() crdRecord {
 	r.FormerNamesSince, r.FormerStoredVersions = time.Time{}, nil
 	return r
-}
-
-// sameSpec says whether two canonical manifests have the same spec: only another one counts as a new generation.
-func sameSpec(a, b []byte) (bool, error) {
-	var x, y struct{ Spec json.RawMessage }
-	if err := json.Unmarshal(a, &x); err != nil {
-		return false, err
-	}
-	if err := json.Unmarshal(b, &y); err != nil {
-		return false, err
-	}
-	return bytes.Equal(x.Spec, y.Spec), nil
 }

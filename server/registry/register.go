@@ -69,7 +69,7 @@ func (r *Registry) enter(ctx context.Context, catalog string, j *judged, p Preco
 		if !j.holds(c) {
 			return plan{}, errJudgeAgain
 		}
-		return c.registration(name, j.revision, j.specChanged, r.now().UTC())
+		return c.registration(name, j.revision, j.generation, r.now().UTC())
 	})
 	if err != nil {
 		return Registration{}, err
@@ -151,7 +151,7 @@ func (j *judged) answer() Registration {
 
 // with returns the catalog as it would be after registering what was judged against it.
 func (s *snapshot) with(c *catalog, j *judged, now time.Time) (*catalog, error) {
-	p, err := c.registration(j.name, j.revision, j.specChanged, now)
+	p, err := c.registration(j.name, j.revision, j.generation, now)
 	if err != nil || p.empty() {
 		return c, err
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -88,6 +89,25 @@ func TestUpdates(t *testing.T) {
 	whole, err := r.CRD(t.Context(), "default", "widgets.example.com", "", "")
 	if err != nil || !strings.Contains(string(whole.Status), `"storedVersions":["v2"]`) || !strings.Contains(string(whole.Status), `"lastTransitionTime":"1970-01-01T00:16:40Z"`) {
 		t.Errorf("%s, %v", whole.Status, err)
+	}
+}
+
+// The generation is that of the report: API servers compare specs before they write defaults in their own way.
+func TestGeneration(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	manifest := func(note, number string) engine.Document { // JSON, in which 1.0 is not 1
+		return engine.JSON([]byte(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+			"metadata": {"name": "widgets.example.com", "annotations": {"note": "` + note + `"}},
+			"spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"}, "versions": [{"name": "v1", "served": true, "storage": true,
+				"schema": {"openAPIV3Schema": {"type": "object", "properties": {"n": {"type": "number", "default": ` + number + `}}}}}]}}`))
+	}
+	for _, tc := range []struct {
+		note, number string
+		want         int64
+	}{{"a", "1", 1}, {"b", "1", 1}, {"c", "1.0", 2}, {"d", "2", 3}} {
+		if done := mustAccept(t, r, manifest(tc.note, tc.number), cmp.Or(map[string]Outcome{"a": Created}[tc.note], Updated)); done.CRD.Generation != tc.want || done.Report.Generation != tc.want {
+			t.Errorf("%+v: %d, %d", tc, done.CRD.Generation, done.Report.Generation)
+		}
 	}
 }
 
