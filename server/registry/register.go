@@ -79,11 +79,7 @@ func (r *Registry) enter(ctx context.Context, catalog string, j *judged, p Preco
 	if w.more {
 		r.settleFurther(ctx, catalog, j.revision.summary.Standing.Group)
 	}
-	c, err := w.catalog(catalog)
-	if err != nil {
-		return Registration{}, err
-	}
-	d, err := c.crd(name)
+	d, err := w.crd(catalog, name)
 	if err != nil {
 		return Registration{}, err
 	}
@@ -201,23 +197,13 @@ func (p Precondition) check(c *catalog, name string) error {
 // Delete removes a CRD with all its revisions; etag is a precondition if not empty. CRDs of its group that waited for its names get them. It returns
 // the write's token.
 func (r *Registry) Delete(ctx context.Context, catalog, name, etag string) (token string, err error) {
-	if err := r.newest(ctx); err != nil {
-		return "", err
-	}
 	group := ""
-	w, err := r.write(ctx, func(s *snapshot) (plan, error) {
+	w, err := r.writeTo(ctx, catalog, name, etag, func(s *snapshot, d *crd) (plan, error) {
+		group = d.standing().Group
 		c, err := s.catalog(catalog)
 		if err != nil {
 			return plan{}, err
 		}
-		d, err := c.crd(name)
-		if err != nil {
-			return plan{}, err
-		}
-		if err := (Precondition{Etag: etag}).check(c, name); err != nil {
-			return plan{}, err
-		}
-		group = d.standing().Group
 		return c.deletion(d, r.now().UTC())
 	})
 	if err != nil {

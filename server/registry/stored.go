@@ -23,21 +23,7 @@ func (r *Registry) SetStoredVersions(ctx context.Context, catalog, name string, 
 			Metadata: map[string]string{"field": "versions", "limit": fmt.Sprint(maxStoredVersions)},
 		}
 	}
-	if err := r.newest(ctx); err != nil {
-		return nil, "", err
-	}
-	w, err := r.write(ctx, func(s *snapshot) (plan, error) {
-		c, err := s.catalog(catalog)
-		if err != nil {
-			return plan{}, err
-		}
-		d, err := c.crd(name)
-		if err != nil {
-			return plan{}, err
-		}
-		if err := (Precondition{Etag: etag}).check(c, name); err != nil {
-			return plan{}, err
-		}
+	w, err := r.writeTo(ctx, catalog, name, etag, func(_ *snapshot, d *crd) (plan, error) {
 		if errs := checkStoredVersions(versions, d.current().summary); len(errs) > 0 {
 			return plan{}, &Error{
 				Reason: InvalidArgument, Message: errs.ToAggregate().Error(), Metadata: map[string]string{"field": "versions", "catalog": catalog, "crd": name},
@@ -48,11 +34,7 @@ func (r *Registry) SetStoredVersions(ctx context.Context, catalog, name string, 
 	if err != nil {
 		return nil, "", err
 	}
-	c, err := w.catalog(catalog)
-	if err != nil {
-		return nil, "", err
-	}
-	d, err := c.crd(name)
+	d, err := w.crd(catalog, name)
 	if err != nil {
 		return nil, "", err
 	}

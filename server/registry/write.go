@@ -59,6 +59,36 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 	}
 }
 
+// writeTo is write of a change to a CRD that is there, and has the etag, if that is not empty. It begins with the newest state.
+func (r *Registry) writeTo(ctx context.Context, catalog, name, etag string, propose func(*snapshot, *crd) (plan, error)) (written, error) {
+	if err := r.newest(ctx); err != nil {
+		return written{}, err
+	}
+	return r.write(ctx, func(s *snapshot) (plan, error) {
+		c, err := s.catalog(catalog)
+		if err != nil {
+			return plan{}, err
+		}
+		d, err := c.crd(name)
+		if err != nil {
+			return plan{}, err
+		}
+		if err := (Precondition{Etag: etag}).check(c, name); err != nil {
+			return plan{}, err
+		}
+		return propose(s, d)
+	})
+}
+
+// crd returns one as the write left it.
+func (w written) crd(catalog, name string) (*crd, error) {
+	c, err := w.catalog(catalog)
+	if err != nil {
+		return nil, err
+	}
+	return c.crd(name)
+}
+
 // turn waits until this write may begin. A store that fails lets everybody wait as long as it takes to notice: not one after the other.
 func (r *Registry) turn(ctx context.Context) error {
 	timer := time.NewTimer(r.maxWrite)
