@@ -42,5 +42,5 @@ func (a *App) trouble() string {
 	if a.registry.Following() == nil {
 		return ""
 	}
-	return "the registry's store cannot be reached: what is known is evaluated, registrations fail"
+	return "the registry's store cannot be followed, the log says why: what is known is evaluated, registrations fail"
 }
