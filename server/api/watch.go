@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -13,34 +14,44 @@ import (
 
 // watches bounds the calls of WatchCrds, which last as long as their callers listen, and ends them when the server drains.
 type watches struct {
-	places   chan struct{}
+	most     int
+	places   *semaphore.Weighted
 	draining <-chan struct{} // nil: never
 }
 
 func newWatches(most int, draining <-chan struct{}) *watches {
-	return &watches{places: make(chan struct{}, most), draining: draining}
+	return &watches{most: most, places: semaphore.NewWeighted(int64(most)), draining: draining}
 }
+
+// What a watch takes of the places: one with manifests, of which each may have MiB, holds some of them for a caller who does not read.
+const (
+	placesOfBasic = 1
+	placesOfFull  = 10
+)
 
 // errDraining is why a watch ends that nobody else ended.
 var errDraining = &problem{
 	reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: watch at another replica, or again, from the last token",
 }
 
-// begin takes a place for a watch. The context ends with the call's, and with errDraining as its cause when the server drains; end gives the
+// begin takes places for a watch. The context ends with the call's, and with errDraining as its cause when the server drains; end gives the
 // place back.
-func (w *watches) begin(ctx context.Context) (watching context.Context, end func(), err error) {
+func (w *watches) begin(ctx context.Context, full bool) (watching context.Context, end func(), err error) {
 	select {
 	case <-w.draining:
 		return nil, nil, errDraining
 	default:
 	}
-	select {
-	case w.places <- struct{}{}:
-	default:
+	places := int64(placesOfBasic)
+	if full {
+		places = min(placesOfFull, int64(w.most))
+	}
+	if !w.places.TryAcquire(places) {
 		return nil, nil, &problem{
-			reason:   crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-			message:  fmt.Sprintf("%d catalogs are being watched, as many as the limit max_watches lets: end other watches, or watch at another replica", cap(w.places)),
-			metadata: map[string]string{"limit": "max_watches", "maximum": fmt.Sprint(cap(w.places))},
+			reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+			message: fmt.Sprintf("there are as many watches as the limit max_watches lets, %d, of which one with CRD_VIEW_FULL takes %d: end others, or watch at another replica",
+				w.most, placesOfFull),
+			metadata: map[string]string{"limit": "max_watches", "maximum": fmt.Sprint(w.most)},
 		}
 	}
 	watching, cancel := context.WithCancelCause(ctx)
@@ -53,7 +64,7 @@ func (w *watches) begin(ctx context.Context) (watching context.Context, end func
 	}()
 	return watching, func() {
 		cancel(nil)
-		<-w.places
+		w.places.Release(places)
 	}, nil
 }
 
@@ -67,7 +78,7 @@ func (s *registryService) WatchCrds(r *crdevalv1.WatchCrdsRequest, stream grpc.S
 	if err != nil {
 		return s.faults.call(ctx, err)
 	}
-	watching, end, err := s.watches.begin(ctx)
+	watching, end, err := s.watches.begin(ctx, full)
 	if err != nil {
 		return s.faults.call(ctx, err)
 	}

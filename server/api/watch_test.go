@@ -229,16 +229,16 @@ func TestWatchDeadline(t *testing.T) {
 	}
 }
 
-// TestWatchPlaces: beyond max_watches a watch is OVERLOADED; who ends one makes room.
+// TestWatchPlaces: beyond max_watches a watch is OVERLOADED; who ends one makes room. One with manifests counts as ten.
 func TestWatchPlaces(t *testing.T) {
 	w := startWatched(t, func(ctx context.Context, from string, tell func(registry.Event) error) error {
-		return errors.Join(tell(someEvents[1]), untilEnd(ctx, from, tell))
-	}, func(o *api.Options) { o.Limits.MaxWatches = 2 })
+		return errors.Join(tell(registry.Event{Type: registry.Synced}), untilEnd(ctx, from, tell))
+	}, func(o *api.Options) { o.Limits.MaxWatches = 11 })
 	var ends []context.CancelFunc
-	open := func() error {
+	open := func(view crdevalv1.CrdView) error {
 		ctx, end := context.WithCancel(t.Context())
 		ends = append(ends, end)
-		stream, err := w.registry.WatchCrds(ctx, &crdevalv1.WatchCrdsRequest{Catalog: "default"})
+		stream, err := w.registry.WatchCrds(ctx, &crdevalv1.WatchCrdsRequest{Catalog: "default", View: view})
 		if err == nil {
 			_, err = stream.Recv()
 		}
@@ -249,10 +249,10 @@ func TestWatchPlaces(t *testing.T) {
 			end()
 		}
 	}()
-	if err := errors.Join(open(), open()); err != nil {
+	if err := errors.Join(open(crdevalv1.CrdView_CRD_VIEW_FULL), open(crdevalv1.CrdView_CRD_VIEW_BASIC)); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_watches") {
+	if err := open(crdevalv1.CrdView_CRD_VIEW_FULL); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_watches") {
 		t.Errorf("gRPC: %v", err)
 	}
 	if a := w.do("GET", "/v1/catalogs/default/crds:watch", ""); a.code != http.StatusServiceUnavailable || reason(t, a.status(t)) != "OVERLOADED" {
@@ -260,7 +260,7 @@ func TestWatchPlaces(t *testing.T) {
 	}
 	ends[0]()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		if err := open(); err == nil {
+		if err := open(crdevalv1.CrdView_CRD_VIEW_FULL); err == nil {
 			break
 		} else if time.Now().After(deadline) {
 			t.Fatal(err)

@@ -23,9 +23,9 @@ const (
 	// heartbeat is how often a stream on which nothing happens has a space, so that proxies keep its connection and a client that is gone is
 	// noticed. White space before a JSON text means nothing, so that who reads line by line need not know.
 	heartbeat = 15 * time.Second
-	// writePatience is how long a client may not take what is written to it.
-	writePatience = 30 * time.Second
-	// eventsAhead is how many events wait to be written together.
+	// writePatience is how long a client may not take what is written to it: less than a draining server waits for calls to end.
+	writePatience = 10 * time.Second
+	// eventsAhead is how many events wait to be written together; one with a manifest, which may have MiB, waits alone.
 	eventsAhead = 64
 )
 
@@ -64,7 +64,11 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request, path *route) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx holds lines back otherwise
 	w.WriteHeader(http.StatusOK)
-	events := make(chan received, eventsAhead)
+	ahead := eventsAhead
+	if request.GetView() == crdevalv1.CrdView_CRD_VIEW_FULL {
+		ahead = 1
+	}
+	events := make(chan received, ahead)
 	events <- received{event: first}
 	go receive(serving, stream, events) // not ctx: that it ended is what is still to be told
 	lines := lineWriter{to: w, control: http.NewResponseController(w)}

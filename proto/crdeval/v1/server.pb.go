@@ -151,7 +151,7 @@ type Limits struct {
 	MaxTraceValueBytes int32 `protobuf:"varint,18,opt,name=max_trace_value_bytes,json=maxTraceValueBytes,proto3" json:"max_trace_value_bytes,omitempty"`
 	// CRDs in one call of RegisterCrds. Default 1,000.
 	MaxRegisterCrds int32 `protobuf:"varint,19,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
-	// Calls of WatchCrds under way at one time, all callers together. One more gets OVERLOADED. Default 1,000.
+	// Calls of WatchCrds under way at one time, all callers together; one with CRD_VIEW_FULL counts as ten. One more gets OVERLOADED. Default 1,000.
 	MaxWatches int32 `protobuf:"varint,20,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
 	// Versions in one call of SetStoredVersions: 1,000.
 	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
