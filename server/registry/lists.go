@@ -51,11 +51,23 @@ type pin struct {
 func (p *pinned) keep(s *snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kept = slices.DeleteFunc(p.kept, func(k pin) bool { return k.snapshot == s || p.now().Sub(k.used) > pinnedFor })
+	p.drop(s)
 	p.kept = append(p.kept, pin{s, p.now()})
 	if len(p.kept) > maxPinned {
 		p.kept = slices.Delete(p.kept, 0, len(p.kept)-maxPinned)
 	}
+}
+
+// drop forgets a snapshot, nil for none, and those whose time is up. The caller holds the lock.
+func (p *pinned) drop(s *snapshot) {
+	p.kept = slices.DeleteFunc(p.kept, func(k pin) bool { return k.snapshot == s || p.now().Sub(k.used) > pinnedFor })
+}
+
+// sweep forgets those whose time is up: what was deleted since would stay in memory otherwise until somebody lists again.
+func (p *pinned) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(nil)
 }
 
 func (p *pinned) find(sequence uint64) *snapshot {

@@ -419,6 +419,9 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	c.advance(pinnedFor + time.Second)
 	_, err = r.CRDs(t.Context(), "default", Page{Token: next}, "")
 	wantReason(t, err, WatchExpired)
+	if _, err := r.Sweep(t.Context()); err != nil || len(r.lists.kept) != 0 {
+		t.Errorf("after a sweep %d old states are kept, %v", len(r.lists.kept), err)
+	}
 }
 
 func TestPageSizes(t *testing.T) {

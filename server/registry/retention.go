@@ -29,6 +29,7 @@ func retain(refs []revisionRef, now time.Time) (kept, dropped []revisionRef) {
 // Sweep drops the revisions that retention no longer covers, which registering does for its own CRD alone, and settles what was left to settle. It
 // changes neither etags nor generations of CRDs whose status stays. Call it now and then.
 func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
+	r.lists.sweep()
 	for _, c := range r.snapshot.Load().sorted.All() {
 		for name, d := range c.sorted.All() {
 			n, err := r.sweep(ctx, c.name, name, d)
