@@ -38,7 +38,8 @@ def document(text: bytes) -> document_pb2.Document:
 def manifests(directory: str | Path) -> Iterator[tuple[str, bytes]]:
     """The CRDs in the files *.yaml, *.yml and *.json of a directory, by name, each with where it is from.
 
-    A YAML file may have several documents. Documents that say they are of another kind are passed over; directories below are not read.
+    A YAML file may have several documents. Documents that say they are of another kind are passed over; directories below are not read. Lists of
+    CRDs are yielded as they are, and registering one is an error: split it before.
     """
     for path in sorted(Path(directory).iterdir()):
         if path.suffix not in (".yaml", ".yml", ".json") or not path.is_file():
@@ -59,7 +60,7 @@ def _has_content(text: bytes) -> bool:
 
 def _may_be_crd(text: bytes) -> bool:
     kind = _KIND.search(text)
-    return kind is None or kind.group(1) == b"CustomResourceDefinition"
+    return kind is None or kind.group(1) in (b"CustomResourceDefinition", b"CustomResourceDefinitionList", b"List")
 
 
 def register_all(
