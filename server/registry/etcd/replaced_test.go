@@ -270,6 +270,38 @@ func (h heard) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+// A replica that nobody writes to follows all the same, also where others wrote to the same etcd last.
+func TestIdle(t *testing.T) {
+	server := etcdtest.Start(t)
+	client := raw(t, server.Endpoint)
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}})
+	last, err := s.Commit(t.Context(), put("a", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Put(t.Context(), "/others/key", "1"); err != nil {
+		t.Fatal(err)
+	}
+	ended := watching(t, s, last, nil)
+	follows := false
+	for began := time.Now(); time.Since(began) < 7*time.Second; time.Sleep(10 * time.Millisecond) { // longer than silence is taken for a lost watch
+		select {
+		case err := <-ended:
+			t.Fatal(err)
+		default:
+		}
+		switch err := s.Following(); {
+		case err == nil:
+			follows = true
+		case follows:
+			t.Fatal(err)
+		}
+	}
+	if !follows {
+		t.Error("it never followed")
+	}
+}
+
 // Replicas that start at once on an empty etcd make one registry.
 func TestStartAtOnce(t *testing.T) {
 	server := etcdtest.Start(t)

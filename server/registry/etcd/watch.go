@@ -70,7 +70,7 @@ func (g *giveUp) Error() string { return g.err.Error() }
 type watch struct {
 	store *Store
 	last  uint64 // the sequence up to which commits were told
-	from  int64  // the revision to watch from: there is no commit between last and it
+	from  int64  // the revision to watch from: there is no commit between last and it that was not told
 	tell  func(registry.Commit)
 }
 
@@ -133,7 +133,7 @@ func (w *watch) verify(ctx context.Context) error {
 	}
 	w.from = int64(w.last) + 1
 	if len(commit) > 0 && uint64(commit[0].ModRevision) == w.last {
-		w.from = now.Header.Revision + 1
+		w.from = now.Header.Revision // not the next one: of a watch that begins in the future etcd says nothing before that has come
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (w *watch) respond(ctx context.Context, r clientv3.WatchResponse) error {
 		if err := w.verify(ctx); err != nil {
 			return err
 		}
-		if w.from > r.CompactRevision {
+		if w.from >= r.CompactRevision {
 			return errPassed // nothing is missing: the next run begins there
 		}
 		return &giveUp{fmt.Errorf("%w: etcd was compacted at revision %d, the last one told is %d", registry.ErrCompacted, r.CompactRevision, w.last)}
