@@ -74,7 +74,7 @@ func (c *compared) read(manifest Document, l Limits) error {
 	return nil
 }
 
-// release gives the tree back. It is not called after a panic.
+// release gives the tree back.
 func (c *compared) release() { c.doc.Release() }
 
 // existing is the CRD as one that is registered: as the options know it, or as its own status says, or fresh.
