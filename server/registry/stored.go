@@ -14,19 +14,19 @@ import (
 const maxStoredVersions = 1000
 
 // SetStoredVersions says at which versions objects of a CRD may still be stored, after a migration: as an update of status.storedVersions. Each is one
-// of the CRD's versions, and the storage version is among them; an API server asks for that with the next update of the CRD. etag is a precondition
+// of the CRD's versions, and the storage version is among them. etag is a precondition
 // if not empty. It returns the write's token, that of now if it changes nothing.
 func (r *Registry) SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (*CRD, string, error) {
 	if len(versions) > maxStoredVersions {
 		return nil, "", &Error{
-			Reason: LimitExceeded, Message: fmt.Sprintf("versions: %d are more than %d", len(versions), maxStoredVersions),
-			Metadata: map[string]string{"field": "versions", "limit": fmt.Sprint(maxStoredVersions)},
+			Reason: LimitExceeded, Message: fmt.Sprintf("stored_versions: %d are more than %d", len(versions), maxStoredVersions),
+			Metadata: map[string]string{"field": "stored_versions", "limit": fmt.Sprint(maxStoredVersions)},
 		}
 	}
 	w, err := r.writeTo(ctx, catalog, name, etag, func(_ *snapshot, d *crd) (plan, error) {
 		if errs := checkStoredVersions(versions, d.current().summary); len(errs) > 0 {
 			return plan{}, &Error{
-				Reason: InvalidArgument, Message: errs.ToAggregate().Error(), Metadata: map[string]string{"field": "versions", "catalog": catalog, "crd": name},
+				Reason: InvalidArgument, Message: errs.ToAggregate().Error(), Metadata: map[string]string{"field": "stored_versions", "catalog": catalog, "crd": name},
 			}
 		}
 		return r.storing(d, versions)
@@ -54,7 +54,7 @@ func (r *Registry) storing(d *crd, versions []string) (p plan, err error) {
 	return p, err
 }
 
-// checkStoredVersions finds what an API server would find.
+// checkStoredVersions finds what an API server finds with the next update of the CRD: as a write to the status it takes any list.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation, ValidateCustomResourceDefinitionStoredVersions)
 func checkStoredVersions(stored []string, s *summary) (errs field.ErrorList) {
 	path := field.NewPath("status", "storedVersions")

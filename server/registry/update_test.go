@@ -132,6 +132,9 @@ func TestSetStoredVersionsRefusals(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), tc.message) {
 			t.Errorf("%v: %v", tc.versions, err)
 		}
+		if e := (*Error)(nil); errors.As(err, &e) && tc.want != EtagMismatch && e.Metadata["field"] != "stored_versions" {
+			t.Errorf("%v: the field of the request is named %q", tc.versions, e.Metadata["field"])
+		}
 	}
 	_, _, err := r.SetStoredVersions(t.Context(), "default", "never.example.com", []string{"v1"}, "")
 	wantReason(t, err, CRDNotFound)
