@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -47,4 +48,50 @@ func TestReplayTakesNoPlace(t *testing.T) {
 	}
 	close(h.goOn)
 	wg.Wait()
+}
+
+func TestCompare(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	ten := mustAccept(t, r, crontabs(10), Created)
+	nine := mustAccept(t, r, crontabs(9), Updated)
+	objects := []engine.Document{engine.JSON([]byte(object))}
+	for _, tc := range []struct {
+		name      string
+		c         Comparison
+		base      string // the revision compared with
+		identical bool
+	}{
+		{"with the current one", Comparison{New: crontabs(9), Objects: objects}, nine.CRD.Revision, true},
+		{"with a kept one", Comparison{New: crontabs(9), Name: ten.CRD.Name, Revision: ten.CRD.Revision, Objects: objects}, ten.CRD.Revision, false},
+		{"of two manifests", Comparison{New: crontabs(9), Base: crontabs(10), Objects: objects}, "", false},
+		{"without objects", Comparison{New: crontabs(9), Base: crontabs(10)}, "", false},
+	} {
+		done, err := r.Compare(t.Context(), "default", tc.c, r.last())
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if done.Diff.Identical != tc.identical || (done.Base == nil) != (tc.base == "") || done.Base != nil && done.Base.Revision != tc.base || len(done.Replayed) != len(tc.c.Objects) {
+			t.Errorf("%s: %+v", tc.name, done)
+		}
+		if !tc.identical && len(done.Replayed) == 1 && !slices.Contains(done.Replayed[0].Outcomes, engine.NewlyRefused) {
+			t.Errorf("%s: %+v", tc.name, done.Replayed)
+		}
+	}
+	for _, tc := range []struct {
+		c    Comparison
+		want Reason
+	}{
+		{Comparison{New: widget("Widget", "", "v1")}, CRDNotFound},
+		{Comparison{New: crontabs(9), Revision: "sha256:none"}, RevisionNotFound},
+		{Comparison{New: crontabs(9), Base: crontabs(9), Name: "x"}, InvalidArgument},
+	} {
+		_, err := r.Compare(t.Context(), "default", tc.c, "")
+		wantReason(t, err, tc.want)
+	}
+	_, err := r.Compare(t.Context(), "never", Comparison{New: crontabs(9)}, "")
+	wantReason(t, err, CatalogNotFound)
+	if r.Counts().Revisions != 2 {
+		t.Error("comparing registers")
+	}
 }
