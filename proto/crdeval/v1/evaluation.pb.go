@@ -1272,9 +1272,9 @@ type ValidateRequest struct {
 	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// CRDs that are evaluated against beside the catalog's or, if it has one of that name, instead of it, for this call alone: at most 16, each of
-	// another name. They are judged as registrations, in their order, and never stored. CRD_REFUSED, for the whole call, if Kubernetes would refuse
-	// one. FEATURE_NOT_AVAILABLE unless the server has FEATURE_OVERLAY.
+	// CRDs that are evaluated against beside the catalog's or, if it has one of that name, instead of it, for this call alone: at most 16. They
+	// are judged as registrations, one after the other (a second one of a name as an update of the first), and never stored. CRD_REFUSED, for the whole
+	// call, if Kubernetes would refuse one. FEATURE_NOT_AVAILABLE unless the server has FEATURE_OVERLAY.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// Judge the documents as they stand: nothing is coerced, pruned or defaulted first. Default: as a write does.
 	AsGiven       bool `protobuf:"varint,5,opt,name=as_given,json=asGiven,proto3" json:"as_given,omitempty"`
