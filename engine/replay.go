@@ -40,7 +40,7 @@ type Replayed struct {
 	OldViolations, NewViolations []Violation
 	// NewRefusal is the answer of the new definition's API server to an object that is newly refused; nil if it does not have its version.
 	NewRefusal *Refusal
-	// Differences are the fields that are pruned, defaulted or converted otherwise, at most MaxReplayDifferences; OmittedDifferences is how
+	// Differences are the fields that are pruned, defaulted or converted otherwise, within MaxReplayDifferences and MaxReplayBytes; OmittedDifferences is how
 	// many more there were.
 	Differences        []FieldDifference
 	OmittedDifferences int
@@ -48,8 +48,11 @@ type Replayed struct {
 	Err error
 }
 
-// MaxReplayDifferences is how many differences of one object are told one by one.
-const MaxReplayDifferences = 100
+// What is told of the differences of one object: so many, with so many bytes of values, but the first whatever its size.
+const (
+	MaxReplayDifferences = 100
+	MaxReplayBytes       = 256 << 10
+)
 
 // FieldDifference is a field of an object of which old and new definition make different things.
 type FieldDifference struct {
@@ -93,6 +96,7 @@ type replay struct {
 	old, new *Definition
 	item     Item
 	options  EvaluationOptions
+	bytes    int // of the values in Differences
 }
 
 func (r *replay) run() {

@@ -231,10 +231,12 @@ func (r *replay) difference(d FieldDifference) {
 	}
 	r.add(d.Outcome)
 	slices.SortFunc(r.Outcomes, func(a, b ReplayOutcome) int { return cmp.Compare(slices.Index(outcomes, a), slices.Index(outcomes, b)) })
-	if len(r.Differences) >= MaxReplayDifferences {
+	bytes := len(d.Old) + len(d.New)
+	if len(r.Differences) >= MaxReplayDifferences || len(r.Differences) > 0 && r.bytes+bytes > MaxReplayBytes {
 		r.OmittedDifferences++
 		return
 	}
+	r.bytes += bytes
 	r.Differences = append(r.Differences, d)
 }
 

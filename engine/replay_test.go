@@ -161,3 +161,41 @@ func TestReplayWhatCannotBe(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Differences are told within a bound of bytes, the first whatever its size; the others are counted.
+func TestReplayBytes(t *testing.T) {
+	compile := func(schema string) *engine.Definition {
+		t.Helper()
+		d, report, err := engine.Compile(t.Context(), engine.YAML([]byte(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: goods.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: goods, kind: Good}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: `+schema+`}}]
+`)), engine.Options{})
+		if err != nil || d == nil {
+			t.Fatalf("%v %+v", err, report)
+		}
+		return d
+	}
+	open, closed := compile("{type: object, x-kubernetes-preserve-unknown-fields: true}"), compile("{type: object}")
+	for _, tc := range []struct {
+		sizes         []int
+		told, omitted int
+	}{
+		{[]int{engine.MaxReplayBytes + 1, 1, 2}, 1, 2},
+		{[]int{engine.MaxReplayBytes / 4, engine.MaxReplayBytes / 4, engine.MaxReplayBytes / 4}, 3, 0},
+	} {
+		object := `{"apiVersion":"example.com/v1","kind":"Good","metadata":{"name":"a"}`
+		for i, size := range tc.sizes {
+			object += fmt.Sprintf(`,"u%d":%q`, i, strings.Repeat("x", size))
+		}
+		out, err := engine.Replay(t.Context(), open, closed, []engine.Item{{Object: engine.JSON([]byte(object + "}"))}}, engine.EvaluationOptions{})
+		if err != nil || out[0].Err != nil || len(out[0].Differences) != tc.told || out[0].OmittedDifferences != tc.omitted || out[0].Differences[0].Pointer != "/u0" {
+			t.Errorf("%v: %v %v, %d differences, %d omitted", tc.sizes, err, out[0].Err, len(out[0].Differences), out[0].OmittedDifferences)
+		}
+	}
+}

@@ -15,8 +15,8 @@ type Registered struct {
 	Source string
 	// Name is that of the CRD, as far as the manifest could be read.
 	Name string
-	// The answer. Nil where crdeval could not judge or keep the CRD.
-	*crdevalv1.RegisterCrdResponse
+	// Response is the answer. Nil where crdeval could not judge or keep the CRD.
+	Response *crdevalv1.RegisterCrdResponse
 	// Err is a *RefusedError for a CRD that an API server would refuse, and a gRPC status for one that crdeval could not judge or keep.
 	Err error
 }
@@ -60,7 +60,7 @@ func (c *Client) RegisterAll(ctx context.Context, manifests ...[]byte) ([]Regist
 }
 
 func registered(r *crdevalv1.RegisterCrdsResult) Registered {
-	one := Registered{Name: r.GetCrd(), RegisterCrdResponse: r.GetRegistration()}
+	one := Registered{Name: r.GetCrd(), Response: r.GetRegistration()}
 	switch {
 	case r.GetError() != nil:
 		one.Err = status.ErrorProto(r.GetError())

@@ -21,7 +21,7 @@ func spelled(all []crdeval.Registered) string {
 	var b strings.Builder
 	for _, r := range all {
 		var refused *crdeval.RefusedError
-		what := strings.TrimPrefix(r.GetOutcome().String(), "REGISTRATION_OUTCOME_")
+		what := strings.TrimPrefix(r.Response.GetOutcome().String(), "REGISTRATION_OUTCOME_")
 		switch {
 		case errors.As(r.Err, &refused):
 			what = "refused for " + refused.Report.GetViolations()[0].GetField()
@@ -54,8 +54,8 @@ func TestRegisterAll(t *testing.T) {
 	if results, err := c.Validate(t.Context(), object(3)); err != nil || !results[0].Allowed() {
 		t.Errorf("%v, %v", results, err)
 	}
-	if got := sent.take(); len(got) != 1 || got[0] != "Validate 1 "+all[5].GetToken() {
-		t.Errorf("sent %v, the token is %s", got, all[5].GetToken())
+	if got := sent.take(); len(got) != 1 || got[0] != "Validate 1 "+all[5].Response.GetToken() {
+		t.Errorf("sent %v, the token is %s", got, all[5].Response.GetToken())
 	}
 	if all, err := c.RegisterAll(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("nothing: %v, %v", all, err)

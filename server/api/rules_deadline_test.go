@@ -55,12 +55,12 @@ func TestTheWorstRule(t *testing.T) {
 			r.Items = append(r.Items, &crdevalv1.Item{Object: object})
 		}
 		for name, options := range map[string]*crdevalv1.EvaluationOptions{
-			"item timeout of 50 ms":  {ItemTimeout: durationpb.New(50 * time.Millisecond)},
-			"the call's second only": {},
+			"item timeout of 50 ms": {ItemTimeout: durationpb.New(50 * time.Millisecond)},
+			"the call's time only":  {},
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				r.Options = options
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second) // room for a busy machine to answer in
 				defer cancel()
 				begin := time.Now()
 				got, err := w.evaluation.Validate(ctx, r)

@@ -482,7 +482,7 @@ type Replayed struct {
 	NewViolations []*Violation `protobuf:"bytes,5,rep,name=new_violations,json=newViolations,proto3" json:"new_violations,omitempty"`
 	// What an API server with the new revision would answer. Absent unless the object is newly refused.
 	NewRefusal *Refusal `protobuf:"bytes,6,opt,name=new_refusal,json=newRefusal,proto3" json:"new_refusal,omitempty"`
-	// The fields that are pruned, defaulted or converted otherwise: at most 100.
+	// The fields that are pruned, defaulted or converted otherwise: at most 100, and no more once their values have 256 KiB.
 	Differences []*FieldDifference `protobuf:"bytes,7,rep,name=differences,proto3" json:"differences,omitempty"`
 	// How many further differences were left out.
 	OmittedDifferences int32 `protobuf:"varint,8,opt,name=omitted_differences,json=omittedDifferences,proto3" json:"omitted_differences,omitempty"`
