@@ -80,7 +80,8 @@ type RegistryServiceClient interface {
 	// Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated: the list may lose versions, so
 	// that a later revision may drop them. It changes the etag and not the revision.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list that Kubernetes would refuse.
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list without the storage version or with one that is not in
+	// spec.versions: an API server takes such a list, and refuses every later update of the CRD for it.
 	SetStoredVersions(ctx context.Context, in *SetStoredVersionsRequest, opts ...grpc.CallOption) (*SetStoredVersionsResponse, error)
 	// Tells what is registered in a catalog and then every change of it, for as long as the caller listens. Without a token it begins with
 	// every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens.
@@ -307,7 +308,8 @@ type RegistryServiceServer interface {
 	// Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated: the list may lose versions, so
 	// that a later revision may drop them. It changes the etag and not the revision.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list that Kubernetes would refuse.
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list without the storage version or with one that is not in
+	// spec.versions: an API server takes such a list, and refuses every later update of the CRD for it.
 	SetStoredVersions(context.Context, *SetStoredVersionsRequest) (*SetStoredVersionsResponse, error)
 	// Tells what is registered in a catalog and then every change of it, for as long as the caller listens. Without a token it begins with
 	// every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens.

@@ -179,7 +179,8 @@ class RegistryServiceServicer:
         """Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated: the list may lose versions, so
         that a later revision may drop them. It changes the etag and not the revision.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list that Kubernetes would refuse.
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list without the storage version or with one that is not in
+        spec.versions: an API server takes such a list, and refuses every later update of the CRD for it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
