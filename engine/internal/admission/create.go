@@ -62,7 +62,7 @@ func (p *pass) endpoint() (*Version, error) {
 	case p.of.Group != p.def.Group:
 		return nil, p.def.noVersion("the object's apiVersion", p.of.GroupVersion().String())
 	}
-	return p.def.endpoint("the version in the object's apiVersion,", p.of.Version)
+	return p.def.endpoint("the object's version", p.of.Version)
 }
 
 // explain goes the exact way: the separate steps in upstream's order, over the document parsed anew.
