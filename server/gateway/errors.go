@@ -74,7 +74,8 @@ func explained(st *status.Status) *status.Status {
 		reason = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT
 	case codes.ResourceExhausted:
 		reason = crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED
-	case codes.DeadlineExceeded:
+	case codes.DeadlineExceeded: // the client here noticed before the server answered
+		st = status.New(st.Code(), "the call's deadline came before an answer")
 		reason = crdevalv1.ErrorReason_ERROR_REASON_DEADLINE
 	case codes.Canceled:
 		reason = crdevalv1.ErrorReason_ERROR_REASON_CANCELLED

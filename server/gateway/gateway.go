@@ -160,6 +160,10 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // call reads the body and hands over to grpc-gateway.
 func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
+	if err := checkToken(r.Header); err != nil {
+		g.refuseBody(w, r, err)
+		return
+	}
 	if path.body == "" {
 		if hasBody(r) {
 			g.refuseBody(w, r, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,

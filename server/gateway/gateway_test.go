@@ -186,6 +186,47 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+// TestYAMLUnsaid: YAML that nobody calls YAML is told what to call it, broken JSON is not.
+func TestYAMLUnsaid(t *testing.T) {
+	_, rest := serve(t, Options{})
+	for _, c := range []struct {
+		path, media, body string
+		hint              bool
+	}{
+		{"/crds", "", "apiVersion: v1\nkind: x\n", true},
+		{"/crds", "application/x-www-form-urlencoded", "# a comment\nkind: x\n", true},
+		{"/crds", "application/json", "---\nkind: x\n", true},
+		{"/crds", "", "\"kind\": x\n", true},
+		{":validate", "", "\nitems: []\n", true},
+		{"/crds:register", "", "- kind: x\n", true},
+		{"/crds", "", `{"kind": "x"} {}`, false},
+		{":validate", "", `{"items": [}`, false},
+		{":validate", "", `[]`, false},
+		{":validate", "", ``, false},
+		{":validate", "application/yaml", "a: [\n", false},
+	} {
+		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default"+c.path, strings.NewReader(c.body), http.Header{"Content-Type": {c.media}})
+		if code != http.StatusBadRequest || strings.Contains(text, "if it is YAML, send Content-Type: application/yaml") != c.hint {
+			t.Errorf("%s, %q as %q: HTTP %d %s", c.path, c.body, c.media, code, text)
+		}
+	}
+}
+
+// TestGarbledToken: a token that gRPC cannot take is refused with the call, not dropped from it.
+func TestGarbledToken(t *testing.T) {
+	r, rest := serve(t, Options{})
+	for _, c := range []struct{ method, path, body string }{
+		{http.MethodGet, "", ""}, {http.MethodGet, "/crds:watch", ""}, {http.MethodPost, ":validate", "{}"},
+	} {
+		for _, header := range [][]string{{"é"}, {"token", "\xff"}} {
+			code, text, _ := send(t, c.method, rest.URL+"/v1/catalogs/x"+c.path, strings.NewReader(c.body), http.Header{"Crdeval-At-Least": header})
+			if code != http.StatusBadRequest || !strings.Contains(text, `"reason":"TOKEN_FOREIGN"`) || r.catalog != "" {
+				t.Errorf("%s, %q: HTTP %d %s, the call reached the catalog %q", c.path, header, code, text, r.catalog)
+			}
+		}
+	}
+}
+
 // TestPathAndBody: the catalog is the path's; a body may name the same one.
 func TestPathAndBody(t *testing.T) {
 	r, rest := serve(t, Options{})
@@ -270,7 +311,11 @@ func TestForeignErrors(t *testing.T) {
 		r.err = status.Error(code, "text")
 		r.mu.Unlock()
 		got, text, _ := send(t, http.MethodGet, rest.URL+"/v1/catalogs/x", nil, nil)
-		if got != want.http || !strings.Contains(text, `"message":"text"`) || !strings.Contains(text, `"reason":"`+want.reason+`"`) {
+		message := "text"
+		if code == codes.DeadlineExceeded {
+			message = "the call's deadline came before an answer"
+		}
+		if got != want.http || !strings.Contains(text, `"message":"`+message+`"`) || !strings.Contains(text, `"reason":"`+want.reason+`"`) {
 			t.Errorf("%s: HTTP %d %s, want %d %s", code, got, text, want.http, want.reason)
 		}
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -60,6 +61,17 @@ func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *room) (*
 	return b, err
 }
 
+// checkToken refuses a token that cannot be passed on: metadata of gRPC is printable ASCII, and grpc-gateway drops all else without a word.
+func checkToken(h http.Header) error {
+	for _, token := range h.Values(headerAtLeast) {
+		if strings.ContainsFunc(token, func(c rune) bool { return c < ' ' || c > '~' }) {
+			return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_TOKEN_FOREIGN,
+				headerAtLeast+": this is no token of crdeval: pass on what it answered, unchanged", nil)
+		}
+	}
+	return nil
+}
+
 func tooLarge(actual, max int64) error {
 	sent := fmt.Sprintf("more than %d bytes", max)
 	if actual > 0 {
@@ -93,6 +105,12 @@ func isYAML(h http.Header) (bool, error) {
 		fmt.Sprintf("Content-Type %q is not supported: send application/json or application/yaml, in UTF-8", given), nil)
 }
 
+// mayBeYAML says whether a body that was read as JSON begins as no object or array of JSON does.
+func (b *body) mayBeYAML() bool {
+	data := bytes.TrimLeft(b.data, " \t\r\n")
+	return !b.yaml && len(data) > 0 && data[0] != '{' && data[0] != '['
+}
+
 // status of the error that decoding b ended with, nil if it did not fail.
 func (b *body) status() *status.Status {
 	if b.err == nil {
@@ -112,6 +130,10 @@ func (b *body) status() *status.Status {
 			map[string]string{"maximum": strconv.FormatInt(limit.Maximum, 10)}))
 	}
 	text := b.err.Error()
+	var ours *bodyError
+	if errors.As(b.err, &ours) && b.mayBeYAML() {
+		text += "; if it is YAML, send Content-Type: application/yaml"
+	}
 	var syntax *value.SyntaxError
 	if errors.As(b.err, &syntax) {
 		text = "the body: " + syntax.Error()
