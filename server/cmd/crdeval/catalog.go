@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -12,7 +13,7 @@ import (
 // catalog is the cluster in which the CRDs of one run are registered, one after the other.
 type catalog struct {
 	judge    engine.Options
-	existing map[string]*engine.Existing // of --old
+	existing map[string]*engine.Existing // as each stands: of --old, or as it was accepted last
 	groups   map[string][]engine.Claimant
 	now      time.Time
 }
@@ -23,7 +24,7 @@ func newCatalog(o engine.Options) *catalog {
 	return c
 }
 
-// options judge CRDs as updates of those that were there before the run.
+// options judge CRDs as updates of those of their names: of the run itself, or there before it.
 func (c *catalog) options() engine.Options { return c.judge }
 
 // add takes a CRD as one that was there before the run.
@@ -37,7 +38,7 @@ func (c *catalog) add(ctx context.Context, s *source) error {
 	if err != nil {
 		return err
 	}
-	c.claim(d, existing.Status)
+	c.claim(d, existing)
 	return nil
 }
 
@@ -48,19 +49,21 @@ type condition struct {
 	Message string `json:"message"`
 }
 
-// registered registers a CRD that was accepted. It returns the condition NamesAccepted if that does not hold then.
+// registered registers a CRD that was accepted, so that the next of its name is its update. It returns the condition NamesAccepted if that does not
+// hold then.
 func (c *catalog) registered(ctx context.Context, s *source) (*condition, error) {
-	d, _, err := engine.Compile(ctx, s.Document, c.judge)
+	d, report, err := engine.Compile(ctx, s.Document, c.judge)
 	if err != nil || d == nil {
 		return nil, err
 	}
-	var status engine.Status
+	now := &engine.Existing{Manifest: d.Manifest(), Generation: report.Generation}
 	if known := c.existing[d.Name()]; known != nil {
-		status = known.Status
+		now.Status = known.Status
 	}
-	settled := c.claim(d, status)
-	for i := range settled.Conditions {
-		c := &settled.Conditions[i]
+	c.existing[d.Name()] = now
+	c.claim(d, now)
+	for i := range now.Status.Conditions {
+		c := &now.Status.Conditions[i]
 		if c.Type == apiextensionsv1.NamesAccepted && c.Status != apiextensionsv1.ConditionTrue {
 			return &condition{Status: string(c.Status), Reason: c.Reason, Message: c.Message}, nil
 		}
@@ -68,25 +71,22 @@ func (c *catalog) registered(ctx context.Context, s *source) (*condition, error)
 	return nil, nil
 }
 
-// claim has a CRD claim its names after all others of its group, and returns what its status comes to. One of the same name before it is replaced.
-func (c *catalog) claim(d *engine.Definition, status engine.Status) *engine.Status {
+// claim has a CRD claim its names after all others of its group; what the status of each then comes to goes to existing. One of the same name
+// before it is replaced.
+func (c *catalog) claim(d *engine.Definition, existing *engine.Existing) {
 	c.now = c.now.Add(time.Second)
-	group := c.groups[d.Group()]
-	at := -1
-	for i := range group {
-		if group[i].Name == d.Name() {
-			at, status = i, group[i].Status
-		}
-	}
 	standing := d.Standing()
-	claimant := engine.Claimant{Name: d.Name(), Created: c.now, Generation: 1, Standing: standing, Status: standing.Stored(status)}
-	if at < 0 {
-		at, group = len(group), append(group, claimant)
+	claimant := engine.Claimant{Name: d.Name(), Created: c.now, Generation: existing.Generation, Standing: standing, Status: standing.Stored(existing.Status)}
+	group := c.groups[d.Group()]
+	if at := slices.IndexFunc(group, func(other engine.Claimant) bool { return other.Name == d.Name() }); at < 0 {
+		group = append(group, claimant)
 	} else {
 		claimant.Created = group[at].Created
 		group[at] = claimant
 	}
 	c.groups[d.Group()] = group
 	engine.Settle(group, d.Name(), c.now)
-	return &group[at].Status
+	for i := range group {
+		c.existing[group[i].Name].Status = group[i].Status
+	}
 }

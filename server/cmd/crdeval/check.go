@@ -20,7 +20,7 @@ type checkCommand struct {
 
 // Help is what --help adds.
 func (*checkCommand) Help() string {
-	return `Prints of each CRD whether an API server would take it, what it has against it, its versions in their order of priority, what their rules may cost, and which Kubernetes they need. CRDs of one run count as registered one after the other in one cluster: names that conflict are warned of.
+	return `Prints of each CRD whether an API server would take it, what it has against it, its versions in their order of priority, what their rules may cost, and which Kubernetes they need. CRDs of one run count as registered one after the other in one cluster: one whose name an accepted one had before is judged as an update of that, as those of --old are, and names that conflict are warned of.
 
 Exit codes: 0, an API server would take every CRD; 1, it would refuse at least one; 2, something could not be judged (a file that cannot be read, a document that is no YAML or no CRD) or wrong usage. Everything that can be judged is judged and printed in any case; where both 1 and 2 apply, it is 2.`
 }
@@ -140,7 +140,7 @@ type judgement struct {
 	Document   int         `json:"document"`       // from 1; 0: the whole file
 	Item       int         `json:"item,omitempty"` // of a document that is a list: from 1
 	Name       string      `json:"name,omitempty"`
-	Update     bool        `json:"update,omitempty"` // of one in --old
+	Update     bool        `json:"update,omitempty"` // of one in --old, or accepted before it in the run
 	Accepted   bool        `json:"accepted"`
 	Refusal    *refusal    `json:"refusal,omitempty"`
 	Violations []violation `json:"violations"`

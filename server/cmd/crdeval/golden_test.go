@@ -30,6 +30,9 @@ func TestGolden(t *testing.T) {
 		{"check", "check --skip-other-kinds new.yaml buoys.yaml"},
 		{"check-json", "check -o json --skip-other-kinds new.yaml"},
 		{"check-old", "check --skip-other-kinds --old old.yaml new.yaml refused.yaml"},
+		{"check-again", "check again.yaml buoys.yaml refused.yaml buoys.yaml"},
+		{"check-again-json", "check -o json buoys.yaml refused.yaml"},
+		{"check-again-old", "check --skip-other-kinds --old old.yaml new.yaml again.yaml"},
 		{"check-old-unreadable", "check --old objects.yaml new.yaml"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
