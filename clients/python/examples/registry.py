@@ -5,8 +5,9 @@
     python registry.py TARGET watch [COUNT]
 
 TARGET is localhost:9090 or unix:///path/to/socket. `register` exits with 1 if a CRD would be refused or cannot be read; `diff` compares a
-CRD with the registered one of its name, tells how the objects would fare, and exits with 1 if the change is breaking; `watch` prints COUNT
-events, or all there are until it is interrupted.
+CRD with the registered one of its name, tells how the objects would fare, and exits with 1 if the change is breaking or the CRD would be
+refused; `watch` prints COUNT events, or all there are until it is interrupted. A server that cannot be reached, and a file that cannot be read, is
+a line of error and exit code 2.
 """
 
 import itertools
@@ -16,7 +17,7 @@ from pathlib import Path
 import grpc
 
 from crdeval import registry
-from crdeval.v1 import diff_pb2, registry_pb2, registry_pb2_grpc
+from crdeval.v1 import diff_pb2, registry_pb2, registry_pb2_grpc, report_pb2, server_pb2, server_pb2_grpc
 
 MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
 
@@ -34,10 +35,17 @@ def register(channel: grpc.Channel, directory: str) -> int:
         done = result.registration
         outcome = registry_pb2.RegistrationOutcome.Name(done.outcome).removeprefix("REGISTRATION_OUTCOME_").lower()
         print(f"{source}: {result.crd} {outcome}")
-        for v in done.report.violations:
-            print(f"  {v.position.line}:{v.position.column}: {v.field}: {v.message}")
+        findings(done.report)
         code = code if done.accepted else 1
     return code
+
+
+def findings(report: report_pb2.Report) -> None:
+    """Prints what is wrong with a CRD: the findings, or why there are none, such as a number where a string belongs."""
+    for v in report.violations:
+        print(f"  {v.position.line}:{v.position.column}: {v.field}: {v.message}")
+    if not report.violations and report.refusal.message:
+        print(f"  {report.refusal.message}")
 
 
 def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
@@ -55,21 +63,29 @@ def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
     print(f"{crd}: {name}")
     for change in answer.changes:
         print(f"  {change.kind} at {change.manifest_pointer}: {change.message}")
-    for path, replayed in zip(objects, answer.replayed):
+    if not answer.accepted:
+        print(f"{crd}: refused")
+        findings(answer.report)
+        if objects:
+            print("The objects were not replayed, since the new CRD is refused.")
+        return 1
+    for path, replayed in zip(objects, answer.replayed, strict=True):
         outcomes = [diff_pb2.ReplayOutcome.Name(o).removeprefix("REPLAY_OUTCOME_").lower() for o in replayed.outcomes]
         print(f"{path}: {', '.join(outcomes) or replayed.error.message}")
     return 1 if name == "breaking" else 0
 
 
 def watch(channel: grpc.Channel, count: int | None) -> int:
-    """Prints events as they happen."""
+    """Prints events as they happen. A server that is lost meanwhile is waited for; one that is not there to begin with is an error."""
+    server_pb2_grpc.ServerServiceStub(channel).GetServerInfo(server_pb2.GetServerInfoRequest(), timeout=60)
     for event in itertools.islice(registry.watch(channel), count):
         what = registry_pb2.WatchEventType.Name(event.type).removeprefix("WATCH_EVENT_TYPE_").lower()
         print(f"{what} {event.crd.name}".rstrip(), flush=True)
     return 0
 
 
-def main() -> int:
+def run() -> int:
+    """Does what the command line says and returns the exit code."""
     if len(sys.argv) < 3:
         print(__doc__, file=sys.stderr)
         return 2
@@ -80,9 +96,25 @@ def main() -> int:
             return register(channel, *rest)
         if command == "diff" and rest:
             return diff(channel, rest[0], rest[1:])
-        if command == "watch" and len(rest) < 2:
-            return watch(channel, int(rest[0]) if rest else None)
+        if command == "watch" and not rest:
+            return watch(channel, None)
+        if command == "watch" and len(rest) == 1 and rest[0].isdecimal():
+            return watch(channel, int(rest[0]))
     print(__doc__, file=sys.stderr)
+    return 2
+
+
+def main() -> int:
+    """Runs, and tells errors in a line each."""
+    try:
+        return run()
+    except grpc.RpcError as error:
+        name = error.code().name.lower().replace("_", " ")
+        print(f"{sys.argv[1]}: {name}: {' '.join(error.details().split())}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}" if error.filename else error, file=sys.stderr)
     return 2
 
 
