@@ -48,7 +48,7 @@ func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Resu
 }
 
 // ValidateItems is Validate for items that say more than their objects: an endpoint's version, a namespace, a revision. Nil
-// options are the server's defaults.
+// options are the server's defaults; with CompleteMetadata objects may be as they are in files, without a namespace or a resourceVersion.
 func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.Item, o *crdevalv1.EvaluationOptions) ([]Result, error) {
 	o = c.withToken(o)
 	call := func(items []*crdevalv1.Item) ([]*crdevalv1.VerdictResult, error) {
