@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
@@ -34,14 +33,14 @@ func (c *diffCommand) compareRegistered(ctx context.Context, env environment, ob
 	defer func() { _ = client.Close() }()
 	info, err := client.Server().GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Server, err)
+		return nil, told(c.Server, "", err)
 	}
 	most := max(1, int(info.GetLimits().GetMaxBatchItems()))
 	var all []*difference
 	for i := range new {
 		d, err := c.pairRegistered(ctx, client, &new[i], objects, most)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", c.Server, new[i].Metadata.Name, err)
+			return nil, told(c.Server, new[i].Metadata.Name, err)
 		}
 		all = append(all, d)
 	}

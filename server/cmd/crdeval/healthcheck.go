@@ -34,7 +34,7 @@ func (c *healthcheckCommand) Run(ctx context.Context, env environment) error {
 	defer func() { _ = conn.Close() }()
 	answer, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true))
 	if err != nil {
-		fmt.Fprintf(env.stderr, "%s does not answer: %v\n", c.GRPCAddress[0], err)
+		fmt.Fprintln(env.stderr, told(c.GRPCAddress[0], "", err))
 		return errRefused
 	}
 	fmt.Fprintln(env.stdout, answer.GetStatus())
