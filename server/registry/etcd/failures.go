@@ -89,8 +89,8 @@ func (s *Store) explain(err error) (public, hint string, unknown bool) {
 	switch {
 	case isTooLarge(err):
 		return "that is more than it takes in one transaction", "raise etcd's --max-request-bytes (1.5 MiB by default) or --max-txn-ops (128)", false
-	case is(rpctypes.ErrNoSpace):
-		return "it has no space left", "compact and defragment etcd, or raise its --quota-backend-bytes; then `etcdctl alarm disarm`", false
+	case is(rpctypes.ErrNoSpace): // also the answer to the write that goes beyond the quota, which etcd makes all the same (etcdserver/apply/quota.go)
+		return "it has no space left", "compact and defragment etcd, or raise its --quota-backend-bytes; then `etcdctl alarm disarm`", true
 	case is(rpctypes.ErrPermissionDenied):
 		return "it does not permit this server to do so",
 			fmt.Sprintf("grant a role of %s: `etcdctl role grant-permission ROLE readwrite --prefix=true %s`", s.who(), s.keys.prefix), false
