@@ -62,8 +62,6 @@ type Claimant struct {
 	Name string
 	// Created decides who comes first of several that wait for a name.
 	Created time.Time
-	// Generation is its metadata.generation, which no controller of Kubernetes 1.37 writes to the status.
-	Generation int64
 	// Standing is what its manifest says.
 	Standing Standing
 	// Status is what it has come to; Settle changes it.

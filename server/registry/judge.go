@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -75,7 +76,7 @@ func (r *Registry) judge(ctx context.Context, c *catalog, manifest engine.Docume
 	o.Existing = existing.find
 	j.definition, j.report, err = engine.Compile(ctx, manifest, o)
 	if err != nil || existing.err != nil {
-		return nil, firstOf(existing.err, err)
+		return nil, cmp.Or(existing.err, err)
 	}
 	if j.definition == nil {
 		return j, nil
@@ -83,15 +84,6 @@ func (r *Registry) judge(ctx context.Context, c *catalog, manifest engine.Docume
 	j.name, j.revision, j.generation = j.definition.Name(), revisionOf(j.definition), j.report.Generation
 	j.against, _ = c.crds.Get(j.name)
 	return j, nil
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // options are those for a catalog's CRDs.

@@ -14,7 +14,7 @@ const mostSettled = 16
 
 func (c *crd) claimant() engine.Claimant {
 	return engine.Claimant{
-		Name: c.name, Created: c.record.Created, Generation: c.record.Generation, Standing: *c.standing(), Status: *c.record.Status,
+		Name: c.name, Created: c.record.Created, Standing: *c.standing(), Status: *c.record.Status,
 	}
 }
 

@@ -24,7 +24,9 @@ type held struct {
 	crd      *apiextensionsv1.CustomResourceDefinition
 	registry *oracle.Registered
 	ours     engine.Claimant
-	manifest []byte // ours
+	// Ours, too: the canonical manifest and the generation.
+	manifest   []byte
+	generation int64
 }
 
 // world is the definitions of one group.
@@ -119,7 +121,7 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 		}
 		registered, answer = oracle.RegisterUpdate(kept, doc, false)
 		options.Existing = func(string) *engine.Existing {
-			return &engine.Existing{Manifest: old.manifest, Generation: old.ours.Generation, Status: old.ours.Status}
+			return &engine.Existing{Manifest: old.manifest, Generation: old.generation, Status: old.ours.Status}
 		}
 	}
 	d, report, err := engine.Compile(context.Background(), engine.JSON(doc), options)
@@ -132,8 +134,8 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 	if !report.Accepted {
 		return name, false
 	}
-	next := &held{crd: registered.Stored.DeepCopy(), registry: registered, manifest: d.Manifest()}
-	next.ours = engine.Claimant{Name: name, Created: w.now, Generation: report.Generation, Standing: d.Standing(), Status: d.Standing().Stored(engine.Status{})}
+	next := &held{crd: registered.Stored.DeepCopy(), registry: registered, manifest: d.Manifest(), generation: report.Generation}
+	next.ours = engine.Claimant{Name: name, Created: w.now, Standing: d.Standing(), Status: d.Standing().Stored(engine.Status{})}
 	if old == nil {
 		next.crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: answer.StoredVersions} // which no controller has seen
 	} else {

@@ -76,7 +76,7 @@ func (c *catalog) registered(ctx context.Context, s *source) (*condition, error)
 func (c *catalog) claim(d *engine.Definition, existing *engine.Existing) {
 	c.now = c.now.Add(time.Second)
 	standing := d.Standing()
-	claimant := engine.Claimant{Name: d.Name(), Created: c.now, Generation: existing.Generation, Standing: standing, Status: standing.Stored(existing.Status)}
+	claimant := engine.Claimant{Name: d.Name(), Created: c.now, Standing: standing, Status: standing.Stored(existing.Status)}
 	group := c.groups[d.Group()]
 	if at := slices.IndexFunc(group, func(other engine.Claimant) bool { return other.Name == d.Name() }); at < 0 {
 		group = append(group, claimant)
