@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -14,35 +13,7 @@ import (
 // whole or of the status alone. What the API server would answer is a Verdict, unreadable JSON included; the error is an *Error for
 // what could not be evaluated.
 func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOptions) (*Verdict, error) {
-	start := d.clock()
-	r, err := d.request(&item, &o)
-	if err == nil {
-		err = update(&r, &item)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, rule.Tracing(o.Trace)
-	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewVerdict
-	var out admission.Outcome
-	if r.Old != nil {
-		out, err = d.inner.Update(ctx, &r, d.convert)
-	} else {
-		out, err = d.inner.Create(ctx, &r)
-	}
-	if err != nil {
-		err = faultError(err)
-		d.observe(ctx, CallValidate, &item, &out, start, err)
-		return nil, err
-	}
-	v := &Verdict{
-		Allowed: out.Refusal == nil, Refusal: refusalOf(out.Refusal), Warnings: out.Warnings,
-		Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted), Revision: d.revision,
-	}
-	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Forgiven)
-	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
-	d.observe(ctx, CallValidate, &item, &out, start, nil)
-	return v, nil
+	return d.write(ctx, CallValidate, &item, &o)
 }
 
 func violations(found []admission.Finding) []Violation {
@@ -216,6 +187,6 @@ func (d *Definition) observe(ctx context.Context, call Call, item *Item, out *ad
 	}
 	d.observer.Evaluated(ctx, EvaluationEvent{
 		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: len(item.Object.JSON) + len(item.Object.YAML) + len(item.OldObject.JSON) + len(item.OldObject.YAML),
-		Explained: out.Explained, Allowed: call == CallValidate && err == nil && out.Refusal == nil, Violations: len(out.Violations), Err: err,
+		Explained: out.Explained, Allowed: (call == CallValidate || call == CallAdmit) && err == nil && out.Refusal == nil, Violations: len(out.Violations), Err: err,
 	})
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/crdeval/crdeval/engine/internal/admission"
+import (
+	"time"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+)
 
 // Item is one object to evaluate, and the request it comes with.
 type Item struct {
@@ -9,19 +13,37 @@ type Item struct {
 	Version string
 	// Object is the object as the client sent it; for Read, as it stands in storage.
 	Object Document
-	// OldObject makes the item of a Validate an update: the object as it stands in storage, or as a client got it, at any version
+	// Patch, for Validate and Admit, takes the place of Object: the object is OldObject with the patch applied. Nil: there is none.
+	Patch *Patch
+	// OldObject makes the item of a Validate or an Admit an update: the object as it stands in storage, or as a client got it, at any version
 	// that the CRD lists. It is read as the API server reads its storage, see Definition.Read. An old object that cannot be read is an
 	// error of the item, as is one of another kind, or one whose name or namespace are not those of the request: an API server
 	// could not have found it. The resourceVersion is only asked to be there; whether it is the stored one is the storage's business.
 	OldObject Document
-	// Subresource is "" or "status". A write to a subresource is an update, so it needs an OldObject: all but the status is taken
-	// from that.
+	// Subresource is "", "status" or "scale". A write to a subresource is an update, so it needs an OldObject. Of status, all but the status is
+	// taken from that; of scale, Object is an autoscaling/v1 Scale, and all but the replicas is taken from OldObject.
 	Subresource string
 	// Namespace is the namespace of the request. Empty: the object's own.
 	Namespace string
 	// Name is the name of the request, empty for a plain create: the object's own.
 	Name string
 }
+
+// Patch is a change to an object, as a client sends it with PATCH.
+type Patch struct {
+	Type PatchType
+	// Document is the patch: an object for MergePatch, a list of operations for JSONPatch.
+	Document Document
+}
+
+// PatchType says how a patch is to be read. The zero value is none: a patch has no meaning without its type.
+type PatchType uint8
+
+// The values of PatchType.
+const (
+	MergePatch PatchType = iota + 1 // RFC 7386, application/merge-patch+json
+	JSONPatch                       // RFC 6902, application/json-patch+json
+)
 
 // FieldValidation is the API server's parameter of that name: what becomes of unknown and duplicate fields.
 type FieldValidation uint8
@@ -43,9 +65,30 @@ const (
 	ViewVerdict             // no object; of Validate the verdict alone, without Pruned and Defaulted: the cheapest answer
 )
 
+// Stage says which part of a write Admit does. A server with mutating admission of its own calls twice: DECODE, its own, FINISH.
+type Stage uint8
+
+// The values of Stage. WHOLE is DECODE and FINISH on what that answered.
+const (
+	StageWhole Stage = iota
+	// StageDecode stops where mutating admission begins: the body is decoded, coerced and defaulted (a patch applied), its name and namespace
+	// matched with the request's; the old object is read.
+	StageDecode
+	// StageFinish starts there, with the object that StageDecode answered and mutating admission may have changed and stamped (uid, times,
+	// managedFields): it is defaulted again, prepared, validated and converted, but not decoded strictly.
+	StageFinish
+)
+
+// Include says what of the object's presentation Admit and Read answer beside the object, see Presented.
+type Include struct {
+	SelectableFields, TableRow, Scale bool
+	// Now is the time that ages in a table row are counted to; the zero time is the time of the call.
+	Now time.Time
+}
+
 // EvaluationOptions shape an evaluation. The zero value is what the API server does by default.
 type EvaluationOptions struct {
-	// FieldValidation applies to Validate.
+	// FieldValidation applies to Validate and Admit.
 	FieldValidation FieldValidation
 	// View applies to the calls that return an object, and to what Validate tells about changes.
 	View View
@@ -61,4 +104,10 @@ type EvaluationOptions struct {
 	Trace Trace
 	// TargetVersion, for Read and Convert: the version to convert to. Empty, for Read: no conversion.
 	TargetVersion string
+	// Stage, for Admit: which part of the write.
+	Stage Stage
+	// WithStatus, for Validate and Admit, asks for Verdict.Status.
+	WithStatus bool
+	// Include, for Admit and Read, asks for Presented.
+	Include Include
 }

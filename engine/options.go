@@ -97,6 +97,7 @@ type Call string
 // The evaluations.
 const (
 	CallValidate Call = "Validate"
+	CallAdmit    Call = "Admit"
 	CallPrune    Call = "Prune"
 	CallDefault  Call = "Default"
 	CallRead     Call = "Read"

@@ -30,8 +30,52 @@ type Verdict struct {
 	Pruned []FieldChange
 	// Defaulted are the fields filled in, topmost only.
 	Defaulted []FieldChange
+	// Object, of Admit, is what the client is answered: StoredObject as it is read back from storage, at the request's version. For a write
+	// to scale it is the Scale; of StageDecode the object as mutating admission gets it. JSON, in the input's key order with added keys sorted
+	// behind; nil if the write is refused or the View leaves it out. It may share memory with the documents given: neither may be written to.
+	Object []byte
+	// StoredObject, of Admit, is what is given to the storage, at the storage version; nil if that is the same JSON value as Object, and where
+	// there is no Object.
+	StoredObject []byte
+	// OldObject, of StageDecode, is the old object at the request's version, as mutating admission gets it.
+	OldObject []byte
+	// Deletes, of Admit: the update takes the last finalizer off an object that waits to be deleted, so the API server deletes it. Object is
+	// what the client is answered all the same; nothing is stored.
+	Deletes bool
+	// Status, if EvaluationOptions.WithStatus asks for it, is the metav1.Status of the refusal as JSON, as kubectl is sent it.
+	Status []byte
+	// Presented is what EvaluationOptions.Include asks for, nil if that is nothing or the write is refused.
+	Presented *Presented
 	// Revision is the CRD's, see Definition.Revision.
 	Revision string
+}
+
+// Presented is how an API server shows an object: the object of an Admit's or a Read's answer, at that version.
+type Presented struct {
+	// SelectableFields are what field selectors see, in the order of Definition.SelectableFields.
+	SelectableFields []SelectableField
+	// TableRow is a meta.k8s.io/v1 TableRow as JSON, without the object.
+	TableRow []byte
+	// Scale is the autoscaling/v1 Scale as JSON; nil if the version has no scale subresource.
+	Scale []byte
+}
+
+// SelectableField is one field that field selectors may name, and what it is of an object.
+type SelectableField struct {
+	// Field is as selectors write it: metadata.name, spec.color.
+	Field string
+	// Value is its text; empty for a field that is absent.
+	Value string
+}
+
+// Hint is what crdeval adds to a finding of upstream's: what was probably meant.
+type Hint struct {
+	// Text is a sentence for people.
+	Text string
+	// Pointer is the place that is meant, as an RFC 6901 pointer into the object; empty if the hint is about no other place.
+	Pointer string
+	// Replacement is the value that is meant, as JSON; nil if the hint is about none.
+	Replacement []byte
 }
 
 // Refusal is the part of the metav1.Status that the API server would send.
@@ -58,6 +102,8 @@ type Transformed struct {
 	Defaulted []FieldChange
 	// Warnings are as in Verdict.
 	Warnings []string
+	// Presented is what EvaluationOptions.Include asks of a Read; nil otherwise.
+	Presented *Presented
 	// Revision is the CRD's, see Definition.Revision.
 	Revision string
 }
@@ -70,6 +116,10 @@ type FieldChange struct {
 	Pointer string
 	// Value is the value removed or filled in, as JSON.
 	Value []byte
+	// Position is where a removed field stands in the document given; nil for a field filled in, and where it is not known.
+	Position *Position
+	// Hint says what was probably meant, of a removed field; nil mostly.
+	Hint *Hint
 }
 
 // Violation is one finding. Error() is upstream's field.Error text to the letter.
@@ -96,6 +146,8 @@ type Violation struct {
 	Rule *RuleRef
 	// Step is the step of the pipeline that found it.
 	Step Step
+	// Hint says what was probably meant; nil mostly.
+	Hint *Hint
 }
 
 // RuleRef names a rule of x-kubernetes-validations.
