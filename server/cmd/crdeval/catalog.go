@@ -56,6 +56,11 @@ func (c *catalog) registered(ctx context.Context, s *source) (*condition, error)
 	if err != nil || d == nil {
 		return nil, err
 	}
+	return c.accepted(d, report), nil
+}
+
+// accepted takes a CRD that was judged and accepted as registered. It returns the condition NamesAccepted if that does not hold then.
+func (c *catalog) accepted(d *engine.Definition, report *engine.Report) *condition {
 	now := &engine.Existing{Manifest: d.Manifest(), Generation: report.Generation}
 	if known := c.existing[d.Name()]; known != nil {
 		now.Status = known.Status
@@ -65,10 +70,10 @@ func (c *catalog) registered(ctx context.Context, s *source) (*condition, error)
 	for i := range now.Status.Conditions {
 		c := &now.Status.Conditions[i]
 		if c.Type == apiextensionsv1.NamesAccepted && c.Status != apiextensionsv1.ConditionTrue {
-			return &condition{Status: string(c.Status), Reason: c.Reason, Message: c.Message}, nil
+			return &condition{Status: string(c.Status), Reason: c.Reason, Message: c.Message}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // claim has a CRD claim its names after all others of its group; what the status of each then comes to goes to existing. One of the same name

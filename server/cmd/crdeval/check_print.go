@@ -15,6 +15,11 @@ func (c *checkCommand) print(w io.Writer, j judgement) error {
 	if c.Output == "json" {
 		return json.NewEncoder(w).Encode(j)
 	}
+	return printJudgement(w, &j)
+}
+
+// printJudgement prints for people what an API server would say to a CRD.
+func printJudgement(w io.Writer, j *judgement) error {
 	var b bytes.Buffer
 	j.head(&b)
 	for i := range j.Violations {
