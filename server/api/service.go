@@ -42,6 +42,7 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 		registry: o.Registry, limits: o.Limits, faults: f, watches: newWatches(o.Limits.MaxWatches, o.Draining),
 	})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f})
+	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{registry: o.Registry, limits: o.Limits, faults: f})
 	crdevalv1.RegisterServerServiceServer(r, &serverService{info: info(o)})
 }
 

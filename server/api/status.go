@@ -65,6 +65,7 @@ var codeOf = map[crdevalv1.ErrorReason]codes.Code{
 	crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED:  codes.InvalidArgument,
 	crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE:         codes.InvalidArgument,
 	crdevalv1.ErrorReason_ERROR_REASON_CRD_REFUSED:               codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND:   codes.NotFound,
 }
 
 // problem is an error that already knows what it will be on the wire.

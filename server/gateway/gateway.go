@@ -118,6 +118,9 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	if err := crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, crdevalv1.NewEvaluationServiceClient(conn)); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
+	if err := crdevalv1.RegisterPresentationServiceHandlerClient(ctx, g.mux, crdevalv1.NewPresentationServiceClient(conn)); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
 	if err := crdevalv1.RegisterServerServiceHandlerClient(ctx, g.mux, crdevalv1.NewServerServiceClient(conn)); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}

@@ -168,6 +168,7 @@ func services() []protoreflect.ServiceDescriptor {
 	for _, file := range []protoreflect.FileDescriptor{
 		crdevalv1.File_crdeval_v1_registry_proto,
 		crdevalv1.File_crdeval_v1_evaluation_proto,
+		crdevalv1.File_crdeval_v1_presentation_proto,
 		crdevalv1.File_crdeval_v1_server_proto,
 	} {
 		for i := range file.Services().Len() {

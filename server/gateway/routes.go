@@ -28,19 +28,28 @@ func newRouter() router {
 	var all router
 	for _, sd := range services() {
 		for i := range sd.Methods().Len() {
-			if r, ok := routeOf(sd.Methods().Get(i)); ok {
-				all = append(all, r)
-			}
+			all = append(all, routesOf(sd.Methods().Get(i))...)
 		}
 	}
 	return all
 }
 
-func routeOf(md protoreflect.MethodDescriptor) (route, bool) {
+// routesOf are those of an RPC: its own binding and the additional ones. None, for one without an annotation.
+func routesOf(md protoreflect.MethodDescriptor) []route {
 	rule, ok := proto.GetExtension(md.Options(), annotations.E_Http).(*annotations.HttpRule)
 	if !ok || rule == nil {
-		return route{}, false
+		return nil
 	}
+	var all []route
+	for _, binding := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
+		if r, ok := routeOf(md, binding); ok {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func routeOf(md protoreflect.MethodDescriptor, rule *annotations.HttpRule) (route, bool) {
 	r := route{body: rule.GetBody(), stream: md.IsStreamingServer()}
 	var template string
 	switch p := rule.GetPattern().(type) {

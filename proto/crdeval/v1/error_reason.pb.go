@@ -114,6 +114,8 @@ const (
 	// comparison. The details have a crdeval.v1.Report with the first of its findings, without `bad_value` and `versions`; its metadata
 	// names the field and how many findings were left out.
 	ErrorReason_ERROR_REASON_CRD_REFUSED ErrorReason = 34
+	// NOT_FOUND, HTTP 404. The catalog serves nothing of that API group, or of that version of it.
+	ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND ErrorReason = 35
 )
 
 // Enum value maps for ErrorReason.
@@ -154,6 +156,7 @@ var (
 		32: "ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED",
 		33: "ERROR_REASON_OBJECT_UNREADABLE",
 		34: "ERROR_REASON_CRD_REFUSED",
+		35: "ERROR_REASON_GROUP_VERSION_NOT_FOUND",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":               0,
@@ -191,6 +194,7 @@ var (
 		"ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED":  32,
 		"ERROR_REASON_OBJECT_UNREADABLE":         33,
 		"ERROR_REASON_CRD_REFUSED":               34,
+		"ERROR_REASON_GROUP_VERSION_NOT_FOUND":   35,
 	}
 )
 
@@ -226,7 +230,7 @@ var File_crdeval_v1_error_reason_proto protoreflect.FileDescriptor
 const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/error_reason.proto\x12\n" +
-	"crdeval.v1*\xbe\t\n" +
+	"crdeval.v1*\xe8\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1f\n" +
@@ -263,7 +267,8 @@ const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\x1fERROR_REASON_METHOD_NOT_ALLOWED\x10\x1f\x12)\n" +
 	"%ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED\x10 \x12\"\n" +
 	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10!\x12\x1c\n" +
-	"\x18ERROR_REASON_CRD_REFUSED\x10\"B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\x18ERROR_REASON_CRD_REFUSED\x10\"\x12(\n" +
+	"$ERROR_REASON_GROUP_VERSION_NOT_FOUND\x10#B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_error_reason_proto_rawDescOnce sync.Once

@@ -14,6 +14,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -93,7 +94,7 @@ const (
 	View_VIEW_OBJECT View = 1
 	// The object if it differs from what was sent.
 	View_VIEW_CHANGED View = 2
-	// No object. Validate then leaves out `pruned` and `defaulted` too: the cheapest answer.
+	// No object. Validate and Admit then leave out `pruned`, `defaulted` and hints too: the cheapest answer.
 	View_VIEW_VERDICT View = 3
 )
 
@@ -140,6 +141,66 @@ func (View) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{1}
 }
 
+// Which part of the path of a write Admit takes. A server with a mutating admission of its own asks for STAGE_DECODE, lets its admission change
+// the object, stamps it (uid, creationTimestamp, managedFields, …), and asks for STAGE_FINISH. The two without a change between are STAGE_WHOLE.
+type Stage int32
+
+const (
+	// STAGE_WHOLE.
+	Stage_STAGE_UNSPECIFIED Stage = 0
+	// All of it.
+	Stage_STAGE_WHOLE Stage = 1
+	// Up to where mutating admission begins: the object decoded, pruned, defaulted and held against the request; of a patch, the patched object. Answers `object`
+	// and, for an update, `old_object`, in the version of the request, and whether the request is refused so far.
+	Stage_STAGE_DECODE Stage = 2
+	// From where mutating admission ends, with the object that it left: defaults once more, status and generation prepared, validated, rules, converted
+	// to the storage version. `field_validation` and `patch` are of STAGE_DECODE: INVALID_ARGUMENT for an item with a patch.
+	Stage_STAGE_FINISH Stage = 3
+)
+
+// Enum value maps for Stage.
+var (
+	Stage_name = map[int32]string{
+		0: "STAGE_UNSPECIFIED",
+		1: "STAGE_WHOLE",
+		2: "STAGE_DECODE",
+		3: "STAGE_FINISH",
+	}
+	Stage_value = map[string]int32{
+		"STAGE_UNSPECIFIED": 0,
+		"STAGE_WHOLE":       1,
+		"STAGE_DECODE":      2,
+		"STAGE_FINISH":      3,
+	}
+)
+
+func (x Stage) Enum() *Stage {
+	p := new(Stage)
+	*p = x
+	return p
+}
+
+func (x Stage) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Stage) Descriptor() protoreflect.EnumDescriptor {
+	return file_crdeval_v1_evaluation_proto_enumTypes[2].Descriptor()
+}
+
+func (Stage) Type() protoreflect.EnumType {
+	return &file_crdeval_v1_evaluation_proto_enumTypes[2]
+}
+
+func (x Stage) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Stage.Descriptor instead.
+func (Stage) EnumDescriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
+}
+
 // Which rules an answer traces.
 type Trace int32
 
@@ -181,11 +242,11 @@ func (x Trace) String() string {
 }
 
 func (Trace) Descriptor() protoreflect.EnumDescriptor {
-	return file_crdeval_v1_evaluation_proto_enumTypes[2].Descriptor()
+	return file_crdeval_v1_evaluation_proto_enumTypes[3].Descriptor()
 }
 
 func (Trace) Type() protoreflect.EnumType {
-	return &file_crdeval_v1_evaluation_proto_enumTypes[2]
+	return &file_crdeval_v1_evaluation_proto_enumTypes[3]
 }
 
 func (x Trace) Number() protoreflect.EnumNumber {
@@ -194,7 +255,7 @@ func (x Trace) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Trace.Descriptor instead.
 func (Trace) EnumDescriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
 }
 
 // What became of a rule at one value of the document.
@@ -246,11 +307,11 @@ func (x RuleOutcome) String() string {
 }
 
 func (RuleOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_crdeval_v1_evaluation_proto_enumTypes[3].Descriptor()
+	return file_crdeval_v1_evaluation_proto_enumTypes[4].Descriptor()
 }
 
 func (RuleOutcome) Type() protoreflect.EnumType {
-	return &file_crdeval_v1_evaluation_proto_enumTypes[3]
+	return &file_crdeval_v1_evaluation_proto_enumTypes[4]
 }
 
 func (x RuleOutcome) Number() protoreflect.EnumNumber {
@@ -259,7 +320,7 @@ func (x RuleOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RuleOutcome.Descriptor instead.
 func (RuleOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{4}
 }
 
 // The language of a patch.
@@ -299,11 +360,11 @@ func (x PatchType) String() string {
 }
 
 func (PatchType) Descriptor() protoreflect.EnumDescriptor {
-	return file_crdeval_v1_evaluation_proto_enumTypes[4].Descriptor()
+	return file_crdeval_v1_evaluation_proto_enumTypes[5].Descriptor()
 }
 
 func (PatchType) Type() protoreflect.EnumType {
-	return &file_crdeval_v1_evaluation_proto_enumTypes[4]
+	return &file_crdeval_v1_evaluation_proto_enumTypes[5]
 }
 
 func (x PatchType) Number() protoreflect.EnumNumber {
@@ -312,7 +373,199 @@ func (x PatchType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PatchType.Descriptor instead.
 func (PatchType) EnumDescriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{5}
+}
+
+// What an answer presents of each object beside it: what else a server needs for a list or a watch, in the same call.
+type Include struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fields that the object can be selected by, with their values.
+	SelectableFields bool `protobuf:"varint,1,opt,name=selectable_fields,json=selectableFields,proto3" json:"selectable_fields,omitempty"`
+	// Its row of a table.
+	TableRow bool `protobuf:"varint,2,opt,name=table_row,json=tableRow,proto3" json:"table_row,omitempty"`
+	// Its subresource scale.
+	Scale bool `protobuf:"varint,3,opt,name=scale,proto3" json:"scale,omitempty"`
+	// The time that ages in rows are counted to. Default: when the call came in. INVALID_ARGUMENT outside the years 1 to 9999.
+	Now           *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=now,proto3" json:"now,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Include) Reset() {
+	*x = Include{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Include) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Include) ProtoMessage() {}
+
+func (x *Include) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Include.ProtoReflect.Descriptor instead.
+func (*Include) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Include) GetSelectableFields() bool {
+	if x != nil {
+		return x.SelectableFields
+	}
+	return false
+}
+
+func (x *Include) GetTableRow() bool {
+	if x != nil {
+		return x.TableRow
+	}
+	return false
+}
+
+func (x *Include) GetScale() bool {
+	if x != nil {
+		return x.Scale
+	}
+	return false
+}
+
+func (x *Include) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
+// One field that an object can be selected by, and its value.
+type SelectableField struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The field as a selector names it: spec.color, metadata.name.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// Its value as a selector sees it: text, the digits of an integer, true or false. Empty for a field that is missing or null.
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SelectableField) Reset() {
+	*x = SelectableField{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SelectableField) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SelectableField) ProtoMessage() {}
+
+func (x *SelectableField) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SelectableField.ProtoReflect.Descriptor instead.
+func (*SelectableField) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SelectableField) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *SelectableField) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+// What else an answer presents of an object, as `include` asks.
+type Presented struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// metadata.name, metadata.namespace for namespaced resources, and the CRD's selectableFields of that version, in this order.
+	SelectableFields []*SelectableField `protobuf:"bytes,1,rep,name=selectable_fields,json=selectableFields,proto3" json:"selectable_fields,omitempty"`
+	// The object's row of a meta.k8s.io/v1 Table, {"cells": [...]}, in the columns that PresentationService.Table heads.
+	TableRow *Document `protobuf:"bytes,2,opt,name=table_row,json=tableRow,proto3" json:"table_row,omitempty"`
+	// autoscaling/v1 Scale. Absent where the version declares no scale, and where a get of it would fail.
+	Scale         *Document `protobuf:"bytes,3,opt,name=scale,proto3" json:"scale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Presented) Reset() {
+	*x = Presented{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Presented) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Presented) ProtoMessage() {}
+
+func (x *Presented) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Presented.ProtoReflect.Descriptor instead.
+func (*Presented) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Presented) GetSelectableFields() []*SelectableField {
+	if x != nil {
+		return x.SelectableFields
+	}
+	return nil
+}
+
+func (x *Presented) GetTableRow() *Document {
+	if x != nil {
+		return x.TableRow
+	}
+	return nil
+}
+
+func (x *Presented) GetScale() *Document {
+	if x != nil {
+		return x.Scale
+	}
+	return nil
 }
 
 // The value of one sub-expression of a rule, at one time: within a macro such as all() there is a step for each round. Literals have none.
@@ -337,7 +590,7 @@ type TraceStep struct {
 
 func (x *TraceStep) Reset() {
 	*x = TraceStep{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -349,7 +602,7 @@ func (x *TraceStep) String() string {
 func (*TraceStep) ProtoMessage() {}
 
 func (x *TraceStep) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -362,7 +615,7 @@ func (x *TraceStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceStep.ProtoReflect.Descriptor instead.
 func (*TraceStep) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{0}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TraceStep) GetExpression() string {
@@ -459,7 +712,7 @@ type RuleTrace struct {
 
 func (x *RuleTrace) Reset() {
 	*x = RuleTrace{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[1]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +724,7 @@ func (x *RuleTrace) String() string {
 func (*RuleTrace) ProtoMessage() {}
 
 func (x *RuleTrace) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[1]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +737,7 @@ func (x *RuleTrace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleTrace.ProtoReflect.Descriptor instead.
 func (*RuleTrace) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{1}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RuleTrace) GetPointer() string {
@@ -563,7 +816,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -575,7 +828,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -588,7 +841,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Patch) GetType() PatchType {
@@ -613,16 +866,18 @@ type Item struct {
 	Crd string `protobuf:"bytes,1,opt,name=crd,proto3" json:"crd,omitempty"`
 	// The version of the endpoint, v1: the object's apiVersion is then judged against it. Default: the object's own.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	// The object. Required, unless `patch` is given.
+	// The object; of a write to the subresource scale, an autoscaling/v1 Scale. Required, unless `patch` is given.
 	Object *Document `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
 	// The object as read from storage, or as a client got it, at any version that the CRD lists: the write is an update of it. Bounds as of
 	// `object`. Default: none, the object is created. INVALID_ARGUMENT, for this item alone: an old object that cannot be read, or is none of
-	// that CRD, name and namespace; one in another call than Validate. VERSION_NOT_FOUND: it is of no version of the CRD. FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
+	// that CRD, name and namespace; one in another call than Validate and Admit. VERSION_NOT_FOUND: it is of no version of the CRD. FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
 	OldObject *Document `protobuf:"bytes,4,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
-	// A patch of `old_object`, instead of `object`. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PATCH.
+	// A patch of `old_object` in the version of the request, instead of `object`: the write is an update to what it makes of it. A patch that cannot be applied is
+	// a refusal, as is one of more than 10,000 operations. INVALID_ARGUMENT, for this item alone: together with `object`, without `old_object`, without type or document, or in
+	// another call than Validate and Admit. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PATCH.
 	Patch *Patch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
 	// The subresource written to: "", status or scale. Default: "", the object itself. A write to `status` takes the status alone from
-	// `object`. INVALID_ARGUMENT without `old_object`, for any other name, and in another call than Validate; a version that does not declare
+	// `object`; one to `scale` the replicas alone, from a Scale, and `patch` patches the Scale. INVALID_ARGUMENT without `old_object`, for any other name, and in another call than Validate and Admit; a version that does not declare
 	// the subresource is a refusal, 404. FEATURE_NOT_AVAILABLE for status unless the server has FEATURE_UPDATES, for scale unless it has FEATURE_SCALE.
 	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
@@ -637,7 +892,7 @@ type Item struct {
 
 func (x *Item) Reset() {
 	*x = Item{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[3]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +904,7 @@ func (x *Item) String() string {
 func (*Item) ProtoMessage() {}
 
 func (x *Item) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[3]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +917,7 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Item.ProtoReflect.Descriptor instead.
 func (*Item) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Item) GetCrd() string {
@@ -743,10 +998,10 @@ type EvaluationOptions struct {
 	// Fill in what a server would have set by the time of the checks (uid, creationTimestamp, generateName's name, …), so that
 	// manifests from files can be judged; removed again from the result. Default: judge what is there.
 	CompleteMetadata bool `protobuf:"varint,5,opt,name=complete_metadata,json=completeMetadata,proto3" json:"complete_metadata,omitempty"`
-	// What Validate tells of the rules; the other calls run none. A trace evaluates a rule once more and is charged to nobody; TRACE_ALL takes
+	// What Validate and Admit tell of the rules; the other calls run none. A trace evaluates a rule once more and is charged to nobody; TRACE_ALL takes
 	// the slow way for every object. Default: TRACE_NONE. FEATURE_NOT_AVAILABLE for others unless the server has FEATURE_TRACE.
 	Trace Trace `protobuf:"varint,6,opt,name=trace,proto3,enum=crdeval.v1.Trace" json:"trace,omitempty"`
-	// Answer the metav1.Status that kubectl would show, in Verdict.status. Default: not.
+	// Answer the metav1.Status that kubectl would show of a refusal, in Verdict.status. Default: not. FEATURE_NOT_AVAILABLE unless the server has FEATURE_STATUS.
 	WithStatus    bool `protobuf:"varint,7,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -754,7 +1009,7 @@ type EvaluationOptions struct {
 
 func (x *EvaluationOptions) Reset() {
 	*x = EvaluationOptions{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[4]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -766,7 +1021,7 @@ func (x *EvaluationOptions) String() string {
 func (*EvaluationOptions) ProtoMessage() {}
 
 func (x *EvaluationOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[4]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -779,7 +1034,7 @@ func (x *EvaluationOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluationOptions.ProtoReflect.Descriptor instead.
 func (*EvaluationOptions) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EvaluationOptions) GetFieldValidation() FieldValidation {
@@ -843,10 +1098,12 @@ type Verdict struct {
 	Violations []*Violation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The warnings that the API server would send.
 	Warnings []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// The object as the API server would answer it, in the version of the request. Absent if refused, and as `view` says.
-	// Validate does not send it.
+	// The object as the API server would answer it, in the version of the request: read back from storage. Of a write to the subresource scale, the Scale. crdeval
+	// invents nothing: uid, creationTimestamp, resourceVersion, managedFields and generated names are the caller's business. Absent if refused, and as `view` says:
+	// VIEW_CHANGED leaves it out where it is the same JSON value as the object that was sent. Validate does not send it.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
-	// The object as it would be stored, in the storage version. Absent when it is the same. Validate does not send it.
+	// The object as it would be given to storage, in the storage version. Absent where it is the same JSON value as the answer, whether `view` leaves that out or not, and
+	// with VIEW_VERDICT; there always for a write to the subresource scale. Validate does not send it, nor does STAGE_DECODE.
 	StoredObject *Document `protobuf:"bytes,6,opt,name=stored_object,json=storedObject,proto3" json:"stored_object,omitempty"`
 	// What the schema does not know and was removed.
 	Pruned []*FieldChange `protobuf:"bytes,7,rep,name=pruned,proto3" json:"pruned,omitempty"`
@@ -857,19 +1114,26 @@ type Verdict struct {
 	Forgiven []*Violation `protobuf:"bytes,9,rep,name=forgiven,proto3" json:"forgiven,omitempty"`
 	// The revision of the CRD that judged.
 	Revision string `protobuf:"bytes,10,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The metav1.Status of the refusal, with `with_status`.
+	// The metav1.Status of the refusal, with `with_status`. Absent if allowed.
 	Status *Document `protobuf:"bytes,11,opt,name=status,proto3" json:"status,omitempty"`
 	// What the rules did, as `trace` asks, in the order in which they ran. At most Limits.max_traces.
 	Traces []*RuleTrace `protobuf:"bytes,12,rep,name=traces,proto3" json:"traces,omitempty"`
 	// How many further traces were left out.
 	OmittedTraces int32 `protobuf:"varint,13,opt,name=omitted_traces,json=omittedTraces,proto3" json:"omitted_traces,omitempty"`
+	// Whether the update is the end of the object: it has a deletionTimestamp, and the last finalizer was removed. Storage then deletes it, and
+	// the client is answered `object`.
+	Deletes bool `protobuf:"varint,14,opt,name=deletes,proto3" json:"deletes,omitempty"`
+	// STAGE_DECODE: the old object in the version of the request, as admission sees it. Absent for a creation, if refused, and with VIEW_VERDICT.
+	OldObject *Document `protobuf:"bytes,15,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
+	// What `include` asks for, of `object`. Absent if refused, with STAGE_DECODE, and unless something was asked for. With VIEW_VERDICT, too, it is there.
+	Presented     *Presented `protobuf:"bytes,16,opt,name=presented,proto3" json:"presented,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +1145,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +1158,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{5}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Verdict) GetAllowed() bool {
@@ -988,6 +1252,27 @@ func (x *Verdict) GetOmittedTraces() int32 {
 	return 0
 }
 
+func (x *Verdict) GetDeletes() bool {
+	if x != nil {
+		return x.Deletes
+	}
+	return false
+}
+
+func (x *Verdict) GetOldObject() *Document {
+	if x != nil {
+		return x.OldObject
+	}
+	return nil
+}
+
+func (x *Verdict) GetPresented() *Presented {
+	if x != nil {
+		return x.Presented
+	}
+	return nil
+}
+
 // An object after one of the steps of a write, or as read.
 type Transformed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1005,14 +1290,16 @@ type Transformed struct {
 	Changed bool `protobuf:"varint,6,opt,name=changed,proto3" json:"changed,omitempty"`
 	// What the API server would answer instead of an object: unreadable JSON, metadata that cannot be decoded, a failed conversion.
 	// Then there is no object and nothing of the above but `revision`.
-	Refusal       *Refusal `protobuf:"bytes,7,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	Refusal *Refusal `protobuf:"bytes,7,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// What ReadRequest.include asks for, of the result. Absent with a refusal, and unless something was asked for.
+	Presented     *Presented `protobuf:"bytes,8,opt,name=presented,proto3" json:"presented,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Transformed) Reset() {
 	*x = Transformed{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1024,7 +1311,7 @@ func (x *Transformed) String() string {
 func (*Transformed) ProtoMessage() {}
 
 func (x *Transformed) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1037,7 +1324,7 @@ func (x *Transformed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transformed.ProtoReflect.Descriptor instead.
 func (*Transformed) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{6}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Transformed) GetObject() *Document {
@@ -1089,7 +1376,14 @@ func (x *Transformed) GetRefusal() *Refusal {
 	return nil
 }
 
-// The result of an item of Validate.
+func (x *Transformed) GetPresented() *Presented {
+	if x != nil {
+		return x.Presented
+	}
+	return nil
+}
+
+// The result of an item of Validate and Admit.
 type VerdictResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one is set.
@@ -1105,7 +1399,7 @@ type VerdictResult struct {
 
 func (x *VerdictResult) Reset() {
 	*x = VerdictResult{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1411,7 @@ func (x *VerdictResult) String() string {
 func (*VerdictResult) ProtoMessage() {}
 
 func (x *VerdictResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[7]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1424,7 @@ func (x *VerdictResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerdictResult.ProtoReflect.Descriptor instead.
 func (*VerdictResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{7}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *VerdictResult) GetResult() isVerdictResult_Result {
@@ -1176,7 +1470,7 @@ func (*VerdictResult_Verdict) isVerdictResult_Result() {}
 
 func (*VerdictResult_Error) isVerdictResult_Result() {}
 
-// The result of an item of Prune, Default, Read and Convert.
+// The result of an item of Prune, Default, Read, ReadStream and Convert.
 type TransformedResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one is set.
@@ -1192,7 +1486,7 @@ type TransformedResult struct {
 
 func (x *TransformedResult) Reset() {
 	*x = TransformedResult{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +1498,7 @@ func (x *TransformedResult) String() string {
 func (*TransformedResult) ProtoMessage() {}
 
 func (x *TransformedResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,7 +1511,7 @@ func (x *TransformedResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformedResult.ProtoReflect.Descriptor instead.
 func (*TransformedResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{8}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TransformedResult) GetResult() isTransformedResult_Result {
@@ -1284,7 +1578,7 @@ type ValidateRequest struct {
 
 func (x *ValidateRequest) Reset() {
 	*x = ValidateRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1296,7 +1590,7 @@ func (x *ValidateRequest) String() string {
 func (*ValidateRequest) ProtoMessage() {}
 
 func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1309,7 +1603,7 @@ func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateRequest.ProtoReflect.Descriptor instead.
 func (*ValidateRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ValidateRequest) GetCatalog() string {
@@ -1358,7 +1652,7 @@ type ValidateResponse struct {
 
 func (x *ValidateResponse) Reset() {
 	*x = ValidateResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1664,7 @@ func (x *ValidateResponse) String() string {
 func (*ValidateResponse) ProtoMessage() {}
 
 func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,10 +1677,293 @@ func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateResponse.ProtoReflect.Descriptor instead.
 func (*ValidateResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{10}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ValidateResponse) GetResults() []*VerdictResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// Request of Admit.
+type AdmitRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The catalog. Required.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The writes. At most 1,000; none gives no results.
+	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	// Default: every option's own default.
+	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	// See ValidateRequest.crds.
+	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	// Default: STAGE_WHOLE.
+	Stage Stage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.Stage" json:"stage,omitempty"`
+	// What to present of each object beside it. Default: nothing. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PRESENTATION.
+	Include       *Include `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdmitRequest) Reset() {
+	*x = AdmitRequest{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdmitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdmitRequest) ProtoMessage() {}
+
+func (x *AdmitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdmitRequest.ProtoReflect.Descriptor instead.
+func (*AdmitRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AdmitRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *AdmitRequest) GetItems() []*Item {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *AdmitRequest) GetOptions() *EvaluationOptions {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *AdmitRequest) GetCrds() []*Document {
+	if x != nil {
+		return x.Crds
+	}
+	return nil
+}
+
+func (x *AdmitRequest) GetStage() Stage {
+	if x != nil {
+		return x.Stage
+	}
+	return Stage_STAGE_UNSPECIFIED
+}
+
+func (x *AdmitRequest) GetInclude() *Include {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+// Answer of Admit.
+type AdmitResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each item, in the order of the items.
+	Results       []*VerdictResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdmitResponse) Reset() {
+	*x = AdmitResponse{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdmitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdmitResponse) ProtoMessage() {}
+
+func (x *AdmitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdmitResponse.ProtoReflect.Descriptor instead.
+func (*AdmitResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *AdmitResponse) GetResults() []*VerdictResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// A message to AdmitStream.
+type AdmitStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The catalog. Required in the first message, and in no other.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The writes. 1 to Limits.max_stream_items, 100; in the first message 0 to 100.
+	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	// In the first message alone. Default: every option's own default.
+	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	// See ValidateRequest.crds. In the first message alone.
+	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	// In the first message alone. Default: STAGE_WHOLE.
+	Stage Stage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.Stage" json:"stage,omitempty"`
+	// See AdmitRequest.include. In the first message alone.
+	Include       *Include `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdmitStreamRequest) Reset() {
+	*x = AdmitStreamRequest{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdmitStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdmitStreamRequest) ProtoMessage() {}
+
+func (x *AdmitStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdmitStreamRequest.ProtoReflect.Descriptor instead.
+func (*AdmitStreamRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *AdmitStreamRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *AdmitStreamRequest) GetItems() []*Item {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *AdmitStreamRequest) GetOptions() *EvaluationOptions {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *AdmitStreamRequest) GetCrds() []*Document {
+	if x != nil {
+		return x.Crds
+	}
+	return nil
+}
+
+func (x *AdmitStreamRequest) GetStage() Stage {
+	if x != nil {
+		return x.Stage
+	}
+	return Stage_STAGE_UNSPECIFIED
+}
+
+func (x *AdmitStreamRequest) GetInclude() *Include {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+// A message from AdmitStream.
+type AdmitStreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which item the first of the results is of, counted from 0 over the whole stream.
+	FirstIndex int64 `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	// The results of that item and those after it, in their order. At least one, at most Limits.max_stream_items.
+	Results       []*VerdictResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdmitStreamResponse) Reset() {
+	*x = AdmitStreamResponse{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdmitStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdmitStreamResponse) ProtoMessage() {}
+
+func (x *AdmitStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdmitStreamResponse.ProtoReflect.Descriptor instead.
+func (*AdmitStreamResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AdmitStreamResponse) GetFirstIndex() int64 {
+	if x != nil {
+		return x.FirstIndex
+	}
+	return 0
+}
+
+func (x *AdmitStreamResponse) GetResults() []*VerdictResult {
 	if x != nil {
 		return x.Results
 	}
@@ -1410,7 +1987,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +1999,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +2012,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PruneRequest) GetCatalog() string {
@@ -1477,7 +2054,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1489,7 +2066,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1502,7 +2079,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{12}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PruneResponse) GetResults() []*TransformedResult {
@@ -1529,7 +2106,7 @@ type DefaultRequest struct {
 
 func (x *DefaultRequest) Reset() {
 	*x = DefaultRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1541,7 +2118,7 @@ func (x *DefaultRequest) String() string {
 func (*DefaultRequest) ProtoMessage() {}
 
 func (x *DefaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1554,7 +2131,7 @@ func (x *DefaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultRequest.ProtoReflect.Descriptor instead.
 func (*DefaultRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{13}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DefaultRequest) GetCatalog() string {
@@ -1596,7 +2173,7 @@ type DefaultResponse struct {
 
 func (x *DefaultResponse) Reset() {
 	*x = DefaultResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +2185,7 @@ func (x *DefaultResponse) String() string {
 func (*DefaultResponse) ProtoMessage() {}
 
 func (x *DefaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +2198,7 @@ func (x *DefaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultResponse.ProtoReflect.Descriptor instead.
 func (*DefaultResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{14}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DefaultResponse) GetResults() []*TransformedResult {
@@ -1644,13 +2221,15 @@ type ReadRequest struct {
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// The version to read at. Default: each object's own.
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
+	// What to present of each object beside it. Default: nothing. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PRESENTATION.
+	Include       *Include `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReadRequest) Reset() {
 	*x = ReadRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +2241,7 @@ func (x *ReadRequest) String() string {
 func (*ReadRequest) ProtoMessage() {}
 
 func (x *ReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +2254,7 @@ func (x *ReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
 func (*ReadRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{15}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReadRequest) GetCatalog() string {
@@ -1713,6 +2292,13 @@ func (x *ReadRequest) GetTargetVersion() string {
 	return ""
 }
 
+func (x *ReadRequest) GetInclude() *Include {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
 // Answer of Read.
 type ReadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1724,7 +2310,7 @@ type ReadResponse struct {
 
 func (x *ReadResponse) Reset() {
 	*x = ReadResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +2322,7 @@ func (x *ReadResponse) String() string {
 func (*ReadResponse) ProtoMessage() {}
 
 func (x *ReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,10 +2335,156 @@ func (x *ReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadResponse.ProtoReflect.Descriptor instead.
 func (*ReadResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{16}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ReadResponse) GetResults() []*TransformedResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// A message to ReadStream.
+type ReadStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The catalog. Required in the first message, and in no other.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The objects, as they are in storage. 1 to Limits.max_stream_items, 100; in the first message 0 to 100.
+	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	// In the first message alone. Default: every option's own default.
+	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	// See ValidateRequest.crds. In the first message alone.
+	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	// The version to read at. In the first message alone. Default: each object's own.
+	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
+	// See ReadRequest.include. In the first message alone.
+	Include       *Include `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadStreamRequest) Reset() {
+	*x = ReadStreamRequest{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadStreamRequest) ProtoMessage() {}
+
+func (x *ReadStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadStreamRequest.ProtoReflect.Descriptor instead.
+func (*ReadStreamRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ReadStreamRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *ReadStreamRequest) GetItems() []*Item {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *ReadStreamRequest) GetOptions() *EvaluationOptions {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *ReadStreamRequest) GetCrds() []*Document {
+	if x != nil {
+		return x.Crds
+	}
+	return nil
+}
+
+func (x *ReadStreamRequest) GetTargetVersion() string {
+	if x != nil {
+		return x.TargetVersion
+	}
+	return ""
+}
+
+func (x *ReadStreamRequest) GetInclude() *Include {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+// A message from ReadStream.
+type ReadStreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which item the first of the results is of, counted from 0 over the whole stream.
+	FirstIndex int64 `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	// The results of that item and those after it, in their order. At least one, at most Limits.max_stream_items.
+	Results       []*TransformedResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadStreamResponse) Reset() {
+	*x = ReadStreamResponse{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadStreamResponse) ProtoMessage() {}
+
+func (x *ReadStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadStreamResponse.ProtoReflect.Descriptor instead.
+func (*ReadStreamResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ReadStreamResponse) GetFirstIndex() int64 {
+	if x != nil {
+		return x.FirstIndex
+	}
+	return 0
+}
+
+func (x *ReadStreamResponse) GetResults() []*TransformedResult {
 	if x != nil {
 		return x.Results
 	}
@@ -1778,7 +2510,7 @@ type ConvertRequest struct {
 
 func (x *ConvertRequest) Reset() {
 	*x = ConvertRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1790,7 +2522,7 @@ func (x *ConvertRequest) String() string {
 func (*ConvertRequest) ProtoMessage() {}
 
 func (x *ConvertRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1803,7 +2535,7 @@ func (x *ConvertRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvertRequest.ProtoReflect.Descriptor instead.
 func (*ConvertRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{17}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ConvertRequest) GetCatalog() string {
@@ -1852,7 +2584,7 @@ type ConvertResponse struct {
 
 func (x *ConvertResponse) Reset() {
 	*x = ConvertResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +2596,7 @@ func (x *ConvertResponse) String() string {
 func (*ConvertResponse) ProtoMessage() {}
 
 func (x *ConvertResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +2609,7 @@ func (x *ConvertResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvertResponse.ProtoReflect.Descriptor instead.
 func (*ConvertResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ConvertResponse) GetResults() []*TransformedResult {
@@ -1892,7 +2624,19 @@ var File_crdeval_v1_evaluation_proto protoreflect.FileDescriptor
 const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"\x1bcrdeval/v1/evaluation.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"\xaf\x01\n" +
+	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x97\x01\n" +
+	"\aInclude\x12+\n" +
+	"\x11selectable_fields\x18\x01 \x01(\bR\x10selectableFields\x12\x1b\n" +
+	"\ttable_row\x18\x02 \x01(\bR\btableRow\x12\x14\n" +
+	"\x05scale\x18\x03 \x01(\bR\x05scale\x12,\n" +
+	"\x03now\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"=\n" +
+	"\x0fSelectableField\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xb4\x01\n" +
+	"\tPresented\x12H\n" +
+	"\x11selectable_fields\x18\x01 \x03(\v2\x1b.crdeval.v1.SelectableFieldR\x10selectableFields\x121\n" +
+	"\ttable_row\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\btableRow\x12*\n" +
+	"\x05scale\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\"\xaf\x01\n" +
 	"\tTraceStep\x12\x1e\n" +
 	"\n" +
 	"expression\x18\x01 \x01(\tR\n" +
@@ -1934,7 +2678,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x11complete_metadata\x18\x05 \x01(\bR\x10completeMetadata\x12'\n" +
 	"\x05trace\x18\x06 \x01(\x0e2\x11.crdeval.v1.TraceR\x05trace\x12\x1f\n" +
 	"\vwith_status\x18\a \x01(\bR\n" +
-	"withStatus\"\xc9\x04\n" +
+	"withStatus\"\xcd\x05\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12-\n" +
 	"\arefusal\x18\x02 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x125\n" +
@@ -1951,7 +2695,11 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	" \x01(\tR\brevision\x12,\n" +
 	"\x06status\x18\v \x01(\v2\x14.crdeval.v1.DocumentR\x06status\x12-\n" +
 	"\x06traces\x18\f \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12%\n" +
-	"\x0eomitted_traces\x18\r \x01(\x05R\romittedTraces\"\xa4\x02\n" +
+	"\x0eomitted_traces\x18\r \x01(\x05R\romittedTraces\x12\x18\n" +
+	"\adeletes\x18\x0e \x01(\bR\adeletes\x123\n" +
+	"\n" +
+	"old_object\x18\x0f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x123\n" +
+	"\tpresented\x18\x10 \x01(\v2\x15.crdeval.v1.PresentedR\tpresented\"\xd9\x02\n" +
 	"\vTransformed\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12/\n" +
 	"\x06pruned\x18\x02 \x03(\v2\x17.crdeval.v1.FieldChangeR\x06pruned\x125\n" +
@@ -1959,7 +2707,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\bwarnings\x18\x04 \x03(\tR\bwarnings\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12\x18\n" +
 	"\achanged\x18\x06 \x01(\bR\achanged\x12-\n" +
-	"\arefusal\x18\a \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\"v\n" +
+	"\arefusal\x18\a \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x123\n" +
+	"\tpresented\x18\b \x01(\v2\x15.crdeval.v1.PresentedR\tpresented\"v\n" +
 	"\rVerdictResult\x12/\n" +
 	"\averdict\x18\x01 \x01(\v2\x13.crdeval.v1.VerdictH\x00R\averdict\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
@@ -1975,7 +2724,27 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
 	"\bas_given\x18\x05 \x01(\bR\aasGiven\"G\n" +
 	"\x10ValidateResponse\x123\n" +
-	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xb3\x01\n" +
+	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\x8b\x02\n" +
+	"\fAdmitRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
+	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
+	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12'\n" +
+	"\x05stage\x18\x05 \x01(\x0e2\x11.crdeval.v1.StageR\x05stage\x12-\n" +
+	"\ainclude\x18\x06 \x01(\v2\x13.crdeval.v1.IncludeR\ainclude\"D\n" +
+	"\rAdmitResponse\x123\n" +
+	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\x91\x02\n" +
+	"\x12AdmitStreamRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
+	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
+	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12'\n" +
+	"\x05stage\x18\x05 \x01(\x0e2\x11.crdeval.v1.StageR\x05stage\x12-\n" +
+	"\ainclude\x18\x06 \x01(\v2\x13.crdeval.v1.IncludeR\ainclude\"k\n" +
+	"\x13AdmitStreamResponse\x12\x1f\n" +
+	"\vfirst_index\x18\x01 \x01(\x03R\n" +
+	"firstIndex\x123\n" +
+	"\aresults\x18\x02 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xb3\x01\n" +
 	"\fPruneRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
 	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
@@ -1989,15 +2758,27 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"J\n" +
 	"\x0fDefaultResponse\x127\n" +
-	"\aresults\x18\x01 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\xd9\x01\n" +
+	"\aresults\x18\x01 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\x88\x02\n" +
 	"\vReadRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
 	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
-	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\"G\n" +
+	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x12-\n" +
+	"\ainclude\x18\x06 \x01(\v2\x13.crdeval.v1.IncludeR\ainclude\"G\n" +
 	"\fReadResponse\x127\n" +
-	"\aresults\x18\x01 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\xdc\x01\n" +
+	"\aresults\x18\x01 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\x8e\x02\n" +
+	"\x11ReadStreamRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
+	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
+	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
+	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x12-\n" +
+	"\ainclude\x18\x06 \x01(\v2\x13.crdeval.v1.IncludeR\ainclude\"n\n" +
+	"\x12ReadStreamResponse\x12\x1f\n" +
+	"\vfirst_index\x18\x01 \x01(\x03R\n" +
+	"firstIndex\x127\n" +
+	"\aresults\x18\x02 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\xdc\x01\n" +
 	"\x0eConvertRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
 	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
@@ -2015,7 +2796,12 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x10VIEW_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vVIEW_OBJECT\x10\x01\x12\x10\n" +
 	"\fVIEW_CHANGED\x10\x02\x12\x10\n" +
-	"\fVIEW_VERDICT\x10\x03*O\n" +
+	"\fVIEW_VERDICT\x10\x03*S\n" +
+	"\x05Stage\x12\x15\n" +
+	"\x11STAGE_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vSTAGE_WHOLE\x10\x01\x12\x10\n" +
+	"\fSTAGE_DECODE\x10\x02\x12\x10\n" +
+	"\fSTAGE_FINISH\x10\x03*O\n" +
 	"\x05Trace\x12\x15\n" +
 	"\x11TRACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -2032,12 +2818,16 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\tPatchType\x12\x1a\n" +
 	"\x16PATCH_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10PATCH_TYPE_MERGE\x10\x01\x12\x13\n" +
-	"\x0fPATCH_TYPE_JSON\x10\x022\xae\x04\n" +
+	"\x0fPATCH_TYPE_JSON\x10\x022\xba\x06\n" +
 	"\x11EvaluationService\x12q\n" +
 	"\bValidate\x12\x1b.crdeval.v1.ValidateRequest\x1a\x1c.crdeval.v1.ValidateResponse\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/catalogs/{catalog}:validate\x12e\n" +
+	"\x05Admit\x12\x18.crdeval.v1.AdmitRequest\x1a\x19.crdeval.v1.AdmitResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/catalogs/{catalog}:admit\x12R\n" +
+	"\vAdmitStream\x12\x1e.crdeval.v1.AdmitStreamRequest\x1a\x1f.crdeval.v1.AdmitStreamResponse(\x010\x01\x12e\n" +
 	"\x05Prune\x12\x18.crdeval.v1.PruneRequest\x1a\x19.crdeval.v1.PruneResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/catalogs/{catalog}:prune\x12m\n" +
 	"\aDefault\x12\x1a.crdeval.v1.DefaultRequest\x1a\x1b.crdeval.v1.DefaultResponse\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/catalogs/{catalog}:default\x12a\n" +
-	"\x04Read\x12\x17.crdeval.v1.ReadRequest\x1a\x18.crdeval.v1.ReadResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/catalogs/{catalog}:read\x12m\n" +
+	"\x04Read\x12\x17.crdeval.v1.ReadRequest\x1a\x18.crdeval.v1.ReadResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/catalogs/{catalog}:read\x12O\n" +
+	"\n" +
+	"ReadStream\x12\x1d.crdeval.v1.ReadStreamRequest\x1a\x1e.crdeval.v1.ReadStreamResponse(\x010\x01\x12m\n" +
 	"\aConvert\x12\x1a.crdeval.v1.ConvertRequest\x1a\x1b.crdeval.v1.ConvertResponse\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/catalogs/{catalog}:convertB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
@@ -2052,107 +2842,149 @@ func file_crdeval_v1_evaluation_proto_rawDescGZIP() []byte {
 	return file_crdeval_v1_evaluation_proto_rawDescData
 }
 
-var file_crdeval_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_crdeval_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_crdeval_v1_evaluation_proto_goTypes = []any{
-	(FieldValidation)(0),        // 0: crdeval.v1.FieldValidation
-	(View)(0),                   // 1: crdeval.v1.View
-	(Trace)(0),                  // 2: crdeval.v1.Trace
-	(RuleOutcome)(0),            // 3: crdeval.v1.RuleOutcome
-	(PatchType)(0),              // 4: crdeval.v1.PatchType
-	(*TraceStep)(nil),           // 5: crdeval.v1.TraceStep
-	(*RuleTrace)(nil),           // 6: crdeval.v1.RuleTrace
-	(*Patch)(nil),               // 7: crdeval.v1.Patch
-	(*Item)(nil),                // 8: crdeval.v1.Item
-	(*EvaluationOptions)(nil),   // 9: crdeval.v1.EvaluationOptions
-	(*Verdict)(nil),             // 10: crdeval.v1.Verdict
-	(*Transformed)(nil),         // 11: crdeval.v1.Transformed
-	(*VerdictResult)(nil),       // 12: crdeval.v1.VerdictResult
-	(*TransformedResult)(nil),   // 13: crdeval.v1.TransformedResult
-	(*ValidateRequest)(nil),     // 14: crdeval.v1.ValidateRequest
-	(*ValidateResponse)(nil),    // 15: crdeval.v1.ValidateResponse
-	(*PruneRequest)(nil),        // 16: crdeval.v1.PruneRequest
-	(*PruneResponse)(nil),       // 17: crdeval.v1.PruneResponse
-	(*DefaultRequest)(nil),      // 18: crdeval.v1.DefaultRequest
-	(*DefaultResponse)(nil),     // 19: crdeval.v1.DefaultResponse
-	(*ReadRequest)(nil),         // 20: crdeval.v1.ReadRequest
-	(*ReadResponse)(nil),        // 21: crdeval.v1.ReadResponse
-	(*ConvertRequest)(nil),      // 22: crdeval.v1.ConvertRequest
-	(*ConvertResponse)(nil),     // 23: crdeval.v1.ConvertResponse
-	(*Document)(nil),            // 24: crdeval.v1.Document
-	(*RuleRef)(nil),             // 25: crdeval.v1.RuleRef
-	(*durationpb.Duration)(nil), // 26: google.protobuf.Duration
-	(*Refusal)(nil),             // 27: crdeval.v1.Refusal
-	(*Violation)(nil),           // 28: crdeval.v1.Violation
-	(*FieldChange)(nil),         // 29: crdeval.v1.FieldChange
-	(*status.Status)(nil),       // 30: google.rpc.Status
+	(FieldValidation)(0),          // 0: crdeval.v1.FieldValidation
+	(View)(0),                     // 1: crdeval.v1.View
+	(Stage)(0),                    // 2: crdeval.v1.Stage
+	(Trace)(0),                    // 3: crdeval.v1.Trace
+	(RuleOutcome)(0),              // 4: crdeval.v1.RuleOutcome
+	(PatchType)(0),                // 5: crdeval.v1.PatchType
+	(*Include)(nil),               // 6: crdeval.v1.Include
+	(*SelectableField)(nil),       // 7: crdeval.v1.SelectableField
+	(*Presented)(nil),             // 8: crdeval.v1.Presented
+	(*TraceStep)(nil),             // 9: crdeval.v1.TraceStep
+	(*RuleTrace)(nil),             // 10: crdeval.v1.RuleTrace
+	(*Patch)(nil),                 // 11: crdeval.v1.Patch
+	(*Item)(nil),                  // 12: crdeval.v1.Item
+	(*EvaluationOptions)(nil),     // 13: crdeval.v1.EvaluationOptions
+	(*Verdict)(nil),               // 14: crdeval.v1.Verdict
+	(*Transformed)(nil),           // 15: crdeval.v1.Transformed
+	(*VerdictResult)(nil),         // 16: crdeval.v1.VerdictResult
+	(*TransformedResult)(nil),     // 17: crdeval.v1.TransformedResult
+	(*ValidateRequest)(nil),       // 18: crdeval.v1.ValidateRequest
+	(*ValidateResponse)(nil),      // 19: crdeval.v1.ValidateResponse
+	(*AdmitRequest)(nil),          // 20: crdeval.v1.AdmitRequest
+	(*AdmitResponse)(nil),         // 21: crdeval.v1.AdmitResponse
+	(*AdmitStreamRequest)(nil),    // 22: crdeval.v1.AdmitStreamRequest
+	(*AdmitStreamResponse)(nil),   // 23: crdeval.v1.AdmitStreamResponse
+	(*PruneRequest)(nil),          // 24: crdeval.v1.PruneRequest
+	(*PruneResponse)(nil),         // 25: crdeval.v1.PruneResponse
+	(*DefaultRequest)(nil),        // 26: crdeval.v1.DefaultRequest
+	(*DefaultResponse)(nil),       // 27: crdeval.v1.DefaultResponse
+	(*ReadRequest)(nil),           // 28: crdeval.v1.ReadRequest
+	(*ReadResponse)(nil),          // 29: crdeval.v1.ReadResponse
+	(*ReadStreamRequest)(nil),     // 30: crdeval.v1.ReadStreamRequest
+	(*ReadStreamResponse)(nil),    // 31: crdeval.v1.ReadStreamResponse
+	(*ConvertRequest)(nil),        // 32: crdeval.v1.ConvertRequest
+	(*ConvertResponse)(nil),       // 33: crdeval.v1.ConvertResponse
+	(*timestamppb.Timestamp)(nil), // 34: google.protobuf.Timestamp
+	(*Document)(nil),              // 35: crdeval.v1.Document
+	(*RuleRef)(nil),               // 36: crdeval.v1.RuleRef
+	(*durationpb.Duration)(nil),   // 37: google.protobuf.Duration
+	(*Refusal)(nil),               // 38: crdeval.v1.Refusal
+	(*Violation)(nil),             // 39: crdeval.v1.Violation
+	(*FieldChange)(nil),           // 40: crdeval.v1.FieldChange
+	(*status.Status)(nil),         // 41: google.rpc.Status
 }
 var file_crdeval_v1_evaluation_proto_depIdxs = []int32{
-	24, // 0: crdeval.v1.TraceStep.value:type_name -> crdeval.v1.Document
-	25, // 1: crdeval.v1.RuleTrace.rule:type_name -> crdeval.v1.RuleRef
-	3,  // 2: crdeval.v1.RuleTrace.outcome:type_name -> crdeval.v1.RuleOutcome
-	5,  // 3: crdeval.v1.RuleTrace.steps:type_name -> crdeval.v1.TraceStep
-	4,  // 4: crdeval.v1.Patch.type:type_name -> crdeval.v1.PatchType
-	24, // 5: crdeval.v1.Patch.patch:type_name -> crdeval.v1.Document
-	24, // 6: crdeval.v1.Item.object:type_name -> crdeval.v1.Document
-	24, // 7: crdeval.v1.Item.old_object:type_name -> crdeval.v1.Document
-	7,  // 8: crdeval.v1.Item.patch:type_name -> crdeval.v1.Patch
-	0,  // 9: crdeval.v1.EvaluationOptions.field_validation:type_name -> crdeval.v1.FieldValidation
-	1,  // 10: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.View
-	26, // 11: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
-	2,  // 12: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.Trace
-	27, // 13: crdeval.v1.Verdict.refusal:type_name -> crdeval.v1.Refusal
-	28, // 14: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
-	24, // 15: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
-	24, // 16: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
-	29, // 17: crdeval.v1.Verdict.pruned:type_name -> crdeval.v1.FieldChange
-	29, // 18: crdeval.v1.Verdict.defaulted:type_name -> crdeval.v1.FieldChange
-	28, // 19: crdeval.v1.Verdict.forgiven:type_name -> crdeval.v1.Violation
-	24, // 20: crdeval.v1.Verdict.status:type_name -> crdeval.v1.Document
-	6,  // 21: crdeval.v1.Verdict.traces:type_name -> crdeval.v1.RuleTrace
-	24, // 22: crdeval.v1.Transformed.object:type_name -> crdeval.v1.Document
-	29, // 23: crdeval.v1.Transformed.pruned:type_name -> crdeval.v1.FieldChange
-	29, // 24: crdeval.v1.Transformed.defaulted:type_name -> crdeval.v1.FieldChange
-	27, // 25: crdeval.v1.Transformed.refusal:type_name -> crdeval.v1.Refusal
-	10, // 26: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
-	30, // 27: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
-	11, // 28: crdeval.v1.TransformedResult.transformed:type_name -> crdeval.v1.Transformed
-	30, // 29: crdeval.v1.TransformedResult.error:type_name -> google.rpc.Status
-	8,  // 30: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.Item
-	9,  // 31: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	24, // 32: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
-	12, // 33: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
-	8,  // 34: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.Item
-	9,  // 35: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	24, // 36: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
-	13, // 37: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformedResult
-	8,  // 38: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.Item
-	9,  // 39: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	24, // 40: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
-	13, // 41: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformedResult
-	8,  // 42: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.Item
-	9,  // 43: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	24, // 44: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
-	13, // 45: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformedResult
-	8,  // 46: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.Item
-	9,  // 47: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	24, // 48: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
-	13, // 49: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformedResult
-	14, // 50: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
-	16, // 51: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
-	18, // 52: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
-	20, // 53: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
-	22, // 54: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
-	15, // 55: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
-	17, // 56: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
-	19, // 57: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
-	21, // 58: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
-	23, // 59: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
-	55, // [55:60] is the sub-list for method output_type
-	50, // [50:55] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	34, // 0: crdeval.v1.Include.now:type_name -> google.protobuf.Timestamp
+	7,  // 1: crdeval.v1.Presented.selectable_fields:type_name -> crdeval.v1.SelectableField
+	35, // 2: crdeval.v1.Presented.table_row:type_name -> crdeval.v1.Document
+	35, // 3: crdeval.v1.Presented.scale:type_name -> crdeval.v1.Document
+	35, // 4: crdeval.v1.TraceStep.value:type_name -> crdeval.v1.Document
+	36, // 5: crdeval.v1.RuleTrace.rule:type_name -> crdeval.v1.RuleRef
+	4,  // 6: crdeval.v1.RuleTrace.outcome:type_name -> crdeval.v1.RuleOutcome
+	9,  // 7: crdeval.v1.RuleTrace.steps:type_name -> crdeval.v1.TraceStep
+	5,  // 8: crdeval.v1.Patch.type:type_name -> crdeval.v1.PatchType
+	35, // 9: crdeval.v1.Patch.patch:type_name -> crdeval.v1.Document
+	35, // 10: crdeval.v1.Item.object:type_name -> crdeval.v1.Document
+	35, // 11: crdeval.v1.Item.old_object:type_name -> crdeval.v1.Document
+	11, // 12: crdeval.v1.Item.patch:type_name -> crdeval.v1.Patch
+	0,  // 13: crdeval.v1.EvaluationOptions.field_validation:type_name -> crdeval.v1.FieldValidation
+	1,  // 14: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.View
+	37, // 15: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
+	3,  // 16: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.Trace
+	38, // 17: crdeval.v1.Verdict.refusal:type_name -> crdeval.v1.Refusal
+	39, // 18: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
+	35, // 19: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
+	35, // 20: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
+	40, // 21: crdeval.v1.Verdict.pruned:type_name -> crdeval.v1.FieldChange
+	40, // 22: crdeval.v1.Verdict.defaulted:type_name -> crdeval.v1.FieldChange
+	39, // 23: crdeval.v1.Verdict.forgiven:type_name -> crdeval.v1.Violation
+	35, // 24: crdeval.v1.Verdict.status:type_name -> crdeval.v1.Document
+	10, // 25: crdeval.v1.Verdict.traces:type_name -> crdeval.v1.RuleTrace
+	35, // 26: crdeval.v1.Verdict.old_object:type_name -> crdeval.v1.Document
+	8,  // 27: crdeval.v1.Verdict.presented:type_name -> crdeval.v1.Presented
+	35, // 28: crdeval.v1.Transformed.object:type_name -> crdeval.v1.Document
+	40, // 29: crdeval.v1.Transformed.pruned:type_name -> crdeval.v1.FieldChange
+	40, // 30: crdeval.v1.Transformed.defaulted:type_name -> crdeval.v1.FieldChange
+	38, // 31: crdeval.v1.Transformed.refusal:type_name -> crdeval.v1.Refusal
+	8,  // 32: crdeval.v1.Transformed.presented:type_name -> crdeval.v1.Presented
+	14, // 33: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
+	41, // 34: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
+	15, // 35: crdeval.v1.TransformedResult.transformed:type_name -> crdeval.v1.Transformed
+	41, // 36: crdeval.v1.TransformedResult.error:type_name -> google.rpc.Status
+	12, // 37: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.Item
+	13, // 38: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	35, // 39: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
+	16, // 40: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
+	12, // 41: crdeval.v1.AdmitRequest.items:type_name -> crdeval.v1.Item
+	13, // 42: crdeval.v1.AdmitRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	35, // 43: crdeval.v1.AdmitRequest.crds:type_name -> crdeval.v1.Document
+	2,  // 44: crdeval.v1.AdmitRequest.stage:type_name -> crdeval.v1.Stage
+	6,  // 45: crdeval.v1.AdmitRequest.include:type_name -> crdeval.v1.Include
+	16, // 46: crdeval.v1.AdmitResponse.results:type_name -> crdeval.v1.VerdictResult
+	12, // 47: crdeval.v1.AdmitStreamRequest.items:type_name -> crdeval.v1.Item
+	13, // 48: crdeval.v1.AdmitStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	35, // 49: crdeval.v1.AdmitStreamRequest.crds:type_name -> crdeval.v1.Document
+	2,  // 50: crdeval.v1.AdmitStreamRequest.stage:type_name -> crdeval.v1.Stage
+	6,  // 51: crdeval.v1.AdmitStreamRequest.include:type_name -> crdeval.v1.Include
+	16, // 52: crdeval.v1.AdmitStreamResponse.results:type_name -> crdeval.v1.VerdictResult
+	12, // 53: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.Item
+	13, // 54: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	35, // 55: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
+	17, // 56: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformedResult
+	12, // 57: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.Item
+	13, // 58: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	35, // 59: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
+	17, // 60: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformedResult
+	12, // 61: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.Item
+	13, // 62: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	35, // 63: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
+	6,  // 64: crdeval.v1.ReadRequest.include:type_name -> crdeval.v1.Include
+	17, // 65: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformedResult
+	12, // 66: crdeval.v1.ReadStreamRequest.items:type_name -> crdeval.v1.Item
+	13, // 67: crdeval.v1.ReadStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	35, // 68: crdeval.v1.ReadStreamRequest.crds:type_name -> crdeval.v1.Document
+	6,  // 69: crdeval.v1.ReadStreamRequest.include:type_name -> crdeval.v1.Include
+	17, // 70: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformedResult
+	12, // 71: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.Item
+	13, // 72: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
+	35, // 73: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
+	17, // 74: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformedResult
+	18, // 75: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
+	20, // 76: crdeval.v1.EvaluationService.Admit:input_type -> crdeval.v1.AdmitRequest
+	22, // 77: crdeval.v1.EvaluationService.AdmitStream:input_type -> crdeval.v1.AdmitStreamRequest
+	24, // 78: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
+	26, // 79: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
+	28, // 80: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
+	30, // 81: crdeval.v1.EvaluationService.ReadStream:input_type -> crdeval.v1.ReadStreamRequest
+	32, // 82: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
+	19, // 83: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
+	21, // 84: crdeval.v1.EvaluationService.Admit:output_type -> crdeval.v1.AdmitResponse
+	23, // 85: crdeval.v1.EvaluationService.AdmitStream:output_type -> crdeval.v1.AdmitStreamResponse
+	25, // 86: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
+	27, // 87: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
+	29, // 88: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
+	31, // 89: crdeval.v1.EvaluationService.ReadStream:output_type -> crdeval.v1.ReadStreamResponse
+	33, // 90: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
+	83, // [83:91] is the sub-list for method output_type
+	75, // [75:83] is the sub-list for method input_type
+	75, // [75:75] is the sub-list for extension type_name
+	75, // [75:75] is the sub-list for extension extendee
+	0,  // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_evaluation_proto_init() }
@@ -2162,15 +2994,15 @@ func file_crdeval_v1_evaluation_proto_init() {
 	}
 	file_crdeval_v1_document_proto_init()
 	file_crdeval_v1_violation_proto_init()
-	file_crdeval_v1_evaluation_proto_msgTypes[0].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[3].OneofWrappers = []any{
 		(*TraceStep_Value)(nil),
 		(*TraceStep_Error)(nil),
 	}
-	file_crdeval_v1_evaluation_proto_msgTypes[7].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[10].OneofWrappers = []any{
 		(*VerdictResult_Verdict)(nil),
 		(*VerdictResult_Error)(nil),
 	}
-	file_crdeval_v1_evaluation_proto_msgTypes[8].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[11].OneofWrappers = []any{
 		(*TransformedResult_Transformed)(nil),
 		(*TransformedResult_Error)(nil),
 	}
@@ -2179,8 +3011,8 @@ func file_crdeval_v1_evaluation_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_evaluation_proto_rawDesc), len(file_crdeval_v1_evaluation_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   19,
+			NumEnums:      6,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,11 +21,14 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EvaluationService_Validate_FullMethodName = "/crdeval.v1.EvaluationService/Validate"
-	EvaluationService_Prune_FullMethodName    = "/crdeval.v1.EvaluationService/Prune"
-	EvaluationService_Default_FullMethodName  = "/crdeval.v1.EvaluationService/Default"
-	EvaluationService_Read_FullMethodName     = "/crdeval.v1.EvaluationService/Read"
-	EvaluationService_Convert_FullMethodName  = "/crdeval.v1.EvaluationService/Convert"
+	EvaluationService_Validate_FullMethodName    = "/crdeval.v1.EvaluationService/Validate"
+	EvaluationService_Admit_FullMethodName       = "/crdeval.v1.EvaluationService/Admit"
+	EvaluationService_AdmitStream_FullMethodName = "/crdeval.v1.EvaluationService/AdmitStream"
+	EvaluationService_Prune_FullMethodName       = "/crdeval.v1.EvaluationService/Prune"
+	EvaluationService_Default_FullMethodName     = "/crdeval.v1.EvaluationService/Default"
+	EvaluationService_Read_FullMethodName        = "/crdeval.v1.EvaluationService/Read"
+	EvaluationService_ReadStream_FullMethodName  = "/crdeval.v1.EvaluationService/ReadStream"
+	EvaluationService_Convert_FullMethodName     = "/crdeval.v1.EvaluationService/Convert"
 )
 
 // EvaluationServiceClient is the client API for EvaluationService service.
@@ -36,7 +39,7 @@ const (
 //
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-// LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
+// LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
 // Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
 // TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -44,6 +47,25 @@ type EvaluationServiceClient interface {
 	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
 	// its update, rules included, and answers the verdict with its findings.
 	Validate(ctx context.Context, in *ValidateRequest, opts ...grpc.CallOption) (*ValidateResponse, error)
+	// The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and writes to the subresources
+	// status and scale. Answers the verdict with the object that the client gets and the one that is stored. Stores nothing.
+	//
+	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_ADMIT.
+	Admit(ctx context.Context, in *AdmitRequest, opts ...grpc.CallOption) (*AdmitResponse, error)
+	// Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have in common, and may have items;
+	// each further one has 1 to Limits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
+	// message. No more than Limits.max_stream_window items are under way: who does not read the results cannot send on.
+	//
+	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
+	// the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down: results that have not come by then have to be asked for
+	// again. All items see the catalog as it was at the first message. `item_timeout` bounds each item, the call's deadline the stream.
+	//
+	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line, or of application/yaml, a bare object a document; the fields of the first message
+	// are query parameters (`stage=STAGE_DECODE`, `options.view=VIEW_VERDICT`, `include.tableRow=true`). The answer is application/x-ndjson: a VerdictResult a line, in the order of
+	// the items. A line that is no Item has an error of its own. The last line of a stream that was cut short is {"error": Status} with neither `verdict` nor an item.
+	//
+	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
+	AdmitStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AdmitStreamRequest, AdmitStreamResponse], error)
 	// Metadata coerced and unknown fields removed, nothing else.
 	Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error)
 	// Nulls of fields that are not nullable dropped and defaults filled in, nothing else.
@@ -51,6 +73,11 @@ type EvaluationServiceClient interface {
 	// What an API server makes of bytes from its storage, for a get, a list or a watch: metadata coerced leniently, pruned, nulls
 	// dropped, defaulted in the object's own version, converted to `target_version`.
 	Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (*ReadResponse, error)
+	// Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
+	// are TransformedResults.
+	//
+	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
+	ReadStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReadStreamRequest, ReadStreamResponse], error)
 	// Objects converted from their version to `target_version` and coerced to its schema.
 	Convert(ctx context.Context, in *ConvertRequest, opts ...grpc.CallOption) (*ConvertResponse, error)
 }
@@ -72,6 +99,29 @@ func (c *evaluationServiceClient) Validate(ctx context.Context, in *ValidateRequ
 	}
 	return out, nil
 }
+
+func (c *evaluationServiceClient) Admit(ctx context.Context, in *AdmitRequest, opts ...grpc.CallOption) (*AdmitResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdmitResponse)
+	err := c.cc.Invoke(ctx, EvaluationService_Admit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *evaluationServiceClient) AdmitStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AdmitStreamRequest, AdmitStreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &EvaluationService_ServiceDesc.Streams[0], EvaluationService_AdmitStream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AdmitStreamRequest, AdmitStreamResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type EvaluationService_AdmitStreamClient = grpc.BidiStreamingClient[AdmitStreamRequest, AdmitStreamResponse]
 
 func (c *evaluationServiceClient) Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -103,6 +153,19 @@ func (c *evaluationServiceClient) Read(ctx context.Context, in *ReadRequest, opt
 	return out, nil
 }
 
+func (c *evaluationServiceClient) ReadStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReadStreamRequest, ReadStreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &EvaluationService_ServiceDesc.Streams[1], EvaluationService_ReadStream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ReadStreamRequest, ReadStreamResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type EvaluationService_ReadStreamClient = grpc.BidiStreamingClient[ReadStreamRequest, ReadStreamResponse]
+
 func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertRequest, opts ...grpc.CallOption) (*ConvertResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ConvertResponse)
@@ -121,7 +184,7 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 //
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-// LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
+// LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
 // Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
 // TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -129,6 +192,25 @@ type EvaluationServiceServer interface {
 	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
 	// its update, rules included, and answers the verdict with its findings.
 	Validate(context.Context, *ValidateRequest) (*ValidateResponse, error)
+	// The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and writes to the subresources
+	// status and scale. Answers the verdict with the object that the client gets and the one that is stored. Stores nothing.
+	//
+	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_ADMIT.
+	Admit(context.Context, *AdmitRequest) (*AdmitResponse, error)
+	// Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have in common, and may have items;
+	// each further one has 1 to Limits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
+	// message. No more than Limits.max_stream_window items are under way: who does not read the results cannot send on.
+	//
+	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
+	// the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down: results that have not come by then have to be asked for
+	// again. All items see the catalog as it was at the first message. `item_timeout` bounds each item, the call's deadline the stream.
+	//
+	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line, or of application/yaml, a bare object a document; the fields of the first message
+	// are query parameters (`stage=STAGE_DECODE`, `options.view=VIEW_VERDICT`, `include.tableRow=true`). The answer is application/x-ndjson: a VerdictResult a line, in the order of
+	// the items. A line that is no Item has an error of its own. The last line of a stream that was cut short is {"error": Status} with neither `verdict` nor an item.
+	//
+	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
+	AdmitStream(grpc.BidiStreamingServer[AdmitStreamRequest, AdmitStreamResponse]) error
 	// Metadata coerced and unknown fields removed, nothing else.
 	Prune(context.Context, *PruneRequest) (*PruneResponse, error)
 	// Nulls of fields that are not nullable dropped and defaults filled in, nothing else.
@@ -136,6 +218,11 @@ type EvaluationServiceServer interface {
 	// What an API server makes of bytes from its storage, for a get, a list or a watch: metadata coerced leniently, pruned, nulls
 	// dropped, defaulted in the object's own version, converted to `target_version`.
 	Read(context.Context, *ReadRequest) (*ReadResponse, error)
+	// Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
+	// are TransformedResults.
+	//
+	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
+	ReadStream(grpc.BidiStreamingServer[ReadStreamRequest, ReadStreamResponse]) error
 	// Objects converted from their version to `target_version` and coerced to its schema.
 	Convert(context.Context, *ConvertRequest) (*ConvertResponse, error)
 	mustEmbedUnimplementedEvaluationServiceServer()
@@ -151,6 +238,12 @@ type UnimplementedEvaluationServiceServer struct{}
 func (UnimplementedEvaluationServiceServer) Validate(context.Context, *ValidateRequest) (*ValidateResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Validate not implemented")
 }
+func (UnimplementedEvaluationServiceServer) Admit(context.Context, *AdmitRequest) (*AdmitResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Admit not implemented")
+}
+func (UnimplementedEvaluationServiceServer) AdmitStream(grpc.BidiStreamingServer[AdmitStreamRequest, AdmitStreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method AdmitStream not implemented")
+}
 func (UnimplementedEvaluationServiceServer) Prune(context.Context, *PruneRequest) (*PruneResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Prune not implemented")
 }
@@ -159,6 +252,9 @@ func (UnimplementedEvaluationServiceServer) Default(context.Context, *DefaultReq
 }
 func (UnimplementedEvaluationServiceServer) Read(context.Context, *ReadRequest) (*ReadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Read not implemented")
+}
+func (UnimplementedEvaluationServiceServer) ReadStream(grpc.BidiStreamingServer[ReadStreamRequest, ReadStreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method ReadStream not implemented")
 }
 func (UnimplementedEvaluationServiceServer) Convert(context.Context, *ConvertRequest) (*ConvertResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Convert not implemented")
@@ -201,6 +297,31 @@ func _EvaluationService_Validate_Handler(srv interface{}, ctx context.Context, d
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _EvaluationService_Admit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdmitRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EvaluationServiceServer).Admit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EvaluationService_Admit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EvaluationServiceServer).Admit(ctx, req.(*AdmitRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EvaluationService_AdmitStream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(EvaluationServiceServer).AdmitStream(&grpc.GenericServerStream[AdmitStreamRequest, AdmitStreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type EvaluationService_AdmitStreamServer = grpc.BidiStreamingServer[AdmitStreamRequest, AdmitStreamResponse]
 
 func _EvaluationService_Prune_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PruneRequest)
@@ -256,6 +377,13 @@ func _EvaluationService_Read_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EvaluationService_ReadStream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(EvaluationServiceServer).ReadStream(&grpc.GenericServerStream[ReadStreamRequest, ReadStreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type EvaluationService_ReadStreamServer = grpc.BidiStreamingServer[ReadStreamRequest, ReadStreamResponse]
+
 func _EvaluationService_Convert_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ConvertRequest)
 	if err := dec(in); err != nil {
@@ -286,6 +414,10 @@ var EvaluationService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _EvaluationService_Validate_Handler,
 		},
 		{
+			MethodName: "Admit",
+			Handler:    _EvaluationService_Admit_Handler,
+		},
+		{
 			MethodName: "Prune",
 			Handler:    _EvaluationService_Prune_Handler,
 		},
@@ -302,6 +434,19 @@ var EvaluationService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _EvaluationService_Convert_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "AdmitStream",
+			Handler:       _EvaluationService_AdmitStream_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "ReadStream",
+			Handler:       _EvaluationService_ReadStream_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "crdeval/v1/evaluation.proto",
 }

@@ -50,6 +50,16 @@ const (
 	Feature_FEATURE_DIFF Feature = 9
 	// WatchCrds.
 	Feature_FEATURE_WATCH Feature = 10
+	// EvaluationService.Admit.
+	Feature_FEATURE_ADMIT Feature = 11
+	// PresentationService, and `include` in Admit and Read.
+	Feature_FEATURE_PRESENTATION Feature = 12
+	// Violation.hint and FieldChange.hint.
+	Feature_FEATURE_HINTS Feature = 13
+	// The admission webhooks under /webhooks/catalogs/{catalog}: mutate and validate.
+	Feature_FEATURE_WEBHOOKS Feature = 14
+	// AdmitStream and ReadStream.
+	Feature_FEATURE_STREAMS Feature = 15
 )
 
 // Enum value maps for Feature.
@@ -66,6 +76,11 @@ var (
 		8:  "FEATURE_SCALE",
 		9:  "FEATURE_DIFF",
 		10: "FEATURE_WATCH",
+		11: "FEATURE_ADMIT",
+		12: "FEATURE_PRESENTATION",
+		13: "FEATURE_HINTS",
+		14: "FEATURE_WEBHOOKS",
+		15: "FEATURE_STREAMS",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":         0,
@@ -79,6 +94,11 @@ var (
 		"FEATURE_SCALE":               8,
 		"FEATURE_DIFF":                9,
 		"FEATURE_WATCH":               10,
+		"FEATURE_ADMIT":               11,
+		"FEATURE_PRESENTATION":        12,
+		"FEATURE_HINTS":               13,
+		"FEATURE_WEBHOOKS":            14,
+		"FEATURE_STREAMS":             15,
 	}
 )
 
@@ -155,8 +175,12 @@ type Limits struct {
 	MaxWatches int32 `protobuf:"varint,20,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
 	// Versions in one call of SetStoredVersions: 1,000.
 	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Items in one message of AdmitStream and ReadStream: 100.
+	MaxStreamItems int32 `protobuf:"varint,22,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
+	// Items of one stream that are under way, sent and not yet answered: 1,000. More wait in the connection.
+	MaxStreamWindow int32 `protobuf:"varint,23,opt,name=max_stream_window,json=maxStreamWindow,proto3" json:"max_stream_window,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -336,6 +360,20 @@ func (x *Limits) GetMaxStoredVersions() int32 {
 	return 0
 }
 
+func (x *Limits) GetMaxStreamItems() int32 {
+	if x != nil {
+		return x.MaxStreamItems
+	}
+	return 0
+}
+
+func (x *Limits) GetMaxStreamWindow() int32 {
+	if x != nil {
+		return x.MaxStreamWindow
+	}
+	return 0
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -469,7 +507,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xe8\x06\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xbe\a\n" +
 	"\x06Limits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -494,7 +532,9 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x11max_register_crds\x18\x13 \x01(\x05R\x0fmaxRegisterCrds\x12\x1f\n" +
 	"\vmax_watches\x18\x14 \x01(\x05R\n" +
 	"maxWatches\x12.\n" +
-	"\x13max_stored_versions\x18\x15 \x01(\x05R\x11maxStoredVersions\"\x16\n" +
+	"\x13max_stored_versions\x18\x15 \x01(\x05R\x11maxStoredVersions\x12(\n" +
+	"\x10max_stream_items\x18\x16 \x01(\x05R\x0emaxStreamItems\x12*\n" +
+	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\"\x16\n" +
 	"\x14GetServerInfoRequest\"\x82\x02\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
@@ -502,7 +542,7 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x12kubernetes_version\x18\x03 \x01(\tR\x11kubernetesVersion\x12+\n" +
 	"\x11kubernetes_minors\x18\x04 \x03(\x05R\x10kubernetesMinors\x12/\n" +
 	"\bfeatures\x18\x05 \x03(\x0e2\x13.crdeval.v1.FeatureR\bfeatures\x12*\n" +
-	"\x06limits\x18\x06 \x01(\v2\x12.crdeval.v1.LimitsR\x06limits*\xf2\x01\n" +
+	"\x06limits\x18\x06 \x01(\v2\x12.crdeval.v1.LimitsR\x06limits*\xdd\x02\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rFEATURE_RULES\x10\x01\x12\x13\n" +
@@ -515,7 +555,12 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\rFEATURE_SCALE\x10\b\x12\x10\n" +
 	"\fFEATURE_DIFF\x10\t\x12\x11\n" +
 	"\rFEATURE_WATCH\x10\n" +
-	"2}\n" +
+	"\x12\x11\n" +
+	"\rFEATURE_ADMIT\x10\v\x12\x18\n" +
+	"\x14FEATURE_PRESENTATION\x10\f\x12\x11\n" +
+	"\rFEATURE_HINTS\x10\r\x12\x14\n" +
+	"\x10FEATURE_WEBHOOKS\x10\x0e\x12\x13\n" +
+	"\x0fFEATURE_STREAMS\x10\x0f2}\n" +
 	"\rServerService\x12l\n" +
 	"\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 

@@ -265,7 +265,9 @@ type Violation struct {
 	// Where the field stands in the source, or, for what is missing, the object that lacks it. Absent if that is unknown.
 	Position *Position `protobuf:"bytes,9,opt,name=position,proto3" json:"position,omitempty"`
 	// The step that found it.
-	Step          Step `protobuf:"varint,10,opt,name=step,proto3,enum=crdeval.v1.Step" json:"step,omitempty"`
+	Step Step `protobuf:"varint,10,opt,name=step,proto3,enum=crdeval.v1.Step" json:"step,omitempty"`
+	// What was probably meant. Absent without a likely answer, with VIEW_VERDICT, and unless the server has FEATURE_HINTS.
+	Hint          *Hint `protobuf:"bytes,11,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -370,6 +372,79 @@ func (x *Violation) GetStep() Step {
 	return Step_STEP_UNSPECIFIED
 }
 
+func (x *Violation) GetHint() *Hint {
+	if x != nil {
+		return x.Hint
+	}
+	return nil
+}
+
+// What the author of a document probably meant: crdeval's own, beside the words of Kubernetes and never in them. The same document gets
+// the same hints; a document without faults gets none and pays for none.
+type Hint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A sentence for people: `did you mean replicas?`. At most 256 bytes. Never empty.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Where the field was meant to be, as a JSON pointer (RFC 6901) into the document of the item: /spec/replicas. Empty where the hint is not
+	// about a place.
+	Pointer string `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	// The value that was meant: "Always" instead of "always", 3 instead of "3". Absent where the hint is not about a value. At most 1 KiB.
+	Replacement   *Document `protobuf:"bytes,3,opt,name=replacement,proto3" json:"replacement,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hint) Reset() {
+	*x = Hint{}
+	mi := &file_crdeval_v1_violation_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hint) ProtoMessage() {}
+
+func (x *Hint) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_violation_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hint.ProtoReflect.Descriptor instead.
+func (*Hint) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Hint) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Hint) GetPointer() string {
+	if x != nil {
+		return x.Pointer
+	}
+	return ""
+}
+
+func (x *Hint) GetReplacement() *Document {
+	if x != nil {
+		return x.Replacement
+	}
+	return nil
+}
+
 // A field that was removed from or added to a document.
 type FieldChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -378,14 +453,18 @@ type FieldChange struct {
 	// The same as a JSON pointer (RFC 6901): into the input for a removed field, into the result for an added one.
 	Pointer string `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"`
 	// What was removed or added.
-	Value         *Document `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	Value *Document `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	// Where a removed field was meant to be, or how it is spelled. As of Violation.hint.
+	Hint *Hint `protobuf:"bytes,4,opt,name=hint,proto3" json:"hint,omitempty"`
+	// Where a removed field stands in the source: its key, or a list's item. Absent for an added field, and where it is unknown.
+	Position      *Position `protobuf:"bytes,5,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FieldChange) Reset() {
 	*x = FieldChange{}
-	mi := &file_crdeval_v1_violation_proto_msgTypes[3]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -397,7 +476,7 @@ func (x *FieldChange) String() string {
 func (*FieldChange) ProtoMessage() {}
 
 func (x *FieldChange) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_violation_proto_msgTypes[3]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -410,7 +489,7 @@ func (x *FieldChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldChange.ProtoReflect.Descriptor instead.
 func (*FieldChange) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{3}
+	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *FieldChange) GetPath() string {
@@ -434,6 +513,20 @@ func (x *FieldChange) GetValue() *Document {
 	return nil
 }
 
+func (x *FieldChange) GetHint() *Hint {
+	if x != nil {
+		return x.Hint
+	}
+	return nil
+}
+
+func (x *FieldChange) GetPosition() *Position {
+	if x != nil {
+		return x.Position
+	}
+	return nil
+}
+
 // What an API server would answer instead of storing the object: the core of a metav1.Status.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -449,7 +542,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_crdeval_v1_violation_proto_msgTypes[4]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -461,7 +554,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_violation_proto_msgTypes[4]
+	mi := &file_crdeval_v1_violation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -474,7 +567,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Refusal) GetCode() int32 {
@@ -511,7 +604,7 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\aRuleRef\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xdc\x02\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x82\x03\n" +
 	"\tViolation\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x18\n" +
@@ -523,11 +616,18 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\x0eschema_pointer\x18\b \x01(\tR\rschemaPointer\x120\n" +
 	"\bposition\x18\t \x01(\v2\x14.crdeval.v1.PositionR\bposition\x12$\n" +
 	"\x04step\x18\n" +
-	" \x01(\x0e2\x10.crdeval.v1.StepR\x04step\"g\n" +
+	" \x01(\x0e2\x10.crdeval.v1.StepR\x04step\x12$\n" +
+	"\x04hint\x18\v \x01(\v2\x10.crdeval.v1.HintR\x04hint\"l\n" +
+	"\x04Hint\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x18\n" +
+	"\apointer\x18\x02 \x01(\tR\apointer\x126\n" +
+	"\vreplacement\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\vreplacement\"\xbf\x01\n" +
 	"\vFieldChange\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n" +
 	"\apointer\x18\x02 \x01(\tR\apointer\x12*\n" +
-	"\x05value\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x05value\"O\n" +
+	"\x05value\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x05value\x12$\n" +
+	"\x04hint\x18\x04 \x01(\v2\x10.crdeval.v1.HintR\x04hint\x120\n" +
+	"\bposition\x18\x05 \x01(\v2\x14.crdeval.v1.PositionR\bposition\"O\n" +
 	"\aRefusal\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
@@ -561,27 +661,32 @@ func file_crdeval_v1_violation_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_violation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_violation_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_crdeval_v1_violation_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_crdeval_v1_violation_proto_goTypes = []any{
 	(Step)(0),           // 0: crdeval.v1.Step
 	(*Position)(nil),    // 1: crdeval.v1.Position
 	(*RuleRef)(nil),     // 2: crdeval.v1.RuleRef
 	(*Violation)(nil),   // 3: crdeval.v1.Violation
-	(*FieldChange)(nil), // 4: crdeval.v1.FieldChange
-	(*Refusal)(nil),     // 5: crdeval.v1.Refusal
-	(*Document)(nil),    // 6: crdeval.v1.Document
+	(*Hint)(nil),        // 4: crdeval.v1.Hint
+	(*FieldChange)(nil), // 5: crdeval.v1.FieldChange
+	(*Refusal)(nil),     // 6: crdeval.v1.Refusal
+	(*Document)(nil),    // 7: crdeval.v1.Document
 }
 var file_crdeval_v1_violation_proto_depIdxs = []int32{
-	6, // 0: crdeval.v1.Violation.bad_value:type_name -> crdeval.v1.Document
+	7, // 0: crdeval.v1.Violation.bad_value:type_name -> crdeval.v1.Document
 	2, // 1: crdeval.v1.Violation.rule:type_name -> crdeval.v1.RuleRef
 	1, // 2: crdeval.v1.Violation.position:type_name -> crdeval.v1.Position
 	0, // 3: crdeval.v1.Violation.step:type_name -> crdeval.v1.Step
-	6, // 4: crdeval.v1.FieldChange.value:type_name -> crdeval.v1.Document
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	4, // 4: crdeval.v1.Violation.hint:type_name -> crdeval.v1.Hint
+	7, // 5: crdeval.v1.Hint.replacement:type_name -> crdeval.v1.Document
+	7, // 6: crdeval.v1.FieldChange.value:type_name -> crdeval.v1.Document
+	4, // 7: crdeval.v1.FieldChange.hint:type_name -> crdeval.v1.Hint
+	1, // 8: crdeval.v1.FieldChange.position:type_name -> crdeval.v1.Position
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_violation_proto_init() }
@@ -596,7 +701,7 @@ func file_crdeval_v1_violation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_violation_proto_rawDesc), len(file_crdeval_v1_violation_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -4,6 +4,7 @@ from crdeval.v1 import document_pb2 as _document_pb2
 from crdeval.v1 import violation_pb2 as _violation_pb2
 from google.api import annotations_pb2 as _annotations_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.rpc import status_pb2 as _status_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -27,6 +28,13 @@ class View(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VIEW_OBJECT: _ClassVar[View]
     VIEW_CHANGED: _ClassVar[View]
     VIEW_VERDICT: _ClassVar[View]
+
+class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STAGE_UNSPECIFIED: _ClassVar[Stage]
+    STAGE_WHOLE: _ClassVar[Stage]
+    STAGE_DECODE: _ClassVar[Stage]
+    STAGE_FINISH: _ClassVar[Stage]
 
 class Trace(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -57,6 +65,10 @@ VIEW_UNSPECIFIED: View
 VIEW_OBJECT: View
 VIEW_CHANGED: View
 VIEW_VERDICT: View
+STAGE_UNSPECIFIED: Stage
+STAGE_WHOLE: Stage
+STAGE_DECODE: Stage
+STAGE_FINISH: Stage
 TRACE_UNSPECIFIED: Trace
 TRACE_NONE: Trace
 TRACE_FAILED: Trace
@@ -70,6 +82,36 @@ RULE_OUTCOME_FORGIVEN: RuleOutcome
 PATCH_TYPE_UNSPECIFIED: PatchType
 PATCH_TYPE_MERGE: PatchType
 PATCH_TYPE_JSON: PatchType
+
+class Include(_message.Message):
+    __slots__ = ("selectable_fields", "table_row", "scale", "now")
+    SELECTABLE_FIELDS_FIELD_NUMBER: _ClassVar[int]
+    TABLE_ROW_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    NOW_FIELD_NUMBER: _ClassVar[int]
+    selectable_fields: bool
+    table_row: bool
+    scale: bool
+    now: _timestamp_pb2.Timestamp
+    def __init__(self, selectable_fields: _Optional[bool] = ..., table_row: _Optional[bool] = ..., scale: _Optional[bool] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class SelectableField(_message.Message):
+    __slots__ = ("field", "value")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    value: str
+    def __init__(self, field: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class Presented(_message.Message):
+    __slots__ = ("selectable_fields", "table_row", "scale")
+    SELECTABLE_FIELDS_FIELD_NUMBER: _ClassVar[int]
+    TABLE_ROW_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    selectable_fields: _containers.RepeatedCompositeFieldContainer[SelectableField]
+    table_row: _document_pb2.Document
+    scale: _document_pb2.Document
+    def __init__(self, selectable_fields: _Optional[_Iterable[_Union[SelectableField, _Mapping]]] = ..., table_row: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class TraceStep(_message.Message):
     __slots__ = ("expression", "offset", "value", "error", "decisive")
@@ -156,7 +198,7 @@ class EvaluationOptions(_message.Message):
     def __init__(self, field_validation: _Optional[_Union[FieldValidation, str]] = ..., view: _Optional[_Union[View, str]] = ..., item_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., at_least: _Optional[str] = ..., complete_metadata: _Optional[bool] = ..., trace: _Optional[_Union[Trace, str]] = ..., with_status: _Optional[bool] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("allowed", "refusal", "violations", "warnings", "object", "stored_object", "pruned", "defaulted", "forgiven", "revision", "status", "traces", "omitted_traces")
+    __slots__ = ("allowed", "refusal", "violations", "warnings", "object", "stored_object", "pruned", "defaulted", "forgiven", "revision", "status", "traces", "omitted_traces", "deletes", "old_object", "presented")
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -170,6 +212,9 @@ class Verdict(_message.Message):
     STATUS_FIELD_NUMBER: _ClassVar[int]
     TRACES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_TRACES_FIELD_NUMBER: _ClassVar[int]
+    DELETES_FIELD_NUMBER: _ClassVar[int]
+    OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
+    PRESENTED_FIELD_NUMBER: _ClassVar[int]
     allowed: bool
     refusal: _violation_pb2.Refusal
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
@@ -183,10 +228,13 @@ class Verdict(_message.Message):
     status: _document_pb2.Document
     traces: _containers.RepeatedCompositeFieldContainer[RuleTrace]
     omitted_traces: int
-    def __init__(self, allowed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., forgiven: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted_traces: _Optional[int] = ...) -> None: ...
+    deletes: bool
+    old_object: _document_pb2.Document
+    presented: Presented
+    def __init__(self, allowed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., forgiven: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted_traces: _Optional[int] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presented: _Optional[_Union[Presented, _Mapping]] = ...) -> None: ...
 
 class Transformed(_message.Message):
-    __slots__ = ("object", "pruned", "defaulted", "warnings", "revision", "changed", "refusal")
+    __slots__ = ("object", "pruned", "defaulted", "warnings", "revision", "changed", "refusal", "presented")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     PRUNED_FIELD_NUMBER: _ClassVar[int]
     DEFAULTED_FIELD_NUMBER: _ClassVar[int]
@@ -194,6 +242,7 @@ class Transformed(_message.Message):
     REVISION_FIELD_NUMBER: _ClassVar[int]
     CHANGED_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    PRESENTED_FIELD_NUMBER: _ClassVar[int]
     object: _document_pb2.Document
     pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
     defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
@@ -201,7 +250,8 @@ class Transformed(_message.Message):
     revision: str
     changed: bool
     refusal: _violation_pb2.Refusal
-    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ...) -> None: ...
+    presented: Presented
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., presented: _Optional[_Union[Presented, _Mapping]] = ...) -> None: ...
 
 class VerdictResult(_message.Message):
     __slots__ = ("verdict", "error")
@@ -238,6 +288,52 @@ class ValidateResponse(_message.Message):
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     results: _containers.RepeatedCompositeFieldContainer[VerdictResult]
     def __init__(self, results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
+
+class AdmitRequest(_message.Message):
+    __slots__ = ("catalog", "items", "options", "crds", "stage", "include")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    options: EvaluationOptions
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    stage: Stage
+    include: Include
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[Stage, str]] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
+
+class AdmitResponse(_message.Message):
+    __slots__ = ("results",)
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[VerdictResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
+
+class AdmitStreamRequest(_message.Message):
+    __slots__ = ("catalog", "items", "options", "crds", "stage", "include")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    options: EvaluationOptions
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    stage: Stage
+    include: Include
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[Stage, str]] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
+
+class AdmitStreamResponse(_message.Message):
+    __slots__ = ("first_index", "results")
+    FIRST_INDEX_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    first_index: int
+    results: _containers.RepeatedCompositeFieldContainer[VerdictResult]
+    def __init__(self, first_index: _Optional[int] = ..., results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
 
 class PruneRequest(_message.Message):
     __slots__ = ("catalog", "items", "options", "crds")
@@ -276,24 +372,50 @@ class DefaultResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
 
 class ReadRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "target_version")
+    __slots__ = ("catalog", "items", "options", "crds", "target_version", "include")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[Item]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     target_version: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ...) -> None: ...
+    include: Include
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
 
 class ReadResponse(_message.Message):
     __slots__ = ("results",)
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
     def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+
+class ReadStreamRequest(_message.Message):
+    __slots__ = ("catalog", "items", "options", "crds", "target_version", "include")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    items: _containers.RepeatedCompositeFieldContainer[Item]
+    options: EvaluationOptions
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    target_version: str
+    include: Include
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
+
+class ReadStreamResponse(_message.Message):
+    __slots__ = ("first_index", "results")
+    FIRST_INDEX_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    first_index: int
+    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
+    def __init__(self, first_index: _Optional[int] = ..., results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
 
 class ConvertRequest(_message.Message):
     __slots__ = ("catalog", "items", "options", "crds", "target_version")

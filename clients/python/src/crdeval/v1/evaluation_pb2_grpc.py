@@ -30,7 +30,7 @@ class EvaluationServiceStub:
 
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-    LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
+    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
     TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -47,6 +47,16 @@ class EvaluationServiceStub:
                 request_serializer=crdeval_dot_v1_dot_evaluation__pb2.ValidateRequest.SerializeToString,
                 response_deserializer=crdeval_dot_v1_dot_evaluation__pb2.ValidateResponse.FromString,
                 _registered_method=True)
+        self.Admit = channel.unary_unary(
+                '/crdeval.v1.EvaluationService/Admit',
+                request_serializer=crdeval_dot_v1_dot_evaluation__pb2.AdmitRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_evaluation__pb2.AdmitResponse.FromString,
+                _registered_method=True)
+        self.AdmitStream = channel.stream_stream(
+                '/crdeval.v1.EvaluationService/AdmitStream',
+                request_serializer=crdeval_dot_v1_dot_evaluation__pb2.AdmitStreamRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_evaluation__pb2.AdmitStreamResponse.FromString,
+                _registered_method=True)
         self.Prune = channel.unary_unary(
                 '/crdeval.v1.EvaluationService/Prune',
                 request_serializer=crdeval_dot_v1_dot_evaluation__pb2.PruneRequest.SerializeToString,
@@ -62,6 +72,11 @@ class EvaluationServiceStub:
                 request_serializer=crdeval_dot_v1_dot_evaluation__pb2.ReadRequest.SerializeToString,
                 response_deserializer=crdeval_dot_v1_dot_evaluation__pb2.ReadResponse.FromString,
                 _registered_method=True)
+        self.ReadStream = channel.stream_stream(
+                '/crdeval.v1.EvaluationService/ReadStream',
+                request_serializer=crdeval_dot_v1_dot_evaluation__pb2.ReadStreamRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_evaluation__pb2.ReadStreamResponse.FromString,
+                _registered_method=True)
         self.Convert = channel.unary_unary(
                 '/crdeval.v1.EvaluationService/Convert',
                 request_serializer=crdeval_dot_v1_dot_evaluation__pb2.ConvertRequest.SerializeToString,
@@ -74,7 +89,7 @@ class EvaluationServiceServicer:
 
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-    LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
+    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
     TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -83,6 +98,35 @@ class EvaluationServiceServicer:
     def Validate(self, request, context):
         """Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
         its update, rules included, and answers the verdict with its findings.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Admit(self, request, context):
+        """The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and writes to the subresources
+        status and scale. Answers the verdict with the object that the client gets and the one that is stored. Stores nothing.
+
+        FEATURE_NOT_AVAILABLE unless the server has FEATURE_ADMIT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AdmitStream(self, request_iterator, context):
+        """Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have in common, and may have items;
+        each further one has 1 to Limits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
+        message. No more than Limits.max_stream_window items are under way: who does not read the results cannot send on.
+
+        An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
+        the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down: results that have not come by then have to be asked for
+        again. All items see the catalog as it was at the first message. `item_timeout` bounds each item, the call's deadline the stream.
+
+        Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line, or of application/yaml, a bare object a document; the fields of the first message
+        are query parameters (`stage=STAGE_DECODE`, `options.view=VIEW_VERDICT`, `include.tableRow=true`). The answer is application/x-ndjson: a VerdictResult a line, in the order of
+        the items. A line that is no Item has an error of its own. The last line of a stream that was cut short is {"error": Status} with neither `verdict` nor an item.
+
+        FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -110,6 +154,16 @@ class EvaluationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReadStream(self, request_iterator, context):
+        """Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
+        are TransformedResults.
+
+        FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Convert(self, request, context):
         """Objects converted from their version to `target_version` and coerced to its schema.
         """
@@ -125,6 +179,16 @@ def add_EvaluationServiceServicer_to_server(servicer, server):
                     request_deserializer=crdeval_dot_v1_dot_evaluation__pb2.ValidateRequest.FromString,
                     response_serializer=crdeval_dot_v1_dot_evaluation__pb2.ValidateResponse.SerializeToString,
             ),
+            'Admit': grpc.unary_unary_rpc_method_handler(
+                    servicer.Admit,
+                    request_deserializer=crdeval_dot_v1_dot_evaluation__pb2.AdmitRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_evaluation__pb2.AdmitResponse.SerializeToString,
+            ),
+            'AdmitStream': grpc.stream_stream_rpc_method_handler(
+                    servicer.AdmitStream,
+                    request_deserializer=crdeval_dot_v1_dot_evaluation__pb2.AdmitStreamRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_evaluation__pb2.AdmitStreamResponse.SerializeToString,
+            ),
             'Prune': grpc.unary_unary_rpc_method_handler(
                     servicer.Prune,
                     request_deserializer=crdeval_dot_v1_dot_evaluation__pb2.PruneRequest.FromString,
@@ -139,6 +203,11 @@ def add_EvaluationServiceServicer_to_server(servicer, server):
                     servicer.Read,
                     request_deserializer=crdeval_dot_v1_dot_evaluation__pb2.ReadRequest.FromString,
                     response_serializer=crdeval_dot_v1_dot_evaluation__pb2.ReadResponse.SerializeToString,
+            ),
+            'ReadStream': grpc.stream_stream_rpc_method_handler(
+                    servicer.ReadStream,
+                    request_deserializer=crdeval_dot_v1_dot_evaluation__pb2.ReadStreamRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_evaluation__pb2.ReadStreamResponse.SerializeToString,
             ),
             'Convert': grpc.unary_unary_rpc_method_handler(
                     servicer.Convert,
@@ -158,7 +227,7 @@ class EvaluationService:
 
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-    LIMIT_EXCEEDED, ITEM_DEADLINE, FEATURE_NOT_AVAILABLE, INTERNAL.
+    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
     Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
     TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
@@ -181,6 +250,60 @@ class EvaluationService:
             '/crdeval.v1.EvaluationService/Validate',
             crdeval_dot_v1_dot_evaluation__pb2.ValidateRequest.SerializeToString,
             crdeval_dot_v1_dot_evaluation__pb2.ValidateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Admit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/crdeval.v1.EvaluationService/Admit',
+            crdeval_dot_v1_dot_evaluation__pb2.AdmitRequest.SerializeToString,
+            crdeval_dot_v1_dot_evaluation__pb2.AdmitResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AdmitStream(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/crdeval.v1.EvaluationService/AdmitStream',
+            crdeval_dot_v1_dot_evaluation__pb2.AdmitStreamRequest.SerializeToString,
+            crdeval_dot_v1_dot_evaluation__pb2.AdmitStreamResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -262,6 +385,33 @@ class EvaluationService:
             '/crdeval.v1.EvaluationService/Read',
             crdeval_dot_v1_dot_evaluation__pb2.ReadRequest.SerializeToString,
             crdeval_dot_v1_dot_evaluation__pb2.ReadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReadStream(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/crdeval.v1.EvaluationService/ReadStream',
+            crdeval_dot_v1_dot_evaluation__pb2.ReadStreamRequest.SerializeToString,
+            crdeval_dot_v1_dot_evaluation__pb2.ReadStreamResponse.FromString,
             options,
             channel_credentials,
             insecure,

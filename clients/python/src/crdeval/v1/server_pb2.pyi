@@ -21,6 +21,11 @@ class Feature(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FEATURE_SCALE: _ClassVar[Feature]
     FEATURE_DIFF: _ClassVar[Feature]
     FEATURE_WATCH: _ClassVar[Feature]
+    FEATURE_ADMIT: _ClassVar[Feature]
+    FEATURE_PRESENTATION: _ClassVar[Feature]
+    FEATURE_HINTS: _ClassVar[Feature]
+    FEATURE_WEBHOOKS: _ClassVar[Feature]
+    FEATURE_STREAMS: _ClassVar[Feature]
 FEATURE_UNSPECIFIED: Feature
 FEATURE_RULES: Feature
 FEATURE_UPDATES: Feature
@@ -32,9 +37,14 @@ FEATURE_PATCH: Feature
 FEATURE_SCALE: Feature
 FEATURE_DIFF: Feature
 FEATURE_WATCH: Feature
+FEATURE_ADMIT: Feature
+FEATURE_PRESENTATION: Feature
+FEATURE_HINTS: Feature
+FEATURE_WEBHOOKS: Feature
+FEATURE_STREAMS: Feature
 
 class Limits(_message.Message):
-    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches", "max_stored_versions")
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches", "max_stored_versions", "max_stream_items", "max_stream_window")
     MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -56,6 +66,8 @@ class Limits(_message.Message):
     MAX_REGISTER_CRDS_FIELD_NUMBER: _ClassVar[int]
     MAX_WATCHES_FIELD_NUMBER: _ClassVar[int]
     MAX_STORED_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    MAX_STREAM_ITEMS_FIELD_NUMBER: _ClassVar[int]
+    MAX_STREAM_WINDOW_FIELD_NUMBER: _ClassVar[int]
     max_batch_items: int
     max_message_bytes: int
     max_document_bytes: int
@@ -77,7 +89,9 @@ class Limits(_message.Message):
     max_register_crds: int
     max_watches: int
     max_stored_versions: int
-    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_stored_versions: _Optional[int] = ...) -> None: ...
+    max_stream_items: int
+    max_stream_window: int
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_stream_window: _Optional[int] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()

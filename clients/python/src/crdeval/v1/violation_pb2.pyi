@@ -55,7 +55,7 @@ class RuleRef(_message.Message):
     def __init__(self, rule: _Optional[str] = ..., index: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Violation(_message.Message):
-    __slots__ = ("type", "field", "message", "detail", "bad_value", "pointer", "rule", "schema_pointer", "position", "step")
+    __slots__ = ("type", "field", "message", "detail", "bad_value", "pointer", "rule", "schema_pointer", "position", "step", "hint")
     TYPE_FIELD_NUMBER: _ClassVar[int]
     FIELD_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
@@ -66,6 +66,7 @@ class Violation(_message.Message):
     SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
+    HINT_FIELD_NUMBER: _ClassVar[int]
     type: str
     field: str
     message: str
@@ -76,17 +77,32 @@ class Violation(_message.Message):
     schema_pointer: str
     position: Position
     step: Step
-    def __init__(self, type: _Optional[str] = ..., field: _Optional[str] = ..., message: _Optional[str] = ..., detail: _Optional[str] = ..., bad_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pointer: _Optional[str] = ..., rule: _Optional[_Union[RuleRef, _Mapping]] = ..., schema_pointer: _Optional[str] = ..., position: _Optional[_Union[Position, _Mapping]] = ..., step: _Optional[_Union[Step, str]] = ...) -> None: ...
+    hint: Hint
+    def __init__(self, type: _Optional[str] = ..., field: _Optional[str] = ..., message: _Optional[str] = ..., detail: _Optional[str] = ..., bad_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pointer: _Optional[str] = ..., rule: _Optional[_Union[RuleRef, _Mapping]] = ..., schema_pointer: _Optional[str] = ..., position: _Optional[_Union[Position, _Mapping]] = ..., step: _Optional[_Union[Step, str]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ...) -> None: ...
+
+class Hint(_message.Message):
+    __slots__ = ("text", "pointer", "replacement")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    POINTER_FIELD_NUMBER: _ClassVar[int]
+    REPLACEMENT_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    pointer: str
+    replacement: _document_pb2.Document
+    def __init__(self, text: _Optional[str] = ..., pointer: _Optional[str] = ..., replacement: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class FieldChange(_message.Message):
-    __slots__ = ("path", "pointer", "value")
+    __slots__ = ("path", "pointer", "value", "hint", "position")
     PATH_FIELD_NUMBER: _ClassVar[int]
     POINTER_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    HINT_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
     path: str
     pointer: str
     value: _document_pb2.Document
-    def __init__(self, path: _Optional[str] = ..., pointer: _Optional[str] = ..., value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+    hint: Hint
+    position: Position
+    def __init__(self, path: _Optional[str] = ..., pointer: _Optional[str] = ..., value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ..., position: _Optional[_Union[Position, _Mapping]] = ...) -> None: ...
 
 class Refusal(_message.Message):
     __slots__ = ("code", "reason", "message")

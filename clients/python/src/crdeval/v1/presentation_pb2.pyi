@@ -1,0 +1,297 @@
+import datetime
+
+from crdeval.v1 import document_pb2 as _document_pb2
+from crdeval.v1 import evaluation_pb2 as _evaluation_pb2
+from crdeval.v1 import violation_pb2 as _violation_pb2
+from google.api import annotations_pb2 as _annotations_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.rpc import status_pb2 as _status_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class RowObject(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ROW_OBJECT_UNSPECIFIED: _ClassVar[RowObject]
+    ROW_OBJECT_NONE: _ClassVar[RowObject]
+    ROW_OBJECT_METADATA: _ClassVar[RowObject]
+    ROW_OBJECT_OBJECT: _ClassVar[RowObject]
+ROW_OBJECT_UNSPECIFIED: RowObject
+ROW_OBJECT_NONE: RowObject
+ROW_OBJECT_METADATA: RowObject
+ROW_OBJECT_OBJECT: RowObject
+
+class TableText(_message.Message):
+    __slots__ = ("wide", "no_headers", "namespaces", "labels", "kind")
+    WIDE_FIELD_NUMBER: _ClassVar[int]
+    NO_HEADERS_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    wide: bool
+    no_headers: bool
+    namespaces: bool
+    labels: bool
+    kind: bool
+    def __init__(self, wide: _Optional[bool] = ..., no_headers: _Optional[bool] = ..., namespaces: _Optional[bool] = ..., labels: _Optional[bool] = ..., kind: _Optional[bool] = ...) -> None: ...
+
+class TableRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "version", "revision", "objects", "now", "row_object", "text", "at_least", "crds")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OBJECTS_FIELD_NUMBER: _ClassVar[int]
+    NOW_FIELD_NUMBER: _ClassVar[int]
+    ROW_OBJECT_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    version: str
+    revision: str
+    objects: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    now: _timestamp_pb2.Timestamp
+    row_object: RowObject
+    text: TableText
+    at_least: str
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_object: _Optional[_Union[RowObject, str]] = ..., text: _Optional[_Union[TableText, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+
+class TableResponse(_message.Message):
+    __slots__ = ("table", "text", "revision")
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    table: _document_pb2.Document
+    text: str
+    revision: str
+    def __init__(self, table: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., text: _Optional[str] = ..., revision: _Optional[str] = ...) -> None: ...
+
+class SelectFieldsRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "version", "revision", "objects", "selector", "at_least", "crds")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OBJECTS_FIELD_NUMBER: _ClassVar[int]
+    SELECTOR_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    version: str
+    revision: str
+    objects: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    selector: str
+    at_least: str
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., selector: _Optional[str] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+
+class SelectedFields(_message.Message):
+    __slots__ = ("fields", "matches")
+    FIELDS_FIELD_NUMBER: _ClassVar[int]
+    MATCHES_FIELD_NUMBER: _ClassVar[int]
+    fields: _containers.RepeatedCompositeFieldContainer[_evaluation_pb2.SelectableField]
+    matches: bool
+    def __init__(self, fields: _Optional[_Iterable[_Union[_evaluation_pb2.SelectableField, _Mapping]]] = ..., matches: _Optional[bool] = ...) -> None: ...
+
+class SelectFieldsResult(_message.Message):
+    __slots__ = ("selected", "error")
+    SELECTED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    selected: SelectedFields
+    error: _status_pb2.Status
+    def __init__(self, selected: _Optional[_Union[SelectedFields, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class SelectFieldsResponse(_message.Message):
+    __slots__ = ("results", "selectable", "refusal", "revision")
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    SELECTABLE_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[SelectFieldsResult]
+    selectable: _containers.RepeatedScalarFieldContainer[str]
+    refusal: _violation_pb2.Refusal
+    revision: str
+    def __init__(self, results: _Optional[_Iterable[_Union[SelectFieldsResult, _Mapping]]] = ..., selectable: _Optional[_Iterable[str]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
+
+class GetScaleRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "version", "revision", "object", "at_least", "crds")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    version: str
+    revision: str
+    object: _document_pb2.Document
+    at_least: str
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+
+class GetScaleResponse(_message.Message):
+    __slots__ = ("scale", "refusal", "revision")
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    scale: _document_pb2.Document
+    refusal: _violation_pb2.Refusal
+    revision: str
+    def __init__(self, scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
+
+class SetScaleRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "version", "revision", "object", "scale", "at_least", "crds")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    version: str
+    revision: str
+    object: _document_pb2.Document
+    scale: _document_pb2.Document
+    at_least: str
+    crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+
+class SetScaleResponse(_message.Message):
+    __slots__ = ("object", "refusal", "revision")
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    object: _document_pb2.Document
+    refusal: _violation_pb2.Refusal
+    revision: str
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
+
+class GetOpenApiRequest(_message.Message):
+    __slots__ = ("catalog", "spec", "group", "version", "at_least", "if_none_match")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    IF_NONE_MATCH_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    spec: str
+    group: str
+    version: str
+    at_least: str
+    if_none_match: str
+    def __init__(self, catalog: _Optional[str] = ..., spec: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ...) -> None: ...
+
+class GetOpenApiResponse(_message.Message):
+    __slots__ = ("document", "etag")
+    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    document: _document_pb2.Document
+    etag: str
+    def __init__(self, document: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ...) -> None: ...
+
+class DiscoverRequest(_message.Message):
+    __slots__ = ("catalog", "group", "version", "aggregated", "at_least", "if_none_match")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    AGGREGATED_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    IF_NONE_MATCH_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    group: str
+    version: str
+    aggregated: bool
+    at_least: str
+    if_none_match: str
+    def __init__(self, catalog: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., aggregated: _Optional[bool] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ...) -> None: ...
+
+class DiscoverResponse(_message.Message):
+    __slots__ = ("document", "etag")
+    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    document: _document_pb2.Document
+    etag: str
+    def __init__(self, document: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ...) -> None: ...
+
+class GetFieldManagementRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "version", "revision", "at_least")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    version: str
+    revision: str
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., at_least: _Optional[str] = ...) -> None: ...
+
+class ResetFields(_message.Message):
+    __slots__ = ("subresource", "fields")
+    SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
+    FIELDS_FIELD_NUMBER: _ClassVar[int]
+    subresource: str
+    fields: _document_pb2.Document
+    def __init__(self, subresource: _Optional[str] = ..., fields: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+
+class VersionFieldManagement(_message.Message):
+    __slots__ = ("api_version", "reset_fields", "replicas_path")
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RESET_FIELDS_FIELD_NUMBER: _ClassVar[int]
+    REPLICAS_PATH_FIELD_NUMBER: _ClassVar[int]
+    api_version: str
+    reset_fields: _containers.RepeatedCompositeFieldContainer[ResetFields]
+    replicas_path: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, api_version: _Optional[str] = ..., reset_fields: _Optional[_Iterable[_Union[ResetFields, _Mapping]]] = ..., replicas_path: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class GetFieldManagementResponse(_message.Message):
+    __slots__ = ("versions", "revision")
+    VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    versions: _containers.RepeatedCompositeFieldContainer[VersionFieldManagement]
+    revision: str
+    def __init__(self, versions: _Optional[_Iterable[_Union[VersionFieldManagement, _Mapping]]] = ..., revision: _Optional[str] = ...) -> None: ...
+
+class ExplainRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "version", "path", "recursive", "revision", "at_least")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    RECURSIVE_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    version: str
+    path: str
+    recursive: bool
+    revision: str
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., recursive: _Optional[bool] = ..., revision: _Optional[str] = ..., at_least: _Optional[str] = ...) -> None: ...
+
+class ExplainResponse(_message.Message):
+    __slots__ = ("text", "refusal", "revision")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    refusal: _violation_pb2.Refusal
+    revision: str
+    def __init__(self, text: _Optional[str] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
