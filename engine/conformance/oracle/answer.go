@@ -95,6 +95,15 @@ type Answer struct {
 	// Object is the object as it would be stored in the request's version, had it been accepted. Of a definition that was accepted it is what is stored at v1, without
 	// status and without what a server sets in metadata.
 	Object json.RawMessage `json:"object,omitempty"`
+	// Stored is what the storage is given, in the storage version, by the API server's own handlers; Object is then what the client is answered. Neither has what a
+	// server alone can make: managed fields, and of a creation the uid and the time. Deletes: the object is removed instead, since its last finalizer goes.
+	Stored  json.RawMessage `json:"stored,omitempty"`
+	Deletes bool            `json:"deletes,omitempty"`
+	// Decoded and OldDecoded are what mutating admission sees, managed fields included.
+	Decoded    json.RawMessage `json:"decoded,omitempty"`
+	OldDecoded json.RawMessage `json:"oldDecoded,omitempty"`
+	// Status is the body of a refusal.
+	Status json.RawMessage `json:"status,omitempty"`
 	// Generation and StoredVersions are what a definition that was accepted has then.
 	Generation     int64    `json:"generation,omitempty"`
 	StoredVersions []string `json:"storedVersions,omitempty"`

@@ -36,6 +36,7 @@ const (
 	Default Op = "default" // nulls dropped, defaults filled in
 	Update  Op = "update"  // an update of Old
 	Status  Op = "status"  // an update of Old's status
+	Scale   Op = "scale"   // an update of Old's scale
 )
 
 // Request is one question about one object.
@@ -55,7 +56,17 @@ type Request struct {
 	// Handler adds what the request handler does to metadata after decoding; Namespace is then the URL's, empty for one that fits.
 	Handler   bool
 	Namespace string
+	// Whole puts the request to the API server's own handlers, with Name and Namespace in its URL. Patch is then the media type of a Body that is a patch of Old.
+	Whole bool
+	Name  string
+	Patch string
 }
+
+// The media types of patches.
+const (
+	MergePatch = "application/merge-patch+json"
+	JSONPatch  = "application/json-patch+json"
+)
 
 // creator makes empty unstructured objects, as unstructuredCreator does.
 type creator struct{}
@@ -103,6 +114,9 @@ func (d *Definition) create(r Request) Answer {
 func (d *Definition) Answer(r Request) Answer {
 	var a Answer
 	var err error
+	if r.Whole {
+		return d.serve(r)
+	}
 	switch r.Op {
 	case Read:
 		a.Object, err = d.Stored(r.Body, r.Target)

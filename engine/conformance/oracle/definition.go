@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"sort"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -25,6 +26,7 @@ type Definition struct {
 	versions  map[string]*version
 	converter runtime.ObjectConvertor
 	kind      schema.GroupKind
+	server    func() (*server, error)
 }
 
 // version is what upstream keeps per served or stored version.
@@ -47,6 +49,7 @@ func Compile(r *Registered) (*Definition, error) {
 		schemas:  map[string]*structuralschema.Structural{},
 		versions: map[string]*version{},
 		kind:     schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind},
+		server:   sync.OnceValues(func() (*server, error) { return newServer(crd) }),
 	}
 	for _, v := range crd.Spec.Versions {
 		s, err := structural(crd, v.Name)
@@ -71,6 +74,15 @@ func Compile(r *Registered) (*Definition, error) {
 		_, d.converter, err = factory.NewConverter(crd)
 	}
 	return d, err
+}
+
+// serve puts a request to the server that the definition has.
+func (d *Definition) serve(r Request) Answer {
+	s, err := d.server()
+	if err != nil {
+		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
+	}
+	return s.serve(d.CRD, r)
 }
 
 // Versions lists the served versions by name.

@@ -1,0 +1,192 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver"
+	"k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// server is the API server's own handler of custom resources, with one definition, over a storage that holds what the request says. Whatever it answers is upstream's
+// by construction: routing, decoding, coercion, patching, admission, strategies, conversion, encoding, and the metav1.Status of a refusal.
+type server struct{ handler http.Handler }
+
+// established is long ago: the handler lets two seconds pass before it serves a new definition.
+var established = metav1.NewTime(time.Unix(1700000000, 0))
+
+// newServer serves a definition.
+func newServer(served *apiextensionsv1.CustomResourceDefinition) (*server, error) {
+	crd := served.DeepCopy()
+	crd.UID = types.UID(crd.Name)
+	for i := range crd.Status.Conditions {
+		crd.Status.Conditions[i].LastTransitionTime = established
+	}
+	informer := externalversions.NewSharedInformerFactory(nil, 0).Apiextensions().V1().CustomResourceDefinitions()
+	if err := informer.Informer().GetIndexer().Add(crd); err != nil {
+		return nil, err
+	}
+	handler, err := apiserver.NewCustomResourceDefinitionHandler(nil, nil, informer, http.NotFoundHandler(), options{}, witness{}, nil, nil, nil, 1, nil,
+		time.Minute, time.Minute, nil, MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	return &server{handler: filters.WithWarningRecorder(handler)}, nil
+}
+
+// MaxBody is the largest body that an API server reads.
+const MaxBody = 3 << 20
+
+// addressed says where a request goes.
+func (r Request) addressed(crd *apiextensionsv1.CustomResourceDefinition) (method string, info *request.RequestInfo) {
+	info = &request.RequestInfo{
+		IsResourceRequest: true, APIPrefix: "apis", APIGroup: crd.Spec.Group, APIVersion: r.Version, Namespace: r.Namespace, Resource: crd.Spec.Names.Plural,
+		Subresource: r.subresource(), Name: r.Name, Verb: "create",
+	}
+	if crd.Spec.Scope != apiextensionsv1.NamespaceScoped {
+		info.Namespace = ""
+	}
+	parts := []string{"", "apis", crd.Spec.Group, r.Version}
+	if info.Namespace != "" {
+		parts = append(parts, "namespaces", info.Namespace)
+	}
+	parts = append(parts, info.Resource)
+	method = http.MethodPost
+	switch {
+	case r.Patch != "":
+		method, info.Verb = http.MethodPatch, "patch"
+	case r.Old != nil:
+		method, info.Verb = http.MethodPut, "update"
+	default:
+		info.Name = ""
+	}
+	if info.Name != "" {
+		parts = append(parts, info.Name)
+	}
+	if info.Subresource != "" {
+		parts = append(parts, info.Subresource)
+	}
+	info.Path = strings.Join(parts, "/")
+	return method, info
+}
+
+// contentType is the media type of the body.
+func (r Request) contentType() string {
+	switch {
+	case r.Patch != "":
+		return r.Patch
+	case r.YAML:
+		return "application/yaml"
+	}
+	return "application/json"
+}
+
+func (r Request) subresource() string {
+	switch r.Op {
+	case Status:
+		return "status"
+	case Scale:
+		return "scale"
+	}
+	return ""
+}
+
+// serve puts a request to the handlers.
+func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition, r Request) Answer {
+	method, info := r.addressed(crd)
+	query := ""
+	if r.FieldValidation != "" {
+		query = "?" + url.Values{"fieldValidation": {r.FieldValidation}}.Encode()
+	}
+	c := &cell{held: r.Old, revision: r.revision()}
+	a := &witnessed{}
+	ctx := context.WithValue(context.WithValue(audit.WithAuditContext(context.Background()), cellKey{}, c), witnessKey{}, a)
+	q := httptest.NewRequestWithContext(request.WithRequestInfo(ctx, info), method, "http://server/"+query, bytes.NewReader(r.Body))
+	q.URL.Path = info.Path
+	q.Header.Set("Content-Type", r.contentType())
+	q.Header.Set("Accept", "application/json")
+	response := httptest.NewRecorder()
+	s.handler.ServeHTTP(response, q)
+	return answerOf(r, c, a, response)
+}
+
+// revision is the resourceVersion that the stored object has: whether it is the one that the client read is the storage's business, so it is.
+func (r Request) revision() uint64 {
+	for _, text := range [][]byte{r.Body, r.Old} {
+		var o struct{ Metadata struct{ ResourceVersion string } }
+		if json.Unmarshal(text, &o) == nil && revisionOf(o.Metadata.ResourceVersion) != 0 {
+			return revisionOf(o.Metadata.ResourceVersion)
+		}
+	}
+	return 1
+}
+
+// answerOf reads a response.
+func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecorder) Answer {
+	var answer Answer
+	written, _ := utilnet.ParseWarningHeaders(response.Header()["Warning"])
+	for _, w := range written {
+		answer.Warnings = append(answer.Warnings, w.Text)
+	}
+	body := bytes.TrimSpace(response.Body.Bytes())
+	answer.Decoded, answer.OldDecoded = a.object, a.old
+	if response.Code >= http.StatusBadRequest {
+		var status metav1.Status
+		if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" {
+			answer.Refusal = &Refusal{Code: int32(response.Code), Reason: "NotFound", Message: "the server could not find the requested resource"}
+			return answer
+		}
+		answer.Refusal = &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
+		answer.Status = body
+		return answer
+	}
+	answer.Object, answer.Deletes = asSent(body, c, r.Old == nil), c.deleted
+	if c.written != nil {
+		answer.Stored = asSent(c.written, c, r.Old == nil)
+	}
+	return answer
+}
+
+// asSent takes from an object what a server alone can make: managed fields, and of an object that is created its uid and its time. Its resourceVersion and selfLink
+// become those with which it was given to the storage.
+func asSent(text []byte, c *cell, created bool) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
+		return text
+	}
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		delete(metadata, "managedFields")
+		if created {
+			delete(metadata, "uid")
+			delete(metadata, "creationTimestamp")
+		}
+		if c.written != nil {
+			for key, value := range map[string]string{"resourceVersion": c.resourceVersion, "selfLink": c.selfLink} {
+				if delete(metadata, key); value != "" {
+					metadata[key] = value
+				}
+			}
+		}
+	}
+	made, err := json.Marshal(object)
+	if err != nil {
+		panic(fmt.Sprintf("oracle: what was decoded cannot be encoded: %v", err))
+	}
+	return made
+}
