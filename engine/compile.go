@@ -147,7 +147,7 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 			break
 		}
 	}
-	bytes := int64(versionSize)
+	bytes := versionSize + inner.Selectable.Size()
 	if inner.Plan == nil {
 		plan, err := program.Compile(s, program.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,

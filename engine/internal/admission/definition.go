@@ -5,6 +5,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/present"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
@@ -34,6 +35,8 @@ type Version struct {
 	HasStatus bool
 	// Scale holds the paths of the scale subresource, nil if there is none.
 	Scale *Scale
+	// Selectable are the fields that field selectors may name.
+	Selectable *present.Selectable
 	// Warnings go with every answer: the deprecation.
 	Warnings []string
 }
@@ -77,6 +80,9 @@ func (d *Definition) Find(version string) *Version {
 	return nil
 }
 
+// Endpoint returns the version of the name if it is served; the error is a *Fault.
+func (d *Definition) Endpoint(version string) (*Version, error) { return d.endpoint("version", version) }
+
 // Describe fills in what a Definition and its Versions take from the CRD itself; the plans are the caller's to add.
 func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 	d := &Definition{
@@ -88,6 +94,7 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		version := &Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Served: v.Served, HasStatus: schema.HasStatus(v)}
+		version.Selectable = present.CompileSelectable(v, d.Namespaced)
 		if v.Subresources != nil {
 			version.Scale = NewScale(v.Subresources.Scale)
 		}

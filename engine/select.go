@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// MaxFieldSelectorBytes is how long a field selector may be: what Go's HTTP servers, and with them API servers, take of a request's line and headers
+// together.
+const MaxFieldSelectorBytes = 1 << 20
+
+// SelectableFields lists the fields by which objects of a served version can be selected: metadata.name, metadata.namespace where objects live in
+// namespaces, then those that the version declares, in its order. The caller must not change the slice.
+func (d *Definition) SelectableFields(version string) ([]string, error) {
+	v, err := d.served(version)
+	if err != nil {
+		return nil, err
+	}
+	return v.Selectable.Names(), nil
+}
+
+// Select gives the selectable fields of an object with their values, in the order of SelectableFields: texts as they are, numbers and booleans as Go
+// prints them, and "" for what is absent or null. version is that of the request, empty for the object's own. The object is taken
+// as it is: one that comes from storage is read first, which fills in defaults (Read and Admit can include the fields in their answers).
+// The error is an *Error: INVALID_ARGUMENT for an object of another kind or version, OBJECT_REFUSED, with upstream's words in its
+// Refusal, for one that an API server could not list.
+func (d *Definition) Select(ctx context.Context, version string, object Document) ([]SelectableField, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, tooLate(err)
+	}
+	doc := value.Acquire() // not released by defer: after a panic it must not go back into the pool
+	list, err := d.selectIn(doc, version, object)
+	doc.Release()
+	if err != nil {
+		return nil, err
+	}
+	return selectableFields(list), nil
+}
+
+func tooLate(err error) error {
+	return &Error{Reason: ReasonItemDeadline, Message: "the call ended before the object was looked at: " + err.Error(), Err: err}
+}
+
+func (d *Definition) selectIn(doc *value.Doc, version string, object Document) ([]present.Field, error) {
+	v, root, err := d.presented(doc, version, object)
+	if err != nil {
+		return nil, err
+	}
+	list, err := v.Selectable.Fields(doc, root)
+	if err != nil {
+		return nil, unlisted(err)
+	}
+	return list, nil
+}
+
+// unlisted is the error of an object whose selectable fields cannot be told.
+func unlisted(err error) error {
+	return &Error{Reason: ReasonObjectRefused, Message: err.Error(), Err: err, Refusal: &Refusal{
+		Code: http.StatusInternalServerError, Reason: string(metav1.StatusReasonInternalError), Message: err.Error(),
+	}}
+}
+
+func selectableFields(list []present.Field) []SelectableField {
+	out := make([]SelectableField, len(list))
+	for i, f := range list {
+		out[i] = SelectableField{Field: f.Name, Value: f.Value}
+	}
+	return out
+}
+
+// FieldSelector is a field selector, checked against the fields of one version. It is immutable and safe for any number of goroutines.
+type FieldSelector struct {
+	inner *present.Selector
+}
+
+// ParseFieldSelector reads a field selector for a served version: terms that must all hold, separated by commas, each a field, one of the operators =, ==
+// and !=, and a value in which a comma, an equals sign and a backslash have a backslash before them; an empty one selects everything. The error
+// is an *Error; for a selector that is malformed or names a field that cannot be selected it is INVALID_ARGUMENT and its Refusal is what an API server
+// answers a list with that selector: 400, BadRequest, "field label not supported: spec.image".
+func (d *Definition) ParseFieldSelector(version, selector string) (*FieldSelector, error) {
+	v, err := d.served(version)
+	if err != nil {
+		return nil, err
+	}
+	if len(selector) > MaxFieldSelectorBytes {
+		return nil, &Error{Reason: ReasonLimitExceeded, Limit: MaxFieldSelectorBytes, Actual: int64(len(selector)), Message: fmt.Sprintf(
+			"field selector of %d bytes exceeds the limit of %d bytes: no API server takes a request as long", len(selector), MaxFieldSelectorBytes)}
+	}
+	inner, err := v.Selectable.Parse(selector)
+	if err != nil {
+		return nil, &Error{Reason: ReasonInvalidArgument, Message: err.Error(), Err: err, Refusal: &Refusal{
+			Code: http.StatusBadRequest, Reason: string(metav1.StatusReasonBadRequest), Message: err.Error(),
+		}}
+	}
+	return &FieldSelector{inner: inner}, nil
+}
+
+// Matches reports whether an object with these fields, from Select, is selected.
+func (s *FieldSelector) Matches(object []SelectableField) bool {
+	list := make([]present.Field, len(object))
+	for i, f := range object {
+		list[i] = present.Field{Name: f.Field, Value: f.Value}
+	}
+	return s.inner.Matches(list)
+}
+
+// Empty reports whether every object is selected.
+func (s *FieldSelector) Empty() bool { return s.inner.Empty() }
+
+// String writes the selector as upstream does: terms in the order of the alphabet, = for ==.
+func (s *FieldSelector) String() string { return s.inner.String() }
+
+// MatchFields is ParseFieldSelector, Select and FieldSelector.Matches for one object.
+func (d *Definition) MatchFields(ctx context.Context, version, selector string, object Document) (bool, error) {
+	s, err := d.ParseFieldSelector(version, selector)
+	if err != nil {
+		return false, err
+	}
+	fields, err := d.Select(ctx, version, object)
+	if err != nil {
+		return false, err
+	}
+	return s.Matches(fields), nil
+}
