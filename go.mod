@@ -39,6 +39,7 @@ require (
 
 require (
 	github.com/rogpeppe/go-internal v1.14.1 // indirect
+	golang.org/x/tools v0.51.0 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	k8s.io/client-go v0.37.2 // indirect
 )
