@@ -65,15 +65,18 @@ type Options struct {
 	Trouble func() string
 	// Metadata adds to what is passed on of a request, such as the identity that its TLS connection proves. Default: nothing.
 	Metadata func(context.Context, *http.Request) metadata.MD
+	// Reviewed, if given, is told of every review that a webhook was sent: the webhook's name, and the outcome as webhook.Outcome has it or "error".
+	Reviewed func(webhook, outcome string)
 }
 
 // gateway is the handler: what grpc-gateway does badly or not at all, in front of grpc-gateway.
 type gateway struct {
-	options  Options
-	router   router
-	health   healthv1.HealthClient
-	registry crdevalv1.RegistryServiceClient
-	mux      *runtime.ServeMux
+	options    Options
+	router     router
+	health     healthv1.HealthClient
+	registry   crdevalv1.RegistryServiceClient
+	evaluation crdevalv1.EvaluationServiceClient
+	mux        *runtime.ServeMux
 }
 
 // bodyKey is that of the *body in a request's context.
@@ -110,12 +113,13 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	}
 	g := &gateway{
 		options: o, router: newRouter(), health: healthv1.NewHealthClient(conn), registry: crdevalv1.NewRegistryServiceClient(conn),
-		mux: runtime.NewServeMux(muxOptions...),
+		evaluation: crdevalv1.NewEvaluationServiceClient(conn),
+		mux:        runtime.NewServeMux(muxOptions...),
 	}
 	if err := crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, g.registry); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	if err := crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, crdevalv1.NewEvaluationServiceClient(conn)); err != nil {
+	if err := crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, g.evaluation); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	if err := crdevalv1.RegisterPresentationServiceHandlerClient(ctx, g.mux, crdevalv1.NewPresentationServiceClient(conn)); err != nil {
@@ -135,6 +139,10 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set(headerRequestID, id)
 	}
 	w.Header().Set(headerRequestID, id)
+	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
+		g.webhook(w, r)
+		return
+	}
 	if serve := g.own(r.URL.Path); serve != nil {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			refuseMethod(w, r, []string{http.MethodGet, http.MethodHead})

@@ -1,0 +1,134 @@
+package webhook
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// unbounded are the limits of the two objects of a difference, which have passed those of the evaluation service.
+var unbounded = value.Limits{MaxBytes: 1 << 30}
+
+// difference returns the JSON Patch (RFC 6902) that turns one object into another, nil if they are the same JSON value; 1.0 is 1 in that,
+// since an API server prints it so. Its operations are add, remove and replace, in the order of the objects. A container of which more changed than it is long
+// is replaced as a whole, so that an object in which a thousand defaults were filled in does not get a patch many times its size.
+func difference(from, to []byte) ([]byte, error) {
+	d := differ{from: value.Acquire(), to: value.Acquire()}
+	defer d.from.Release()
+	defer d.to.Release()
+	a, err := root(d.from, from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := root(d.to, to)
+	if err != nil {
+		return nil, err
+	}
+	d.had, d.has = d.from.Finder(), d.to.Finder()
+	d.members(a, b)
+	if len(d.out) == 0 {
+		return nil, nil
+	}
+	return append(d.out, ']'), nil
+}
+
+func root(d *value.Doc, text []byte) (uint32, error) {
+	i, err := d.ParseJSON(text, unbounded)
+	if err != nil {
+		return 0, fmt.Errorf("an object to compare: %w", err)
+	}
+	if d.Nodes[i].Kind != value.Object {
+		return 0, fmt.Errorf("an object to compare is of type %s", d.Nodes[i].Kind)
+	}
+	return i, nil
+}
+
+// differ walks two trees side by side.
+type differ struct {
+	from, to *value.Doc
+	had, has *value.Finder
+	path     []byte // where it is, as a JSON pointer
+	out      []byte // the operations so far, without the bracket that closes the list
+}
+
+// members compares two objects.
+func (d *differ) members(a, b uint32) {
+	above := len(d.path)
+	for c := d.from.Nodes[a].First; c != 0; c = d.from.Nodes[c].Next {
+		d.enter(d.from.Key(c))
+		if e := d.has.Field(b, d.from.Key(c)); e != 0 {
+			d.values(c, e)
+		} else {
+			d.operation("remove", 0)
+		}
+		d.path = d.path[:above]
+	}
+	for e := d.to.Nodes[b].First; e != 0; e = d.to.Nodes[e].Next {
+		if d.had.Field(a, d.to.Key(e)) == 0 {
+			d.enter(d.to.Key(e))
+			d.operation("add", e)
+			d.path = d.path[:above]
+		}
+	}
+}
+
+// elements compares two arrays of one length.
+func (d *differ) elements(a, b uint32) {
+	above := len(d.path)
+	for c, e, i := d.from.Nodes[a].First, d.to.Nodes[b].First, 0; c != 0 && e != 0; c, e, i = d.from.Nodes[c].Next, d.to.Nodes[e].Next, i+1 {
+		d.path = strconv.AppendInt(append(d.path, '/'), int64(i), 10)
+		d.values(c, e)
+		d.path = d.path[:above]
+	}
+}
+
+// values compares what stands at one place in both.
+func (d *differ) values(a, b uint32) {
+	m, n := &d.from.Nodes[a], &d.to.Nodes[b]
+	before := len(d.out)
+	switch {
+	case m.Kind == value.Object && n.Kind == value.Object:
+		d.members(a, b)
+	case m.Kind == value.Array && n.Kind == value.Array && m.Live == n.Live:
+		d.elements(a, b)
+	case m.Kind == value.Array || n.Kind == value.Array || m.Kind == value.Object || n.Kind == value.Object:
+		d.operation("replace", b)
+		return
+	default:
+		if string(d.from.AppendCanonical(nil, a)) != string(d.to.AppendCanonical(nil, b)) {
+			d.operation("replace", b)
+		}
+		return
+	}
+	if changed := len(d.out) - before; changed > len(d.path)+len(d.to.Raw(b))+len(`{"op":"replace","path":"","value":},`) {
+		d.out = d.out[:before]
+		d.operation("replace", b)
+	}
+}
+
+// pointerEscapes are those of a key in a JSON pointer.
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func (d *differ) enter(key string) {
+	d.path = append(d.path, '/')
+	if strings.ContainsAny(key, "~/") {
+		key = pointerEscapes.Replace(key)
+	}
+	d.path = append(d.path, key...)
+}
+
+// operation adds an operation on the current place, with a value of the new tree or, if that is 0, without one.
+func (d *differ) operation(op string, with uint32) {
+	begin := byte(',')
+	if len(d.out) == 0 {
+		begin = '['
+	}
+	d.out = append(append(append(d.out, begin), `{"op":"`...), op...)
+	d.out = value.AppendCanonicalString(append(d.out, `","path":`...), string(d.path))
+	if with != 0 {
+		d.out = d.to.AppendJSON(append(d.out, `,"value":`...), with)
+	}
+	d.out = append(d.out, '}')
+}

@@ -1,0 +1,76 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// Evaluator is what the webhooks need of the evaluation service; crdevalv1.EvaluationServiceClient has it.
+type Evaluator interface {
+	Validate(context.Context, *crdevalv1.ValidateRequest, ...grpc.CallOption) (*crdevalv1.ValidateResponse, error)
+	Prune(context.Context, *crdevalv1.PruneRequest, ...grpc.CallOption) (*crdevalv1.PruneResponse, error)
+	Default(context.Context, *crdevalv1.DefaultRequest, ...grpc.CallOption) (*crdevalv1.DefaultResponse, error)
+}
+
+// errUnaligned is the error of an answer that is not about the one item that was sent.
+var errUnaligned = errors.New("the evaluation service did not answer to one item with one result")
+
+// Validate answers whether the API server would accept the object by the CRD of the catalog: what an API server with that CRD finds, in its words.
+// The answer never has a patch. An error is a status of the evaluation service.
+func Validate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Answer, error) {
+	if why := r.unseen(); why != "" {
+		return r.allowUnseen(why), nil
+	}
+	return r.judge(ctx, to, catalog)
+}
+
+// judge has the object validated.
+func (r *Request) judge(ctx context.Context, to Evaluator, catalog string) (*Answer, error) {
+	answer, err := to.Validate(ctx, &crdevalv1.ValidateRequest{
+		Catalog: catalog, Items: []*crdevalv1.Item{r.item(true)},
+		Options: &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_VERDICT, FieldValidation: fieldValidations[r.fieldValidation()]},
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(answer.GetResults()) != 1:
+		return nil, errUnaligned
+	}
+	result := answer.GetResults()[0]
+	if failed := result.GetError(); failed != nil {
+		return r.failed(catalog, failed)
+	}
+	v := result.GetVerdict()
+	if v.GetAllowed() {
+		return r.allow(v.GetRevision(), v.GetWarnings()), nil
+	}
+	return r.deny(r.refusal(v.GetRefusal(), v.GetViolations()), v.GetRevision(), v.GetWarnings()), nil
+}
+
+// fieldValidations are the values of the API server's parameter fieldValidation. Without one it warns.
+var fieldValidations = map[string]crdevalv1.FieldValidation{
+	"Ignore": crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
+	"Warn":   crdevalv1.FieldValidation_FIELD_VALIDATION_WARN,
+	"Strict": crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
+}
+
+// item is the object of a request, at the version to which the API server has converted it for the webhook; as a write, with the old object if there is one.
+func (r *Request) item(write bool) *crdevalv1.Item {
+	q := r.inner
+	m := &crdevalv1.Item{Crd: r.crd(), Version: q.Resource.Version, Object: document(q.Object.Raw), Namespace: q.Namespace, Name: q.Name}
+	if write {
+		m.Subresource = q.SubResource
+		if len(q.OldObject.Raw) > 0 {
+			m.OldObject = document(q.OldObject.Raw)
+		}
+	}
+	return m
+}
+
+func document(json []byte) *crdevalv1.Document {
+	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: json}}
+}

@@ -1,0 +1,62 @@
+package webhook
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// refusal is the Status that the API server would send of its own accord, with a cause for every finding. It puts the name of the webhook in front
+// of the message.
+func (r *Request) refusal(why *crdevalv1.Refusal, violations []*crdevalv1.Violation) *metav1.Status {
+	s := &metav1.Status{
+		Status: metav1.StatusFailure, Code: why.GetCode(), Reason: metav1.StatusReason(why.GetReason()), Message: why.GetMessage(),
+	}
+	if len(violations) == 0 {
+		return s
+	}
+	s.Details = &metav1.StatusDetails{
+		Name: r.inner.Name, Group: r.inner.Kind.Group, Kind: r.inner.Kind.Kind, Causes: make([]metav1.StatusCause, len(violations)),
+	}
+	for i, v := range violations {
+		s.Details.Causes[i] = metav1.StatusCause{Type: metav1.CauseType(v.GetType()), Message: v.GetMessage(), Field: v.GetField()}
+	}
+	return s
+}
+
+// noDefinition are the reasons of errors that say: the catalog has nothing to judge this resource by.
+var noDefinition = map[string]bool{"CRD_NOT_FOUND": true, "CRD_NOT_ESTABLISHED": true, "VERSION_NOT_FOUND": true, "VERSION_NOT_SERVED": true}
+
+// failed turns the error of an item into the answer that it stands for: a resource that the catalog does not know is denied. Every other error is returned:
+// the object was not judged, and what that means is the failurePolicy's to say.
+//
+// The code is 403 and neither 404 nor 422: clients take the one for an object that is gone, the other for one that is wrong.
+func (r *Request) failed(catalog string, err *statusv1.Status) (*Answer, error) {
+	if !noDefinition[reasonOf(err)] {
+		return nil, status.FromProto(err).Err() //nolint:wrapcheck // it is one of our own
+	}
+	resource := r.inner.Resource
+	return r.deny(&metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		Message: fmt.Sprintf("%s of %s/%s cannot be judged: %s; register the CRD in the catalog %s of crdeval, or take the resource out of the rules of the webhook",
+			resource.Resource, resource.Group, resource.Version, strings.TrimSuffix(err.GetMessage(), "."), catalog),
+	}, "", nil), nil
+}
+
+// reasonOf is the reason of an item's error.
+func reasonOf(err *statusv1.Status) string {
+	var info errdetails.ErrorInfo
+	for _, detail := range err.GetDetails() {
+		if detail.MessageIs(&info) && detail.UnmarshalTo(&info) == nil {
+			return info.GetReason()
+		}
+	}
+	return ""
+}
