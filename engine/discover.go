@@ -16,8 +16,14 @@ import (
 
 // DiscoverableCRD is a CRD and what it has come to: names are accepted, and it is established, by its status.
 type DiscoverableCRD struct {
-	// Definition is the CRD; one that is nil is left out.
+	// Definition is the CRD; one that is nil is left out, unless there is a Name.
 	Definition *Definition
+	// Name, Scope, Versions and Standing say the same of a CRD without compiling it, for who keeps them: Definition.Name and so on. They
+	// count where there is no Definition.
+	Name     string
+	Scope    Scope
+	Versions []VersionInfo
+	Standing Standing
 	// Status is the status of the CRD, as Settle leaves it.
 	Status Status
 }
@@ -36,15 +42,18 @@ type GroupVersion = schema.GroupVersion
 func Discover(crds ...DiscoverableCRD) *Discovery {
 	list := make([]present.Announced, 0, len(crds))
 	for i := range crds {
-		d := crds[i].Definition
-		if d == nil {
+		c := &crds[i]
+		if d := c.Definition; d != nil {
+			c = &DiscoverableCRD{Name: d.Name(), Scope: d.scope, Versions: d.versions, Standing: d.standing, Status: c.Status}
+		}
+		if c.Name == "" {
 			continue
 		}
 		a := present.Announced{
-			Name: d.Name(), Group: d.Group(), Kind: d.Kind(), Namespaced: d.scope == apiextensionsv1.NamespaceScoped, Status: &crds[i].Status,
-			Versions: make([]present.AnnouncedVersion, len(d.versions)),
+			Name: c.Name, Group: c.Standing.Group, Kind: c.Standing.Names.Kind, Namespaced: c.Scope == apiextensionsv1.NamespaceScoped, Status: &c.Status,
+			Versions: make([]present.AnnouncedVersion, len(c.Versions)),
 		}
-		for k, v := range d.versions {
+		for k, v := range c.Versions {
 			a.Versions[k] = present.AnnouncedVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, HasStatus: v.HasStatus, HasScale: v.HasScale}
 		}
 		list = append(list, a)
