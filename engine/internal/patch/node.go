@@ -1,0 +1,170 @@
+package patch
+
+import (
+	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Tree is an object with a patch applied.
+type Tree struct {
+	old, patch *value.Doc
+	open       []container
+	root       node
+	stop       *stop.Signal
+
+	copied  int   // bytes, by copy operations
+	shifted int64 // elements of lists, to another index
+	crashed bool  // upstream's handler would have panicked
+	scratch []byte
+}
+
+// node is one value of a Tree.
+type node struct {
+	kind kind
+	at   uint32 // in the Doc of its kind, or the index of its container
+}
+
+// kind says what a node is made of. What a value was made from shows: see package value for texts, and equal.go.
+type kind uint8
+
+const (
+	null       kind = iota // a null that stood in a text; a member that is absent has this, too
+	ofOld                  // a value of the old object, which upstream prints before it is patched
+	ofPatch                // a value of the patch, as it is written there
+	ofCopy                 // a value of the patch that was copied, and printed on the way
+	ofMerge                // a value of a merge patch without the nulls in its objects
+	opened                 // a list or an object that was opened
+	given                  // a null that an operation gives as its value: equal to no null but another such
+	copiedNull             // a copy of that: an object without members that none can be added to
+)
+
+// container is an object or a list whose members are nodes.
+type container struct {
+	list     bool
+	sealed   bool // a copiedNull: what is added to it crashes upstream's handler
+	elements []node
+	members  []member
+	live     int            // members that are not gone
+	index    map[string]int // of members by key, once there are many
+}
+
+type member struct {
+	key  string
+	gone bool
+	node
+}
+
+// many is how many members an object has when searching them is slower than a map.
+const many = 12
+
+// doc is where the nodes of a kind stand, nil for kinds without.
+func (t *Tree) doc(k kind) *value.Doc {
+	switch k {
+	case ofOld:
+		return t.old
+	case ofPatch, ofCopy, ofMerge:
+		return t.patch
+	}
+	return nil
+}
+
+// shape is the JSON kind of a node. A copiedNull is a Null.
+func (t *Tree) shape(n node) value.Kind {
+	if d := t.doc(n.kind); d != nil {
+		return d.Nodes[n.at].Kind
+	}
+	switch {
+	case n.kind != opened:
+		return value.Null
+	case t.open[n.at].list:
+		return value.Array
+	}
+	return value.Object
+}
+
+// child is a value of a Doc as a member of something that was opened.
+func child(k kind, d *value.Doc, at uint32) node {
+	if d.Nodes[at].Kind == value.Null {
+		return node{}
+	}
+	return node{kind: k, at: at}
+}
+
+// opens opens a list or an object where it stands, and returns it; nil if the node is neither. The result is good until the next call.
+func (t *Tree) opens(n *node) *container {
+	switch n.kind {
+	case opened:
+		return &t.open[n.at]
+	case copiedNull:
+		return t.add(n, container{sealed: true})
+	}
+	d := t.doc(n.kind)
+	if d == nil {
+		return nil
+	}
+	switch d.Nodes[n.at].Kind {
+	case value.Object:
+		members := make([]member, 0, d.Len(n.at))
+		for c := d.Nodes[n.at].First; c != 0; c = d.Nodes[c].Next {
+			members = append(members, member{key: d.Key(c), node: child(n.kind, d, c)})
+		}
+		return t.add(n, container{members: members, live: len(members)})
+	case value.Array:
+		elements := make([]node, 0, d.Len(n.at))
+		for c := d.Nodes[n.at].First; c != 0; c = d.Nodes[c].Next {
+			elements = append(elements, child(n.kind, d, c))
+		}
+		return t.add(n, container{list: true, elements: elements})
+	}
+	return nil
+}
+
+func (t *Tree) add(n *node, c container) *container {
+	*n = node{kind: opened, at: uint32(len(t.open))}
+	t.open = append(t.open, c)
+	return &t.open[n.at]
+}
+
+// member is the place of a member of an object, -1 if it has none.
+func (c *container) member(key string) int {
+	if len(c.members) < many {
+		for i := range c.members {
+			if !c.members[i].gone && c.members[i].key == key {
+				return i
+			}
+		}
+		return -1
+	}
+	if c.index == nil {
+		c.index = make(map[string]int, len(c.members))
+		for i := range c.members {
+			if !c.members[i].gone {
+				c.index[c.members[i].key] = i
+			}
+		}
+	}
+	if i, ok := c.index[key]; ok {
+		return i
+	}
+	return -1
+}
+
+// set puts a node at a key of an object.
+func (c *container) set(key string, n node) {
+	if i := c.member(key); i >= 0 {
+		c.members[i].node = n
+		return
+	}
+	if c.index != nil {
+		c.index[key] = len(c.members)
+	}
+	c.members = append(c.members, member{key: key, node: n})
+	c.live++
+}
+
+// drop takes a member out of an object.
+func (c *container) drop(i int) {
+	c.members[i].gone = true
+	c.live--
+	delete(c.index, c.members[i].key)
+}

@@ -1,0 +1,287 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// operation is one operation of a JSON patch.
+type operation struct {
+	name       string // empty for none that is a text
+	path, from string
+	hasPath    bool
+	hasFrom    bool
+	value      node
+	hasValue   bool
+}
+
+// read reads an operation. What has the wrong type is absent.
+func (t *Tree) read(at uint32) (op operation) {
+	d := t.patch
+	for c := d.Nodes[at].First; c != 0; c = d.Nodes[c].Next {
+		isText := d.Nodes[c].Kind == value.String
+		switch d.Key(c) {
+		case "op":
+			if isText {
+				op.name = d.Str(c)
+			}
+		case "path":
+			if op.hasPath = isText; isText {
+				op.path = d.Str(c)
+			}
+		case "from":
+			if op.hasFrom = isText; isText {
+				op.from = d.Str(c)
+			}
+		case "value":
+			op.hasValue, op.value = true, node{kind: ofPatch, at: c}
+			if d.Nodes[c].Kind == value.Null {
+				op.value = node{kind: given}
+			}
+		}
+	}
+	return op
+}
+
+// notApplied is all that an API server says of a JSON patch that does not fit the object.
+const notApplied = "the server rejected our request due to an error in our request"
+
+// run applies the operations of a JSON patch, one after the other.
+func (t *Tree) run(p Document) error {
+	n := t.patch.Len(p.Root)
+	if n > MaxOperations {
+		return &Error{Code: http.StatusRequestEntityTooLarge,
+			Text: fmt.Sprintf("Request entity too large: The allowed maximum operations in a JSON patch is %d, got %d", MaxOperations, n)}
+	}
+	t.opens(&t.root)
+	k := 0
+	for c := t.patch.Nodes[p.Root].First; c != 0; c = t.patch.Nodes[c].Next {
+		if t.stop.Stopped() {
+			return value.ErrStopped
+		}
+		op := t.read(c)
+		err := t.apply(&op)
+		at := func(text string) string { return fmt.Sprintf("operation %d%s: %s", k, op.describe(), text) }
+		switch limit := new(value.LimitError); {
+		case t.crashed:
+			return &Error{Code: http.StatusInternalServerError, Text: Crash, Detail: at("API servers panic on it: " + textOf(err))}
+		case errors.As(err, &limit):
+			return err
+		case err != nil:
+			return &Error{Code: http.StatusUnprocessableEntity, Text: notApplied, Detail: at(err.Error())}
+		}
+		k++
+	}
+	return nil
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return "it compares or changes a null"
+	}
+	return err.Error()
+}
+
+// describe names the operation for people.
+func (op *operation) describe() string {
+	text := ""
+	if op.name != "" {
+		text = " (" + shortened(op.name)
+		if op.hasFrom {
+			text += " from " + shortened(op.from)
+		}
+		if op.hasPath {
+			text += " " + shortened(op.path)
+		}
+		text += ")"
+	}
+	return text
+}
+
+// shown is how much of a path a message shows, in bytes.
+const shown = 200
+
+func shortened(text string) string {
+	if len(text) <= shown {
+		return text
+	}
+	return text[:shown] + "…"
+}
+
+var (
+	errNoPath = errors.New("it has no path that is a text")
+	errNoFrom = errors.New("it has no from that is a text")
+)
+
+func (t *Tree) apply(op *operation) error {
+	switch op.name {
+	case "add":
+		return t.put(op)
+	case "remove":
+		return t.remove(op)
+	case "replace":
+		return t.replace(op)
+	case "move":
+		return t.move(op)
+	case "test":
+		return t.test(op)
+	case "copy":
+		return t.copy(op)
+	case "":
+		return errors.New("it has no op that is a text: add, remove, replace, move, copy and test are known")
+	}
+	return errors.New("no such operation: add, remove, replace, move, copy and test are known")
+}
+
+func (t *Tree) put(op *operation) error {
+	if !op.hasPath {
+		return errNoPath
+	}
+	at, err := t.place(op.path)
+	if err != nil {
+		return err
+	}
+	return t.insert(at, op.value) // without a value: null
+}
+
+func (t *Tree) remove(op *operation) error {
+	if !op.hasPath {
+		return errNoPath
+	}
+	at, err := t.place(op.path)
+	if err != nil {
+		return err
+	}
+	return t.take(at)
+}
+
+// replace puts the value at the path; at a key of an object that need not be there, and at a path that is empty only an object or a list.
+func (t *Tree) replace(op *operation) error {
+	if !op.hasPath {
+		return errNoPath
+	}
+	if op.path == "" {
+		if !op.hasValue {
+			t.crashed = true
+			return errors.New("it has no value")
+		}
+		if k := t.shape(op.value); k != value.Object && k != value.Array {
+			return errors.New("the whole can be replaced by an object or a list alone")
+		}
+		t.root = op.value
+		t.opens(&t.root)
+		return nil
+	}
+	at, err := t.place(op.path)
+	if err != nil {
+		return err
+	}
+	c := &t.open[at.in]
+	switch {
+	case !c.list && c.sealed:
+		t.crashed = true
+		return errors.New("it changes a null that was copied")
+	case !c.list:
+		c.set(at.key, op.value)
+		return nil
+	}
+	i, err := c.element(at.key)
+	if err != nil {
+		return err
+	}
+	c.elements[i] = op.value
+	return nil
+}
+
+func (t *Tree) move(op *operation) error {
+	if !op.hasFrom {
+		return errNoFrom
+	}
+	from, err := t.place(op.from)
+	if err != nil {
+		return err
+	}
+	n, err := t.get(from)
+	if err != nil {
+		return err
+	}
+	if err := t.take(from); err != nil {
+		return err
+	}
+	if !op.hasPath {
+		return errNoPath
+	}
+	at, err := t.place(op.path)
+	if err != nil {
+		return err
+	}
+	return t.insert(at, n)
+}
+
+func (t *Tree) copy(op *operation) error {
+	if !op.hasFrom {
+		return errNoFrom
+	}
+	from, err := t.place(op.from)
+	if err != nil {
+		return err
+	}
+	n, err := t.get(from)
+	if err != nil {
+		return err
+	}
+	if !op.hasPath {
+		return errNoPath
+	}
+	at, err := t.place(op.path)
+	if err != nil {
+		return err
+	}
+	if n.kind != null {
+		t.copied += t.printedLen(n)
+		if t.copied > MaxCopied {
+			return fmt.Errorf("the copies of the patch take %d bytes so far, more than the %d that they may", t.copied, MaxCopied)
+		}
+		n = t.duplicate(n)
+	}
+	return t.insert(at, n)
+}
+
+func (t *Tree) test(op *operation) error {
+	if !op.hasPath {
+		return errNoPath
+	}
+	same := false
+	if op.path == "" {
+		if !op.hasValue {
+			t.crashed = true
+			return errors.New("it has no value")
+		}
+		same = t.equal(&t.root, op.value)
+	} else {
+		at, err := t.place(op.path)
+		if err != nil {
+			return err
+		}
+		n, err := t.get(at)
+		switch {
+		case err != nil:
+			return err
+		case n.kind == null:
+			same = !op.hasValue || op.value.kind == given
+		case op.hasValue:
+			same = t.equal(&n, op.value)
+			t.keep(at, n)
+		}
+	}
+	if t.crashed {
+		return nil
+	}
+	if !same {
+		return errors.New("the value is another one, or is written in another way")
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package patch
+
+import (
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// jsonPatchOp is how API servers decode an operation for the sake of field validation. Its name stands in their messages.
+type jsonPatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+// upstreamNames puts upstream's package in the place of this one in a message about a type.
+var upstreamNames = strings.NewReplacer("patch.jsonPatchOp", "handlers.jsonPatchOp")
+
+// decode refuses a patch that strict decoding does not take for one.
+func (p Document) decode() error {
+	if p.plain() {
+		return nil
+	}
+	_, err := p.unmarshal()
+	if err != nil {
+		return badRequest("error decoding patch: " + upstreamNames.Replace(err.Error()))
+	}
+	return nil
+}
+
+// Readable refuses a JSON patch that is no list of objects. Merge patches are looked at when they are applied.
+func (p Document) Readable() error {
+	if p.Type == Merge || p.isList() {
+		return nil
+	}
+	if _, err := jsonpatch.DecodePatch(p.Text); err != nil {
+		return badRequest(err.Error())
+	}
+	return nil
+}
+
+// isList reports that a JSON patch is a list of objects, or null in the place of either.
+func (p Document) isList() bool {
+	d := p.Doc
+	switch d.Nodes[p.Root].Kind {
+	case value.Null:
+		return true
+	case value.Array:
+		for c := d.Nodes[p.Root].First; c != 0; c = d.Nodes[c].Next {
+			if k := d.Nodes[c].Kind; k != value.Object && k != value.Null {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// Unknown are the strict decoder's findings about the patch itself: duplicate fields, and unknown fields of operations. At most 100 as upstream.
+func (p Document) Unknown() []string {
+	if p.plain() {
+		return nil
+	}
+	found, err := p.unmarshal()
+	if err != nil {
+		return nil // decode said so
+	}
+	texts := make([]string, len(found))
+	for i, f := range found {
+		if texts[i] = f.Error(); p.Type == JSON {
+			texts[i] = "json patch " + texts[i]
+		}
+	}
+	return texts
+}
+
+func (p Document) unmarshal() ([]error, error) {
+	if p.Type == Merge {
+		into := map[string]any{}
+		return kjson.UnmarshalStrict(p.Text, &into)
+	}
+	var into []jsonPatchOp
+	return kjson.UnmarshalStrict(p.Text, &into)
+}
+
+// plain reports that strict decoding would say nothing.
+func (p Document) plain() bool {
+	d := p.Doc
+	if d.HasDuplicates(value.Request) {
+		return false
+	}
+	if p.Type == Merge {
+		return d.Nodes[p.Root].Kind == value.Object
+	}
+	if !p.isList() {
+		return false
+	}
+	for op := d.Nodes[p.Root].First; op != 0; op = d.Nodes[op].Next {
+		for c := d.Nodes[op].First; c != 0; c = d.Nodes[c].Next {
+			switch d.Key(c) {
+			case "op", "path", "from":
+				if k := d.Nodes[c].Kind; k != value.String && k != value.Null {
+					return false
+				}
+			case "value":
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
