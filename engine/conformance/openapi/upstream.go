@@ -1,0 +1,67 @@
+// Package openapi compares the engine's OpenAPI documents with those that upstream's controllers would publish for the same CRDs.
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/kube-openapi/pkg/handler"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// The options that the controllers build with on a stock 1.37.
+var (
+	v3Options = builder.Options{IncludeSelectableFields: true}
+	v2Options = builder.Options{V2: true, IncludeSelectableFields: true}
+)
+
+// upstreamV3 is what upstream's openapiv3 controller hands out for the CRDs that serve a version: the bytes it would send.
+func upstreamV3(crds []*apiextensionsv1.CustomResourceDefinition, version string) ([]byte, error) {
+	docs := make([]*spec3.OpenAPI, len(crds))
+	for i, crd := range crds {
+		doc, err := builder.BuildOpenAPIV3(crd, version, v3Options)
+		if err != nil {
+			return nil, err
+		}
+		docs[i] = doc
+	}
+	merged, err := builder.MergeSpecsV3(docs...)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(merged)
+}
+
+// upstreamV2 is what upstream's openapi controller makes of all served versions of CRDs, beside which nothing else is served. The bytes are as
+// encoding/json prints them.
+func upstreamV2(crds []*apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
+	var all []*spec.Swagger
+	for _, crd := range crds {
+		merged := &spec.Swagger{}
+		for _, v := range crd.Spec.Versions {
+			if !v.Served {
+				continue
+			}
+			doc, err := builder.BuildOpenAPIV2(crd, v.Name, v2Options)
+			if err != nil {
+				return nil, fmt.Errorf("version %s: %w", v.Name, err)
+			}
+			doc.Definitions = handler.PruneDefaults(doc.Definitions)
+			if merged, err = builder.MergeSpecs(merged, doc); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, merged)
+	}
+	base := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+		Swagger: "2.0", Info: &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes CRD Swagger", Version: "v0.1.0"}}, Paths: &spec.Paths{},
+	}}
+	merged, err := builder.MergeSpecs(base, all...)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(merged)
+}

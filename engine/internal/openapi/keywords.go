@@ -1,0 +1,141 @@
+package openapi
+
+import (
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// The keywords of a schema, in the order in which kube-openapi prints them; what is empty is left out.
+// (k8s.io/kube-openapi/pkg/validation/spec/schema.go)
+
+// generics writes what says what a value is. typ is the type to show.
+func (w *writer) generics(s *Props, typ string) {
+	w.optional("description", s.Description)
+	w.optional("type", typ)
+	if w.form == V3Form {
+		w.flag("nullable", s.Nullable)
+	}
+	w.optional("format", s.Format)
+	w.optional("title", s.Title)
+	if w.form == V3Form && s.Default != nil && string(s.Default.Raw) != "null" {
+		w.key("default").value(s.Default)
+	}
+}
+
+// bounds writes what a value must keep to, apart from its required properties.
+func (w *writer) bounds(s *Props) {
+	w.float("maximum", s.Maximum)
+	w.flag("exclusiveMaximum", s.ExclusiveMaximum)
+	w.float("minimum", s.Minimum)
+	w.flag("exclusiveMinimum", s.ExclusiveMinimum)
+	w.int("maxLength", s.MaxLength)
+	w.int("minLength", s.MinLength)
+	w.optional("pattern", s.Pattern)
+	w.int("maxItems", s.MaxItems)
+	w.int("minItems", s.MinItems)
+	w.flag("uniqueItems", s.UniqueItems)
+	w.float("multipleOf", s.MultipleOf)
+	if len(s.Enum) > 0 {
+		w.key("enum").open('[')
+		for i := range s.Enum {
+			w.comma()
+			w.value(&s.Enum[i])
+		}
+		w.close(']')
+	}
+	w.int("maxProperties", s.MaxProperties)
+	w.int("minProperties", s.MinProperties)
+}
+
+// annotations writes what explains a value. An example that is empty is left out like any empty text.
+func (w *writer) annotations(s *Props) {
+	if docs := s.ExternalDocs; docs != nil {
+		w.key("externalDocs").open('{')
+		w.optional("description", docs.Description)
+		w.optional("url", docs.URL)
+		w.close('}')
+	}
+	if s.Example == nil {
+		return
+	}
+	before := len(w.out)
+	w.key("example")
+	text := len(w.out)
+	w.value(s.Example)
+	switch string(w.out[text:]) {
+	case "null", `""`, "{}", "[]":
+		w.out = w.out[:before]
+	}
+}
+
+// extensions writes the vendor extensions in the order of their names; r is set for the root alone.
+func (w *writer) extensions(s *Props, r *Resource) {
+	w.flag("x-kubernetes-embedded-resource", s.XEmbeddedResource)
+	if r != nil {
+		w.identity(r, r.Kind)
+	}
+	w.flag("x-kubernetes-int-or-string", s.XIntOrString)
+	w.texts("x-kubernetes-list-map-keys", s.XListMapKeys)
+	if s.XListType != nil {
+		w.key("x-kubernetes-list-type").text(*s.XListType)
+	}
+	if s.XMapType != nil {
+		w.key("x-kubernetes-map-type").text(*s.XMapType)
+	}
+	w.flag("x-kubernetes-preserve-unknown-fields", preserves(s))
+	if r != nil {
+		w.selectable(r)
+	}
+	w.rules(s.XValidations)
+}
+
+func (w *writer) rules(rules apiextensionsv1.ValidationRules) {
+	if len(rules) == 0 {
+		return
+	}
+	w.key("x-kubernetes-validations").open('[')
+	for i := range rules {
+		rule := &rules[i]
+		w.comma()
+		w.open('{')
+		w.key("rule").text(rule.Rule)
+		w.optional("message", rule.Message)
+		w.optional("messageExpression", rule.MessageExpression)
+		if rule.Reason != nil {
+			w.optional("reason", string(*rule.Reason))
+		}
+		w.optional("fieldPath", rule.FieldPath)
+		if rule.OptionalOldSelf != nil {
+			w.key("optionalOldSelf").bool(*rule.OptionalOldSelf)
+		}
+		w.close('}')
+	}
+	w.close(']')
+}
+
+// identity writes of which group, version and kind a definition is.
+func (w *writer) identity(r *Resource, kind string) {
+	w.key("x-kubernetes-group-version-kind").open('[')
+	w.open('{')
+	w.key("group").text(r.Group)
+	w.key("kind").text(kind)
+	w.key("version").text(r.Version)
+	w.close('}')
+	w.close(']')
+}
+
+// selectable writes the fields that field selectors know.
+func (w *writer) selectable(r *Resource) {
+	if len(r.Selectable) == 0 {
+		return
+	}
+	w.key("x-kubernetes-selectable-fields").open('[')
+	for _, path := range r.Selectable {
+		w.comma()
+		w.open('{')
+		w.key("fieldPath").text(strings.TrimPrefix(path, "."))
+		w.close('}')
+	}
+	w.close(']')
+}

@@ -1,0 +1,180 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// operation is one request that can be made at a path.
+type operation struct {
+	method string // as documents spell it: get
+	// action and verb are Kubernetes' two words for it: list and list, put and replace.
+	action, verb string
+	// subject is what the verb is done to, as the operation's id has it.
+	subject string
+	// description is what it does in a sentence.
+	description string
+	// answer and body are the names of definitions; body is empty if the request has none.
+	answer, body string
+}
+
+// path is one path with its operations, in the order in which documents list methods.
+type path struct {
+	text       string
+	namespaced bool // it has a {namespace}
+	named      bool // it has a {name}
+	operations []operation
+}
+
+// Methods in the order in which kube-openapi prints them.
+var methods = []string{"get", "put", "post", "delete", "patch"}
+
+// paths returns the paths of a resource, sorted.
+// (builder.go, generateBuilder)
+func (r *Resource) paths() []path {
+	root := "/apis/" + r.Group + "/" + r.Version + "/"
+	all := path{text: root + r.Plural}
+	if r.Namespaced {
+		all.operations = []operation{r.operation("get", "list", "list", "", r.model(r.ListKind), "")}
+		all.operations[0].subject = r.Kind + "ForAllNamespaces"
+		root += "namespaces/{namespace}/"
+	}
+	model, list := r.model(r.Kind), r.model(r.ListKind)
+	collection := path{text: root + r.Plural, namespaced: r.Namespaced, operations: []operation{
+		r.operation("get", "list", "list", "", list, ""),
+		r.operation("post", "post", "create", "", model, model),
+		r.operation("delete", "deletecollection", "deletecollection", "", status, ""),
+	}}
+	one := path{text: root + r.Plural + "/{name}", namespaced: r.Namespaced, named: true, operations: []operation{
+		r.operation("get", "get", "read", "", model, ""),
+		r.operation("put", "put", "replace", "", model, model),
+		r.operation("delete", "delete", "delete", "", status, deleteOptions),
+		r.operation("patch", "patch", "patch", "", model, patch),
+	}}
+	out := []path{collection, one}
+	if r.Namespaced {
+		out = append(out, all)
+	}
+	if r.HasStatus {
+		out = append(out, r.subresource(one, "status", model))
+	}
+	if r.HasScale {
+		out = append(out, r.subresource(one, "scale", scale))
+	}
+	slices.SortFunc(out, func(a, b path) int { return strings.Compare(a.text, b.text) })
+	return out
+}
+
+func (r *Resource) subresource(of path, name, model string) path {
+	of.text += "/" + name
+	of.operations = []operation{
+		r.operation("get", "get", "read", name, model, ""),
+		r.operation("put", "put", "replace", name, model, model),
+		r.operation("patch", "patch", "patch", name, model, patch),
+	}
+	return of
+}
+
+func (r *Resource) operation(method, action, verb, subresource, answer, body string) operation {
+	o := operation{method: method, action: action, verb: verb, answer: answer, body: body, subject: r.Kind}
+	if r.Namespaced {
+		o.subject = "Namespaced" + o.subject
+	}
+	of := ""
+	if subresource != "" {
+		o.subject += strings.ToUpper(subresource[:1]) + subresource[1:]
+		of = " " + subresource + " of"
+	}
+	switch verb {
+	case "list":
+		o.description = verb + " objects of kind " + r.Kind
+	case "create", "delete":
+		o.description = verb + of + article(r.Kind) + r.Kind
+	case "deletecollection":
+		o.description = "delete collection of " + r.Kind
+	case "patch":
+		o.description = "partially update" + of + " the specified " + r.Kind
+	default:
+		o.description = verb + of + " the specified " + r.Kind
+	}
+	return o
+}
+
+// article returns " a ", " an ", or a space for what looks like a plural.
+// (k8s.io/apiserver/pkg/endpoints/installer.go, GetArticleForNoun)
+func article(noun string) string {
+	switch {
+	case strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss"):
+		return " "
+	case strings.ContainsRune("aeiouAEIOU", rune(noun[0])):
+		return " an "
+	}
+	return " a "
+}
+
+// id returns the operationId: the verb's first known word, group and version, and the rest.
+// (k8s.io/apiserver/pkg/endpoints/openapi/openapi.go, GetOperationIDAndTags)
+func (o *operation) id(r *Resource) string {
+	// What looks for the verb ends at the first that fits, so deletecollection is delete.
+	verb, rest := o.verb, o.subject
+	if collection, found := strings.CutPrefix(verb, "delete"); found {
+		verb, rest = "delete", collection+rest
+	}
+	return verb + identifier(r.shortGroup(), true) + identifier(r.Version, true) + identifier(rest, true)
+}
+
+// tag returns the one tag of all operations.
+func (r *Resource) tag() string {
+	return identifier(r.shortGroup(), false) + "_" + identifier(r.Version, false)
+}
+
+func (r *Resource) shortGroup() string { return strings.TrimSuffix(r.Group, ".k8s.io") }
+
+// identifier joins the words of a text in camel case.
+// (openapi.go, ToValidOperationID)
+func identifier(s string, capital bool) string {
+	var out strings.Builder
+	for i, c := range s {
+		switch {
+		case !unicode.IsLetter(c) && c != '_' && (i == 0 || !unicode.IsDigit(c)):
+			capital = true
+		case capital:
+			out.WriteRune(unicode.ToUpper(c))
+			capital = false
+		default:
+			out.WriteRune(c)
+		}
+	}
+	return out.String()
+}
+
+// Types of what is sent and answered, in upstream's order.
+var (
+	resourceTypes = []string{"application/json", "application/yaml"}
+	patchTypes    = []string{"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"}
+)
+
+func (o *operation) consumes() []string {
+	if o.action == "patch" {
+		return patchTypes
+	}
+	return resourceTypes
+}
+
+// reply is an answer by its HTTP code.
+type reply struct{ code, description string }
+
+// replies returns the answers that come with an object.
+func (o *operation) replies() []reply {
+	ok, created, accepted := reply{"200", "OK"}, reply{"201", "Created"}, reply{"202", "Accepted"}
+	switch o.action {
+	case "post":
+		return []reply{ok, created, accepted}
+	case "put":
+		return []reply{ok, created}
+	case "delete":
+		return []reply{ok, accepted}
+	}
+	return []reply{ok}
+}

@@ -1,0 +1,83 @@
+package openapi
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Part is what one version of one CRD contributes to the documents of a form. It is immutable.
+type Part struct {
+	form  Form
+	paths []entry
+	// definitions are the kind's own and its list's.
+	definitions []entry
+	// parameters are those of v2 that operations share.
+	parameters []entry
+	// shared are the names of the definitions that all resources have in common and this one needs.
+	shared []string
+}
+
+// entry is a member of one of a document's maps: a name and JSON.
+type entry struct {
+	name string
+	text []byte
+}
+
+// Build makes the part of a resource.
+func Build(r *Resource, f Form) (*Part, error) {
+	w := &writer{form: f, d: value.Acquire()} // given back below: after a panic it must not be used again
+	p := &Part{form: f, shared: needed(r)}
+	noted := map[string][]byte{}
+	for _, path := range r.paths() {
+		w.out = nil
+		w.item(r, &path, noted)
+		p.paths = append(p.paths, entry{name: path.text, text: w.out})
+	}
+	w.out = nil
+	w.kind(r)
+	p.definitions = append(p.definitions, entry{name: r.model(r.Kind), text: slices.Clip(w.out)})
+	w.out = nil
+	w.list(r)
+	p.definitions = append(p.definitions, entry{name: r.model(r.ListKind), text: w.out})
+	for _, name := range slices.Sorted(maps.Keys(noted)) {
+		p.parameters = append(p.parameters, entry{name: name, text: noted[name]})
+	}
+	w.d.Release()
+	return p, w.err
+}
+
+// Size returns about how many bytes the part retains.
+func (p *Part) Size() int64 {
+	const each = 64 // slice, string, bookkeeping
+	size := int64(each)
+	for _, list := range [][]entry{p.paths, p.definitions, p.parameters} {
+		for _, e := range list {
+			size += int64(len(e.name)+cap(e.text)) + each
+		}
+	}
+	return size
+}
+
+// needed returns the shared definitions that the documents of a resource refer to, directly or through others.
+func needed(r *Resource) []string {
+	found := map[string]bool{}
+	var add func(name string)
+	add = func(name string) {
+		if found[name] {
+			return
+		}
+		found[name] = true
+		for _, d := range static().Definitions[name].Dependencies {
+			add(d)
+		}
+	}
+	for _, name := range []string{objectMeta, status, patch, deleteOptions} {
+		add(name)
+	}
+	if r.HasScale {
+		add(scale)
+	}
+	return slices.Sorted(maps.Keys(found))
+}

@@ -1,0 +1,47 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// Resource is one version of a CRD, as far as its documents are concerned.
+type Resource struct {
+	Group, Version, Kind, ListKind, Plural string
+	Namespaced, HasStatus, HasScale        bool
+	// Unpruned: the CRD preserves unknown fields everywhere, as those of v1beta1 could.
+	Unpruned bool
+	// Selectable are the JSON paths of the selectable fields, as the CRD spells them.
+	Selectable []string
+	// Schema is nil if there is none, or none that is published.
+	Schema *Props
+}
+
+// Describe returns the resource of a version, which the CRD must have. The result shares the schema with the CRD.
+func Describe(crd *apiextensionsv1.CustomResourceDefinition, version string) *Resource {
+	v, spec := schema.Find(crd, version), &crd.Spec
+	r := &Resource{
+		Group: spec.Group, Version: version, Kind: spec.Names.Kind, ListKind: spec.Names.ListKind, Plural: spec.Names.Plural,
+		Namespaced: spec.Scope == apiextensionsv1.NamespaceScoped, HasStatus: schema.HasStatus(v),
+		HasScale: v.Subresources != nil && v.Subresources.Scale != nil, Unpruned: spec.PreserveUnknownFields,
+	}
+	for _, f := range v.SelectableFields {
+		r.Selectable = append(r.Selectable, f.JSONPath)
+	}
+	if s := schema.Of(v); s != nil && schema.Publishable(s) {
+		r.Schema = s
+	}
+	return r
+}
+
+// model returns the name of the definition of a kind: the group's words in reverse, version, kind.
+// (builder.go, gvkToModelName)
+func (r *Resource) model(kind string) string {
+	words := strings.Split(r.Group, ".")
+	slices.Reverse(words)
+	return strings.Join(append(words, r.Version, kind), ".")
+}

@@ -1,0 +1,178 @@
+package openapi
+
+import (
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// Descriptions that the API server gives to the members of every resource.
+// (k8s.io/apimachinery/pkg/apis/meta/v1beta1, SwaggerDoc of PartialObjectMetadata and its list)
+const (
+	metadataText     = "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+	listMetadataText = "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
+
+	embeddedVersionText = "apiVersion defines the versioned schema of this representation of an object. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources"
+	embeddedKindText    = "kind is a string value representing the type of this object. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
+)
+
+// kind writes the definition of the kind itself.
+// (builder.go, buildKubeNative)
+func (w *writer) kind(r *Resource) {
+	s := r.Schema
+	if s == nil || w.form == V2Form && (preserves(s) || r.Unpruned) {
+		// Nothing but the type: had it any properties, kubectl would refuse all others.
+		w.open('{')
+		w.key("type").text("object")
+		w.identity(r, r.Kind)
+		w.close('}')
+		return
+	}
+	w.node(s, r)
+}
+
+// node writes a node of the spine and what is below it; r is set for the root alone.
+//
+// What is left out at v2 is decided in upstream's order: nullable before preserving, before arrays that lost their items, before
+// the required properties that may be null. (openapi/v2/conversion.go, ToStructuralOpenAPIV2)
+func (w *writer) node(s *Props, r *Resource) {
+	v2 := w.form == V2Form
+	typ, members, element, required := s.Type, s.Properties, items(s), s.Required
+	if v2 {
+		if s.Nullable {
+			typ, members, element = "", nil, nil
+		}
+		if preserves(s) {
+			members, element = nil, nil
+		}
+		if element == nil && typ == "array" || preserves(s) && typ == "object" {
+			typ = ""
+		}
+		required = demanded(s, members)
+	}
+	embedded := s.XEmbeddedResource && !(v2 && preserves(s))
+	if embedded {
+		for _, name := range []string{"kind", "apiVersion"} {
+			if !slices.Contains(required, name) {
+				required = append(slices.Clip(required), name)
+			}
+		}
+	}
+	w.open('{')
+	w.generics(s, typ)
+	w.bounds(s)
+	w.texts("required", required)
+	if element != nil {
+		w.key("items").node(element, nil)
+	}
+	if !v2 {
+		w.junctors(s)
+	}
+	w.members(members, r != nil, embedded)
+	if a := s.AdditionalProperties; a != nil {
+		w.key("additionalProperties")
+		if a.Schema != nil {
+			w.node(a.Schema, nil)
+		} else {
+			w.bool(a.Allows)
+		}
+	}
+	w.annotations(s)
+	w.extensions(s, r)
+	w.close('}')
+}
+
+// demanded returns the required properties that v2 speaks of: those that may be null are not of them, since v2 has no null. Once the values of a
+// map may be null, none is left.
+func demanded(s *Props, members map[string]Props) []string {
+	if values := values(s); values != nil && values.Nullable {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Required), func(name string) bool { return members[name].Nullable })
+}
+
+// members writes the properties of a node: the schema's own, and those that every resource has, which stand instead of its own.
+// (builder.go, addTypeMetaProperties and addEmbeddedProperties)
+func (w *writer) members(own map[string]Props, root, embedded bool) {
+	resource := root || embedded
+	if len(own) == 0 && !resource {
+		return
+	}
+	names := make([]string, 0, len(own)+3)
+	for name := range own {
+		names = append(names, name)
+	}
+	if resource {
+		names = append(names, "apiVersion", "kind", "metadata")
+	}
+	slices.Sort(names)
+	w.key("properties").open('{')
+	for _, name := range slices.Compact(names) {
+		w.key(name)
+		switch {
+		case resource && name == "metadata":
+			w.described(objectMeta, metadataText)
+		case embedded && name == "apiVersion":
+			w.stringType(embeddedVersionText)
+		case embedded && name == "kind":
+			w.stringType(embeddedKindText)
+		case root && (name == "apiVersion" || name == "kind"):
+			w.raw(static().TypeMeta[name])
+		default:
+			p := own[name]
+			w.node(&p, nil)
+		}
+	}
+	w.close('}')
+}
+
+func (w *writer) stringType(description string) {
+	w.open('{')
+	w.key("description").text(description)
+	w.key("type").text("string")
+	w.close('}')
+}
+
+// list writes the definition of the kind's list.
+// (builder.go, buildListSchema)
+func (w *writer) list(r *Resource) {
+	w.open('{')
+	w.key("description").text(r.ListKind + " is a list of " + r.Kind)
+	w.key("type").text("object")
+	w.texts("required", []string{"items"})
+	w.key("properties").open('{')
+	w.key("apiVersion").raw(static().TypeMeta["apiVersion"])
+	w.key("items").open('{')
+	w.key("description").text("List of " + r.Plural + ". More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md")
+	w.key("type").text("array")
+	w.key("items").ref(r.model(r.Kind))
+	w.close('}')
+	w.key("kind").raw(static().TypeMeta["kind"])
+	w.key("metadata").described(listMeta, listMetadataText)
+	w.close('}')
+	w.identity(r, r.ListKind)
+	w.selectable(r)
+	w.close('}')
+}
+
+func preserves(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
+
+// items returns the schema of an array's items, nil if there is none.
+func items(s *Props) *Props {
+	if s.Items == nil {
+		return nil
+	}
+	return s.Items.Schema
+}
+
+// values returns the schema of a map's values, nil if there is none.
+func values(s *Props) *Props {
+	if s.AdditionalProperties == nil {
+		return nil
+	}
+	return s.AdditionalProperties.Schema
+}
+
+// unfolds reports whether a schema says int-or-string in one word, which the documents spell out.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/unfold.go)
+func unfolds(s *Props) bool { return s.XIntOrString && !schema.SaysIntOrString(s) }

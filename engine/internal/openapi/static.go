@@ -1,0 +1,76 @@
+package openapi
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"sync"
+)
+
+//go:generate sh -c "cd ../../conformance && go run ./openapi/static > ../internal/openapi/static.json"
+
+//go:embed static.json
+var staticJSON []byte
+
+// shared is what all custom resources have in common, taken out of upstream's packages by engine/conformance/openapi/static.
+type shared struct {
+	Definitions map[string]*definition     `json:"definitions"`
+	TypeMeta    map[string]json.RawMessage `json:"typeMeta"`
+	Queries     map[string][]query         `json:"queries"`
+}
+
+// definition is a definition in both forms. V2 has no defaults.
+type definition struct {
+	Dependencies []string        `json:"dependencies"`
+	V2           json.RawMessage `json:"v2"`
+	V3           json.RawMessage `json:"v3"`
+}
+
+func (d *definition) text(f Form) []byte {
+	if f == V2Form {
+		return d.V2
+	}
+	return d.V3
+}
+
+// query is a query parameter of an operation.
+type query struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Type        string `json:"type"`
+}
+
+// static reads static.json when somebody asks for the first document.
+var static = sync.OnceValue(func() *shared {
+	s := &shared{}
+	if err := json.Unmarshal(staticJSON, s); err != nil {
+		panic("openapi: static.json: " + err.Error()) // part of the program: a test reads it
+	}
+	for _, d := range s.Definitions {
+		d.V2, d.V3 = compact(d.V2), compact(d.V3)
+	}
+	for name, text := range s.TypeMeta {
+		s.TypeMeta[name] = compact(text)
+	}
+	return s
+})
+
+func compact(text []byte) []byte {
+	var out bytes.Buffer
+	out.Grow(len(text))
+	if err := json.Compact(&out, text); err != nil {
+		panic("openapi: static.json: " + err.Error())
+	}
+	return bytes.Clone(out.Bytes())
+}
+
+// Names of shared definitions.
+const (
+	metaPackage   = "io.k8s.apimachinery.pkg.apis.meta.v1."
+	objectMeta    = metaPackage + "ObjectMeta"
+	listMeta      = metaPackage + "ListMeta"
+	status        = metaPackage + "Status"
+	patch         = metaPackage + "Patch"
+	deleteOptions = metaPackage + "DeleteOptions"
+	scale         = "io.k8s.api.autoscaling.v1.Scale"
+)

@@ -1,0 +1,128 @@
+package openapi
+
+import (
+	"encoding/json"
+	"strconv"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// writer appends JSON as encoding/json prints it: no white space; <, > and & escaped.
+type writer struct {
+	out  []byte
+	form Form
+	d    *value.Doc // scratch
+	err  error
+}
+
+// comma separates what follows from what came before it in the same object or array.
+func (w *writer) comma() {
+	if last := w.out[len(w.out)-1]; last != '{' && last != '[' {
+		w.out = append(w.out, ',')
+	}
+}
+
+func (w *writer) open(c byte)  { w.out = append(w.out, c) }
+func (w *writer) close(c byte) { w.out = append(w.out, c) }
+
+// key begins a member of an object.
+func (w *writer) key(name string) *writer {
+	w.comma()
+	w.text(name)
+	w.out = append(w.out, ':')
+	return w
+}
+
+func (w *writer) text(s string) { w.out = value.AppendCanonicalString(w.out, s) }
+
+func (w *writer) raw(text []byte) { w.out = append(w.out, text...) }
+
+func (w *writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// optional writes a text unless it is empty.
+func (w *writer) optional(name, s string) {
+	if s != "" {
+		w.key(name).text(s)
+	}
+}
+
+func (w *writer) bool(b bool) { w.out = strconv.AppendBool(w.out, b) }
+
+func (w *writer) flag(name string, set bool) {
+	if set {
+		w.key(name).bool(true)
+	}
+}
+
+func (w *writer) int(name string, n *int64) {
+	if n != nil {
+		w.key(name)
+		w.out = strconv.AppendInt(w.out, *n, 10)
+	}
+}
+
+func (w *writer) float(name string, f *float64) {
+	if f == nil {
+		return
+	}
+	text, err := json.Marshal(*f)
+	if err != nil { // infinity, which JSON cannot say and a CRD cannot hold
+		w.fail(err)
+	}
+	w.key(name).raw(text)
+}
+
+func (w *writer) texts(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	w.key(name).open('[')
+	for _, s := range list {
+		w.comma()
+		w.text(s)
+	}
+	w.close(']')
+}
+
+// value writes a JSON value with its keys sorted and its numbers as the API server prints them.
+func (w *writer) value(j *apiextensionsv1.JSON) {
+	if j == nil || len(j.Raw) == 0 {
+		w.raw([]byte("null"))
+		return
+	}
+	w.d.Reset()
+	root, err := w.d.ParseJSON(j.Raw, value.Limits{MaxBytes: max(len(j.Raw), 1)})
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.out = w.d.AppendCanonical(w.out, root)
+}
+
+// ref writes a schema that is a reference and nothing else.
+func (w *writer) ref(name string) {
+	w.open('{')
+	w.key("$ref").text(w.form.reference() + name)
+	w.close('}')
+}
+
+// described writes a reference with a description of its own. OpenAPI v3 ignores what stands beside a $ref, so there it is wrapped.
+// (k8s.io/kube-openapi/pkg/builder3/util, WrapRefs)
+func (w *writer) described(name, description string) {
+	w.open('{')
+	w.key("description").text(description)
+	if w.form == V2Form {
+		w.key("$ref").text(w.form.reference() + name)
+	} else {
+		w.key("allOf").open('[')
+		w.ref(name)
+		w.close(']')
+	}
+	w.close('}')
+}
