@@ -20,33 +20,60 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	if err == nil {
 		err = update(&r, item)
 	}
+	if err == nil {
+		err = o.fitWrite(call)
+	}
 	if err != nil {
 		return nil, err
 	}
 	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, rule.Tracing(o.Trace)
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewVerdict
-	r.WantObject = call == CallAdmit && o.View != ViewVerdict
-	r.WantChanged = call == CallAdmit && o.View == ViewChanged
+	r.Whole, r.WantStatus, r.Stage = true, o.WithStatus, admission.Stage(o.Stage)
+	v := &Verdict{Revision: d.revision}
 	var out admission.Outcome
-	if r.Old != nil {
+	switch {
+	case call == CallAdmit:
+		r.WantObject, r.WantChanged = o.View != ViewVerdict, o.View == ViewChanged
+		out, err = d.inner.Admit(ctx, &r, d.convert)
+	case r.Old != nil:
 		out, err = d.inner.Update(ctx, &r, d.convert)
-	} else {
+	default:
 		out, err = d.inner.Create(ctx, &r)
+	}
+	if err == nil && o.WithStatus && out.Refusal != nil {
+		v.Status, err = out.Refusal.Status()
 	}
 	if err != nil {
 		err = faultError(err)
 		d.observe(ctx, call, item, &out, start, err)
 		return nil, err
 	}
-	v := &Verdict{
-		Allowed: out.Refusal == nil, Refusal: refusalOf(out.Refusal), Warnings: out.Warnings,
-		Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted), Revision: d.revision,
-	}
+	v.Allowed, v.Refusal, v.Warnings = out.Refusal == nil, refusalOf(out.Refusal), out.Warnings
+	v.Pruned, v.Defaulted = changes(out.Pruned), changes(out.Defaulted)
 	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Forgiven)
 	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
 	if v.Allowed {
-		v.Object = out.Object
+		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
+		if o.View == ViewChanged && !out.Changed {
+			v.Object = nil
+		}
 	}
 	d.observe(ctx, call, item, &out, start, nil)
 	return v, nil
+}
+
+// fitWrite refuses options that a call has no use for.
+func (o *EvaluationOptions) fitWrite(call Call) error {
+	invalid := func(text string) error { return &Error{Reason: ReasonInvalidArgument, Message: text} }
+	switch {
+	case o.Stage > StageFinish:
+		return invalid("unknown stage: it is Whole, Decode or Finish")
+	case call != CallAdmit && o.Stage != StageWhole:
+		return invalid("a stage is for Admit alone: Validate judges the whole write")
+	case call != CallAdmit && o.Include != Include{}:
+		return invalid("what Include asks for is shown by Admit and Read: Validate makes no object that it could be shown of")
+	case call == CallAdmit && o.AsGiven:
+		return invalid("AsGiven is for Validate alone: what is admitted is pruned, defaulted and prepared")
+	}
+	return nil
 }

@@ -17,6 +17,9 @@ func (p *pass) accept(v *Version) bool {
 		!p.r.SkipMetadata && !metadata.Plain(p.d, meta, p.metadataRules()) {
 		return false
 	}
+	if p.r.Whole && p.r.Stage != StageFinish {
+		p.wipe()
+	}
 	p.prepareMetadata()
 	d, mode := p.d, p.acceptMode()
 	mode.Create = true
@@ -38,14 +41,14 @@ func (p *pass) settled() (meta uint32, settled bool) {
 	if changed {
 		p.d.MarkDirty(p.root, meta)
 	}
-	return meta, settled
+	return meta, settled && !(changed && p.r.Stage == StageFinish)
 }
 
 func (p *pass) metadataRules() metadata.Rules { return metadata.Rules{Namespaced: p.def.Namespaced} }
 
 // acceptMode is what every accept walk is told.
 func (p *pass) acceptMode() program.Mode {
-	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop}
+	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop, Decoded: p.r.Stage == StageFinish}
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
 		mode.Edits = p.edits
 	}
@@ -73,7 +76,6 @@ func (p *pass) acceptEdits(v *Version, edits *program.Edits) bool {
 		}
 	}
 	p.warnFinalizers()
-	p.object()
 	return true
 }
 

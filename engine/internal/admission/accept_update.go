@@ -12,7 +12,7 @@ func (p *pass) acceptUpdate(v *Version) bool {
 		return false
 	}
 	meta, settled := p.settled()
-	if !settled || p.r.Handler && !p.plainHandler(meta) || !p.plainOld(v) {
+	if !settled || p.r.Handler && !p.plainHandler(meta) || !p.plainOld(v) || !p.plainPreconditions(meta) {
 		return false
 	}
 	if p.r.Status {

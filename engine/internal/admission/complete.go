@@ -33,7 +33,7 @@ func (p *pass) complete() {
 		if p.r.Namespace != "" {
 			namespace = p.r.Namespace
 		}
-		p.set("namespace", namespace)
+		p.fillIn("namespace", namespace)
 		meta = p.d.Field(p.root, "metadata")
 	}
 	name, ok := p.metaString(meta, "name")
@@ -41,9 +41,9 @@ func (p *pass) complete() {
 	if ok && name == "" {
 		switch {
 		case p.r.Name != "":
-			p.set("name", p.r.Name)
+			p.fillIn("name", p.r.Name)
 		case base != "":
-			p.set("name", base[:min(len(base), longestBase)]+generatedSuffix)
+			p.fillIn("name", base[:min(len(base), longestBase)]+generatedSuffix)
 		}
 	}
 }
@@ -55,7 +55,20 @@ func (p *pass) completeUpdate() {
 		text, ok := p.metaString(meta, key)
 		before, _ := p.metaString(old, key)
 		if ok && text == "" && before != "" {
-			p.set(key, strings.Clone(before))
+			p.fillIn(key, strings.Clone(before))
 		}
+	}
+}
+
+// fillIn sets a member of metadata for as long as the object is judged.
+func (p *pass) fillIn(key, text string) {
+	p.set(key, text)
+	p.completed = append(p.completed, key)
+}
+
+// withdraw takes out what was filled in.
+func (p *pass) withdraw() {
+	for _, key := range p.completed {
+		p.remove(p.d.Field(p.root, "metadata"), key)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/value"
@@ -22,8 +23,10 @@ func (p *pass) create() error {
 		return err
 	case p.r.AsGiven:
 		return p.judgeAsGiven(endpoint)
-	case p.accept(endpoint):
-		return nil
+	case p.r.Stage == StageFinish:
+		return p.resume(endpoint)
+	case p.r.Stage == StageWhole && p.accept(endpoint):
+		return p.respond(endpoint)
 	}
 	if err := expired(p.ctx); err != nil {
 		return err
@@ -44,7 +47,12 @@ func (p *pass) address() (*Version, error) {
 	}
 	p.out.Version = v
 	if p.r.Status && !v.HasStatus {
-		p.out.Refusal = notFound()
+		name := p.r.Name
+		if name == "" && p.unread == nil {
+			name, _ = p.metaString(p.d.Field(p.root, "metadata"), "name")
+			name = strings.Clone(name)
+		}
+		p.out.Refusal = p.def.notFound(name)
 		return v, nil
 	}
 	p.out.Warnings = slices.Clip(v.Warnings)
@@ -73,6 +81,9 @@ func (p *pass) explain(v *Version) error {
 	p.complete()
 	if p.r.Handler && p.handle() {
 		return nil
+	}
+	if p.r.Stage == StageDecode {
+		return p.decoded()
 	}
 	p.prepare(v)
 	return p.judge(v, p.validate)
@@ -130,8 +141,7 @@ func (p *pass) judge(v *Version, validate func(*Version) ([]violation.Violation,
 	if err := p.answer(found); err != nil {
 		return err
 	}
-	p.object()
-	return nil
+	return p.respond(v)
 }
 
 // answer makes findings the outcome, or adds the warnings of an object that has none. The error is a Fault: the time is over.
@@ -145,7 +155,11 @@ func (p *pass) answer(found []violation.Violation) error {
 	if meta := p.d.Field(p.root, "metadata"); meta != 0 {
 		name, _ = nestedString(p.d, meta, "name")
 	}
+	name = strings.Clone(name)
 	p.out.Refusal = invalid(p.of.GroupKind(), name, found, p.stop)
+	if p.r.WantStatus {
+		p.out.Refusal.Details.Causes = causes(found)
+	}
 	p.out.Violations = p.finish(found)
 	return expired(p.ctx)
 }

@@ -13,14 +13,16 @@ import (
 // Definition is a CRD as the pipelines need it. It is immutable; any number of goroutines share it.
 type Definition struct {
 	// Name is the CRD's: crontabs.stable.example.com.
-	Name            string
-	Group, Kind     string
-	Namespaced      bool
-	PreserveUnknown bool
+	Name                string
+	Group, Kind, Plural string
+	Namespaced          bool
+	PreserveUnknown     bool
 	// Conversion is spec.conversion; nil is None.
 	Conversion *apiextensionsv1.CustomResourceConversion
 	// Versions are in the order of spec.versions.
 	Versions []*Version
+	// Storage is the one of them that objects are stored at.
+	Storage *Version
 }
 
 // Version is one version of a CRD.
@@ -37,6 +39,8 @@ type Version struct {
 	Scale *Scale
 	// Selectable are the fields that field selectors may name.
 	Selectable *present.Selectable
+	// Columns are those of tables.
+	Columns *present.Columns
 	// Warnings go with every answer: the deprecation.
 	Warnings []string
 }
@@ -81,12 +85,14 @@ func (d *Definition) Find(version string) *Version {
 }
 
 // Endpoint returns the version of the name if it is served; the error is a *Fault.
-func (d *Definition) Endpoint(version string) (*Version, error) { return d.endpoint("version", version) }
+func (d *Definition) Endpoint(version string) (*Version, error) {
+	return d.endpoint("version", version)
+}
 
 // Describe fills in what a Definition and its Versions take from the CRD itself; the plans are the caller's to add.
 func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 	d := &Definition{
-		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind,
+		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
 		Namespaced:      crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		PreserveUnknown: crd.Spec.PreserveUnknownFields,
 		Conversion:      crd.Spec.Conversion,
@@ -95,6 +101,7 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 		v := &crd.Spec.Versions[i]
 		version := &Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Served: v.Served, HasStatus: schema.HasStatus(v)}
 		version.Selectable = present.CompileSelectable(v, d.Namespaced)
+		version.Columns = present.CompileColumns(v.AdditionalPrinterColumns)
 		if v.Subresources != nil {
 			version.Scale = NewScale(v.Subresources.Scale)
 		}
@@ -102,6 +109,9 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 			version.Warnings = append(version.Warnings, text)
 		}
 		d.Versions = append(d.Versions, version)
+		if v.Storage {
+			d.Storage = version
+		}
 	}
 	return d
 }

@@ -3,6 +3,8 @@ package admission
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 )
 
@@ -12,9 +14,12 @@ import (
 // Upstream: endpoints/handlers/create.go and update.go.
 func (p *pass) handle() (refused bool) {
 	update := p.r.Old != nil
+	if !update && p.r.Whole {
+		p.wipe()
+	}
 	refused = !update && p.otherName(false) || p.otherNamespace() || update && p.otherName(true)
-	if !refused {
-		p.dedupOwners(p.d.Field(p.root, "metadata"))
+	if !refused && !p.r.Patched { // of a patch it is done after mutating admission alone
+		p.dedupOwners(metadata.DedupOwners)
 	}
 	return refused
 }
@@ -56,8 +61,19 @@ func (p *pass) otherNamespace() (refused bool) {
 	return false
 }
 
+// wipe removes from the metadata of a creation what only a server may set. It allocates nothing.
+//
+// Upstream: registry/rest/meta.go, WipeObjectMetaSystemFields.
+func (p *pass) wipe() {
+	meta := p.d.Field(p.root, "metadata")
+	for _, key := range [...]string{"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} {
+		p.remove(meta, key)
+	}
+}
+
 // dedupOwners drops owner references that repeat an earlier one.
-func (p *pass) dedupOwners(meta uint32) {
+func (p *pass) dedupOwners(dedup func([]metav1.OwnerReference) ([]metav1.OwnerReference, string)) {
+	meta := p.d.Field(p.root, "metadata")
 	if meta == 0 {
 		return
 	}
@@ -68,7 +84,7 @@ func (p *pass) dedupOwners(meta uint32) {
 	if err != nil {
 		return // coerced metadata decodes
 	}
-	kept, warning := metadata.DedupOwners(m.OwnerReferences)
+	kept, warning := dedup(m.OwnerReferences)
 	if warning == "" {
 		return
 	}

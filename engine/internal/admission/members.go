@@ -17,6 +17,9 @@ func (p *pass) metaString(meta uint32, key string) (text string, ok bool) {
 
 // remove drops a member of metadata.
 func (p *pass) remove(meta uint32, key string) {
+	if meta == 0 || p.d.Nodes[meta].Kind != value.Object {
+		return
+	}
 	prev := uint32(0)
 	for c := p.d.Nodes[meta].First; c != 0; c = p.d.Nodes[c].Next {
 		if p.d.Key(c) == key {

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
@@ -30,6 +31,10 @@ type pass struct {
 	reader *pass          // and this, which reads the old object
 	root   uint32
 	warned map[string]struct{} // the texts in out.Warnings, nil until one is added to the version's own
+
+	by        convert.Converter // answers for the CRD's webhook; nil if there is none
+	storing   bool              // the write goes on to the storage
+	completed []string          // the members of metadata that were filled in for the caller
 
 	old      oldObject // of an update
 	forgiven []violation.Violation

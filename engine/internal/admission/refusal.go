@@ -2,6 +2,7 @@ package admission
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -24,17 +25,41 @@ type Refusal struct {
 	Message string
 	// Cause is the error that the message wraps, without the request handler's preamble; the message itself if it wraps none.
 	Cause string
+	// Details are those of the Status, nil for none; their causes only if Request.WantStatus asks for them.
+	Details *metav1.StatusDetails
+}
+
+// Status is what an API server answers for the refusal, as JSON.
+//
+// Upstream: endpoints/handlers/responsewriters/status.go, ErrorToAPIStatus.
+func (r *Refusal) Status() ([]byte, error) {
+	return json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: r.Code, Reason: metav1.StatusReason(r.Reason), Message: r.Message, Details: r.Details,
+	})
+}
+
+// refusalOf is the Refusal of an error that apimachinery makes.
+func refusalOf(err *apierrors.StatusError) *Refusal {
+	s := err.ErrStatus
+	return &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: s.Message, Details: s.Details}
 }
 
 func badRequest(message, cause string) *Refusal {
-	s := apierrors.NewBadRequest(message).ErrStatus
-	return &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: cause}
+	r := refusalOf(apierrors.NewBadRequest(message))
+	r.Cause = cause
+	return r
 }
 
-// notFound is the answer to a request that no endpoint is there for.
-func notFound() *Refusal {
-	const text = "the server could not find the requested resource"
-	return &Refusal{Code: http.StatusNotFound, Reason: string(metav1.StatusReasonNotFound), Message: text, Cause: text}
+// notFound is the answer to a request for a subresource that the version does not have.
+//
+// Upstream: customresource_handler.go, ServeHTTP.
+func (d *Definition) notFound(name string) *Refusal {
+	return refusalOf(apierrors.NewNotFound(d.resource(), name))
+}
+
+func (d *Definition) resource() schema.GroupResource {
+	return schema.GroupResource{Group: d.Group, Resource: d.Plural}
 }
 
 // serverError is the answer to what goes wrong behind the request handler.
@@ -42,11 +67,29 @@ func serverError(text string) *Refusal {
 	return &Refusal{Code: 500, Reason: string(metav1.StatusReasonInternalError), Message: text, Cause: text}
 }
 
+// unexplained is the answer to what goes wrong between the strategy and the storage: an error that has no Status of its own.
+func unexplained(text string) *Refusal {
+	return &Refusal{Code: http.StatusInternalServerError, Message: text, Cause: text}
+}
+
 // invalid is the answer to an object with findings. The text has each finding's message once, in brackets if there are several.
 // The caller looks whether stop ended it before its end.
 func invalid(kind schema.GroupKind, name string, found []violation.Violation, stop *stop.Signal) *Refusal {
 	text := violation.Message(kind, name, violation.Errors(found), stop.Stopped)
-	return &Refusal{Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: text, Cause: text}
+	return &Refusal{
+		Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: text, Cause: text,
+		Details: &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: name},
+	}
+}
+
+// causes are the findings as a Status lists them: each, also those that its message leaves out as repeated.
+func causes(found []violation.Violation) []metav1.StatusCause {
+	list := make([]metav1.StatusCause, len(found))
+	for i := range found {
+		e := found[i].Error
+		list[i] = metav1.StatusCause{Type: metav1.CauseType(e.Type), Message: string(violation.AppendBody(nil, e)), Field: e.Field}
+	}
+	return list
 }
 
 // undecodable is the answer to a body that could not be decoded. kind is what the endpoint holds, of what the body says it is:

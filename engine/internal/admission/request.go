@@ -16,6 +16,16 @@ const (
 	Strict
 )
 
+// Stage is a part of a write.
+type Stage uint8
+
+// The values of Stage.
+const (
+	StageWhole  Stage = iota
+	StageDecode       // up to where mutating admission begins
+	StageFinish       // from there on: the body was decoded before, and may have been changed since
+)
+
 // Request is one object and what is asked about it.
 type Request struct {
 	// Version is the endpoint's; empty: the object's own.
@@ -36,6 +46,9 @@ type Request struct {
 	// Status: the update is one of the status subresource.
 	Status bool
 
+	// Stage is the part of the write that Admit does.
+	Stage Stage
+
 	// AsGiven judges the object as it stands: nothing is coerced, pruned, defaulted or prepared.
 	AsGiven bool
 	// CompleteMetadata fills in a namespace and a generated name while the object is judged.
@@ -43,6 +56,11 @@ type Request struct {
 	// Handler adds what the request handler does around decoding: namespaces are matched, owner references deduplicated.
 	// Without it a create is decode, PrepareForCreate and ValidateCreate alone.
 	Handler bool
+	// Whole adds what else an API server does about metadata that only a server may set: of a creation it is wiped, of an update uid and
+	// resourceVersion are preconditions. It goes with Handler.
+	Whole bool
+	// Patched: a patch made the body of Old, so its uid is no precondition.
+	Patched bool
 	// SkipMetadata sets the validation of ObjectMeta aside (not its coercion): what benchmarks call structural.
 	SkipMetadata bool
 	// Exact takes the exact way at once.
@@ -51,6 +69,8 @@ type Request struct {
 	NoClosures bool
 	// Trace asks for Outcome.Traces.
 	Trace rule.Tracing
+	// WantStatus asks for Refusal.Details with all causes.
+	WantStatus bool
 	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and Outcome.Defaulted.
 	WantObject, WantChanged, WantChanges bool
 	// Buffer is appended to for Outcome.Object; nil allocates.
@@ -72,8 +92,15 @@ type Outcome struct {
 	Strict []string
 	// Warnings are those of the version, of Strict, of the handler and of the strategy, in that order, each text once.
 	Warnings []string
-	// Object is the object as JSON: in the request's version for a create, before any stamp that only a server can give.
+	// Object is the object as JSON, in the request's version, before any stamp that only a server can give: as the strategy leaves it, and of
+	// Admit as it is read back from storage, or if the write deletes it as the strategy leaves it. Of StageDecode it is what mutating admission gets.
 	Object []byte
+	// Stored is, of Admit, what is given to the storage; nil if that is the same JSON value as Object, and if nothing is stored.
+	Stored []byte
+	// Old is the old object of an update, of StageDecode alone.
+	Old []byte
+	// Deletes: the update has the object deleted.
+	Deletes bool
 	// Changed: Object means something else than the body.
 	Changed bool
 	// Pruned and Defaulted are what was removed as unknown and what was filled in; of a create without the defaults in a status

@@ -21,14 +21,17 @@ func (d *Definition) Update(ctx context.Context, r *Request, by convert.Converte
 }
 
 func (p *pass) update(by convert.Converter) error {
+	p.by = by
 	endpoint, err := p.address()
 	switch {
 	case err != nil || p.out.Refusal != nil:
 		return err
 	case p.r.AsGiven:
 		return p.judgeUpdateAsGiven(endpoint, by)
-	case p.acceptUpdate(endpoint):
-		return nil
+	case p.r.Stage == StageFinish:
+		return p.resumeUpdate(endpoint)
+	case p.r.Stage == StageWhole && p.acceptUpdate(endpoint):
+		return p.respond(endpoint)
 	}
 	if err := expired(p.ctx); err != nil {
 		return err
@@ -57,6 +60,23 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 	}
 	if err := expired(p.ctx); err != nil {
 		return err
+	}
+	switch {
+	case p.otherUID():
+		return nil
+	case p.r.Stage == StageDecode:
+		return p.decoded()
+	}
+	if p.r.Handler && p.r.Patched {
+		p.dedupOwners(metadata.DedupOwnersLate)
+	}
+	return p.change(v)
+}
+
+// change judges the new object beside the old one: what comes behind mutating admission.
+func (p *pass) change(v *Version) error {
+	if p.otherRevision() {
+		return nil
 	}
 	if p.r.Status {
 		p.prepareStatus()

@@ -69,7 +69,7 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 // metadataErrors are the findings about the metadata of an object that is created.
 func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 	meta := p.d.Field(p.root, "metadata")
-	if !p.r.AsGiven {
+	if !p.r.AsGiven && p.r.Stage != StageFinish { // what was not coerced may be anything
 		if metadata.Plain(p.d, meta, p.metadataRules()) {
 			return nil
 		}

@@ -17,6 +17,8 @@ type Mode struct {
 	Kept   uint32
 	// StatusOnly: the object brings a status. All of it is shaped, only the status is validated.
 	StatusOnly bool
+	// Decoded: the object was shaped before and possibly changed since. What would be pruned or dropped now stays: the walk doubts.
+	Decoded bool
 	// Limits bound what defaults may add; a walk that would exceed them doubts.
 	Limits value.Limits
 	// Stop ends a walk early, with a doubt. Nil never stops.
@@ -41,7 +43,7 @@ func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 	w := acceptor{
 		d: d, p: p, stop: m.Stop, edits: m.Edits, room: newRoom(m.Limits.DefaultBytes()),
 		resets: (m.Create || m.Update) && p.StatusSubresource, kept: m.Kept,
-		statusOnly: m.StatusOnly, shaping: m.StatusOnly, dropping: m.StatusOnly,
+		statusOnly: m.StatusOnly, shaping: m.StatusOnly, dropping: m.StatusOnly, decoded: m.Decoded,
 	}
 	if m.Edits != nil {
 		m.Edits.reset()
@@ -65,6 +67,7 @@ type acceptor struct {
 	stored     bool   // the walk over an object from storage
 	shaping    bool   // change, do not validate
 	dropping   bool   // in what is dropped afterwards
+	decoded    bool   // nothing may be pruned or dropped
 	keepNulls  bool   // nulls without a default stay: the walk over a default
 }
 
@@ -163,6 +166,7 @@ func (w *acceptor) empty(i uint32) (dirty bool) {
 			}
 		}
 		d.Nodes[i].First, d.Nodes[i].Live = 0, 0
+		w.doubt = w.doubt || w.decoded
 		dirty = true
 	case value.Array:
 		w.push(i)

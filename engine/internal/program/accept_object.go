@@ -71,6 +71,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			dirty = dirty || d.Nodes[c].Flags&value.Dirty != 0
 			last = c
 		} else {
+			w.doubt = w.doubt || w.decoded && !dropped
 			d.Remove(i, last, c)
 		}
 		if status && w.statusOnly {
@@ -184,7 +185,7 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 	if changed {
 		d.MarkDirty(c, i)
 	}
-	return settled
+	return settled && !(changed && w.decoded)
 }
 
 // embedded makes sure that an embedded resource says what it is and that its metadata is plainly valid.

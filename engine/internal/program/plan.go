@@ -33,3 +33,9 @@ func (p *Plan) Size() int64 { return p.size }
 // DefaultsSource is the text behind the plan's default fragments; it must be the Doc's source value.Defaults while a
 // fragment is grafted or printed.
 func (p *Plan) DefaultsSource() []byte { return p.defaults }
+
+// DefaultsStatus reports that a root without a status is given one by default.
+func (p *Plan) DefaultsStatus() bool {
+	slot, declared := p.Root.find(statusName)
+	return declared && p.Root.Props[slot].Default != nil
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// storedCRD has a status with a default, and is stored at a version with other fields than the one that requests come at.
+const storedCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer, default: 1}, color: {type: string}}, x-kubernetes-validations: [{rule: "self.size < 10"}]}
+          status: {type: object, default: {phase: New}, properties: {phase: {type: string}}}
+  - name: v1beta1
+    served: true
+    storage: false
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}, shade: {type: string}}}
+`
+
+func compileCRD(t testing.TB, manifest string) *Definition {
+	t.Helper()
+	d, report, err := Compile(context.Background(), YAML([]byte(manifest)), Options{})
+	if err != nil || !report.Accepted {
+		t.Fatal(err, report)
+	}
+	return d
+}
+
+func widget(version, metadata, rest string) Document {
+	return JSON([]byte(`{"apiVersion":"example.com/` + version + `","kind":"Widget","metadata":{` + metadata + `}` + rest + `}`))
+}
+
+func TestAdmit(t *testing.T) {
+	d := compileCRD(t, storedCRD)
+	const named, read = `"name":"w","namespace":"n"`, `"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7"`
+	for _, c := range []struct {
+		name                   string
+		item                   Item
+		o                      EvaluationOptions
+		object, stored, status string // status: of the refusal
+		old                    string
+		deletes                bool
+	}{
+		{name: "a status that is dropped comes back by default", item: Item{Object: widget("v1", named, `,"status":{"phase":"x"}`)},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1}}`},
+		{name: "what only a server sets is wiped", item: Item{Version: "v1beta1", Object: widget("v1beta1", named+`,"uid":"u","creationTimestamp":"2020-01-01T00:00:00Z","selfLink":"l","resourceVersion":"3"`, `,"spec":{"size":2,"shade":"dark"}`)},
+			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","resourceVersion":"3","generation":1},"spec":{"size":2}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","resourceVersion":"3","generation":1},"spec":{"size":2}}`},
+		{name: "defaults of the storage version", item: Item{Object: widget("v1beta1", named, `,"spec":{}`)},
+			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"size":1}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{}}`},
+		{name: "completed and taken out", item: Item{Object: widget("v1", `"generateName":"w-"`, ``)}, o: EvaluationOptions{CompleteMetadata: true},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","generation":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","generation":1}}`},
+		{name: "refused", item: Item{Object: widget("v1", named, `,"spec":{"size":10}`)}, o: EvaluationOptions{WithStatus: true},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget.example.com \"w\" is invalid: spec: Invalid value: failed rule: self.size < 10","reason":"Invalid","details":{"name":"w","group":"example.com","kind":"Widget","causes":[{"reason":"FieldValueInvalid","message":"Invalid value: failed rule: self.size < 10","field":"spec"}]},"code":422}`},
+		{name: "decode", item: Item{Object: widget("v1", named+`,"uid":"u"`, `,"spec":{"x":1},"status":{"phase":null}`)}, o: EvaluationOptions{Stage: StageDecode},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n"},"spec":{"size":1},"status":{}}`},
+		{name: "finish keeps stamps", item: Item{Object: widget("v1", named+`,"uid":"u","creationTimestamp":"2020-01-01T00:00:00Z"`, `,"spec":{"color":"red"}`)}, o: EvaluationOptions{Stage: StageFinish},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","creationTimestamp":"2020-01-01T00:00:00Z","generation":1},"spec":{"color":"red","size":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","creationTimestamp":"2020-01-01T00:00:00Z","generation":1},"spec":{"color":"red","size":1}}`},
+		{name: "finish does not prune what is stored", item: Item{Object: widget("v1", named, `,"spec":{"size":1,"x":1}`)}, o: EvaluationOptions{Stage: StageFinish},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"size":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"size":1,"x":1}}`},
+
+		{name: "update", item: Item{Object: widget("v1", read, `,"spec":{"size":2}`), OldObject: widget("v1", read, `,"spec":{"size":1}`)},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":3,"resourceVersion":"7"},"spec":{"size":2},"status":{"phase":"New"}}`},
+		{name: "update of the status", item: Item{Object: widget("v1", read, `,"spec":{"size":2},"status":{}`), OldObject: widget("v1", read, `,"spec":{"size":1}`), Subresource: "status"},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7"},"spec":{"size":1},"status":{}}`},
+		{name: "the last finalizer", item: Item{Object: widget("v1beta1", read, ``), OldObject: widget("v1", read+`,"finalizers":["a/b"],"deletionTimestamp":"2020-01-01T00:00:00Z"`, ``)},
+			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7","deletionTimestamp":"2020-01-01T00:00:00Z"}}`, deletes: true},
+		{name: "decode an update", item: Item{Version: "v1beta1", Object: widget("v1beta1", read, ``), OldObject: widget("v1", read, `,"spec":{}`)}, o: EvaluationOptions{Stage: StageDecode},
+			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{` + read + `}}`,
+			old:    `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{` + read + `},"spec":{"size":1}}`},
+		{name: "of an older state", item: Item{Object: widget("v1", named+`,"resourceVersion":"6"`, ``), OldObject: widget("v1", read, ``)}, o: EvaluationOptions{WithStatus: true},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Operation cannot be fulfilled on widgets.example.com \"w\": the object has been modified; please apply your changes to the latest version and try again","reason":"Conflict","details":{"name":"w","group":"example.com","kind":"widgets"},"code":409}`},
+		{name: "without a resourceVersion", item: Item{Object: widget("v1", named, ``), OldObject: widget("v1", read, ``)}, o: EvaluationOptions{WithStatus: true},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"widgets.example.com \"w\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update","reason":"Invalid","details":{"name":"w","group":"example.com","kind":"widgets","causes":[{"reason":"FieldValueInvalid","message":"Invalid value: 0: must be specified for an update","field":"metadata.resourceVersion"}]},"code":422}`},
+		{name: "no such subresource", item: Item{Version: "v1beta1", Object: widget("v1beta1", read, ``), OldObject: widget("v1", read, ``), Subresource: "status"}, o: EvaluationOptions{WithStatus: true},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"widgets.example.com \"w\" not found","reason":"NotFound","details":{"name":"w","group":"example.com","kind":"widgets"},"code":404}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, err := d.Admit(context.Background(), c.item, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameText(t, "object", v.Object, c.object)
+			sameText(t, "stored object", v.StoredObject, c.stored)
+			sameText(t, "old object", v.OldObject, c.old)
+			sameText(t, "status", v.Status, c.status)
+			if v.Deletes != c.deletes || v.Allowed != (c.status == "") {
+				t.Errorf("deletes %v, allowed %v: %+v", v.Deletes, v.Allowed, v.Refusal)
+			}
+		})
+	}
+}
+
+// sameText compares two JSON texts by their value; "" is none.
+func sameText(t *testing.T, what string, got []byte, want string) {
+	t.Helper()
+	if (got == nil) != (want == "") {
+		t.Errorf("%s %s\nwant %s", what, got, want)
+		return
+	}
+	if want != "" && !reflect.DeepEqual(anyJSON(t, got), anyJSON(t, []byte(want))) {
+		t.Errorf("%s %s\nwant %s", what, got, want)
+	}
+}
+
+func anyJSON(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(string(text)))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}

@@ -1,0 +1,109 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// plainPreconditions reports that neither uid nor resourceVersion stands against an update.
+func (p *pass) plainPreconditions(meta uint32) bool {
+	if !p.r.Whole {
+		return true
+	}
+	d, old := p.d, p.d.Field(p.old.root, "metadata")
+	if uid, before := d.Field(meta, "uid"), d.Field(old, "uid"); uid != 0 && before != 0 && d.Str(uid) != d.Str(before) {
+		return false
+	}
+	revision, before := d.Field(meta, "resourceVersion"), d.Field(old, "resourceVersion")
+	return revision != 0 && !isZero(d.Str(revision)) && (before == 0 || d.Str(revision) == d.Str(before))
+}
+
+// isZero reports that a resourceVersion is none, or the number 0: to an API server that is the same.
+func isZero(revision string) bool { return strings.Trim(revision, "0") == "" }
+
+// otherUID refuses an update of another object than the stored one: the uid that a client sends is a precondition, but not in a patch. An old object
+// without a uid stands in no server's storage, and is not asked for it.
+//
+// Upstream: registry/rest/update.go, Preconditions; storage/interfaces.go, Check; storage/errors/storage.go, InterpretUpdateError.
+func (p *pass) otherUID() (refused bool) {
+	if !p.r.Whole || p.r.Patched {
+		return false
+	}
+	uid, _ := p.metaString(p.d.Field(p.root, "metadata"), "uid")
+	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "uid")
+	if uid == "" || before == "" || uid == before {
+		return false
+	}
+	p.conflict(fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
+		p.storageKey(), uid, before))
+	return true
+}
+
+// storageKey is where an API server with the usual prefix keeps the object in etcd.
+func (p *pass) storageKey() string {
+	meta := p.d.Field(p.old.root, "metadata")
+	name, _ := p.metaString(meta, "name")
+	key := "/registry/" + p.def.Group + "/" + p.def.Plural + "/"
+	if p.def.Namespaced {
+		namespace, _ := p.metaString(meta, "namespace")
+		key += namespace + "/"
+	}
+	return key + name
+}
+
+// modified is what an API server says of a write to an object that was written since it was read.
+const modified = "the object has been modified; please apply your changes to the latest version and try again"
+
+// otherRevision refuses an update without a resourceVersion, and one of an older state of the object. Bytes of a storage mostly do not say their
+// resourceVersion: then only the storage knows.
+//
+// Upstream: registry/generic/registry/store.go, Update: custom resources do not allow unconditional updates.
+func (p *pass) otherRevision() (refused bool) {
+	if !p.r.Whole {
+		return false
+	}
+	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
+	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
+	switch {
+	case !ok:
+		return false // validation says that it is no text
+	case isZero(revision):
+		p.unconditional()
+		return true
+	case before != "" && revision != before:
+		p.conflict(modified)
+		return true
+	}
+	return false
+}
+
+// unconditional refuses an update that does not say which state of the object it is about.
+func (p *pass) unconditional() {
+	at := value.Path{value.Name("metadata"), value.Name("resourceVersion")}
+	f := violation.Of(violation.Request, field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update"), at)
+	f.Node = p.d.Finder().Deepest(p.root, at)
+	found := []violation.Violation{f}
+	p.out.Refusal = invalid(schema.GroupKind{Group: p.def.Group, Kind: p.def.Plural}, p.oldName(), found, p.stop)
+	if p.r.WantStatus {
+		p.out.Refusal.Details.Causes = causes(found)
+	}
+	p.out.Violations = p.finish(found)
+}
+
+func (p *pass) conflict(text string) {
+	p.out.Refusal = refusalOf(apierrors.NewConflict(p.def.resource(), p.oldName(), errors.New(text)))
+}
+
+// oldName is the name of the request.
+func (p *pass) oldName() string {
+	name, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "name")
+	return strings.Clone(name)
+}

@@ -1,0 +1,78 @@
+package admission
+
+import (
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+)
+
+// decoded answers what mutating admission gets: the object, and the old one, in the request's version.
+func (p *pass) decoded() error {
+	p.withdraw()
+	p.object()
+	if p.r.WantObject && p.old.root != 0 {
+		p.out.Old = p.d.AppendJSON(nil, p.old.root)
+	}
+	return expired(p.ctx)
+}
+
+// resume goes on with a creation where mutating admission ends. What was mutated is defaulted, as an API server does after a mutating webhook, but
+// neither pruned nor is its metadata coerced.
+//
+// Upstream: admission/plugin/webhook/mutating/dispatcher.go; endpoints/handlers/create.go; registry/rest/create.go, BeforeCreate.
+func (p *pass) resume(v *Version) error {
+	if p.accept(v) {
+		return p.respond(v)
+	}
+	if err := p.decodeAgain(); err != nil {
+		return err
+	}
+	p.complete()
+	if p.r.Handler {
+		p.dedupOwners(metadata.DedupOwnersLate)
+		if p.otherNamespace() {
+			return nil
+		}
+	}
+	p.prepare(v)
+	return p.judge(v, p.validate)
+}
+
+// resumeUpdate is resume for an update.
+func (p *pass) resumeUpdate(v *Version) error {
+	if p.acceptUpdate(v) {
+		return p.respond(v)
+	}
+	if err := p.decodeAgain(); err != nil {
+		return err
+	}
+	if err := p.readOld(v, p.by); err != nil {
+		return err
+	}
+	p.complete()
+	if p.r.Handler {
+		p.dedupOwners(metadata.DedupOwnersLate)
+		if p.otherNamespace() {
+			return nil
+		}
+	}
+	if err := expired(p.ctx); err != nil {
+		return err
+	}
+	return p.change(v)
+}
+
+// decodeAgain reads a body that was decoded before.
+func (p *pass) decodeAgain() error {
+	if err := expired(p.ctx); err != nil {
+		return err
+	}
+	p.out.Explained = true
+	if err := p.parse(); err != nil {
+		return internal(fmt.Errorf("a document was read once, but not twice: %w", err))
+	}
+	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
+		return exceeded(err)
+	}
+	return p.fill()
+}

@@ -1,0 +1,130 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/crdeval/crdeval/engine/internal/convert"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Admit evaluates a write as a whole: a creation, or if there is an old object its update, and what comes of it in the storage. by answers for the
+// CRD's webhook. The error is a *Fault.
+func (d *Definition) Admit(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
+	return d.run(ctx, r, func(p *pass) error {
+		p.by, p.storing = by, true
+		if r.Old != nil {
+			return p.update(by)
+		}
+		return p.create()
+	})
+}
+
+// respond answers a write that nothing stands against: the tree is what the strategy made of it.
+func (p *pass) respond(v *Version) error {
+	switch {
+	case !p.storing:
+		p.object()
+		return nil
+	case p.out.Refusal != nil:
+		return nil
+	case p.deletes():
+		p.out.Deletes = true
+		p.withdraw()
+		p.object()
+		return nil
+	case p.readsAsWritten(v):
+		p.object()
+		return nil
+	}
+	return p.store(v)
+}
+
+// deletes reports that the update takes the last finalizer off an object that waits for it to be deleted.
+//
+// Upstream: registry/generic/registry/store.go, ShouldDeleteDuringUpdate.
+func (p *pass) deletes() bool {
+	d := p.d
+	if p.old.root == 0 || d.Nodes[p.finalizerList(p.root)].First != 0 {
+		return false
+	}
+	old := d.Field(p.old.root, "metadata")
+	if d.Field(old, "deletionTimestamp") == 0 {
+		return false
+	}
+	grace := d.Field(old, "deletionGracePeriodSeconds")
+	return grace == 0 || d.Nodes[grace].Kind == value.Int && d.Int(grace) == 0
+}
+
+// readsAsWritten reports that the object is stored at the request's version and read back as it stands. What accept made is pruned and defaulted, and
+// its metadata settled, so reading it changes nothing, but where a status was dropped that has a default.
+func (p *pass) readsAsWritten(v *Version) bool {
+	return !p.out.Explained && v == p.def.Storage && p.d.Nodes[p.root].Flags&value.Lossy == 0 && !(p.old.root == 0 && v.HasStatus && v.Plan.DefaultsStatus())
+}
+
+// store makes of the object what is given to the storage, and reads it back from there.
+//
+// Upstream: storage/etcd3/store.go; customresource_handler.go, crdConversionRESTOptionsGetter: an object of the storage version is neither converted nor
+// coerced before it is stored; whatever is read is both.
+func (p *pass) store(v *Version) error {
+	if p.def.Storage != v {
+		if err := p.convert(p.def.Storage.Name, p.by); err != nil {
+			return p.failed(err)
+		}
+	}
+	stored := p.d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
+	limits := p.r.Limits
+	limits.MaxBytes = len(stored)
+	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Buffer: p.r.Buffer}
+	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
+		q.source, q.completed = fromStorage, p.completed
+		if err := q.readOther(); err != nil {
+			return err
+		}
+		if err := q.fromStore(v.Name, p.by); err != nil {
+			return err
+		}
+		q.withdraw()
+		q.object()
+		return nil
+	})
+	if err != nil || !p.r.WantObject {
+		return p.failed(err)
+	}
+	p.out.Object = out.Object
+	if len(p.completed) > 0 {
+		p.withdraw()
+		stored = p.d.AppendJSON(stored[:0], p.root)
+	}
+	if !sameJSON(stored, out.Object[len(p.r.Buffer):]) {
+		p.out.Stored = stored
+	}
+	return nil
+}
+
+// failed makes a refusal of what an API server would answer with an error.
+func (p *pass) failed(err error) error {
+	var f *Fault
+	if err == nil || !errors.As(err, &f) || f.Code != ObjectRefused {
+		return err
+	}
+	p.out.Refusal = unexplained(f.Refusal.Cause)
+	return nil
+}
+
+// sameJSON reports that two texts, which were printed here, mean the same.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, y := value.Acquire(), value.Acquire()
+	defer x.Release()
+	defer y.Release()
+	i, err := x.Parse(a, value.Request, value.Limits{MaxBytes: len(a)})
+	if err != nil {
+		return false
+	}
+	j, err := y.Parse(b, value.Request, value.Limits{MaxBytes: len(b)})
+	return err == nil && value.Equal(x, i, y, j)
+}
