@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
 	"github.com/crdeval/crdeval/engine/value"
@@ -22,21 +20,42 @@ const MaxOpenAPIBytes = 256 << 20
 type OpenAPIDocument struct {
 	// JSON is the document. The caller must not change it.
 	JSON []byte
-	// ETag is its SHA-512 in capital hexadecimal letters, without the quotes that HTTP wants around it. Documents of v3 are byte for byte those of an
-	// API server that has the same CRDs, and so are their ETags; a document of v2 has the same value as an API server's part of it.
+	// ETag is its SHA-512 in capital hexadecimal letters, without the quotes that HTTP wants around it, which is upstream's own rule. A document of v3 is byte for
+	// byte that of an API server with the same CRDs, and so is its ETag. A document of v2 has the value of what an API server says of the CRDs among all that it
+	// serves.
 	ETag string
 }
 
-// OpenAPIV3 returns what an API server answers at /openapi/v3/apis/{group}/{version}: everything that the definitions serve there. Definitions of other groups,
-// and those that do not serve the version, are passed over. An API server publishes only CRDs that are established; whether one is, the caller knows.
+// PublishedCRD is a CRD of which documents are made.
+type PublishedCRD struct {
+	// Definition is the CRD; one that is nil is left out, unless there is a Name.
+	Definition *Definition
+	// Name, Group, Revision and Versions say the same of a CRD without compiling it, for who keeps them: Definition.Name and so on. They count where
+	// there is no Definition.
+	Name, Group, Revision string
+	Versions              []VersionInfo
+	// Manifest returns what Definition.Manifest would. It is called only if what is made of it is not kept from before; its errors are passed on.
+	Manifest func(context.Context) ([]byte, error)
+}
+
+// Published returns definitions as CRDs of which documents are made.
+func Published(definitions ...*Definition) []PublishedCRD {
+	crds := make([]PublishedCRD, len(definitions))
+	for i, d := range definitions {
+		crds[i].Definition = d
+	}
+	return crds
+}
+
+// OpenAPIV3 returns what an API server answers at /openapi/v3/apis/{group}/{version}: everything that the CRDs serve there. CRDs of other groups, and those that
+// do not serve the version, are passed over. An API server publishes CRDs that are established; whether one is, the caller knows.
 //
-// The error is VERSION_NOT_FOUND if no definition has anything there, INVALID_ARGUMENT if two have the same kind there, LIMIT_EXCEEDED, or
-// ITEM_DEADLINE.
-func OpenAPIV3(ctx context.Context, group, version string, definitions []*Definition) (*OpenAPIDocument, error) {
-	var members []*Definition
-	for _, d := range openAPIOrder(definitions) {
-		if d.Group() == group && d.serves(version) {
-			members = append(members, d)
+// The error is VERSION_NOT_FOUND if nothing is served there, INVALID_ARGUMENT if two CRDs have the same kind there, LIMIT_EXCEEDED, or ITEM_DEADLINE.
+func OpenAPIV3(ctx context.Context, group, version string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
+	var members []PublishedCRD
+	for _, c := range inOrder(crds) {
+		if c.Group == group && slices.Contains(c.served(), version) {
+			members = append(members, c)
 		}
 	}
 	if len(members) == 0 {
@@ -53,68 +72,68 @@ func OpenAPIV3(ctx context.Context, group, version string, definitions []*Defini
 	return doc, err
 }
 
-// OpenAPIV3Index returns what an API server answers at /openapi/v3 about the definitions: the URL of each document, which has its ETag as a hash. root is what
-// stands before /openapi/v3 in these URLs: "" as on an API server. Errors are those of OpenAPIV3.
-func OpenAPIV3Index(ctx context.Context, root string, definitions []*Definition) (*OpenAPIDocument, error) {
-	members := map[[2]string][]*Definition{}
-	for _, d := range openAPIOrder(definitions) {
-		for _, v := range d.versions {
-			if v.Served {
-				at := [2]string{d.Group(), v.Name}
-				members[at] = append(members[at], d)
-			}
+// OpenAPIV3Index returns what an API server answers at /openapi/v3 about the CRDs: the URL of each document, which has its ETag as a hash. root is what stands
+// before /openapi/v3 in these URLs: "" as on an API server. Errors are those of OpenAPIV3.
+func OpenAPIV3Index(ctx context.Context, root string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
+	members := map[GroupVersion][]PublishedCRD{}
+	for _, c := range inOrder(crds) {
+		for _, v := range c.served() {
+			at := GroupVersion{Group: c.Group, Version: v}
+			members[at] = append(members[at], c)
 		}
 	}
 	places := make([]openapi.Place, 0, len(members))
 	for at, of := range members {
-		key := documentKey(at[0], at[1], of)
+		key := documentKey(at.Group, at.Version, of)
 		etag, ok := keptETags.Get(key)
 		if !ok {
 			// Nothing of it is kept but the ETag: the document may never be asked for, and there may be thousands.
-			doc, err := openAPIV3(ctx, at[1], of, false)
+			doc, err := openAPIV3(ctx, at.Version, of, false)
 			if err != nil {
 				return nil, err
 			}
 			etag = doc.ETag
 			keptETags.Put(key, etag, int64(len(etag)))
 		}
-		places = append(places, openapi.Place{Group: at[0], Version: at[1], ETag: etag})
+		places = append(places, openapi.Place{Group: at.Group, Version: at.Version, ETag: etag})
 	}
-	return documentOf(openapi.Index(root, places)), nil
+	return openAPIDocument(openapi.Index(root, places)), nil
 }
 
-// OpenAPIV2 returns what the definitions contribute to what an API server answers at /openapi/v2: all of their served versions in one document. Where two have the
-// same kind, the one whose name comes later counts. The error is LIMIT_EXCEEDED or ITEM_DEADLINE.
-func OpenAPIV2(ctx context.Context, definitions []*Definition) (*OpenAPIDocument, error) {
+// OpenAPIV2 returns what the CRDs contribute to what an API server answers at /openapi/v2: all of their served versions in one document. Where two have the same
+// kind, the one whose name comes later counts. The error is LIMIT_EXCEEDED or ITEM_DEADLINE.
+func OpenAPIV2(ctx context.Context, crds ...PublishedCRD) (*OpenAPIDocument, error) {
+	crds = inOrder(crds)
+	key := documentKey("", "v2", crds)
+	if doc, ok := keptDocuments.Get(key); ok {
+		return doc, nil
+	}
 	var parts []*openapi.Part
 	room := int64(MaxOpenAPIBytes)
-	for _, d := range openAPIOrder(definitions) {
-		for _, v := range d.versions {
-			if !v.Served {
-				continue
-			}
-			p, err := d.openAPIPart(ctx, v.Name, openapi.V2Form, true)
+	for _, c := range crds {
+		for _, v := range c.served() {
+			p, err := c.openAPIPart(ctx, v, openapi.V2Form, true)
 			if err != nil {
 				return nil, err
 			}
-			parts = append(parts, p)
-			if room -= p.Size(); room < 0 {
-				break // V2 says by how much
+			if parts, room = append(parts, p), room-p.Size(); room < 0 {
+				return nil, openAPIError(openapi.TooLarge(MaxOpenAPIBytes-room, MaxOpenAPIBytes))
 			}
 		}
 	}
-	doc, err := openapi.V2(parts, MaxOpenAPIBytes)
+	text, err := openapi.V2(parts, MaxOpenAPIBytes)
 	if err != nil {
 		return nil, openAPIError(err)
 	}
-	return documentOf(doc), nil
+	doc := openAPIDocument(text)
+	keptDocuments.Put(key, doc, int64(cap(doc.JSON)+len(doc.ETag)))
+	return doc, nil
 }
 
-// OpenAPIKept returns how many bytes of OpenAPI documents, and of parts of them, the process keeps because they were asked for lately. It is
-// bounded, by 40 MiB.
+// OpenAPIKept returns how many bytes of OpenAPI documents, and of parts of them, the process keeps because they were asked for lately: 40 MiB at most.
 func OpenAPIKept() int64 { return keptDocuments.Bytes() + keptParts.Bytes() + keptETags.Bytes() }
 
-// What is kept of documents, in bytes: whole documents, parts, and the ETags of an index.
+// What is kept, in bytes: whole documents, parts of them, and the ETags of an index.
 var (
 	keptDocuments = openapi.NewKept[*OpenAPIDocument](16 << 20)
 	keptParts     = openapi.NewKept[*openapi.Part](16 << 20)
@@ -122,51 +141,51 @@ var (
 )
 
 // documentKey is the same for equal documents.
-func documentKey(group, version string, members []*Definition) string {
+func documentKey(group, version string, members []PublishedCRD) string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s/%s", group, version) // a hash never fails
-	for _, d := range members {
-		_, _ = fmt.Fprintf(h, " %s", d.revision)
+	for i := range members {
+		_, _ = fmt.Fprintf(h, " %s", members[i].Revision)
 	}
 	return string(h.Sum(nil))
 }
 
-func openAPIV3(ctx context.Context, version string, members []*Definition, keep bool) (*OpenAPIDocument, error) {
+func openAPIV3(ctx context.Context, version string, members []PublishedCRD, keep bool) (*OpenAPIDocument, error) {
 	parts := make([]*openapi.Part, len(members))
-	for i, d := range members {
-		p, err := d.openAPIPart(ctx, version, openapi.V3Form, keep)
+	for i := range members {
+		p, err := members[i].openAPIPart(ctx, version, openapi.V3Form, keep)
 		if err != nil {
 			return nil, err
 		}
 		parts[i] = p
 	}
-	doc, err := openapi.V3(parts, MaxOpenAPIBytes)
+	text, err := openapi.V3(parts, MaxOpenAPIBytes)
 	if err != nil {
 		return nil, openAPIError(err)
 	}
-	return documentOf(doc), nil
+	return openAPIDocument(text), nil
 }
 
-func documentOf(document []byte) *OpenAPIDocument {
-	return &OpenAPIDocument{JSON: document, ETag: openapi.ETag(document)}
+func openAPIDocument(text []byte) *OpenAPIDocument {
+	return &OpenAPIDocument{JSON: text, ETag: openapi.ETag(text)}
 }
 
 // openAPIPart returns what a version contributes to the documents of a form.
-func (d *Definition) openAPIPart(ctx context.Context, version string, form openapi.Form, keep bool) (*openapi.Part, error) {
+func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form openapi.Form, keep bool) (*openapi.Part, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Reason: ReasonItemDeadline, Message: "the call ended before the OpenAPI document was made: " + err.Error(), Err: err}
 	}
-	key := fmt.Sprintf("%d %s %s", form, d.revision, version)
+	key := fmt.Sprintf("%d %s %s", form, c.Revision, version)
 	if p, ok := keptParts.Get(key); ok {
 		return p, nil
 	}
-	crd, err := d.crd()
+	r, err := c.resource(ctx, version)
 	if err != nil {
 		return nil, err
 	}
-	p, err := openapi.Build(openapi.Describe(crd, version), form)
+	p, err := openapi.Build(r, form)
 	if err != nil {
-		return nil, &Error{Reason: ReasonInternal, Message: "OpenAPI of " + d.Name() + ", version " + version + ": " + err.Error(), Err: err}
+		return nil, &Error{Reason: ReasonInternal, Message: "OpenAPI of " + c.Name + ", version " + version + ": " + err.Error(), Err: err}
 	}
 	if keep {
 		keptParts.Put(key, p, p.Size())
@@ -174,22 +193,45 @@ func (d *Definition) openAPIPart(ctx context.Context, version string, form opena
 	return p, nil
 }
 
-// crd decodes the manifest again: a Definition keeps only what evaluations need.
-func (d *Definition) crd() (*apiextensionsv1.CustomResourceDefinition, error) {
-	m, err := definition.Decode(d.manifest)
+// resource decodes the manifest again: a Definition keeps only what evaluations need.
+func (c *PublishedCRD) resource(ctx context.Context, version string) (*openapi.Resource, error) {
+	manifest, err := c.Manifest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := definition.Decode(manifest)
 	if err != nil {
 		return nil, &Error{Reason: ReasonInternal, Message: "canonical CRD: " + err.Error(), Err: err}
 	}
-	return m.CRD, nil
+	return openapi.Describe(m.CRD, version), nil
 }
 
-func (d *Definition) serves(version string) bool {
-	return slices.ContainsFunc(d.versions, func(v VersionInfo) bool { return v.Name == version && v.Served })
+func (c *PublishedCRD) served() []string {
+	var names []string
+	for _, v := range c.Versions {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
-// openAPIOrder returns definitions in the order in which documents are made.
-func openAPIOrder(definitions []*Definition) []*Definition {
-	return slices.SortedStableFunc(slices.Values(definitions), func(a, b *Definition) int { return cmp.Compare(a.Name(), b.Name()) })
+// inOrder returns the CRDs in the order of their names, in which documents are made, with all about them filled in.
+func inOrder(crds []PublishedCRD) []PublishedCRD {
+	out := make([]PublishedCRD, 0, len(crds))
+	for _, c := range crds {
+		if d := c.Definition; d != nil {
+			c = PublishedCRD{
+				Definition: d, Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions,
+				Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
+			}
+		}
+		if c.Name != "" {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b PublishedCRD) int { return cmp.Compare(a.Name, b.Name) })
+	return out
 }
 
 func openAPIError(err error) error {

@@ -45,11 +45,11 @@ func compare(ctx context.Context, defs ...*engine.Definition) (n extent, differe
 	}
 	for version, of := range versions {
 		want, wantErr := upstreamV3(of, version)
-		got, gotErr := engine.OpenAPIV3(ctx, defs[0].Group(), version, defs)
+		got, gotErr := engine.OpenAPIV3(ctx, defs[0].Group(), version, engine.Published(defs...)...)
 		check("v3 of "+version, want, wantErr, got, gotErr)
 	}
 	want, wantErr := upstreamV2(crds)
-	got, gotErr := engine.OpenAPIV2(ctx, defs)
+	got, gotErr := engine.OpenAPIV2(ctx, engine.Published(defs...)...)
 	check("v2", want, wantErr, got, gotErr)
 	return n, differences
 }

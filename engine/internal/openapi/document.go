@@ -127,9 +127,14 @@ func (m *merged) size() int64 {
 
 func (m *merged) fits(maxBytes int64) error {
 	if size := m.size(); size > maxBytes {
-		return &value.LimitError{Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, Advice: "ask for the documents of fewer CRDs"}
+		return TooLarge(size, maxBytes)
 	}
 	return nil
+}
+
+// TooLarge is the error of a document of more than maxBytes.
+func TooLarge(size, maxBytes int64) *value.LimitError {
+	return &value.LimitError{Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, AtLeast: true, Advice: "ask for the documents of fewer CRDs"}
 }
 
 // begin returns a writer with room for the document.
