@@ -147,7 +147,7 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 			break
 		}
 	}
-	bytes := versionSize + inner.Selectable.Size()
+	bytes := versionSize + inner.Selectable.Size() + inner.Columns.Size()
 	if inner.Plan == nil {
 		plan, err := program.Compile(s, program.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,

@@ -1,0 +1,88 @@
+package present
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Target is the version of a table. Only items of objects that are lists themselves ask for it: rows with whole objects bring them to that version.
+type Target struct {
+	schema.GroupVersion
+	// Versions are all that the CRD lists.
+	Versions []string
+	// Webhook: the CRD converts by a webhook.
+	Webhook bool
+}
+
+// ErrNeedsWebhook says that an item of an object that is a list is of another version than the table, and the CRD converts by a webhook. Those are not asked
+// for such items.
+var ErrNeedsWebhook = errors.New("an item of a list of items would have to be converted by the CRD's webhook")
+
+// appendItem appends the row of an item. Nothing in it was coerced or validated, so upstream's own accessors read it.
+func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, error) {
+	from := len(dst)
+	dst, err := r.appendCells(r.next(dst), item)
+	if err != nil {
+		return dst, err
+	}
+	content, ok := r.walk.d.Any(item).(map[string]any)
+	if !ok {
+		return dst, errors.New("an object has no members")
+	}
+	u := &unstructured.Unstructured{Object: content}
+	var shown any
+	switch {
+	case object == RowWhole:
+		if err := r.target.convert(u); err != nil {
+			return dst, err
+		}
+		shown = u.Object
+	case object == RowMetadata || u.GetAnnotations()[endOfInitialEvents] == "true":
+		p := meta.AsPartialObjectMetadata(u)
+		p.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
+		shown = p
+	}
+	text, err := json.Marshal(shown)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(append(append(dst, `,"object":`...), text...), '}')
+	if r.bytes += len(dst) - from; r.bytes > MaxRowBytes {
+		return dst, r.tooLarge("rows of one object")
+	}
+	r.ends = append(r.ends, len(dst))
+	return dst, nil
+}
+
+// convert brings an item to the version of the table.
+//
+// Upstream: apiextensions-apiserver pkg/apiserver/conversion crConverter.ConvertToVersion.
+func (t *Target) convert(u *unstructured.Unstructured) error {
+	of := u.GroupVersionKind()
+	switch {
+	case of.Group != t.Group:
+		return refusal(fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", of.String(), t.GroupVersion))
+	case !slices.Contains(t.Versions, of.Version):
+		return refusal("request to convert CR from an invalid group/version: " + of.GroupVersion().String())
+	case t.Webhook && of.Version == t.Version:
+		return nil
+	case t.Webhook && !isBare(u.Object):
+		return ErrNeedsWebhook
+	}
+	u.SetGroupVersionKind(t.WithKind(of.Kind))
+	return nil
+}
+
+// isBare reports an object of apiVersion and kind alone: webhooks are not bothered with those.
+func isBare(content map[string]any) bool {
+	_, version := content["apiVersion"]
+	_, kind := content["kind"]
+	return len(content) == 2 && version && kind
+}

@@ -1,0 +1,281 @@
+package present
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// TextOptions say how kubectl prints a table.
+type TextOptions struct {
+	// Wide shows columns of a priority other than 0: -o wide.
+	Wide bool
+	// NoHeaders leaves the line of headings out: --no-headers.
+	NoHeaders bool
+	// Namespaces puts a column of namespaces first: --all-namespaces.
+	Namespaces bool
+	// Labels puts a column of labels last: --show-labels.
+	Labels bool
+	// LabelColumns are labels with columns of their own: --label-columns.
+	LabelColumns []string
+	// Kind, crontab.stable.example.com in any case, goes before each name with a slash: --show-kind. Empty: nothing does.
+	Kind string
+	// Chunk is how many rows kubectl asks for at a time: what it prints of the next is not aligned with what went before. Zero is kubectl's 500,
+	// a negative number all rows at once.
+	Chunk int
+}
+
+// kubectlChunk is kubectl's own chunk.
+const kubectlChunk = 500
+
+// flushedRows is after how many rows of a chunk kubectl prints what it has, with the widths that columns have until then.
+const flushedRows = 100
+
+// printed is a table that is being printed.
+type printed struct {
+	o       *TextOptions
+	columns []string // headings
+	hidden  []bool   // by their priority
+	last    int      // the last that is shown, -1 if none is
+	name    int      // the column that Kind goes into, -1 if none does
+	given   int      // columns of the table itself
+	stop    *stop.Signal
+	aligner aligner
+	line    []byte
+}
+
+// cell is a cell of a row to be printed; null cells are empty.
+type cell struct {
+	text string
+	null bool
+}
+
+// AppendText appends what kubectl prints of a table: the rows are TableRows in JSON. ErrStopped if nobody waits for it any more; another error is that of
+// a row that is no TableRow.
+//
+// Upstream: cli-runtime pkg/printers/tableprinter.go; kubectl pkg/cmd/get.
+func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o TextOptions, s *stop.Signal) ([]byte, error) {
+	t := &printed{o: &o, last: -1, name: -1, given: len(columns), stop: s, aligner: aligner{out: dst}}
+	t.head(columns)
+	chunk := o.Chunk
+	if chunk == 0 {
+		chunk = kubectlChunk
+	}
+	if chunk < 0 {
+		chunk = max(rows, 1)
+	}
+	for from := 0; from < rows; from += min(chunk, rows-from) {
+		cells := make([][]cell, 0, min(chunk, rows-from))
+		for i := from; i < rows && i-from < chunk; i++ {
+			c, err := t.read(row(i))
+			if err != nil {
+				return dst, err
+			}
+			cells = append(cells, c)
+		}
+		if s.Stopped() {
+			return dst, ErrStopped
+		}
+		t.print(cells, from > 0 || o.NoHeaders)
+	}
+	t.aligner.flush()
+	return t.aligner.out, nil
+}
+
+// head decides on the columns.
+func (t *printed) head(columns []metav1.TableColumnDefinition) {
+	add := func(name string, hidden bool) {
+		if !hidden {
+			t.last = len(t.columns)
+		}
+		t.columns, t.hidden = append(t.columns, strings.ToUpper(name)), append(t.hidden, hidden)
+	}
+	if t.o.Namespaces {
+		add("Namespace", false)
+	}
+	for i := range columns {
+		c := &columns[i]
+		if t.name < 0 && t.o.Kind != "" && c.Format == "name" && c.Type == "string" {
+			t.name = i
+		}
+		add(c.Name, c.Priority != 0 && !t.o.Wide)
+	}
+	for _, label := range t.o.LabelColumns {
+		add(label[strings.LastIndexByte(label, '/')+1:], false)
+	}
+	if t.o.Labels {
+		add("Labels", false)
+	}
+}
+
+// read reads a row: its cells, and of its object what goes into columns of kubectl's own.
+func (t *printed) read(row []byte) ([]cell, error) {
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.Parse(row, value.Request, value.Limits{MaxBytes: max(len(row), 1)})
+	if err != nil {
+		return nil, err
+	}
+	list := d.Field(root, "cells")
+	cells := make([]cell, 0, d.Len(list)+len(t.columns)-t.given)
+	if t.o.Namespaces {
+		cells = append(cells, cell{null: true})
+	}
+	first := len(cells)
+	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
+		cells = append(cells, read(d, c))
+	}
+	if at := first + t.name; t.name >= 0 && at < len(cells) {
+		cells[at] = cell{text: strings.ToLower(t.o.Kind) + "/" + cells[at].text}
+	}
+	object := d.Field(root, "object")
+	if d.Nodes[object].Kind != value.Object {
+		// kubectl means to fill the row up with empty cells, and counts wrong: it adds half of them.
+		if len(t.o.LabelColumns) > 0 || t.o.Labels || t.o.Namespaces || t.name >= 0 {
+			for j := 0; j < len(t.columns)-len(cells); j++ {
+				cells = append(cells, cell{null: true})
+			}
+		}
+		return cells, nil
+	}
+	metadata := d.Field(object, "metadata")
+	if t.o.Namespaces {
+		cells[0] = cell{text: stringField(d, metadata, "namespace")}
+	}
+	labels := d.Field(metadata, "labels")
+	for _, name := range t.o.LabelColumns {
+		cells = append(cells, cell{text: stringField(d, labels, name)})
+	}
+	if t.o.Labels {
+		cells = append(cells, cell{text: formatLabels(d, labels)})
+	}
+	return cells, nil
+}
+
+// read is a cell as fmt prints what kubectl decodes it to.
+func read(d *value.Doc, i uint32) cell {
+	switch d.Nodes[i].Kind {
+	case value.Null:
+		return cell{null: true}
+	case value.String:
+		return cell{text: strings.Clone(d.Str(i))}
+	case value.Int:
+		return cell{text: strconv.FormatInt(d.Int(i), 10)}
+	case value.Float:
+		return cell{text: strconv.FormatFloat(d.Float(i), 'g', -1, 64)}
+	case value.False, value.True:
+		return cell{text: strconv.FormatBool(d.Nodes[i].Kind == value.True)}
+	}
+	return cell{text: string(d.AppendCanonical(nil, i))} // no server sends lists and objects for custom resources
+}
+
+func stringField(d *value.Doc, object uint32, name string) string {
+	if c := d.Field(object, name); c != 0 && d.Nodes[c].Kind == value.String {
+		return strings.Clone(d.Str(c))
+	}
+	return ""
+}
+
+// formatLabels writes labels as a selector that asks for all of them.
+func formatLabels(d *value.Doc, labels uint32) string {
+	var list []string
+	if d.Nodes[labels].Kind == value.Object {
+		for c := d.Nodes[labels].First; c != 0; c = d.Nodes[c].Next {
+			text := ""
+			if d.Nodes[c].Kind == value.String {
+				text = d.Str(c)
+			}
+			list = append(list, d.Key(c)+"="+text)
+		}
+	}
+	if len(list) == 0 {
+		return "<none>"
+	}
+	slices.Sort(list)
+	return strings.Join(list, ",")
+}
+
+// print prints the rows of one chunk. kubectl flushes as it goes, so it gives the widths of all columns to the first line: it pads that, by bytes,
+// where the columns are as wide as they have runes.
+func (t *printed) print(rows [][]cell, noHeaders bool) {
+	widest := make([]int, len(t.columns))
+	for _, row := range rows {
+		for i := range row[:min(len(row), len(widest))] {
+			if !t.hidden[i] {
+				widest[i] = max(widest[i], len(row[i].text))
+			}
+		}
+	}
+	if !noHeaders {
+		t.line = t.line[:0]
+		first := true
+		for i, name := range t.columns {
+			if t.hidden[i] {
+				continue
+			}
+			if !first {
+				t.line = append(t.line, '\t')
+			}
+			first = false
+			t.line = append(t.line, name...)
+			if i != t.last {
+				t.pad(widest[i] - len(name))
+			}
+		}
+		t.aligner.write(append(t.line, '\n'))
+	}
+	for k, row := range rows {
+		t.line = t.line[:0]
+		first := true
+		for i := range row[:min(len(row), len(widest))] {
+			if t.hidden[i] {
+				continue
+			}
+			if !first {
+				t.line = append(t.line, '\t')
+			}
+			first = false
+			t.line = appendCellText(t.line, row[i].text)
+			if noHeaders && k == 0 && i != t.last {
+				t.pad(widest[i] - len(row[i].text))
+			}
+		}
+		t.aligner.write(append(t.line, '\n'))
+		if (k+1)%flushedRows == 0 {
+			t.aligner.flush()
+		}
+	}
+}
+
+func (t *printed) pad(n int) {
+	for ; n > 0; n-- {
+		t.line = append(t.line, ' ')
+	}
+}
+
+// appendCellText appends the text of a cell up to its first line break, with dots if there is one. Escape characters, which could drive a terminal,
+// are written as ^[.
+func appendCellText(dst []byte, text string) []byte {
+	line := text
+	if i := strings.IndexAny(text, "\f\n\r"); i >= 0 {
+		line = text[:i]
+	}
+	for {
+		i := strings.IndexByte(line, '\x1b')
+		if i < 0 {
+			break
+		}
+		dst = append(append(dst, line[:i]...), "^["...)
+		line = line[i+1:]
+	}
+	dst = append(dst, line...)
+	if strings.ContainsAny(text, "\f\n\r") {
+		dst = append(dst, "..."...)
+	}
+	return dst
+}

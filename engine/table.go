@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// RowObject says what each row of a table holds of its object: the API server's parameter includeObject.
+type RowObject uint8
+
+// The values of RowObject. The zero value is the API server's default.
+const (
+	RowMetadata = RowObject(present.RowMetadata) // a meta.k8s.io/v1 PartialObjectMetadata
+	RowNone     = RowObject(present.RowNone)     // null
+	RowWhole    = RowObject(present.RowWhole)    // the object
+)
+
+// DefaultTableBytes is the value of TableOptions.MaxBytes that zero stands for: 64 MiB.
+const DefaultTableBytes = 64 << 20
+
+// TableOptions shape a table. The zero value is what an API server does by default.
+type TableOptions struct {
+	// Now is the time that ages are counted to; the zero time is the time of the call.
+	Now time.Time
+	// Object says what a row holds beside its cells.
+	Object RowObject
+	// NoHeaders leaves columnDefinitions out of the JSON, as an API server does from the second event of a watch on. Table.Columns has them all the same.
+	NoHeaders bool
+	// ResourceVersion, Continue and RemainingItemCount are those of the list, and go into the table's metadata.
+	ResourceVersion, Continue string
+	RemainingItemCount        *int64
+	// MaxBytes bounds the table, in bytes of JSON. Zero is DefaultTableBytes.
+	MaxBytes int
+}
+
+// Table is what `kubectl get` asks an API server for: objects as rows, in the columns of their CRD. It is immutable.
+type Table struct {
+	json    []byte
+	first   int   // where the first row begins in json
+	ends    []int // where each row ends
+	columns []metav1.TableColumnDefinition
+	scope   Scope
+	kind    string
+}
+
+// Table answers objects as a table at a served version, as an API server answers a list of them: each is read as from storage (see Read), so that it may be of any
+// version that the CRD lists, then shown in the version's columns. An object with a list of items at its root is not a row, but its items are.
+//
+// One object that cannot be shown fails the table, as it fails a list: the error is an *Error, which names the object by its index. Of OBJECT_REFUSED the Refusal is what the API
+// server would answer. There are bounds that API servers do not have, and exceeding them is LIMIT_EXCEEDED: for a path 16 KiB, for the values that paths visit in one
+// object 4 Mi, for the cells of one object 8 MiB of JSON, and TableOptions.MaxBytes.
+func (d *Definition) Table(ctx context.Context, version string, objects []Document, o TableOptions) (*Table, error) {
+	v, err := d.served(version)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Object > RowWhole:
+		return nil, &Error{Reason: ReasonInvalidArgument, Message: "unknown object of a row: it is Metadata, None or Whole"}
+	case o.Now.IsZero():
+		o.Now = time.Now()
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultTableBytes
+	}
+	t := &Table{columns: v.Columns.Headers(), scope: d.scope, kind: d.inner.Kind + "." + d.inner.Group, ends: make([]int, 0, len(objects))}
+	t.json = append(t.appendHead(nil, &o), `,"rows":[`...)
+	t.first = len(t.json)
+	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(v), o.Now)}
+	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
+	m.shown = m.show
+	for i := range objects {
+		if err := m.add(ctx, &objects[i]); err != nil {
+			return nil, inTable(i, err)
+		}
+	}
+	m.rows.Release() // not deferred: after a panic it must not go back into the pool
+	t.json = append(t.json, "]}"...)
+	return t, nil
+}
+
+// tableMaker makes the rows of a table.
+type tableMaker struct {
+	d       *Definition
+	o       *TableOptions
+	table   *Table
+	rows    *present.Rows
+	request admission.Request
+	shown   func(admission.Tree) error // show
+}
+
+func (m *tableMaker) add(ctx context.Context, object *Document) error {
+	r := &m.request
+	switch {
+	case object.Absent():
+		return &Error{Reason: ReasonInvalidArgument, Message: "there is no object"}
+	case object.JSON != nil && object.YAML != nil:
+		return bothSet("object")
+	case object.YAML != nil:
+		r.Body, r.YAML = object.YAML, true
+	default:
+		r.Body, r.YAML = object.JSON, false
+	}
+	return m.d.inner.ReadTree(ctx, r, m.d.convert, m.shown)
+}
+
+func (m *tableMaker) show(tree admission.Tree) (err error) {
+	t := m.table
+	t.json, t.ends, err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, present.RowObject(m.o.Object), tree.Stop)
+	if err == nil && len(t.json) > m.o.MaxBytes {
+		err = &value.LimitError{Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)), AtLeast: true,
+			Advice: "ask for fewer objects at a time, for rows without objects, or raise the limit"}
+	}
+	return err
+}
+
+// tableTarget is what a table of a version has to know to show whole items of objects that are lists.
+func (d *Definition) tableTarget(v *admission.Version) present.Target {
+	t := present.Target{GroupVersion: schema.GroupVersion{Group: d.inner.Group, Version: v.Name}}
+	for _, own := range d.inner.Versions {
+		t.Versions = append(t.Versions, own.Name)
+	}
+	c := d.inner.Conversion
+	t.Webhook = c != nil && c.Strategy == apiextensionsv1.WebhookConverter
+	return t
+}
+
+// inTable is an error about one object of a table.
+func inTable(i int, err error) error {
+	e := tableError(err)
+	e.Message = fmt.Sprintf("objects[%d]: %s", i, e.Message)
+	return e
+}
+
+func tableError(err error) *Error {
+	var own *Error
+	var fault *admission.Fault
+	var limit *value.LimitError
+	switch {
+	case errors.As(err, &own):
+		e := *own
+		return &e
+	case errors.As(err, &fault):
+		if errors.As(faultError(err), &own) {
+			return own
+		}
+	case errors.As(err, &limit):
+		return &Error{Reason: ReasonLimitExceeded, Message: err.Error(), Err: err, Limit: limit.Maximum, Actual: limit.Actual}
+	case errors.Is(err, present.ErrNeedsWebhook):
+		return &Error{Reason: ReasonConversionUnavailable, Message: err.Error() + ": ask for the metadata of objects, or for none", Err: err}
+	case present.Refused(err):
+		return &Error{Reason: ReasonObjectRefused, Message: err.Error(), Err: err, Refusal: &Refusal{
+			Code: http.StatusInternalServerError, Reason: string(metav1.StatusReasonInternalError), Message: err.Error(),
+		}}
+	}
+	return &Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}
+}
+
+// appendHead appends the JSON of a table up to its rows.
+func (t *Table) appendHead(dst []byte, o *TableOptions) []byte {
+	dst = append(dst, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{`...)
+	member := func(name, text string) {
+		if dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(append(dst, '"'), name...), `":`...), text...)
+	}
+	if o.ResourceVersion != "" {
+		member("resourceVersion", quoted(o.ResourceVersion))
+	}
+	if o.Continue != "" {
+		member("continue", quoted(o.Continue))
+	}
+	if o.RemainingItemCount != nil {
+		member("remainingItemCount", strconv.FormatInt(*o.RemainingItemCount, 10))
+	}
+	dst = append(dst, `},"columnDefinitions":`...)
+	if o.NoHeaders {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '[')
+	for i := range t.columns {
+		c := &t.columns[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, `{"name":`...), quoted(c.Name)...)
+		dst = append(append(dst, `,"type":`...), quoted(c.Type)...)
+		dst = append(append(dst, `,"format":`...), quoted(c.Format)...)
+		dst = append(append(dst, `,"description":`...), quoted(c.Description)...)
+		dst = strconv.AppendInt(append(dst, `,"priority":`...), int64(c.Priority), 10)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+func quoted(text string) string { return string(value.AppendCanonicalString(nil, text)) }
+
+// Columns describe the columns, the implicit name first. The caller must not change them.
+func (t *Table) Columns() []metav1.TableColumnDefinition { return t.columns }
+
+// Len is the number of rows.
+func (t *Table) Len() int { return len(t.ends) }
+
+// Row is a row as a meta.k8s.io/v1 TableRow in JSON. The caller must not change it.
+func (t *Table) Row(i int) []byte {
+	from := t.first
+	if i > 0 {
+		from = t.ends[i-1] + 1 // behind a comma
+	}
+	return t.json[from:t.ends[i]:t.ends[i]]
+}
+
+// JSON is the table as an API server sends it: a meta.k8s.io/v1 Table. The caller must not change it.
+func (t *Table) JSON() []byte { return t.json }
