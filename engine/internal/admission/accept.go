@@ -58,9 +58,18 @@ func (p *pass) acceptMode() program.Mode {
 // acceptEdits does what remains when the plan accepts: unknown fields are told, the scale subresource judged. edits is nil if
 // nobody asks for them.
 func (p *pass) acceptEdits(v *Version, edits *program.Edits) bool {
+	if !plainScale(p.d, p.root, v.Scale) || !p.tellEdits(v, edits) {
+		return false
+	}
+	p.warnFinalizers()
+	return true
+}
+
+// tellEdits tells what accept changed. False: the request is refused for it.
+func (p *pass) tellEdits(v *Version, edits *program.Edits) bool {
 	d := p.d
 	unknown := p.r.FieldValidation != Ignore && edits.Any(program.Pruned)
-	if unknown && p.r.FieldValidation == Strict || !plainScale(d, p.root, v.Scale) {
+	if unknown && p.r.FieldValidation == Strict {
 		return false
 	}
 	if unknown || p.r.WantChanges && len(edits.List) > 0 {
@@ -75,7 +84,6 @@ func (p *pass) acceptEdits(v *Version, edits *program.Edits) bool {
 			p.strictly()
 		}
 	}
-	p.warnFinalizers()
 	return true
 }
 

@@ -45,10 +45,15 @@ func (p *pass) convert(target string, by convert.Converter) error {
 	return nil
 }
 
+// renames reports that a conversion changes apiVersion alone.
+func (d *Definition) renames() bool {
+	return d.Conversion == nil || d.Conversion.Strategy != apiextensionsv1.WebhookConverter
+}
+
 // rewrite changes the object: its apiVersion alone, or all of it by the CRD's webhook.
 func (p *pass) rewrite(to *Version, by convert.Converter) error {
 	c := p.def.Conversion
-	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter {
+	if p.def.renames() {
 		convert.None(p.d, p.root, to.APIVersion)
 		return nil
 	}

@@ -25,6 +25,8 @@ func (p *pass) create() error {
 		return p.judgeAsGiven(endpoint)
 	case p.r.Stage == StageFinish:
 		return p.resume(endpoint)
+	case p.r.Stage == StageDecode && p.acceptDecoded(endpoint):
+		return p.decoded()
 	case p.r.Stage == StageWhole && p.accept(endpoint):
 		return p.respond(endpoint)
 	}

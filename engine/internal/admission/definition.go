@@ -41,8 +41,6 @@ type Version struct {
 	Selectable *present.Selectable
 	// Columns are those of tables.
 	Columns *present.Columns
-	// Columns are those of tables.
-	Columns *present.Columns
 	// Warnings go with every answer: the deprecation.
 	Warnings []string
 }
@@ -103,7 +101,6 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 		v := &crd.Spec.Versions[i]
 		version := &Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Served: v.Served, HasStatus: schema.HasStatus(v)}
 		version.Selectable = present.CompileSelectable(v, d.Namespaced)
-		version.Columns = present.CompileColumns(v.AdditionalPrinterColumns)
 		version.Columns = present.CompileColumns(v.AdditionalPrinterColumns)
 		if v.Subresources != nil {
 			version.Scale = NewScale(v.Subresources.Scale)

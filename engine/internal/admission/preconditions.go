@@ -13,7 +13,8 @@ import (
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
-// plainPreconditions reports that neither uid nor resourceVersion stands against an update.
+// plainPreconditions reports that neither uid nor resourceVersion stands against an update. Only for DECODE does a missing resourceVersion not matter,
+// but that is rare.
 func (p *pass) plainPreconditions(meta uint32) bool {
 	if !p.r.Whole {
 		return true
@@ -22,8 +23,8 @@ func (p *pass) plainPreconditions(meta uint32) bool {
 	if uid, before := d.Field(meta, "uid"), d.Field(old, "uid"); uid != 0 && before != 0 && d.Str(uid) != d.Str(before) {
 		return false
 	}
-	revision, before := d.Field(meta, "resourceVersion"), d.Field(old, "resourceVersion")
-	return revision != 0 && !isZero(d.Str(revision)) && (before == 0 || d.Str(revision) == d.Str(before))
+	revision := d.Field(meta, "resourceVersion")
+	return revision != 0 && !isZero(d.Str(revision))
 }
 
 // isZero reports that a resourceVersion is none, or the number 0: to an API server that is the same.
@@ -47,6 +48,11 @@ func (p *pass) otherUID() (refused bool) {
 	return true
 }
 
+// conflict refuses an update that is about another state of the object than the stored one.
+func (p *pass) conflict(text string) {
+	p.out.Refusal = refusalOf(apierrors.NewConflict(p.def.resource(), p.oldName(), errors.New(text)))
+}
+
 // storageKey is where an API server with the usual prefix keeps the object in etcd.
 func (p *pass) storageKey() string {
 	meta := p.d.Field(p.old.root, "metadata")
@@ -59,34 +65,14 @@ func (p *pass) storageKey() string {
 	return key + name
 }
 
-// modified is what an API server says of a write to an object that was written since it was read.
-const modified = "the object has been modified; please apply your changes to the latest version and try again"
-
-// otherRevision refuses an update without a resourceVersion, and one of an older state of the object. Bytes of a storage mostly do not say their
-// resourceVersion: then only the storage knows.
+// noRevision refuses an update that does not say which state of the object it is about. Whether it is the state in storage only the storage knows.
 //
 // Upstream: registry/generic/registry/store.go, Update: custom resources do not allow unconditional updates.
-func (p *pass) otherRevision() (refused bool) {
-	if !p.r.Whole {
+func (p *pass) noRevision() (refused bool) {
+	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
+	if !p.r.Whole || !ok || !isZero(revision) { // validation says of one that it is no text
 		return false
 	}
-	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
-	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
-	switch {
-	case !ok:
-		return false // validation says that it is no text
-	case isZero(revision):
-		p.unconditional()
-		return true
-	case before != "" && revision != before:
-		p.conflict(modified)
-		return true
-	}
-	return false
-}
-
-// unconditional refuses an update that does not say which state of the object it is about.
-func (p *pass) unconditional() {
 	at := value.Path{value.Name("metadata"), value.Name("resourceVersion")}
 	f := violation.Of(violation.Request, field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update"), at)
 	f.Node = p.d.Finder().Deepest(p.root, at)
@@ -96,10 +82,7 @@ func (p *pass) unconditional() {
 		p.out.Refusal.Details.Causes = causes(found)
 	}
 	p.out.Violations = p.finish(found)
-}
-
-func (p *pass) conflict(text string) {
-	p.out.Refusal = refusalOf(apierrors.NewConflict(p.def.resource(), p.oldName(), errors.New(text)))
+	return true
 }
 
 // oldName is the name of the request.

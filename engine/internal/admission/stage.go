@@ -16,6 +16,26 @@ func (p *pass) decoded() error {
 	return expired(p.ctx)
 }
 
+// acceptDecoded goes the fast way up to mutating admission. True: that settled the matter. False: the trees are half done.
+func (p *pass) acceptDecoded(v *Version) bool {
+	if !p.plainRequest(v) || p.r.Patched {
+		return false
+	}
+	meta, settled := p.settled()
+	if !settled || p.r.Handler && !p.plainHandler(meta) || p.r.CompleteMetadata {
+		return false
+	}
+	if p.r.Old != nil {
+		if !p.plainOld(v) || !p.plainPreconditions(meta) {
+			return false
+		}
+	} else if p.r.Whole {
+		p.wipe()
+	}
+	mode := p.acceptMode()
+	return v.Plan.AcceptDecoded(p.d, p.root, mode) && p.tellEdits(v, mode.Edits)
+}
+
 // resume goes on with a creation where mutating admission ends. What was mutated is defaulted, as an API server does after a mutating webhook, but
 // neither pruned nor is its metadata coerced.
 //

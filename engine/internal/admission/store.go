@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/crdeval/crdeval/engine/internal/convert"
+	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -37,8 +38,12 @@ func (p *pass) respond(v *Version) error {
 	case p.readsAsWritten(v):
 		p.object()
 		return nil
+	case p.out.Explained || p.d.Nodes[p.root].Flags&value.Lossy != 0 || !p.def.renames():
+		return p.store(v)
+	case p.storeQuickly(v):
+		return nil
 	}
-	return p.store(v)
+	return p.exactly()
 }
 
 // deletes reports that the update takes the last finalizer off an object that waits for it to be deleted.
@@ -61,6 +66,50 @@ func (p *pass) deletes() bool {
 // its metadata settled, so reading it changes nothing, but where a status was dropped that has a default.
 func (p *pass) readsAsWritten(v *Version) bool {
 	return !p.out.Explained && v == p.def.Storage && p.d.Nodes[p.root].Flags&value.Lossy == 0 && !(p.old.root == 0 && v.HasStatus && v.Plan.DefaultsStatus())
+}
+
+// storeQuickly is store for an object that went the fast way, on its tree: what is stored is printed and then read where it is. False: the tree is half
+// done.
+func (p *pass) storeQuickly(v *Version) bool {
+	d, s := p.d, p.def.Storage
+	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop}
+	if s != v && !p.convertQuickly(s, mode) || d.Field(d.Field(p.root, "metadata"), "generation") == 0 {
+		return false
+	}
+	if p.r.WantObject {
+		p.out.Stored = d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
+	}
+	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertQuickly(v, mode) {
+		return false
+	}
+	p.object()
+	return true
+}
+
+// convertQuickly brings the tree to another version, of a CRD that changes apiVersion alone.
+func (p *pass) convertQuickly(to *Version, mode program.Mode) bool {
+	d := p.d
+	if len(d.Src[value.Defaults]) > 0 {
+		d.Own(1, uint32(len(d.Nodes)))
+	}
+	c := d.Field(p.root, "apiVersion")
+	from := uint32(len(d.Src[value.Arena]))
+	d.Src[value.Arena] = append(append(append(d.Src[value.Arena], '"'), to.APIVersion...), '"')
+	made := uint32(len(d.Nodes))
+	d.Nodes = append(d.Nodes, value.Node{Kind: value.String, Src: value.Arena, Off: from, End: uint32(len(d.Src[value.Arena]))})
+	d.Replace(c, made)
+	d.MarkDirty(p.root)
+	return c != 0 && to.Plan.AcceptConverted(d, p.root, mode)
+}
+
+// exactly begins once more, the exact way.
+func (p *pass) exactly() error {
+	p.outcome, p.r.Exact = Outcome{}, true
+	p.warned, p.completed, p.forgiven, p.old = nil, nil, nil, oldObject{}
+	if p.r.Old != nil {
+		return p.update(p.by)
+	}
+	return p.create()
 }
 
 // store makes of the object what is given to the storage, and reads it back from there.

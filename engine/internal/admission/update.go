@@ -30,6 +30,8 @@ func (p *pass) update(by convert.Converter) error {
 		return p.judgeUpdateAsGiven(endpoint, by)
 	case p.r.Stage == StageFinish:
 		return p.resumeUpdate(endpoint)
+	case p.r.Stage == StageDecode && p.acceptDecoded(endpoint):
+		return p.decoded()
 	case p.r.Stage == StageWhole && p.acceptUpdate(endpoint):
 		return p.respond(endpoint)
 	}
@@ -75,7 +77,7 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 
 // change judges the new object beside the old one: what comes behind mutating admission.
 func (p *pass) change(v *Version) error {
-	if p.otherRevision() {
+	if p.noRevision() {
 		return nil
 	}
 	if p.r.Status {

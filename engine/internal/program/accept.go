@@ -60,15 +60,16 @@ type acceptor struct {
 	work  uint32 // values seen since stop was last asked
 	room  room
 
-	doubt      bool   // something upstream alone knows: the answer is no
-	resets     bool   // status of the root is dropped
-	kept       uint32 // what takes its place, 0 for nothing
-	statusOnly bool   // the rest of the root is dropped
-	stored     bool   // the walk over an object from storage
-	shaping    bool   // change, do not validate
-	dropping   bool   // in what is dropped afterwards
-	decoded    bool   // nothing may be pruned or dropped
-	keepNulls  bool   // nulls without a default stay: the walk over a default
+	doubt       bool   // something upstream alone knows: the answer is no
+	resets      bool   // status of the root is dropped
+	kept        uint32 // what takes its place, 0 for nothing
+	statusOnly  bool   // the rest of the root is dropped
+	stored      bool   // the walk over an object from storage
+	undefaulted bool   // nothing is filled in
+	shaping     bool   // change, do not validate
+	dropping    bool   // in what is dropped afterwards
+	decoded     bool   // nothing may be pruned or dropped
+	keepNulls   bool   // nulls without a default stay: the walk over a default
 }
 
 const (
@@ -127,7 +128,7 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 				w.pop()
 			}
 			continue
-		case d.Nodes[c].Kind == value.Null && n.Items.Default != nil && n.Items.Flags&Nullable == 0:
+		case d.Nodes[c].Kind == value.Null && n.Items.Default != nil && n.Items.Flags&Nullable == 0 && !w.undefaulted:
 			w.replace(n.Items, i, c)
 			dirty = true
 		}

@@ -53,7 +53,9 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			keep = w.keepNulls
 			if child.Default != nil && (!status || !w.resets) {
 				keep = true
-				w.replace(child, i, c)
+				if !w.undefaulted {
+					w.replace(child, i, c)
+				}
 			}
 		}
 		dropped := keep && status && w.resets
@@ -79,7 +81,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		}
 		c = next
 	}
-	if len(n.defaulted) > 0 {
+	if len(n.defaulted) > 0 && !w.undefaulted {
 		if !w.defaults(n, i, base, last) {
 			return false
 		}

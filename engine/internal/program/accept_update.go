@@ -18,6 +18,31 @@ func (p *Plan) AcceptStored(d *value.Doc, root uint32, m Mode) bool {
 	return w.node(p.Root, root) && !w.doubt
 }
 
+// AcceptDecoded shapes the object at root as it is decoded from a request, in one pass: pruned, without nulls, defaulted, with settled metadata of
+// embedded resources. It validates nothing. False means doubt.
+func (p *Plan) AcceptDecoded(d *value.Doc, root uint32, m Mode) bool {
+	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
+		return false
+	}
+	d.SetSource(value.Defaults, p.defaults)
+	if m.Edits != nil {
+		m.Edits.reset()
+	}
+	w := acceptor{d: d, p: p, stop: m.Stop, edits: m.Edits, shaping: true, room: newRoom(m.Limits.DefaultBytes())}
+	return w.node(p.Root, root) && !w.doubt && (m.Edits == nil || !m.Edits.tooMany())
+}
+
+// AcceptConverted shapes the object at root, which was converted to the plan's version, in one pass: pruned, without nulls, with settled metadata
+// of embedded resources, but not defaulted. It validates nothing. False means doubt. No node of the tree may refer to the text of another plan's
+// defaults, see Doc.Own.
+func (p *Plan) AcceptConverted(d *value.Doc, root uint32, m Mode) bool {
+	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
+		return false
+	}
+	w := acceptor{d: d, p: p, stop: m.Stop, shaping: true, stored: true, undefaulted: true}
+	return w.node(p.Root, root) && !w.doubt
+}
+
 // keepStatus puts the status of another object into the root at i, and validates it there. That it is shaped once more changes nothing: it was
 // shaped by the same plan.
 func (w *acceptor) keepStatus(n *Node, i uint32, base int) bool {
