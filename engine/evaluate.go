@@ -32,19 +32,18 @@ func violations(found []admission.Finding) []Violation {
 func update(r *admission.Request, item *Item) error {
 	invalid := func(reason Reason, text string) error { return &Error{Reason: reason, Message: text} }
 	switch {
-	case item.Subresource == "scale":
-		return invalid(ReasonFeatureNotAvailable, "writes to the subresource scale are not available in this version of crdeval: "+
-			"send the object with its replicas changed, and it is judged as an update of the whole")
-	case item.Subresource != "" && item.Subresource != "status":
+	case item.Subresource != "" && item.Subresource != "status" && item.Subresource != "scale":
 		return invalid(ReasonInvalidArgument, "custom resources have no subresource "+item.Subresource+": it is empty, status or scale")
 	case item.OldObject.Absent() && item.Subresource != "":
 		return invalid(ReasonInvalidArgument, "there is no old object: a write to the subresource "+item.Subresource+" is an update of one")
+	case item.OldObject.Absent() && item.Patch != nil:
+		return invalid(ReasonInvalidArgument, "there is no old object: a patch is applied to one, and creates nothing")
 	case item.OldObject.Absent():
 		return nil
 	case item.OldObject.JSON != nil && item.OldObject.YAML != nil:
 		return bothSet("old object")
 	}
-	r.Status = item.Subresource != ""
+	r.Status, r.Scale = item.Subresource == "status", item.Subresource == "scale"
 	if r.Old = item.OldObject.JSON; item.OldObject.YAML != nil {
 		r.Old, r.OldYAML = item.OldObject.YAML, true
 	}
@@ -87,8 +86,8 @@ type pipeline func(context.Context, *admission.Request) (admission.Outcome, erro
 func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *EvaluationOptions, do pipeline) (*Transformed, error) {
 	start := d.clock()
 	r, err := d.request(item, o)
-	if err == nil && (!item.OldObject.Absent() || item.Subresource != "") {
-		err = &Error{Reason: ReasonInvalidArgument, Message: "an old object and a subresource are for Validate alone: leave them out"}
+	if err == nil && (!item.OldObject.Absent() || item.Subresource != "" || item.Patch != nil) {
+		err = &Error{Reason: ReasonInvalidArgument, Message: "an old object, a patch and a subresource are for Validate and Admit alone: leave them out"}
 	}
 	if err != nil {
 		return nil, err
@@ -117,8 +116,15 @@ func (d *Definition) request(item *Item, o *EvaluationOptions) (admission.Reques
 	invalid := func(text string) (admission.Request, error) {
 		return r, &Error{Reason: ReasonInvalidArgument, Message: text}
 	}
+	body := item.Object
+	if item.Patch != nil {
+		if err := item.patched(); err != nil {
+			return r, err
+		}
+		body, r.Patch = item.Patch.Document, patchTypes[item.Patch.Type]
+	}
 	switch {
-	case item.Object.Absent():
+	case body.Absent():
 		return invalid("there is no object")
 	case item.Object.JSON != nil && item.Object.YAML != nil:
 		return r, bothSet("object")
@@ -128,10 +134,10 @@ func (d *Definition) request(item *Item, o *EvaluationOptions) (admission.Reques
 		return invalid("unknown trace: it is None, Failed or All")
 	case o.View > ViewVerdict:
 		return invalid("unknown view: it is Object, Changed or Verdict")
-	case item.Object.YAML != nil:
-		r.Body, r.YAML = item.Object.YAML, true
+	case body.YAML != nil:
+		r.Body, r.YAML = body.YAML, true
 	default:
-		r.Body = item.Object.JSON
+		r.Body = body.JSON
 	}
 	return r, nil
 }

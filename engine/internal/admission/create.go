@@ -101,6 +101,9 @@ func (p *pass) decode(v *Version) (refused bool, err error) {
 		return false, exceeded(err)
 	}
 	track := p.r.FieldValidation != Ignore
+	if p.patching != nil {
+		p.out.Strict = slices.Clip(p.patching.unknown)
+	}
 	if track {
 		for duplicate := range p.d.Duplicates(value.Request) {
 			p.out.Strict = append(p.out.Strict, duplicate.Text)
@@ -126,7 +129,7 @@ func (p *pass) decode(v *Version) (refused bool, err error) {
 	if p.strictly() {
 		return true, nil
 	}
-	if got := p.of.GroupVersion().String(); got != v.APIVersion {
+	if got := p.of.GroupVersion().String(); got != v.APIVersion && !p.r.Patched {
 		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, v.APIVersion)
 		p.out.Refusal = badRequest(text, text)
 		return true, nil

@@ -37,6 +37,7 @@ type pass struct {
 	completed []string          // the members of metadata that were filled in for the caller
 
 	old      oldObject // of an update
+	patching *patching // nil if the body is no patch
 	forgiven []violation.Violation
 
 	text value.Source      // what the body is in d
@@ -68,6 +69,9 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	}
 	err := do(p)
 	p.d.Release()
+	if p.patching != nil {
+		p.patching.release()
+	}
 	out := p.outcome
 	out.Warnings = Sent(out.Warnings)
 	if p.reader.d != nil {

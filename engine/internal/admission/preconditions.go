@@ -24,7 +24,7 @@ func (p *pass) plainPreconditions(meta uint32) bool {
 		return false
 	}
 	revision := d.Field(meta, "resourceVersion")
-	return revision != 0 && !isZero(d.Str(revision))
+	return revision != 0 && !isZero(d.Str(revision)) && (!p.r.Patched || p.sameRevision())
 }
 
 // isZero reports that a resourceVersion is none, or the number 0: to an API server that is the same.

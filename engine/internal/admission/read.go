@@ -62,8 +62,13 @@ func (p *pass) unreadable(err error) error {
 
 // ask decodes the body as upstream does: that of a request by the request's serializer, any other by the storage's.
 func (p *pass) ask() (*schema.GroupVersionKind, error) {
-	if p.source == fromRequest {
-		return decodeUpstream(p.r, p.endpointKind())
+	switch {
+	case p.source != fromRequest:
+	case p.r.Patched:
+		return decodeUpstream(p.r, nil) // what a patch took away is gone
+	default:
+		of := p.endpointKind()
+		return decodeUpstream(p.r, &of)
 	}
 	text := p.json
 	if text == nil {
@@ -80,6 +85,9 @@ func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Refusal {
 		return serverError(cause.Error())
 	case fromCaller:
 		return badRequest(cause.Error(), cause.Error())
+	}
+	if p.r.Patched {
+		return p.refusedPatched(cause.Error())
 	}
 	return undecodable(p.def.Kind, of, cause, p.r.Body)
 }

@@ -124,10 +124,10 @@ func summary(body []byte) string {
 
 // decodeUpstream decodes a body as the API server's own serializer does, for its verdict on apiVersion and kind and for its
 // words. It is asked only when the tree shows, or its parser says, that something is odd.
-func decodeUpstream(r *Request, endpoint schema.GroupVersionKind) (*schema.GroupVersionKind, error) {
+func decodeUpstream(r *Request, endpoint *schema.GroupVersionKind) (*schema.GroupVersionKind, error) {
 	s := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, unstructuredscheme.NewUnstructuredCreator(),
 		unstructuredscheme.NewUnstructuredObjectTyper(), jsonserializer.SerializerOptions{Yaml: r.YAML, Strict: r.FieldValidation != Ignore})
-	_, of, err := s.Decode(r.Body, &endpoint, &unstructured.Unstructured{})
+	_, of, err := s.Decode(r.Body, endpoint, &unstructured.Unstructured{})
 	if runtime.IsStrictDecodingError(err) {
 		err = nil // duplicates are the caller's
 	}

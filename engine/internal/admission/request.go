@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"github.com/crdeval/crdeval/engine/internal/patch"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -43,8 +44,10 @@ type Request struct {
 	// Old is the object of an update as it stands in storage. OldYAML says that it is YAML.
 	Old     []byte
 	OldYAML bool
-	// Status: the update is one of the status subresource.
-	Status bool
+	// Status: the update is one of the status subresource. Scale: it is one of the scale subresource, and the body a Scale.
+	Status, Scale bool
+	// Patch says that the body is a patch of the old object, or of its Scale, and of which type; 0: it is none.
+	Patch patch.Type
 
 	// Stage is the part of the write that Admit does.
 	Stage Stage

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,11 +14,11 @@ func (p *pass) strictly() (refused bool) {
 		return false
 	}
 	if p.r.FieldValidation == Strict {
-		errs := make([]error, len(p.out.Strict))
-		for i, text := range p.out.Strict {
-			errs[i] = errors.New(text)
+		cause := strictError(p.out.Strict)
+		if p.r.Patched {
+			p.out.Refusal = p.refusedPatched(cause.Error())
+			return true
 		}
-		cause := runtime.NewStrictDecodingError(errs)
 		if p.of.Version == "" {
 			// Upstream asks the decoded object for its kind, and that has no version.
 			text := runtime.NewMissingVersionErr("object has no apiVersion field").Error()

@@ -22,6 +22,16 @@ func (d *Definition) Update(ctx context.Context, r *Request, by convert.Converte
 
 func (p *pass) update(by convert.Converter) error {
 	p.by = by
+	switch {
+	case p.r.Scale:
+		return p.updateScale()
+	case p.r.Patch != 0:
+		return p.updatePatched()
+	}
+	return p.updateBody(by)
+}
+
+func (p *pass) updateBody(by convert.Converter) error {
 	endpoint, err := p.address()
 	switch {
 	case err != nil || p.out.Refusal != nil:
@@ -69,8 +79,8 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 	case p.r.Stage == StageDecode:
 		return p.decoded()
 	}
-	if p.r.Handler && p.r.Patched {
-		p.dedupOwners(metadata.DedupOwnersLate)
+	if p.r.Patched && p.patchedLate() {
+		return nil
 	}
 	return p.change(v)
 }

@@ -1,0 +1,276 @@
+package admission
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// patching is a patch that is being applied. It lives as long as the request: messages show the patched object, findings have places in the patch.
+type patching struct {
+	doc     *value.Doc // of the patch
+	held    *value.Doc // of the object that is patched
+	patch   patch.Document
+	yaml    *value.YAMLSource
+	tree    *patch.Tree
+	unknown []string // what strict decoding says of the patch itself
+}
+
+// release puts back what a patch took. Like all memory of a pass it is left to the garbage collector after a panic.
+func (q *patching) release() {
+	if q.doc != nil {
+		q.doc.Release()
+	}
+	if q.held != nil {
+		q.held.Release()
+	}
+}
+
+// updatePatched applies the patch to the old object at the request's version, and goes on with the result as with the body of an update. What differs
+// from one is what stands in the code with Request.Patched.
+//
+// Upstream: endpoints/handlers/patch.go, PatchResource, patchResource and applyPatch.
+func (p *pass) updatePatched() error {
+	v, err := p.addressOld()
+	if err != nil || p.out.Refusal != nil {
+		return err
+	}
+	if refused, err := p.readPatch(); refused || err != nil {
+		return err
+	}
+	if err := p.readOld(v, p.by); err != nil {
+		return err
+	}
+	p.addressAsOld(p.d, p.old.root)
+	q := p.patching
+	q.held = p.d
+	refused, err := p.apply(q.held, p.old.root)
+	p.d = value.Acquire()
+	if done := p.ctx.Done(); done != nil {
+		p.d.StopOn(done)
+	}
+	if refused || err != nil {
+		return err
+	}
+	p.r.Body, p.r.YAML, p.r.Patched, p.r.CompleteMetadata = q.tree.AppendJSON(nil), false, true, false
+	p.r.Exact = p.r.Exact || len(q.unknown) > 0
+	p.json, p.yaml, p.old = nil, nil, oldObject{}
+	p.out.Warnings, p.warned = nil, nil
+	if err := p.updateBody(p.by); err != nil {
+		return ofPatched(err)
+	}
+	p.placeInPatch()
+	return nil
+}
+
+// readPatch reads the patch. True: it is refused.
+//
+// Upstream: endpoints/handlers/patch.go, validateAndTranscodePatch.
+func (p *pass) readPatch() (refused bool, err error) {
+	q := &patching{doc: value.Acquire()}
+	p.patching = q
+	if done := p.ctx.Done(); done != nil {
+		q.doc.StopOn(done)
+	}
+	q.patch = patch.Document{Type: p.r.Patch, Doc: q.doc, Text: p.r.Body}
+	if p.r.YAML {
+		if q.patch.Text, q.yaml, err = value.YAMLToJSON(p.r.Body, p.r.Limits); err == nil {
+			q.patch.Root, err = q.doc.ParseFromYAML(q.patch.Text, q.yaml, value.Request, p.r.Limits)
+		}
+	} else {
+		q.patch.Root, err = q.doc.Parse(q.patch.Text, value.Request, p.r.Limits)
+	}
+	limit := new(value.LimitError)
+	switch {
+	case err == nil:
+	case errors.As(err, &limit):
+		return false, ofPatch(exceeded(err))
+	default:
+		if late := expired(p.ctx); late != nil {
+			return false, late
+		}
+		text := "invalid JSON patch"
+		if json.Valid(q.patch.Text) { // a number outside of float64
+			text = "error decoding patch: " + err.Error()
+		}
+		p.out.Refusal = badRequest(text, text)
+		p.warn(notice + "the patch cannot be read: " + err.Error())
+		return true, nil
+	}
+	if p.r.FieldValidation != Ignore {
+		q.unknown = q.patch.Unknown()
+	}
+	return false, nil
+}
+
+// apply applies the patch to an object. True: it is refused.
+func (p *pass) apply(d *value.Doc, root uint32) (refused bool, err error) {
+	q := p.patching
+	q.tree, err = patch.Apply(d, root, q.patch, p.r.FieldValidation != Ignore, p.stop)
+	e, limit := new(patch.Error), new(value.LimitError)
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.As(err, &limit):
+		return false, ofPatch(exceeded(err))
+	case !errors.As(err, &e):
+		if late := expired(p.ctx); late != nil {
+			return false, late
+		}
+		return false, internal(err)
+	}
+	switch e.Code {
+	case http.StatusBadRequest:
+		p.out.Refusal = badRequest(e.Text, e.Text)
+	case http.StatusUnprocessableEntity:
+		p.out.Refusal = refusalOf(apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Detail, 0, false))
+	case http.StatusRequestEntityTooLarge:
+		p.out.Refusal = refusalOf(apierrors.NewRequestEntityTooLargeError(e.Text))
+	default:
+		p.out.Refusal = unexplained(e.Text)
+	}
+	if e.Detail != "" {
+		p.warn(notice + "the patch was not applied: " + e.Detail)
+	}
+	return true, nil
+}
+
+// patchedLate is what remains of a patch behind mutating admission. The stored resourceVersion is that of the old object, if this has one: bytes of a
+// storage mostly do not. True: the request is refused.
+//
+// Upstream: registry/generic/registry/store.go, Update.
+func (p *pass) patchedLate() (refused bool) {
+	if p.r.Handler {
+		p.dedupOwners(metadata.DedupOwnersLate)
+	}
+	p.unversioned()
+	return p.otherRevision()
+}
+
+// unversioned fills in a resourceVersion where neither what was sent nor the old object has one.
+func (p *pass) unversioned() {
+	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
+	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
+	if ok && revision == "" && before == "" {
+		p.fillIn("resourceVersion", "1")
+	}
+}
+
+// modified is what an API server says of a write to an object that was written since it was read.
+const modified = "the object has been modified; please apply your changes to the latest version and try again"
+
+// otherRevision refuses a patch that asks for another state of the object than the old one.
+func (p *pass) otherRevision() (refused bool) {
+	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
+	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
+	if !ok || revision == "" {
+		return false // the update says so
+	}
+	asked, err := strconv.ParseUint(revision, 10, 64)
+	switch {
+	case err != nil:
+		p.out.Refusal = unexplained(err.Error())
+		return true
+	case asked == 0 || before == "":
+		return false
+	}
+	if stored, err := strconv.ParseUint(before, 10, 64); err == nil && stored != asked {
+		p.conflict(modified)
+		return true
+	}
+	return false
+}
+
+// sameRevision reports that a patch left the resourceVersion alone, so that nothing stands against it.
+func (p *pass) sameRevision() bool {
+	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
+	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
+	return ok && revision != "" && revision == before
+}
+
+// refusedPatched is the answer to a patched object that cannot be decoded, and to a patch or a result with unknown fields where these are refused.
+//
+// Upstream: endpoints/handlers/patch.go, applyPatchToCurrentObject.
+func (p *pass) refusedPatched(cause string) *Refusal {
+	e := field.Invalid(field.NewPath("patch"), string(p.patching.tree.Printed()), cause)
+	r := refusalOf(apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{e}))
+	r.Cause = cause
+	f := violation.Of(violation.Decode, e, nil)
+	p.out.Violations = []Finding{{Violation: f}}
+	return r
+}
+
+// strictError is upstream's error of strict decoding with these texts.
+func strictError(texts []string) error {
+	errs := make([]error, len(texts))
+	for i, text := range texts {
+		errs[i] = errors.New(text)
+	}
+	return runtime.NewStrictDecodingError(errs)
+}
+
+// patchScale applies the patch to a Scale; nil if it is refused.
+func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	text, err := json.Marshal(current)
+	if err != nil {
+		return nil, internal(err)
+	}
+	if refused, err := p.readPatch(); refused || err != nil {
+		return nil, err
+	}
+	q := p.patching
+	q.held = value.Acquire()
+	root, err := q.held.Parse(text, value.Request, value.Limits{})
+	if err != nil {
+		return nil, internal(err)
+	}
+	if refused, err := p.apply(q.held, root); refused || err != nil {
+		return nil, err
+	}
+	made, err := decodeScale(q.tree.AppendJSON(nil), false, p.r.FieldValidation, nil)
+	if err != nil {
+		p.out.Refusal = p.refusedPatched(err.Error())
+		return nil, nil
+	}
+	p.out.Strict = append(q.unknown, made.strict...)
+	if len(p.out.Strict) > 0 && p.r.FieldValidation == Strict {
+		p.out.Refusal = p.refusedPatched(strictError(p.out.Strict).Error())
+		return nil, nil
+	}
+	for _, text := range p.out.Strict {
+		p.warn(StrictWarnings(text)...)
+	}
+	return made.scale, nil
+}
+
+// ofPatch words a Fault as one about the patch.
+func ofPatch(f *Fault) error { return about(f, "patch: ") }
+
+// ofPatched words a Fault as one about what the patch makes of the object.
+func ofPatched(err error) error {
+	var f *Fault
+	if !errors.As(err, &f) || f.Code != LimitExceeded {
+		return err
+	}
+	return about(f, "patched object: ")
+}
+
+// about words a Fault as one about something else than the object.
+func about(f *Fault, what string) error {
+	other := *f
+	other.Text = what + strings.TrimPrefix(f.Text, "object: ")
+	return &other
+}

@@ -1,0 +1,72 @@
+package admission
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+)
+
+// scaleKind is what the scale subresource of every custom resource is.
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// scaleScheme are the kinds that upstream's decoder of Scales knows.
+var scaleScheme = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(autoscalingv1.AddToScheme(s))
+	return s
+})
+
+// olderScales are the group versions whose Scale upstream's decoder knows, too, and cannot convert.
+var olderScales = map[string]bool{"extensions/v1beta1": true, "apps/v1beta1": true, "apps/v1beta2": true}
+
+// Where a scheme was made stands in messages about kinds that it does not have.
+const schemeOfScales = "k8s.io/client-go/scale/util.go:129"
+
+// decodedScale is a Scale as the request handler decodes it.
+type decodedScale struct {
+	scale  *autoscalingv1.Scale
+	strict []string                 // unknown and duplicate fields
+	of     *schema.GroupVersionKind // what it says it is, nil if that could not be read
+}
+
+// decodeScale decodes a Scale from a body; byDefault is what one that says nothing of its kind is. The error is upstream's.
+func decodeScale(body []byte, yaml bool, fieldValidation FieldValidation, byDefault *schema.GroupVersionKind) (decodedScale, error) {
+	s := scaleScheme()
+	decoder := serializer.NewCodecFactory(s).DecoderToVersion(
+		jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s, jsonserializer.SerializerOptions{Yaml: yaml, Strict: fieldValidation != Ignore}),
+		scaleKind.GroupVersion())
+	into := &autoscalingv1.Scale{}
+	made, of, err := decoder.Decode(body, byDefault, into)
+	d := decodedScale{scale: into, of: of}
+	if strict, ok := runtime.AsStrictDecodingError(err); ok && made != nil {
+		for _, e := range strict.Errors() {
+			d.strict = append(d.strict, e.Error())
+		}
+		err = nil
+	}
+	switch {
+	case err != nil && runtime.IsNotRegisteredError(err) && of != nil && of.Kind == scaleKind.Kind && olderScales[of.GroupVersion().String()]:
+		return d, fmt.Errorf("converting (%s.Scale) to (v1.Scale): unknown conversion", of.Version)
+	case err != nil && runtime.IsNotRegisteredError(err):
+		return d, fmt.Errorf("%s", schemeNamed(err.Error()))
+	case err == nil && made != into:
+		return d, fmt.Errorf("unable to decode %s into %T", of, into)
+	}
+	return d, err
+}
+
+// schemeNamed puts the place of upstream's scheme in that of ours.
+func schemeNamed(text string) string {
+	before, _, ok := strings.Cut(text, " in scheme ")
+	if !ok {
+		return text
+	}
+	return before + fmt.Sprintf(" in scheme %q", schemeOfScales)
+}
