@@ -3,30 +3,51 @@ package openapi
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/internal/definition"
 )
 
 // extent is how much was compared.
 type extent struct{ documents, bytes int }
 
-// compare compares the documents of definitions of one group, those of v3 and the one of v2, and says what differs.
-func compare(ctx context.Context, defs ...*engine.Definition) (n extent, differences []string) {
-	crds := make([]*apiextensionsv1.CustomResourceDefinition, len(defs))
+// published is a CRD on both sides.
+type published struct {
+	upstream *apiextensionsv1.CustomResourceDefinition
+	ours     engine.PublishedCRD
+}
+
+// publish takes a CRD in canonical form, as an API server stores it.
+func publish(canonical []byte, revision string) (published, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := json.Unmarshal(canonical, crd); err != nil {
+		return published{}, err
+	}
+	p := published{upstream: crd, ours: engine.PublishedCRD{
+		Name: crd.Name, Group: crd.Spec.Group, Revision: revision,
+		Manifest: func(context.Context) ([]byte, error) { return canonical, nil },
+	}}
+	for _, v := range crd.Spec.Versions {
+		p.ours.Versions = append(p.ours.Versions, engine.VersionInfo{Name: v.Name, Served: v.Served})
+	}
+	return p, nil
+}
+
+// compare compares the documents of CRDs of one group, those of v3 and the one of v2, and says what differs.
+func compare(ctx context.Context, crds []published) (n extent, differences []string) {
 	versions := map[string][]*apiextensionsv1.CustomResourceDefinition{}
-	for i, d := range defs {
-		m, err := definition.Decode(d.Manifest())
-		if err != nil {
-			return n, []string{err.Error()}
-		}
-		crds[i] = m.CRD
-		for _, v := range m.CRD.Spec.Versions {
+	var upstream []*apiextensionsv1.CustomResourceDefinition
+	var ours []engine.PublishedCRD
+	for _, p := range crds {
+		upstream, ours = append(upstream, p.upstream), append(ours, p.ours)
+		for _, v := range p.upstream.Spec.Versions {
 			if v.Served {
-				versions[v.Name] = append(versions[v.Name], m.CRD)
+				versions[v.Name] = append(versions[v.Name], p.upstream)
 			}
 		}
 	}
@@ -35,21 +56,21 @@ func compare(ctx context.Context, defs ...*engine.Definition) (n extent, differe
 		switch {
 		case wantErr != nil || gotErr != nil:
 			if wantErr == nil || gotErr == nil || wantErr.Error() != gotErr.Error() {
-				differences = append(differences, fmt.Sprintf("%s: upstream's error %v, ours %v", what, wantErr, gotErr))
+				differences = append(differences, fmt.Sprintf("%s: upstream's error is %v, ours %v", what, wantErr, gotErr))
 			}
 		case !bytes.Equal(want, got.JSON):
-			differences = append(differences, what+": "+firstDifference(want, got.JSON))
+			differences = append(differences, what+" differs "+firstDifference(want, got.JSON))
 		default:
 			n.bytes += len(want)
 		}
 	}
-	for version, of := range versions {
-		want, wantErr := upstreamV3(of, version)
-		got, gotErr := engine.OpenAPIV3(ctx, defs[0].Group(), version, engine.Published(defs...)...)
-		check("v3 of "+version, want, wantErr, got, gotErr)
+	for _, version := range slices.Sorted(maps.Keys(versions)) {
+		want, wantErr := upstreamV3(versions[version], version)
+		got, gotErr := engine.OpenAPIV3(ctx, crds[0].ours.Group, version, ours...)
+		check("v3", want, wantErr, got, gotErr)
 	}
-	want, wantErr := upstreamV2(crds)
-	got, gotErr := engine.OpenAPIV2(ctx, engine.Published(defs...)...)
+	want, wantErr := upstreamV2(upstream)
+	got, gotErr := engine.OpenAPIV2(ctx, ours...)
 	check("v2", want, wantErr, got, gotErr)
 	return n, differences
 }
@@ -61,7 +82,7 @@ func firstDifference(want, got []byte) string {
 		at++
 	}
 	around := func(text []byte) string {
-		return string(text[max(0, at-120):min(len(text), at+120)])
+		return string(text[max(0, min(at, len(text))-120):min(len(text), at+120)])
 	}
 	return fmt.Sprintf("from byte %d\n  upstream …%s…\n  ours     …%s…", at, around(want), around(got))
 }

@@ -25,6 +25,7 @@ func (w *writer) kind(r *Resource) {
 		w.open('{')
 		w.key("type").text("object")
 		w.identity(r, r.Kind)
+		w.selectable(r)
 		w.close('}')
 		return
 	}
