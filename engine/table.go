@@ -60,7 +60,7 @@ type Table struct {
 // version that the CRD lists, then shown in the version's columns. An object with a list of items at its root is not a row, but its items are.
 //
 // One object that cannot be shown fails the table, as it fails a list: the error is an *Error, which names the object by its index. Of OBJECT_REFUSED the Refusal is what the API
-// server would answer. There are bounds that API servers do not have, and exceeding them is LIMIT_EXCEEDED: for a path 16 KiB, for the values that paths visit in one
+// server would answer. There are bounds that API servers do not have, and exceeding them is LIMIT_EXCEEDED: for the paths of all columns 64 KiB, for the values that paths visit in one
 // object 4 Mi, for the cells of one object 8 MiB of JSON, and TableOptions.MaxBytes.
 func (d *Definition) Table(ctx context.Context, version string, objects []Document, o TableOptions) (*Table, error) {
 	v, err := d.served(version)

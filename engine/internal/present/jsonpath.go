@@ -23,9 +23,6 @@ type path struct {
 	ranges bool
 }
 
-// maxPath is the longest path in bytes. Upstream has no such bound, and parses paths by recursion.
-const maxPath = 16 << 10
-
 type op uint8
 
 // The operations of a step.
@@ -47,7 +44,7 @@ type step struct {
 	name string // of a field, or the word
 	item item   // of a literal or a text
 	// bounds are first, behind last and stride of a slice.
-	bounds [3]bound
+	bounds *[3]bound
 	// lists are the operands of a filter, or the members of a union.
 	lists      [][]step
 	comparison string // exists if there is no right operand
@@ -114,7 +111,7 @@ func (p *path) step(n jsonpath.Node) step {
 	case *jsonpath.FieldNode:
 		return step{op: opField, name: n.Value}
 	case *jsonpath.ArrayNode:
-		s := step{op: opSlice}
+		s := step{op: opSlice, bounds: new([3]bound)}
 		for i, b := range n.Params {
 			s.bounds[i] = bound{b.Value, b.Known, b.Derived}
 		}
@@ -208,31 +205,4 @@ func (p *path) scalar(d *value.Doc, it item) literal {
 		return literal{kind: stringScalar, s: d.Str(it.node)}
 	}
 	return literal{}
-}
-
-// size is what the path retains, in bytes, roughly.
-func (p *path) size() int64 {
-	const stepSize, headerSize = 152, 24
-	var of func(list []step) int64
-	of = func(list []step) int64 {
-		n := int64(headerSize)
-		for i := range list {
-			n += stepSize + int64(len(list[i].name)+len(list[i].comparison))
-			for _, l := range list[i].lists {
-				n += of(l)
-			}
-		}
-		return n
-	}
-	n := int64(4 * headerSize)
-	for _, name := range p.names {
-		n += int64(len(name)) + 16
-	}
-	for _, b := range p.blocks {
-		n += of(b)
-	}
-	for i := range p.made {
-		n += int64(len(p.made[i].s)) + 56
-	}
-	return n
 }

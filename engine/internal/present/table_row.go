@@ -58,6 +58,7 @@ var rowsPool = sync.Pool{New: func() any { return new(Rows) }}
 
 // NewRows begins a table as of a moment.
 func (c *Columns) NewRows(t Target, now time.Time) *Rows {
+	c.once.Do(c.compile)
 	r := rowsPool.Get().(*Rows)
 	r.columns, r.target, r.now = c, t, now
 	if c.ranges {
