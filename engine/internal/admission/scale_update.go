@@ -67,11 +67,6 @@ func (p *pass) updateScale() error {
 	if p.r.Stage == StageDecode {
 		return p.decodedScale(sent, current)
 	}
-	if sent.Spec.Replicas == noReplicas {
-		text := fmt.Sprintf("the spec replicas field %q cannot be empty", v.Scale.SpecReplicas.Text)
-		p.out.Refusal = badRequest(text, text)
-		return nil
-	}
 	return p.changeReplicas(v, sent)
 }
 
@@ -255,20 +250,9 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 	if p.r.Patch != 0 || p.r.Stage == StageFinish {
 		p.dedupScaleOwners(sent, metadata.DedupOwnersLate)
 	}
-	p.old.copies = uint32(len(p.d.Nodes))
-	p.root = p.clone(p.old.root)
-	p.d.Nodes[p.root].Flags &^= value.Slotted
-	if err := p.putReplicas(v.Scale.SpecReplicas.Names, sent.Spec.Replicas); err != nil {
-		p.out.Refusal = unexplained(err.Error())
+	if p.refusedReplicas(v, sent) {
 		return nil
 	}
-	meta := p.clone(p.d.Field(p.root, "metadata"))
-	p.d.Nodes[meta].Flags &^= value.Slotted
-	p.exchange(p.root, p.d.Field(p.root, "metadata"), meta)
-	if sent.ResourceVersion != "" {
-		p.set("resourceVersion", sent.ResourceVersion)
-	}
-	p.old.end = uint32(len(p.d.Nodes))
 	if p.unversioned(); p.otherRevision() {
 		return nil
 	}
@@ -278,6 +262,32 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 		return err
 	}
 	return p.answerScale(v, want)
+}
+
+// refusedReplicas makes the new object: the old one with the replicas of a Scale, and with its resourceVersion if it has one. True: the request is refused.
+func (p *pass) refusedReplicas(v *Version, sent *autoscalingv1.Scale) bool {
+	if sent.Spec.Replicas == noReplicas {
+		text := fmt.Sprintf("the spec replicas field %q cannot be empty", v.Scale.SpecReplicas.Text)
+		p.out.Refusal = badRequest(text, text)
+		return true
+	}
+	d := p.d
+	p.old.copies = uint32(len(d.Nodes))
+	p.root = p.clone(p.old.root)
+	d.Nodes[p.root].Flags &^= value.Slotted
+	if err := p.putReplicas(v.Scale.SpecReplicas.Names, sent.Spec.Replicas); err != nil {
+		p.out.Refusal = unexplained(err.Error())
+		return true
+	}
+	meta := d.Field(p.root, "metadata")
+	own := p.clone(meta)
+	d.Nodes[own].Flags &^= value.Slotted
+	p.exchange(p.root, meta, own)
+	if sent.ResourceVersion != "" {
+		p.set("resourceVersion", sent.ResourceVersion)
+	}
+	p.old.end = uint32(len(d.Nodes))
+	return false
 }
 
 // answerScale answers a write to the scale subresource with the Scale, and tells what is stored.

@@ -1,0 +1,45 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// SetScale puts the replicas of a Scale, which is the body, into r.Old as it stands, and does nothing else of a write. The error is a *Fault.
+//
+// Upstream: registry/customresource/etcd.go, scaleUpdatedObjectInfo.UpdatedObject.
+func (d *Definition) SetScale(ctx context.Context, r *Request) (Outcome, error) {
+	return d.run(ctx, r, func(p *pass) error {
+		v := p.def.Find(p.r.Version)
+		sent := p.decodeScale()
+		if sent == nil {
+			return nil
+		}
+		q := p.oldReader()
+		if err := p.openOld(q); err != nil {
+			return err
+		}
+		if q.d.Nodes[q.d.Field(q.root, "metadata")].Kind != value.Object {
+			return ofOld(&Fault{Code: InvalidArgument, Text: "it has no metadata"})
+		}
+		p.root, p.old.root = q.root, q.root
+		if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
+			return ofOld(exceeded(err))
+		}
+		p.addressAsOld(p.d, p.root)
+		if p.otherScale(sent) || p.otherScaleUID(sent) {
+			return nil
+		}
+		if _, _, err := v.Scale.View().Of(p.d, p.root); err != nil {
+			p.out.Refusal = unexplained(err.Error())
+			return nil
+		}
+		if p.refusedReplicas(v, sent) {
+			return nil
+		}
+		p.object()
+		return nil
+	})
+}
