@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -94,8 +95,9 @@ func (d *Definition) ParseFieldSelector(version, selector string) (*FieldSelecto
 	}
 	inner, err := v.Selectable.Parse(selector)
 	if err != nil {
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: err.Error(), Err: err, Refusal: &Refusal{
-			Code: http.StatusBadRequest, Reason: string(metav1.StatusReasonBadRequest), Message: err.Error(),
+		message := strings.Map(func(r rune) rune { return r }, err.Error()) // what is no UTF-8 is U+FFFD once it is JSON
+		return nil, &Error{Reason: ReasonInvalidArgument, Message: message, Err: err, Refusal: &Refusal{
+			Code: http.StatusBadRequest, Reason: string(metav1.StatusReasonBadRequest), Message: message,
 		}}
 	}
 	return &FieldSelector{inner: inner}, nil
@@ -116,11 +118,12 @@ func (s *FieldSelector) Empty() bool { return s.inner.Empty() }
 // String writes the selector as upstream does: terms in the order of the alphabet, = for ==.
 func (s *FieldSelector) String() string { return s.inner.String() }
 
-// MatchFields is ParseFieldSelector, Select and FieldSelector.Matches for one object.
+// MatchFields is ParseFieldSelector, Select and FieldSelector.Matches for one object. Nobody asks for the fields of an object where the selector
+// is empty.
 func (d *Definition) MatchFields(ctx context.Context, version, selector string, object Document) (bool, error) {
 	s, err := d.ParseFieldSelector(version, selector)
-	if err != nil {
-		return false, err
+	if err != nil || s.Empty() {
+		return err == nil, err
 	}
 	fields, err := d.Select(ctx, version, object)
 	if err != nil {

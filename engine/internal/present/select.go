@@ -161,8 +161,14 @@ func (f *selectable) of(d *value.Doc, root uint32) (string, error) {
 	return shown(d, root), nil
 }
 
-// evaluate leaves a path of another form to the library that upstream has. A JSONPath holds state while it is evaluated, so each object has its own.
-func (f *selectable) evaluate(d *value.Doc, root uint32) (string, error) {
+// evaluate leaves a path of another form to the library that upstream has. A JSONPath holds state while it is evaluated, so each object has its own;
+// and of some it panics, such as two ranges, which the name of a property may be taken for.
+func (f *selectable) evaluate(d *value.Doc, root uint32) (text string, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			text, err = "", fmt.Errorf("unexpected error finding value with jsonPath: %v", cause)
+		}
+	}()
 	path := jsonpath.New("selectableField").AllowMissingKeys(true)
 	if err := path.Parse(f.text); err != nil {
 		return "", fmt.Errorf("unexpected error parsing jsonPath: %w", err)

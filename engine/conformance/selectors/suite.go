@@ -1,0 +1,270 @@
+package selectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+)
+
+// Options say what to run.
+type Options struct {
+	// N is the number of cases, a case being one object at one version, or one selector.
+	N    int
+	Seed uint64
+	// Limit ends the run after that many distinct disagreements; 0 means 20.
+	Limit int
+	// Workers is the number of goroutines; 0 means GOMAXPROCS.
+	Workers int
+	// Log receives disagreements.
+	Log io.Writer
+}
+
+// Counts say what a run was made of.
+type Counts struct {
+	Cases, Disagreements int
+	// Refused definitions were refused by both sides.
+	Definitions, Refused int
+	// Lists were answered, Declined of them with a refusal; Selected objects were in the others.
+	Lists, Declined, Selected int
+	// Objects were looked at, Odd of them could not be told the fields of.
+	Objects, Odd int
+}
+
+// String is what a run prints.
+func (n *Counts) String() string {
+	return fmt.Sprintf("conformance selectors: %d cases, %d disagreements, 0 unordered", n.Cases, n.Disagreements)
+}
+
+// Detail says how the cases were made up.
+func (n *Counts) Detail() string {
+	return fmt.Sprintf("  %d definitions (%d refused), %d objects (%d without fields), %d lists (%d refused, %d objects selected by the others)",
+		n.Definitions, n.Refused, n.Objects, n.Odd, n.Lists, n.Declined, n.Selected)
+}
+
+// Failed reports whether the run is red.
+func (n *Counts) Failed() bool { return n.Disagreements > 0 }
+
+// Run compares generated selectors.
+func Run(o Options) Counts {
+	workers := o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Limit == 0 {
+		o.Limit = 20
+	}
+	r := &run{Options: o, seen: map[string]int{}}
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for !r.over() {
+				k := r.next.Add(1) - 1
+				r.add(r.group(k))
+			}
+		}()
+	}
+	wg.Wait()
+	return r.sum
+}
+
+type run struct {
+	Options
+	next atomic.Uint64
+	mu   sync.Mutex
+	sum  Counts
+	seen map[string]int
+}
+
+func (r *run) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sum.Cases >= r.N || len(r.seen) >= r.Limit
+}
+
+func (r *run) add(n Counts) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &r.sum
+	s.Cases += n.Cases
+	s.Disagreements += n.Disagreements
+	s.Definitions += n.Definitions
+	s.Refused += n.Refused
+	s.Lists += n.Lists
+	s.Declined += n.Declined
+	s.Selected += n.Selected
+	s.Objects += n.Objects
+	s.Odd += n.Odd
+}
+
+// shownPerCause is how many disagreements of what looks like one cause are printed.
+const shownPerCause = 2
+
+var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
+
+// differs tells a disagreement.
+func (r *run) differs(n *Counts, g *group, k uint64, format string, args ...any) {
+	n.Disagreements++
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	cause := literal.ReplaceAllString(format, "_")
+	if r.seen[cause]++; r.seen[cause] > shownPerCause || r.Log == nil {
+		return
+	}
+	_, _ = fmt.Fprintf(r.Log, "\nDISAGREEMENT selectors, seed %d, group %d\n  %s\n  definition: %s\n", r.Seed, k, fmt.Sprintf(format, args...), g.Manifest)
+}
+
+// group compares the k-th group.
+func (r *run) group(k uint64) (n Counts) {
+	g := makeGroup(r.Seed, k)
+	n.Definitions, n.Cases = 1, 1
+	registered, answer := oracle.Register(g.Manifest, false)
+	definition, report, err := engine.Compile(context.Background(), engine.JSON(g.Manifest), engine.Options{})
+	if err != nil || report.Accepted != answer.Accepted() {
+		r.differs(&n, &g, k, "registration: upstream %v, ours %v (%v)", answer.Errors, report, err)
+		return n
+	}
+	if definition == nil {
+		n.Refused = 1
+		return n
+	}
+	s, err := newServer(established(registered.V1), g.Objects)
+	if err != nil {
+		r.differs(&n, &g, k, "upstream does not serve: %v", err)
+		return n
+	}
+	p := &pair{run: r, g: &g, k: k, server: s, ours: definition, n: &n, known: map[string][][]engine.SelectableField{}}
+	for _, v := range g.Versions {
+		p.objects(v)
+	}
+	for _, q := range g.Asked {
+		p.list(q)
+	}
+	return n
+}
+
+// established makes a definition one that has been served for long.
+func established(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	crd = crd.DeepCopy()
+	crd.UID = types.UID(crd.Name)
+	then := metav1.NewTime(time.Unix(1700000000, 0))
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
+		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: then},
+		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: then},
+	}
+	return crd
+}
+
+// pair is one definition on both sides.
+type pair struct {
+	*run
+	g      *group
+	k      uint64
+	server *server
+	ours   *engine.Definition
+	n      *Counts
+	// known are the fields of each object by version, nil for one that has none to tell.
+	known map[string][][]engine.SelectableField
+}
+
+// objects compares what is seen of each object at a version.
+func (p *pair) objects(version string) {
+	if _, _, err := p.server.list(version, "", ""); err != nil {
+		p.differs(p.n, p.g, p.k, "upstream does not list: %v", err)
+		return
+	}
+	ctx := context.Background()
+	p.known[version] = make([][]engine.SelectableField, len(p.g.Objects))
+	for i, o := range p.g.Objects {
+		p.n.Cases++
+		p.n.Objects++
+		theirs, theirErr := p.server.fields(version, o)
+		var our []engine.SelectableField
+		read, err := p.ours.Read(ctx, engine.Item{Object: engine.JSON(o.Body)}, engine.EvaluationOptions{TargetVersion: version})
+		if err == nil {
+			our, err = p.ours.Select(ctx, version, engine.JSON(read.Object))
+		}
+		if err != nil || theirErr != nil {
+			p.n.Odd++
+			if theirErr == nil || err == nil || refusal(err) != theirErr.Error() {
+				p.differs(p.n, p.g, p.k, "fields of %s at %s: upstream %v, ours %v", o.Body, version, theirErr, err)
+			}
+			continue
+		}
+		p.known[version][i] = our
+		if set := setOf(our); !maps.Equal(set, theirs) {
+			p.differs(p.n, p.g, p.k, "fields of %s at %s: upstream %q, ours %q", o.Body, version, theirs, set)
+		}
+		if names, err := p.ours.SelectableFields(version); err != nil || len(names) != len(our) {
+			p.differs(p.n, p.g, p.k, "fields at %s: %q (%v), and the object has %q", version, names, err, our)
+		}
+	}
+}
+
+// refusal is what is answered to who asks for the fields of such an object.
+func refusal(err error) string {
+	var e *engine.Error
+	if errors.As(err, &e) && e.Refusal != nil {
+		return e.Refusal.Message
+	}
+	return "not refused: " + err.Error()
+}
+
+func setOf(list []engine.SelectableField) fields.Set {
+	set := fields.Set{}
+	for _, f := range list {
+		set[f.Field] = f.Value
+	}
+	return set
+}
+
+// list compares one list.
+func (p *pair) list(q question) {
+	p.n.Cases++
+	p.n.Lists++
+	theirs, status, err := p.server.list(q.Version, q.Namespace, q.Selector)
+	if err != nil {
+		p.differs(p.n, p.g, p.k, "upstream does not answer %+v: %v", q, err)
+		return
+	}
+	s, err := p.ours.ParseFieldSelector(q.Version, q.Selector)
+	if status != nil || err != nil {
+		p.n.Declined++
+		var e *engine.Error
+		if status == nil || !errors.As(err, &e) || e.Refusal == nil || e.Refusal.Code != status.Code || e.Refusal.Reason != string(status.Reason) || e.Refusal.Message != status.Message {
+			p.differs(p.n, p.g, p.k, "selector %q at %s: upstream %+v, ours %v", q.Selector, q.Version, status, err)
+		}
+		return
+	}
+	var names []string
+	for i, o := range p.g.Objects {
+		list := p.known[q.Version][i]
+		if (q.Namespace == "" || o.Namespace == q.Namespace) && (s.Empty() || list != nil && s.Matches(list)) {
+			names = append(names, o.Namespace+"/"+o.Name)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(theirs)
+	p.n.Selected += len(names)
+	if !slices.Equal(names, theirs) {
+		p.differs(p.n, p.g, p.k, "selector %q at %s in %q: upstream %s, ours %s", q.Selector, q.Version, q.Namespace, strings.Join(theirs, " "), strings.Join(names, " "))
+	}
+}
