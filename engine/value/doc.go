@@ -32,6 +32,7 @@ type Doc struct {
 	finder     *Finder  // of original
 	table      []uint32 // hash table of the duplicate check
 	done       <-chan struct{}
+	floats     bool // numbers are printed so that a Float is read back as one
 }
 
 // Sizes above which a Doc is not put back into the pool: one huge document must not pin its memory for good.

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -49,6 +50,14 @@ func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 	return d.appendScalar(dst, n, false)
 }
 
+// AppendDecoded is AppendJSON for text that is read again as what it is: a Float that upstream prints like an integer, 1.0, stays one.
+func (d *Doc) AppendDecoded(dst []byte, i uint32) []byte {
+	d.floats = true
+	dst = d.AppendJSON(dst, i)
+	d.floats = false
+	return dst
+}
+
 // asWritten reports that a member is printed as it stands in the request, from the quote of its key on.
 func (n *Node) asWritten() bool {
 	return n.Flags&(Dirty|Lossy) == 0 && n.Src == Request && n.KeySrc == Request && n.Off == n.Key+n.KeyLen+2
@@ -74,7 +83,11 @@ func (d *Doc) appendScalar(dst []byte, n *Node, html bool) []byte {
 	case Int:
 		return strconv.AppendInt(dst, int64(n.Val), 10)
 	case Float:
-		return appendFloat(dst, math.Float64frombits(n.Val))
+		from := len(dst)
+		if dst = appendFloat(dst, math.Float64frombits(n.Val)); d.floats && !bytes.ContainsAny(dst[from:], ".e") {
+			dst = append(dst, ".0"...)
+		}
+		return dst
 	case String:
 		return appendString(dst, string(d.content(n)), html)
 	}

@@ -17,9 +17,41 @@ func structural(o Options, name string, obj *object) (string, error) {
 	return accepted(o, name, obj.bare(), (*ours).structural, func(u *upstream, body []byte) (any, error) { return u.structural(body) })
 }
 
-// admit compares whole creates on one core: all of structural, the object's own metadata and the rules, within upstream's budget.
+// admit compares whole creates on one core, from the bytes of the request to those for the database and for the client: all of structural, the object's own metadata
+// and the rules, within upstream's budget, then storage.
 func admit(o Options, name string, obj *object) (string, error) {
-	return accepted(o, name, obj, (*ours).create, func(u *upstream, body []byte) (any, error) { return u.create(body) })
+	our, err := newOurs(obj)
+	if err != nil {
+		return "", err
+	}
+	their, err := newUpstream(obj)
+	if err != nil {
+		return "", err
+	}
+	return writes(o, name, func() (written, error) { return our.create(obj.body) }, func() (written, error) { return their.admit(obj.body) })
+}
+
+// writes compares writes, after both sides came to the same.
+func writes(o Options, name string, us, them func() (written, error)) (string, error) {
+	a, err := us()
+	if err != nil {
+		return "", fmt.Errorf("ours: %w", err)
+	}
+	b, err := them()
+	if err != nil {
+		return "", fmt.Errorf("upstream: %w", err)
+	}
+	if err := a.same(b); err != nil {
+		return "", err
+	}
+	only := func(write func() (written, error)) func() error {
+		return func() error {
+			_, err := write()
+			return err
+		}
+	}
+	x, y, err := compare(o, only(us), only(them))
+	return timeLine(name, x, y, runtime.GOMAXPROCS(0)), err
 }
 
 // accepted compares creates of the object, after both sides came to the same one.

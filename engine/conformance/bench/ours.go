@@ -85,9 +85,22 @@ func (o *ours) structural(body []byte) ([]byte, error) {
 	return o.accepted(&admission.Request{Version: o.version, Body: body, Handler: true, SkipMetadata: true, WantObject: true})
 }
 
-// create is the whole create, and the object's new bytes.
-func (o *ours) create(body []byte) ([]byte, error) {
-	return o.accepted(&admission.Request{Version: o.version, Body: body, Handler: true, WantObject: true})
+// create is the whole create, and what comes of it.
+func (o *ours) create(body []byte) (written, error) {
+	return o.admit(&admission.Request{Version: o.version, Body: body, Handler: true, Whole: true, WantObject: true})
+}
+
+func (o *ours) admit(r *admission.Request) (written, error) {
+	out, err := o.definition.Admit(context.Background(), r, nil)
+	switch {
+	case err != nil:
+		return written{}, err
+	case out.Refusal != nil:
+		return written{}, errors.New(out.Refusal.Message)
+	case len(out.Strict) > 0:
+		return written{}, fmt.Errorf("%d unknown fields", len(out.Strict))
+	}
+	return written{stored: out.Stored, answered: out.Object}, nil
 }
 
 func (o *ours) accepted(r *admission.Request) ([]byte, error) {

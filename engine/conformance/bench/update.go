@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"runtime"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -13,8 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
-// update compares whole updates on one core: the old object read as from storage, the new one with another label; everything validated with the old
-// object beside it. Our figure has the object's new bytes in it, upstream's ends with its map.
+// update compares whole updates on one core, from the bytes of the old object and of the request to those for the database and for the client: the old object is read
+// as from storage, the new one has another label; everything is validated with the old object beside it.
 func update(o Options, name string, obj *object) (string, error) {
 	us, err := newOurs(obj)
 	if err != nil {
@@ -28,25 +26,7 @@ func update(o Options, name string, obj *object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := us.update(old, body)
-	if err != nil {
-		return "", fmt.Errorf("ours: %w", err)
-	}
-	object, err := them.update(old, body)
-	if err != nil {
-		return "", fmt.Errorf("upstream: %w", err)
-	}
-	if err := sameObject(text, object); err != nil {
-		return "", err
-	}
-	a, b, err := compare(o, func() error {
-		_, err := us.update(old, body)
-		return err
-	}, func() error {
-		_, err := them.update(old, body)
-		return err
-	})
-	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
+	return writes(o, name, func() (written, error) { return us.update(old, body) }, func() (written, error) { return them.update(old, body) })
 }
 
 // versions are the object as it stands in storage, and as a client sends it to replace that.
@@ -71,36 +51,29 @@ func (o *object) versions() (old, body []byte, err error) {
 	return old, body, err
 }
 
-func (o *ours) update(old, body []byte) ([]byte, error) {
-	out, err := o.definition.Update(context.Background(), &admission.Request{Version: o.version, Body: body, Old: old, Handler: true, WantObject: true}, nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case out.Refusal != nil:
-		return nil, errors.New(out.Refusal.Message)
-	}
-	return out.Object, nil
+func (o *ours) update(old, body []byte) (written, error) {
+	return o.admit(&admission.Request{Version: o.version, Body: body, Old: old, Handler: true, Whole: true, WantObject: true})
 }
 
-// update is an update as rest.BeforeUpdate does it. The old object is decoded and shaped as storage does.
-func (u *upstream) update(old, body []byte) (*unstructured.Unstructured, error) {
+// update is an update as rest.BeforeUpdate does it, and what comes of it.
+func (u *upstream) update(old, body []byte) (written, error) {
 	object, err := u.shape(body)
 	if err != nil {
-		return nil, err
+		return written{}, err
 	}
-	stored, err := u.shape(old)
+	stored, err := u.read(old)
 	if err != nil {
-		return nil, err
+		return written{}, err
 	}
 	strategy, ok := u.strategy.(rest.RESTUpdateStrategy)
 	if !ok {
-		return nil, errors.New("the strategy does not update")
+		return written{}, errors.New("the strategy does not update")
 	}
 	ctx := context.Background()
 	object.SetGeneration(stored.GetGeneration())
 	strategy.PrepareForUpdate(ctx, object, stored)
 	if errs := strategy.ValidateUpdate(ctx, object, stored); len(errs) > 0 {
-		return nil, errors.New(errs.ToAggregate().Error())
+		return written{}, errors.New(errs.ToAggregate().Error())
 	}
-	return object, nil
+	return u.write(object)
 }

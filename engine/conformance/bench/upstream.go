@@ -27,7 +27,7 @@ import (
 )
 
 // upstream is one version as the API server's custom resource handler holds it, driven without anything that the server does around it: no
-// negotiation, no versioning codec, no admission, no managed fields, no storage.
+// negotiation, no admission, no managed fields, no database.
 type upstream struct {
 	kind      schema.GroupVersionKind
 	decoder   runtime.Decoder
@@ -166,6 +166,15 @@ func (u *upstream) create(body []byte) (*unstructured.Unstructured, error) {
 		err = errors.New(errs.ToAggregate().Error())
 	}
 	return object, err
+}
+
+// admit is the whole create, and what comes of it.
+func (u *upstream) admit(body []byte) (written, error) {
+	object, err := u.create(body)
+	if err != nil {
+		return written{}, err
+	}
+	return u.write(object)
 }
 
 // refused is the whole create of an object with findings: the findings, and the answer that a client gets, as rest.BeforeCreate makes it.

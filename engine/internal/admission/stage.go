@@ -4,14 +4,18 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // decoded answers what mutating admission gets: the object, and the old one, in the request's version.
 func (p *pass) decoded() error {
 	p.withdraw()
 	p.object()
+	if p.r.WantObject && p.d.Nodes[p.root].Flags&value.Lossy != 0 {
+		p.out.Object = p.d.AppendDecoded(p.r.Buffer, p.root) // what comes back is judged by what it is: 1.0 is no integer to a rule
+	}
 	if p.r.WantObject && p.old.root != 0 {
-		p.out.Old = p.d.AppendJSON(nil, p.old.root)
+		p.out.Old = p.d.AppendDecoded(nil, p.old.root)
 	}
 	return expired(p.ctx)
 }
