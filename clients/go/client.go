@@ -113,6 +113,11 @@ func (c *Client) Evaluation() crdevalv1.EvaluationServiceClient {
 	return crdevalv1.NewEvaluationServiceClient(c.conn)
 }
 
+// Presentation returns the generated stub of the PresentationService.
+func (c *Client) Presentation() crdevalv1.PresentationServiceClient {
+	return crdevalv1.NewPresentationServiceClient(c.conn)
+}
+
 // Server returns the generated stub of the ServerService.
 func (c *Client) Server() crdevalv1.ServerServiceClient {
 	return crdevalv1.NewServerServiceClient(c.conn)

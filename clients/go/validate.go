@@ -56,18 +56,23 @@ func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.Item, o *
 		return r.GetResults(), err
 	}
 	answers, err := inBatches(ctx, c, "validate", items, call)
-	if err != nil {
-		return nil, err
+	return results(answers), err
+}
+
+// results are the outcomes that answers tell; nil for none.
+func results(answers []*crdevalv1.VerdictResult) []Result {
+	if answers == nil {
+		return nil
 	}
-	results := make([]Result, len(answers))
+	all := make([]Result, len(answers))
 	for i, a := range answers {
 		if e := a.GetError(); e != nil {
-			results[i].Err = status.ErrorProto(e)
+			all[i].Err = status.ErrorProto(e)
 		} else {
-			results[i].Verdict = a.GetVerdict()
+			all[i].Verdict = a.GetVerdict()
 		}
 	}
-	return results, nil
+	return all
 }
 
 // itemsOf makes an item of each object.

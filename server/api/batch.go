@@ -55,12 +55,7 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 		return nil, err
 	}
 	token := atLeast(ctx, r.GetOptions().GetAtLeast())
-	if len(overlay) == 0 {
-		b.view, err = s.registry.View(ctx, r.GetCatalog(), token)
-	} else {
-		b.view, err = s.registry.ViewWith(ctx, r.GetCatalog(), token, overlay)
-	}
-	if err != nil {
+	if b.view, err = viewOf(ctx, s.registry, r.GetCatalog(), token, overlay); err != nil {
 		return nil, err
 	}
 	b.budget.reset(s.limits.MaxMessageBytes, len(b.items))
@@ -122,10 +117,7 @@ func (b *batch) takeOptions(o *crdevalv1.EvaluationOptions) error {
 	default:
 		return invalid("options.trace", "options.trace is %d, which is no Trace", v)
 	}
-	if o.GetWithStatus() {
-		return unavailable(crdevalv1.Feature_FEATURE_STATUS, "options.with_status")
-	}
-	b.options.CompleteMetadata = o.GetCompleteMetadata()
+	b.options.CompleteMetadata, b.options.WithStatus = o.GetCompleteMetadata(), o.GetWithStatus()
 	return nil
 }
 

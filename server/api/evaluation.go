@@ -24,32 +24,21 @@ func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateR
 		return nil, s.faults.call(ctx, err)
 	}
 	b.options.AsGiven = r.GetAsGiven()
-	// One allocation holds what every result needs; what only some need comes on top.
-	type slot struct {
-		result  crdevalv1.VerdictResult
-		outcome crdevalv1.VerdictResult_Verdict
-		verdict crdevalv1.Verdict
-	}
-	slots := make([]slot, len(b.items))
+	slots := make([]judged, len(b.items))
 	evaluate := func(ctx context.Context, r *resolver, i int) error {
-		v, err := r.validate(ctx, b.items[i], b.options)
+		v, err := r.judge(ctx, b.items[i], b.options, (*engine.Definition).Validate)
 		if err != nil {
 			return err
 		}
 		at := &slots[i]
-		at.verdict.Allowed, at.verdict.Revision = v.Allowed, v.Revision
-		at.verdict.Refusal, at.verdict.Violations, at.verdict.Warnings = refusal(v.Refusal), violations(v.Violations), allValid(v.Warnings)
-		at.verdict.Pruned, at.verdict.Defaulted, at.verdict.Forgiven = changes(v.Pruned), changes(v.Defaulted), violations(v.Forgiven)
-		at.verdict.Traces, at.verdict.OmittedTraces = traces(v.Traces), int32(v.OmittedTraces)
-		at.outcome.Verdict = &at.verdict
-		at.result.Result = &at.outcome
+		at.set(v)
 		if err := b.budget.take(&at.result); err != nil {
 			at.verdict.Reset()
 			return err
 		}
 		return nil
 	}
-	fail := func(i int, st *statusv1.Status) { slots[i].result.Result = &crdevalv1.VerdictResult_Error{Error: st} }
+	fail := func(i int, st *statusv1.Status) { slots[i].fail(st) }
 	if err := b.run(ctx, evaluate, fail); err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
@@ -62,7 +51,7 @@ func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateR
 
 // Prune answers each object pruned.
 func (s *evaluationService) Prune(ctx context.Context, r *crdevalv1.PruneRequest) (*crdevalv1.PruneResponse, error) {
-	results, err := s.transform(ctx, r, "", (*engine.Definition).Prune)
+	results, err := s.transform(ctx, r, "", nil, (*engine.Definition).Prune)
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
@@ -71,7 +60,7 @@ func (s *evaluationService) Prune(ctx context.Context, r *crdevalv1.PruneRequest
 
 // Default answers each object with its defaults.
 func (s *evaluationService) Default(ctx context.Context, r *crdevalv1.DefaultRequest) (*crdevalv1.DefaultResponse, error) {
-	results, err := s.transform(ctx, r, "", (*engine.Definition).Default)
+	results, err := s.transform(ctx, r, "", nil, (*engine.Definition).Default)
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
@@ -80,7 +69,7 @@ func (s *evaluationService) Default(ctx context.Context, r *crdevalv1.DefaultReq
 
 // Read answers each object as an API server reads it from its storage.
 func (s *evaluationService) Read(ctx context.Context, r *crdevalv1.ReadRequest) (*crdevalv1.ReadResponse, error) {
-	results, err := s.transform(ctx, r, r.GetTargetVersion(), (*engine.Definition).Read)
+	results, err := s.transform(ctx, r, r.GetTargetVersion(), r.GetInclude(), (*engine.Definition).Read)
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
@@ -92,7 +81,7 @@ func (s *evaluationService) Convert(ctx context.Context, r *crdevalv1.ConvertReq
 	if err := needed(field{"target_version", r.GetTargetVersion()}); err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	results, err := s.transform(ctx, r, r.GetTargetVersion(), (*engine.Definition).Convert)
+	results, err := s.transform(ctx, r, r.GetTargetVersion(), nil, (*engine.Definition).Convert)
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
@@ -103,52 +92,22 @@ func (s *evaluationService) Convert(ctx context.Context, r *crdevalv1.ConvertReq
 type transformation func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Transformed, error)
 
 // transform runs one of them over a batch.
-func (s *evaluationService) transform(ctx context.Context, r evaluation, target string, f transformation) ([]*crdevalv1.TransformedResult, error) {
+func (s *evaluationService) transform(
+	ctx context.Context, r evaluation, target string, include *crdevalv1.Include, f transformation,
+) ([]*crdevalv1.TransformedResult, error) {
 	b, err := s.open(ctx, r)
+	if err == nil {
+		err = b.takeInclude(include)
+	}
 	if err != nil {
 		return nil, err
 	}
 	b.options.TargetVersion = target
-	type slot struct {
-		result      crdevalv1.TransformedResult
-		outcome     crdevalv1.TransformedResult_Transformed
-		transformed crdevalv1.Transformed
-		object      crdevalv1.Document
-		json        crdevalv1.Document_Json
-	}
-	slots := make([]slot, len(b.items))
+	slots := make([]transformed, len(b.items))
 	evaluate := func(ctx context.Context, r *resolver, i int) error {
-		d, item, err := r.prepare(ctx, b.items[i])
-		if err != nil {
-			return err
-		}
-		at := &slots[i]
-		switch t, err := f(d, ctx, item, b.options); {
-		case err == nil:
-			at.transformed.Changed, at.transformed.Revision, at.transformed.Warnings = t.Changed, t.Revision, allValid(t.Warnings)
-			at.transformed.Pruned, at.transformed.Defaulted = changes(t.Pruned), changes(t.Defaulted)
-			if t.Object != nil {
-				at.json.Json = t.Object
-				at.object.Content = &at.json
-				at.transformed.Object = &at.object
-			}
-		case refused(err) != nil:
-			at.transformed.Refusal, at.transformed.Revision = refusal(refused(err)), d.Revision()
-		default:
-			return err
-		}
-		at.outcome.Transformed = &at.transformed
-		at.result.Result = &at.outcome
-		if err := b.budget.take(&at.result); err != nil {
-			at.transformed.Reset()
-			at.json.Json = nil
-			return err
-		}
-		return nil
+		return b.transform(ctx, r, b.items[i], f, &slots[i])
 	}
-	fail := func(i int, st *statusv1.Status) {
-		slots[i].result.Result = &crdevalv1.TransformedResult_Error{Error: st}
-	}
+	fail := func(i int, st *statusv1.Status) { slots[i].fail(st) }
 	if err := b.run(ctx, evaluate, fail); err != nil {
 		return nil, err
 	}
@@ -157,4 +116,49 @@ func (s *evaluationService) transform(ctx context.Context, r evaluation, target 
 		results[i] = &slots[i].result
 	}
 	return results, nil
+}
+
+// transform evaluates one object into its place in the answer.
+func (b *batch) transform(ctx context.Context, r *resolver, m *crdevalv1.Item, f transformation, at *transformed) error {
+	d, item, err := r.prepare(ctx, m)
+	if err != nil {
+		return err
+	}
+	switch t, err := f(d, ctx, item, b.options); {
+	case err == nil:
+		at.set(t)
+	case refused(err) != nil:
+		at.message.Refusal, at.message.Revision = refusal(refused(err)), d.Revision()
+	default:
+		return err
+	}
+	at.outcome.Transformed = &at.message
+	at.result.Result = &at.outcome
+	if err := b.budget.take(&at.result); err != nil {
+		at.message.Reset()
+		at.object = documentSlot{}
+		return err
+	}
+	return nil
+}
+
+// transformed is the place of an object in an answer.
+type transformed struct {
+	result  crdevalv1.TransformedResult
+	outcome crdevalv1.TransformedResult_Transformed
+	message crdevalv1.Transformed
+	object  documentSlot
+}
+
+// set spells what became of the object.
+func (at *transformed) set(t *engine.Transformed) {
+	m := &at.message
+	m.Changed, m.Revision, m.Warnings = t.Changed, t.Revision, allValid(t.Warnings)
+	m.Pruned, m.Defaulted = changes(t.Pruned), changes(t.Defaulted)
+	m.Object, m.Presented = at.object.set(t.Object), presented(t.Presented)
+}
+
+// fail makes it an error.
+func (at *transformed) fail(st *statusv1.Status) {
+	at.result.Result = &crdevalv1.TransformedResult_Error{Error: st}
 }

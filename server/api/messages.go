@@ -73,6 +73,7 @@ func violations(list []engine.Violation) []*crdevalv1.Violation {
 		all[i] = &crdevalv1.Violation{
 			Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: json(v.BadValue), Pointer: valid(v.Pointer),
 			SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: steps[v.Step], Position: position(v.Position),
+			Hint: hint(v.Hint),
 		}
 	}
 	return all
@@ -116,6 +117,7 @@ func changes(list []engine.FieldChange) []*crdevalv1.FieldChange {
 	for i := range list {
 		m, c := &made[i], &list[i]
 		m.Path, m.Pointer = valid(c.Path), valid(c.Pointer)
+		m.Hint, m.Position = hint(c.Hint), position(c.Position)
 		if c.Value != nil {
 			m.json.Json = c.Value
 			m.value.Content = &m.json

@@ -64,7 +64,7 @@ func TestBadObjects(t *testing.T) {
 		{"no such version", &crdevalv1.Item{Version: "v9", Object: good.GetObject()}, codes.NotFound, "VERSION_NOT_FOUND"},
 		{"version not served", &crdevalv1.Item{Version: "v1alpha1", Object: good.GetObject()}, codes.FailedPrecondition, "VERSION_NOT_SERVED"},
 		{"no such revision", &crdevalv1.Item{Revision: "sha256:0", Object: good.GetObject()}, codes.NotFound, "REVISION_NOT_FOUND"},
-		{"patch", &crdevalv1.Item{Patch: &crdevalv1.Patch{}}, codes.Unimplemented, "FEATURE_NOT_AVAILABLE"},
+		{"patch of nothing", &crdevalv1.Item{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"subresource", &crdevalv1.Item{Object: good.GetObject(), Subresource: "logs"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,7 +153,6 @@ func badCalls() []call {
 		}
 	}
 	traced := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: 9}}
-	stated := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{WithStatus: true}}
 	overlaid := &crdevalv1.ValidateRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}
 	foreign := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "elsewhere"}}
 	hasty := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(-time.Second)}}
@@ -166,7 +165,6 @@ func badCalls() []call {
 		{"unknown catalog", validate(&crdevalv1.ValidateRequest{Catalog: "x"}), "POST", "/v1/catalogs/x:validate", "{}", asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
 		{"trace", validate(traced), "POST", toValidate, `{"options":{"trace":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"trace by another name", nil, "POST", toValidate, `{"options":{"trace":"TRACE_SOME"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
-		{"status", validate(stated), "POST", toValidate, `{"options":{"withStatus":true}}`, asJSON, codes.Unimplemented, 501, "FEATURE_NOT_AVAILABLE"},
 		{"overlay", validate(overlaid), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"token", validate(foreign), "POST", toValidate, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_FOREIGN"},
 		{"item timeout", validate(hasty), "POST", toValidate, `{"options":{"itemTimeout":"-1s"}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},

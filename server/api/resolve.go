@@ -23,7 +23,7 @@ type resolver struct {
 // target names a CRD: by its own name, or by apiVersion and kind of an object.
 type target struct{ crd, apiVersion, kind, revision string }
 
-// definition returns the compiled CRD of an item, whose object is o.
+// definition returns the compiled CRD of an item that names none by o: see tellingOf.
 func (r *resolver) definition(ctx context.Context, item *crdevalv1.Item, o engine.Document) (*engine.Definition, error) {
 	t := target{crd: item.GetCrd(), revision: item.GetRevision()}
 	if t.crd == "" {
@@ -80,26 +80,38 @@ func (r *resolver) guess(item *crdevalv1.Item, o engine.Document) *engine.Defini
 	return r.found
 }
 
-// validate answers the verdict on one item.
-func (r *resolver) validate(ctx context.Context, m *crdevalv1.Item, o engine.EvaluationOptions) (v *engine.Verdict, err error) {
+// judgement is a call of the engine that answers a verdict.
+type judgement func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error)
+
+// judge answers the verdict on one item.
+func (r *resolver) judge(ctx context.Context, m *crdevalv1.Item, o engine.EvaluationOptions, f judgement) (v *engine.Verdict, err error) {
 	item, err := checked(m)
 	if err != nil {
 		return nil, err
 	}
-	guessed := r.guess(m, item.Object)
+	telling := tellingOf(&item)
+	guessed := r.guess(m, telling)
 	if guessed != nil {
-		if v, err = guessed.Validate(ctx, item, o); err == nil && v.Allowed {
+		if v, err = f(guessed, ctx, item, o); err == nil && v.Allowed {
 			return v, nil
 		}
 	}
-	d, unknown := r.definition(ctx, m, item.Object)
+	d, unknown := r.definition(ctx, m, telling)
 	switch {
 	case unknown != nil:
 		return nil, unknown
 	case d == guessed:
 		return v, err
 	}
-	return d.Validate(ctx, item, o)
+	return f(d, ctx, item, o)
+}
+
+// tellingOf is the document of an item that says of which kind the custom resource is: the object, unless that is a patch or a Scale.
+func tellingOf(item *engine.Item) engine.Document {
+	if item.Patch != nil || item.Subresource == "scale" {
+		return item.OldObject
+	}
+	return item.Object
 }
 
 // prepare checks one item and turns it into the engine's, with the CRD that judges it.
@@ -109,9 +121,11 @@ func (r *resolver) prepare(ctx context.Context, m *crdevalv1.Item) (*engine.Defi
 	case err != nil:
 		return nil, item, err
 	case m.GetOldObject() != nil:
-		return nil, item, invalid("old_object", "old_object is for Validate alone: leave it out")
+		return nil, item, invalid("old_object", "old_object is for Validate and Admit alone: leave it out")
 	case item.Subresource != "":
-		return nil, item, invalid("subresource", "subresource is for Validate alone: leave it out")
+		return nil, item, invalid("subresource", "subresource is for Validate and Admit alone: leave it out")
+	case item.Patch != nil:
+		return nil, item, invalid("patch", "patch is for Validate and Admit alone: give the object")
 	}
 	d, err := r.definition(ctx, m, item.Object)
 	return d, item, err
@@ -123,19 +137,44 @@ func checked(m *crdevalv1.Item) (engine.Item, error) {
 		Version: m.GetVersion(), Object: given(m.GetObject()), OldObject: given(m.GetOldObject()),
 		Subresource: m.GetSubresource(), Namespace: m.GetNamespace(), Name: m.GetName(),
 	}
+	if err := takePatch(m, &item); err != nil {
+		return item, err
+	}
 	switch {
-	case m.GetPatch() != nil:
-		return item, unavailable(crdevalv1.Feature_FEATURE_PATCH, "patch")
-	case item.Subresource == "scale":
-		return item, unavailable(crdevalv1.Feature_FEATURE_SCALE, "subresource scale")
-	case item.Subresource != "" && item.Subresource != "status":
+	case item.Subresource != "" && item.Subresource != "status" && item.Subresource != "scale":
 		return item, invalid("subresource", "subresource is %q: it is empty, status or scale", bounded(item.Subresource, 256))
-	case item.Object.Absent():
-		return item, invalid("object", "object is required")
+	case item.Object.Absent() && item.Patch == nil:
+		return item, invalid("object", "object is required, or a patch of old_object")
 	case m.GetOldObject() != nil && item.OldObject.Absent():
 		return item, invalid("old_object", "old_object is there and empty: give it JSON or YAML, or leave it out and the object is created")
+	case item.Patch != nil && item.OldObject.Absent():
+		return item, invalid("old_object", "old_object is required with patch: it is what is patched")
 	case item.Subresource != "" && item.OldObject.Absent():
 		return item, invalid("old_object", "old_object is required with subresource %s: that is always an update", item.Subresource)
 	}
 	return item, nil
+}
+
+// takePatch reads the patch of an item, if it has one.
+func takePatch(m *crdevalv1.Item, item *engine.Item) error {
+	p := m.GetPatch()
+	if p == nil {
+		return nil
+	}
+	item.Patch = &engine.Patch{Document: given(p.GetPatch())}
+	switch t := p.GetType(); t {
+	case crdevalv1.PatchType_PATCH_TYPE_MERGE:
+		item.Patch.Type = engine.MergePatch
+	case crdevalv1.PatchType_PATCH_TYPE_JSON:
+		item.Patch.Type = engine.JSONPatch
+	default:
+		return invalid("patch.type", "patch.type is %s: it is PATCH_TYPE_MERGE or PATCH_TYPE_JSON", t)
+	}
+	switch {
+	case item.Patch.Document.Absent():
+		return invalid("patch.patch", "patch.patch is required: the patch as JSON or YAML")
+	case m.GetObject() != nil:
+		return invalid("object", "object and patch exclude each other: the object is old_object with the patch applied")
+	}
+	return nil
 }

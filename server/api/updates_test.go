@@ -167,6 +167,7 @@ func TestRuleOfAFinding(t *testing.T) {
 func TestBadUpdates(t *testing.T) {
 	w := start(t, nil).withGadget()
 	object := jsonDocument(gadget(``))
+	merge := &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
 	for _, c := range []struct {
 		name   string
 		item   *crdevalv1.Item
@@ -183,8 +184,14 @@ func TestBadUpdates(t *testing.T) {
 		{"old object of an unknown version", &crdevalv1.Item{Object: object, OldObject: jsonDocument(strings.Replace(gadget(``), "com/v1", "com/v7", 1))}, codes.NotFound, "VERSION_NOT_FOUND"},
 		{"old object alone", &crdevalv1.Item{OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"status without an old object", &crdevalv1.Item{Object: object, Subresource: "status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"scale", &crdevalv1.Item{Object: object, OldObject: object, Subresource: "scale"}, codes.Unimplemented, "FEATURE_NOT_AVAILABLE"},
-		{"patch", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}, codes.Unimplemented, "FEATURE_NOT_AVAILABLE"},
+		{"scale without an old object", &crdevalv1.Item{Object: object, Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"scale without a Scale", &crdevalv1.Item{OldObject: object, Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without an old object", &crdevalv1.Item{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch and object", &crdevalv1.Item{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without a type", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch of an unknown type", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Type: 9, Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without a document", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch with an empty document", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"unknown subresource", &crdevalv1.Item{Object: object, OldObject: object, Subresource: "Status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

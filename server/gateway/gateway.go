@@ -102,6 +102,8 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		runtime.WithOutgoingHeaderMatcher(func(key string) (string, bool) { return key, strings.HasPrefix(key, "crdeval-") }),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithForwardResponseOption(restorePositions),
+		runtime.WithForwardResponseOption(presentHead),
+		runtime.WithForwardResponseRewriter(presentBody),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
@@ -175,6 +177,11 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 		g.refuseBody(w, r, err)
 		return
 	}
+	var form *shown
+	if path.presents {
+		form = shownOf(r.Header)
+		r = r.WithContext(context.WithValue(r.Context(), shownKey{}, form))
+	}
 	if path.body == "" {
 		if hasBody(r) {
 			g.refuseBody(w, r, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
@@ -186,6 +193,9 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 		if path.stream {
 			g.watch(w, r, path)
 			return
+		}
+		if path.fromKubernetes() {
+			asParameters(r, form)
 		}
 		g.mux.ServeHTTP(w, r)
 		return
@@ -203,7 +213,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 		g.refuseBody(w, r, err)
 		return
 	}
-	b.route, b.url = path, r.URL.Path
+	b.route, b.url, b.form = path, r.URL.Path, form
 	r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
 	r.Body = b
 	r.Header.Set("Content-Type", mediaJSON) // what it was is in b; grpc-gateway has one marshaler

@@ -24,6 +24,9 @@ func (Marshaler) ContentType(any) string { return mediaJSON }
 // absent messages are left out, 64-bit integers are numbers, documents are what they are, byte for byte. It fails for a message
 // with a Document that is not JSON, and for what is no message. A line feed ends it, so that a terminal's prompt stands on a line of its own.
 func (Marshaler) Marshal(v any) ([]byte, error) {
+	if text, ok := v.(written); ok {
+		return text, nil
+	}
 	m, ok := v.(proto.Message)
 	if !ok {
 		return nil, fmt.Errorf("gateway: a %T is no message", v)
@@ -83,6 +86,7 @@ func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 		}
 		if b.request, b.err = v, b.decode(v); b.err == nil {
 			b.err = b.contradicted(v)
+			b.form.want(v)
 		}
 		return b.err
 	})

@@ -56,18 +56,15 @@ type place struct {
 // toldOf finds the positions of an answer, document by document.
 func toldOf(answer proto.Message, request any) (all []told) {
 	switch a := answer.(type) {
-	case *crdevalv1.ValidateResponse:
-		r, ok := request.(*crdevalv1.ValidateRequest)
-		if !ok || len(r.GetItems()) != len(a.GetResults()) {
-			return nil
-		}
-		for i, result := range a.GetResults() {
-			v := result.GetVerdict()
-			if places := placesOf(v.GetViolations(), v.GetForgiven()); places != nil {
-				path := value.Path{value.Name("items"), value.At(i), value.Name("object")}
-				all = append(all, told{r.GetItems()[i].GetObject(), path, i, places})
-			}
-		}
+	case verdicts:
+		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.VerdictResult) []place {
+			v := r.GetVerdict()
+			return append(placesOf(v.GetViolations(), v.GetForgiven()), placesOfChanges(v.GetPruned())...)
+		})
+	case transforms:
+		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.TransformedResult) []place {
+			return placesOfChanges(r.GetTransformed().GetPruned())
+		})
 	case *crdevalv1.RegisterCrdResponse:
 		all = toldOfManifest(a.GetReport(), request)
 	case *crdevalv1.CheckCrdResponse:
@@ -86,6 +83,31 @@ func toldOf(answer proto.Message, request any) (all []told) {
 	case *crdevalv1.DiffCrdResponse:
 		if r, ok := request.(*crdevalv1.DiffCrdRequest); ok {
 			all = toldOfDiff(a, r)
+		}
+	}
+	return all
+}
+
+// verdicts is the answer of Validate and Admit, transforms that of the calls that change an object.
+type (
+	verdicts interface {
+		GetResults() []*crdevalv1.VerdictResult
+	}
+	transforms interface {
+		GetResults() []*crdevalv1.TransformedResult
+	}
+)
+
+// toldOfItems is toldOf for the results of items.
+func toldOfItems[R any](request any, results []R, placesOf func(R) []place) (all []told) {
+	r, ok := request.(batch)
+	if !ok || len(r.GetItems()) != len(results) {
+		return nil
+	}
+	for i, result := range results {
+		if places := placesOf(result); places != nil {
+			path := value.Path{value.Name("items"), value.At(i), value.Name("object")}
+			all = append(all, told{r.GetItems()[i].GetObject(), path, i, places})
 		}
 	}
 	return all
@@ -126,6 +148,16 @@ func placesOf(lists ...[]*crdevalv1.Violation) (all []place) {
 			if v.GetPosition() != nil {
 				all = append(all, place{v.GetPosition(), v.GetPointer()})
 			}
+		}
+	}
+	return all
+}
+
+// placesOfChanges are the positions of changes, as far as they have some.
+func placesOfChanges(list []*crdevalv1.FieldChange) (all []place) {
+	for _, c := range list {
+		if c.GetPosition() != nil {
+			all = append(all, place{c.GetPosition(), c.GetPointer()})
 		}
 	}
 	return all

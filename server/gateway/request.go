@@ -32,6 +32,7 @@ type body struct {
 	lists   map[string]ListLimit
 	route   *route // what the path gives: the message may say the same and nothing else
 	url     string
+	form    *shown // of the answer; nil where there is but one
 	held    *room
 	source  *value.YAMLSource    // of a YAML body that was turned into JSON
 	listed  []manifests.Manifest // of a YAML body of manifests, in the order of the entries

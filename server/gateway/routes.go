@@ -7,6 +7,8 @@ import (
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // route is one method at one path, as the google.api.http annotation of an RPC says.
@@ -17,6 +19,7 @@ type route struct {
 	verb     string   // behind the colon of the last segment
 	body     string   // "" for none, "*" for the message, else a field
 	stream   bool     // the answer is one: WatchCrds
+	presents bool     // it is of PresentationService, whose answers are Kubernetes' own
 }
 
 // router knows which paths exist and which methods they take. grpc-gateway's own matching takes a verb that no path has as part
@@ -50,7 +53,10 @@ func routesOf(md protoreflect.MethodDescriptor) []route {
 }
 
 func routeOf(md protoreflect.MethodDescriptor, rule *annotations.HttpRule) (route, bool) {
-	r := route{body: rule.GetBody(), stream: md.IsStreamingServer()}
+	r := route{
+		body: rule.GetBody(), stream: md.IsStreamingServer(),
+		presents: md.Parent().FullName() == protoreflect.FullName(crdevalv1.PresentationService_ServiceDesc.ServiceName),
+	}
 	var template string
 	switch p := rule.GetPattern().(type) {
 	case *annotations.HttpRule_Get:

@@ -100,4 +100,8 @@ type View interface {
 	Named(ctx context.Context, name, revision string) (*engine.Definition, error)
 	// OfKind is Named for the established CRD that has that group and kind.
 	OfKind(ctx context.Context, group, kind, revision string) (*engine.Definition, error)
+	// Discoverable describes all CRDs, by name, for engine.Discover. Nothing is compiled.
+	Discoverable() []engine.DiscoverableCRD
+	// Published describes the established CRDs, by name, for engine.OpenAPIV3 and V2. Nothing is compiled.
+	Published() []engine.PublishedCRD
 }

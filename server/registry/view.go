@@ -54,6 +54,34 @@ func (v catalogView) OfKind(ctx context.Context, group, kind, revision string) (
 	}
 }
 
+// Discoverable implements View.
+func (v catalogView) Discoverable() []engine.DiscoverableCRD {
+	list := make([]engine.DiscoverableCRD, 0, v.catalog.crds.Len())
+	for _, d := range v.catalog.sorted.All() {
+		s := d.current().summary
+		list = append(list, engine.DiscoverableCRD{
+			Name: d.name, Scope: engine.Scope(s.Scope), Versions: s.Versions, Standing: s.Standing, Status: *d.record.Status,
+		})
+	}
+	return list
+}
+
+// Published implements View.
+func (v catalogView) Published() []engine.PublishedCRD {
+	list := make([]engine.PublishedCRD, 0, v.catalog.crds.Len())
+	for _, d := range v.catalog.sorted.All() {
+		if !d.established() {
+			continue
+		}
+		rev := d.current()
+		list = append(list, engine.PublishedCRD{
+			Name: d.name, Group: rev.summary.Standing.Group, Revision: rev.digest, Versions: rev.summary.Versions,
+			Manifest: func(context.Context) ([]byte, error) { return rev.unpack(d) },
+		})
+	}
+	return list
+}
+
 // definition returns the compiled program of a revision, from the cache or built.
 func (v catalogView) definition(ctx context.Context, d *crd, digest string) (*engine.Definition, error) {
 	if !d.established() {

@@ -53,7 +53,7 @@ func (t *Telemetry) NewEngine() (*Engine, error) {
 		metric.WithDescription("How long one item took in the engine."), metric.WithExplicitBucketBoundaries(evaluationBuckets...))
 	e.compiles, compiles = m.Float64Histogram("crdeval.compile.duration", metric.WithUnit("s"),
 		metric.WithDescription("How long it took to compile one version of a CRD."), metric.WithExplicitBucketBoundaries(compileBuckets...))
-	for _, call := range []engine.Call{engine.CallValidate, engine.CallPrune, engine.CallDefault, engine.CallRead, engine.CallConvert} {
+	for _, call := range []engine.Call{engine.CallValidate, engine.CallAdmit, engine.CallPrune, engine.CallDefault, engine.CallRead, engine.CallConvert} {
 		for _, value := range []string{outcomeAllowed, outcomeRefused, outcomeDone, outcomeError} {
 			set := attribute.NewSet(attribute.String("call", string(call)), attribute.String("outcome", value))
 			e.attributes[outcome{call, value}] = []metric.RecordOption{metric.WithAttributeSet(set)}
@@ -77,9 +77,9 @@ func (e *Engine) Evaluated(ctx context.Context, event engine.EvaluationEvent) {
 	switch {
 	case event.Err != nil:
 		value = outcomeError
-	case event.Call == engine.CallValidate && event.Allowed:
+	case event.Allowed:
 		value = outcomeAllowed
-	case event.Call == engine.CallValidate:
+	case event.Call == engine.CallValidate || event.Call == engine.CallAdmit:
 		value = outcomeRefused
 	}
 	e.evaluations.Record(ctx, event.Duration.Seconds(), e.attributes[outcome{event.Call, value}]...)

@@ -80,11 +80,15 @@ func TestEngineInstruments(t *testing.T) {
 	e.Compiled(t.Context(), engine.CompileEvent{Duration: time.Millisecond})
 	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: time.Microsecond})
 	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate, Bytes: 50, Violations: 3, Explained: true})
+	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallAdmit, Allowed: true})
+	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallAdmit})
 	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallRead})
 	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallRead, Err: errors.New("x")})
 	wantMetrics(t, tel,
 		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="allowed"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="refused"} 1`,
+		`crdeval_evaluation_duration_seconds_count{call="Admit",outcome="allowed"} 1`,
+		`crdeval_evaluation_duration_seconds_count{call="Admit",outcome="refused"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Read",outcome="done"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Read",outcome="error"} 1`,
 		`crdeval_evaluation_bytes_total 150`, `crdeval_evaluation_violations_total 3`, `crdeval_evaluation_explained_total 1`,

@@ -94,8 +94,10 @@ type TableText struct {
 	Namespaces bool `protobuf:"varint,3,opt,name=namespaces,proto3" json:"namespaces,omitempty"`
 	// A column of labels last: `--show-labels`.
 	Labels bool `protobuf:"varint,4,opt,name=labels,proto3" json:"labels,omitempty"`
-	// Names with their resource before them, crontab.stable.example.com/nightly: `--show-kind`.
-	Kind          bool `protobuf:"varint,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Names with their kind before them, crontab.stable.example.com/nightly: `--show-kind`.
+	ShowKind bool `protobuf:"varint,5,opt,name=show_kind,json=showKind,proto3" json:"show_kind,omitempty"`
+	// Labels that get columns of their own: `--label-columns`. At most 64, INVALID_ARGUMENT beyond.
+	LabelColumns  []string `protobuf:"bytes,6,rep,name=label_columns,json=labelColumns,proto3" json:"label_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -158,11 +160,18 @@ func (x *TableText) GetLabels() bool {
 	return false
 }
 
-func (x *TableText) GetKind() bool {
+func (x *TableText) GetShowKind() bool {
 	if x != nil {
-		return x.Kind
+		return x.ShowKind
 	}
 	return false
+}
+
+func (x *TableText) GetLabelColumns() []string {
+	if x != nil {
+		return x.LabelColumns
+	}
+	return nil
 }
 
 // Request of Table.
@@ -176,21 +185,29 @@ type TableRequest struct {
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The objects, all of that CRD. At most Limits.max_batch_items, 1,000; none gives a table without rows. OBJECT_UNREADABLE, for the whole call, for one that is no
-	// JSON or YAML object.
+	// The objects, all of that CRD. At most Limits.max_batch_items, 1,000; none gives a table without rows. One that cannot be shown fails the table, as it fails a
+	// list: it is named by its index.
 	Objects []*Document `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
 	// The time that ages are counted to. Default: when the call came in. INVALID_ARGUMENT outside the years 1 to 9999.
 	Now *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=now,proto3" json:"now,omitempty"`
-	// Default: ROW_OBJECT_METADATA.
+	// Default: ROW_OBJECT_METADATA. Of no meaning with `text`.
 	RowObject RowObject `protobuf:"varint,7,opt,name=row_object,json=rowObject,proto3,enum=crdeval.v1.RowObject" json:"row_object,omitempty"`
 	// Answer the text that kubectl would print instead of the Table. Default: the Table.
 	Text *TableText `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
 	// See EvaluationOptions.at_least.
 	AtLeast string `protobuf:"bytes,9,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// See ValidateRequest.crds.
-	Crds          []*Document `protobuf:"bytes,10,rep,name=crds,proto3" json:"crds,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Crds []*Document `protobuf:"bytes,10,rep,name=crds,proto3" json:"crds,omitempty"`
+	// Leave out columnDefinitions, as an API server does from the second event of a watch on. Default: the columns are there.
+	WithoutColumns bool `protobuf:"varint,11,opt,name=without_columns,json=withoutColumns,proto3" json:"without_columns,omitempty"`
+	// metadata.resourceVersion of the list that the table shows. Default: none.
+	ResourceVersion string `protobuf:"bytes,12,opt,name=resource_version,json=resourceVersion,proto3" json:"resource_version,omitempty"`
+	// metadata.continue of that list. Default: none.
+	ContinueToken string `protobuf:"bytes,13,opt,name=continue_token,json=continueToken,proto3" json:"continue_token,omitempty"`
+	// metadata.remainingItemCount of that list. Default: 0, none.
+	RemainingItemCount int64 `protobuf:"varint,14,opt,name=remaining_item_count,json=remainingItemCount,proto3" json:"remaining_item_count,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *TableRequest) Reset() {
@@ -293,15 +310,45 @@ func (x *TableRequest) GetCrds() []*Document {
 	return nil
 }
 
+func (x *TableRequest) GetWithoutColumns() bool {
+	if x != nil {
+		return x.WithoutColumns
+	}
+	return false
+}
+
+func (x *TableRequest) GetResourceVersion() string {
+	if x != nil {
+		return x.ResourceVersion
+	}
+	return ""
+}
+
+func (x *TableRequest) GetContinueToken() string {
+	if x != nil {
+		return x.ContinueToken
+	}
+	return ""
+}
+
+func (x *TableRequest) GetRemainingItemCount() int64 {
+	if x != nil {
+		return x.RemainingItemCount
+	}
+	return 0
+}
+
 // Answer of Table.
 type TableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// meta.k8s.io/v1 Table. Absent if `text` was asked for.
+	// meta.k8s.io/v1 Table. Absent if `text` was asked for, and with a refusal.
 	Table *Document `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
-	// What kubectl would print: a line for each row, with line feeds. Empty unless asked for, and for no rows without headings.
+	// What kubectl would print: headings and a line for each row, with line feeds. Empty unless asked for, and for no rows.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// What the API server would answer to a list with such an object: 500 for one whose metadata cannot be decoded. Absent if it answers a table.
+	Refusal *Refusal `protobuf:"bytes,3,opt,name=refusal,proto3" json:"refusal,omitempty"`
 	// The revision of the CRD whose columns these are.
-	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision      string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -350,6 +397,13 @@ func (x *TableResponse) GetText() string {
 	return ""
 }
 
+func (x *TableResponse) GetRefusal() *Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
 func (x *TableResponse) GetRevision() string {
 	if x != nil {
 		return x.Revision
@@ -364,14 +418,15 @@ type SelectFieldsRequest struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The CRD's name, crontabs.stable.example.com. Default: found by group and kind of the first object; required without objects.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The version whose selectableFields they are. Default: that of the first object's apiVersion; without objects the preferred version.
+	// The version whose selectableFields they are. Default: that of the first object's apiVersion (OBJECT_UNREADABLE, for the whole call, if it has none that
+	// can be read); without objects the preferred version.
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The objects, all of that CRD. At most Limits.max_batch_items, 1,000; none tells which fields there are, and whether the selector is right.
 	Objects []*Document `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
 	// A field selector, `spec.color=blue,metadata.name!=b7`. Default: the empty one, which takes every object. One that an API server would refuse is a refusal, 400.
-	// LIMIT_EXCEEDED beyond 64 KiB.
+	// LIMIT_EXCEEDED beyond 1 MiB.
 	Selector string `protobuf:"bytes,6,opt,name=selector,proto3" json:"selector,omitempty"`
 	// See EvaluationOptions.at_least.
 	AtLeast string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
@@ -601,7 +656,7 @@ type SelectFieldsResult_Selected struct {
 }
 
 type SelectFieldsResult_Error struct {
-	// Why the object could not be looked at: OBJECT_UNREADABLE.
+	// Why the object could not be looked at: OBJECT_UNREADABLE; INVALID_ARGUMENT for one of another kind or version, or one that an API server could not list.
 	Error *status.Status `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
 }
 
@@ -1397,10 +1452,12 @@ func (x *GetFieldManagementRequest) GetAtLeast() string {
 // The fields that a write resets, whoever applied them: nobody comes to own them by it.
 type ResetFields struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is written to: "", status or scale.
+	// What is written to: "" for the object itself, or status. A write to scale resets nothing.
 	Subresource string `protobuf:"bytes,1,opt,name=subresource,proto3" json:"subresource,omitempty"`
+	// The group and version of the managed fields that it is about: stable.example.com/v1.
+	ApiVersion string `protobuf:"bytes,2,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
 	// The set of fields, in the format FieldsV1 of managedFields: {"f:status":{}}.
-	Fields        *Document `protobuf:"bytes,2,opt,name=fields,proto3" json:"fields,omitempty"`
+	Fields        *Document `protobuf:"bytes,3,opt,name=fields,proto3" json:"fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1442,6 +1499,13 @@ func (x *ResetFields) GetSubresource() string {
 	return ""
 }
 
+func (x *ResetFields) GetApiVersion() string {
+	if x != nil {
+		return x.ApiVersion
+	}
+	return ""
+}
+
 func (x *ResetFields) GetFields() *Document {
 	if x != nil {
 		return x.Fields
@@ -1449,22 +1513,75 @@ func (x *ResetFields) GetFields() *Document {
 	return nil
 }
 
-// What field management has to know of one version.
+// Where the replicas are that a scale of one version owns.
+type ReplicasPath struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The group and version: stable.example.com/v1.
+	ApiVersion string `protobuf:"bytes,1,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
+	// The names of the fields on the way there: spec, replicas. Empty where the version declares no scale.
+	Fields        []string `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplicasPath) Reset() {
+	*x = ReplicasPath{}
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplicasPath) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplicasPath) ProtoMessage() {}
+
+func (x *ReplicasPath) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplicasPath.ProtoReflect.Descriptor instead.
+func (*ReplicasPath) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ReplicasPath) GetApiVersion() string {
+	if x != nil {
+		return x.ApiVersion
+	}
+	return ""
+}
+
+func (x *ReplicasPath) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+// What field management has to know of writes at one version.
 type VersionFieldManagement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The group and version, as managedFields name it: stable.example.com/v1.
 	ApiVersion string `protobuf:"bytes,1,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
-	// By what is written to: the object first, then the subresources that the version declares. A subresource that resets nothing has an empty set.
-	ResetFields []*ResetFields `protobuf:"bytes,2,rep,name=reset_fields,json=resetFields,proto3" json:"reset_fields,omitempty"`
-	// The replicas that a scale owns, as the names of the fields on the way there: spec, replicas. Empty without the subresource scale.
-	ReplicasPath  []string `protobuf:"bytes,3,rep,name=replicas_path,json=replicasPath,proto3" json:"replicas_path,omitempty"`
+	// First of writes to the object, then of those to its status. Empty where the version declares no status.
+	ResetFields   []*ResetFields `protobuf:"bytes,2,rep,name=reset_fields,json=resetFields,proto3" json:"reset_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VersionFieldManagement) Reset() {
 	*x = VersionFieldManagement{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1593,7 @@ func (x *VersionFieldManagement) String() string {
 func (*VersionFieldManagement) ProtoMessage() {}
 
 func (x *VersionFieldManagement) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1606,7 @@ func (x *VersionFieldManagement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionFieldManagement.ProtoReflect.Descriptor instead.
 func (*VersionFieldManagement) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{17}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *VersionFieldManagement) GetApiVersion() string {
@@ -1506,27 +1623,22 @@ func (x *VersionFieldManagement) GetResetFields() []*ResetFields {
 	return nil
 }
 
-func (x *VersionFieldManagement) GetReplicasPath() []string {
-	if x != nil {
-		return x.ReplicasPath
-	}
-	return nil
-}
-
 // Answer of GetFieldManagement.
 type GetFieldManagementResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By version, in Kubernetes' order of priority.
+	// In Kubernetes' order of priority.
 	Versions []*VersionFieldManagement `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
+	// One for each version of the CRD, in the order of its manifest: the mappings that managed fields of a scale are moved by.
+	ReplicasPaths []*ReplicasPath `protobuf:"bytes,2,rep,name=replicas_paths,json=replicasPaths,proto3" json:"replicas_paths,omitempty"`
 	// The revision of the CRD that was used.
-	Revision      string `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetFieldManagementResponse) Reset() {
 	*x = GetFieldManagementResponse{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1650,7 @@ func (x *GetFieldManagementResponse) String() string {
 func (*GetFieldManagementResponse) ProtoMessage() {}
 
 func (x *GetFieldManagementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,12 +1663,19 @@ func (x *GetFieldManagementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFieldManagementResponse.ProtoReflect.Descriptor instead.
 func (*GetFieldManagementResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetFieldManagementResponse) GetVersions() []*VersionFieldManagement {
 	if x != nil {
 		return x.Versions
+	}
+	return nil
+}
+
+func (x *GetFieldManagementResponse) GetReplicasPaths() []*ReplicasPath {
+	if x != nil {
+		return x.ReplicasPaths
 	}
 	return nil
 }
@@ -1591,7 +1710,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1722,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1735,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{19}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ExplainRequest) GetCatalog() string {
@@ -1683,7 +1802,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1695,7 +1814,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1708,7 +1827,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{20}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ExplainResponse) GetText() string {
@@ -1737,7 +1856,7 @@ var File_crdeval_v1_presentation_proto protoreflect.FileDescriptor
 const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/presentation.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1bcrdeval/v1/evaluation.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x8a\x01\n" +
+	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1bcrdeval/v1/evaluation.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xb8\x01\n" +
 	"\tTableText\x12\x12\n" +
 	"\x04wide\x18\x01 \x01(\bR\x04wide\x12\x1d\n" +
 	"\n" +
@@ -1745,8 +1864,9 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\n" +
 	"namespaces\x18\x03 \x01(\bR\n" +
 	"namespaces\x12\x16\n" +
-	"\x06labels\x18\x04 \x01(\bR\x06labels\x12\x12\n" +
-	"\x04kind\x18\x05 \x01(\bR\x04kind\"\xf4\x02\n" +
+	"\x06labels\x18\x04 \x01(\bR\x06labels\x12\x1b\n" +
+	"\tshow_kind\x18\x05 \x01(\bR\bshowKind\x12#\n" +
+	"\rlabel_columns\x18\x06 \x03(\tR\flabelColumns\"\xa1\x04\n" +
 	"\fTableRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
@@ -1759,11 +1879,16 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x04text\x18\b \x01(\v2\x15.crdeval.v1.TableTextR\x04text\x12\x19\n" +
 	"\bat_least\x18\t \x01(\tR\aatLeast\x12(\n" +
 	"\x04crds\x18\n" +
-	" \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"k\n" +
+	" \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12'\n" +
+	"\x0fwithout_columns\x18\v \x01(\bR\x0ewithoutColumns\x12)\n" +
+	"\x10resource_version\x18\f \x01(\tR\x0fresourceVersion\x12%\n" +
+	"\x0econtinue_token\x18\r \x01(\tR\rcontinueToken\x120\n" +
+	"\x14remaining_item_count\x18\x0e \x01(\x03R\x12remainingItemCount\"\x9a\x01\n" +
 	"\rTableResponse\x12*\n" +
 	"\x05table\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x05table\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision\"\x88\x02\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
+	"\arefusal\x18\x03 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12\x1a\n" +
+	"\brevision\x18\x04 \x01(\tR\brevision\"\x88\x02\n" +
 	"\x13SelectFieldsRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
@@ -1839,18 +1964,24 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\tR\brevision\x12\x19\n" +
-	"\bat_least\x18\x05 \x01(\tR\aatLeast\"]\n" +
+	"\bat_least\x18\x05 \x01(\tR\aatLeast\"~\n" +
 	"\vResetFields\x12 \n" +
-	"\vsubresource\x18\x01 \x01(\tR\vsubresource\x12,\n" +
-	"\x06fields\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x06fields\"\x9a\x01\n" +
+	"\vsubresource\x18\x01 \x01(\tR\vsubresource\x12\x1f\n" +
+	"\vapi_version\x18\x02 \x01(\tR\n" +
+	"apiVersion\x12,\n" +
+	"\x06fields\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x06fields\"G\n" +
+	"\fReplicasPath\x12\x1f\n" +
+	"\vapi_version\x18\x01 \x01(\tR\n" +
+	"apiVersion\x12\x16\n" +
+	"\x06fields\x18\x02 \x03(\tR\x06fields\"u\n" +
 	"\x16VersionFieldManagement\x12\x1f\n" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12:\n" +
-	"\freset_fields\x18\x02 \x03(\v2\x17.crdeval.v1.ResetFieldsR\vresetFields\x12#\n" +
-	"\rreplicas_path\x18\x03 \x03(\tR\freplicasPath\"x\n" +
+	"\freset_fields\x18\x02 \x03(\v2\x17.crdeval.v1.ResetFieldsR\vresetFields\"\xb9\x01\n" +
 	"\x1aGetFieldManagementResponse\x12>\n" +
-	"\bversions\x18\x01 \x03(\v2\".crdeval.v1.VersionFieldManagementR\bversions\x12\x1a\n" +
-	"\brevision\x18\x02 \x01(\tR\brevision\"\xbf\x01\n" +
+	"\bversions\x18\x01 \x03(\v2\".crdeval.v1.VersionFieldManagementR\bversions\x12?\n" +
+	"\x0ereplicas_paths\x18\x02 \x03(\v2\x18.crdeval.v1.ReplicasPathR\rreplicasPaths\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\"\xbf\x01\n" +
 	"\x0eExplainRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
@@ -1892,7 +2023,7 @@ func file_crdeval_v1_presentation_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_presentation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_presentation_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_crdeval_v1_presentation_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_crdeval_v1_presentation_proto_goTypes = []any{
 	(RowObject)(0),                     // 0: crdeval.v1.RowObject
 	(*TableText)(nil),                  // 1: crdeval.v1.TableText
@@ -1912,66 +2043,69 @@ var file_crdeval_v1_presentation_proto_goTypes = []any{
 	(*DiscoverResponse)(nil),           // 15: crdeval.v1.DiscoverResponse
 	(*GetFieldManagementRequest)(nil),  // 16: crdeval.v1.GetFieldManagementRequest
 	(*ResetFields)(nil),                // 17: crdeval.v1.ResetFields
-	(*VersionFieldManagement)(nil),     // 18: crdeval.v1.VersionFieldManagement
-	(*GetFieldManagementResponse)(nil), // 19: crdeval.v1.GetFieldManagementResponse
-	(*ExplainRequest)(nil),             // 20: crdeval.v1.ExplainRequest
-	(*ExplainResponse)(nil),            // 21: crdeval.v1.ExplainResponse
-	(*Document)(nil),                   // 22: crdeval.v1.Document
-	(*timestamppb.Timestamp)(nil),      // 23: google.protobuf.Timestamp
-	(*SelectableField)(nil),            // 24: crdeval.v1.SelectableField
-	(*status.Status)(nil),              // 25: google.rpc.Status
-	(*Refusal)(nil),                    // 26: crdeval.v1.Refusal
+	(*ReplicasPath)(nil),               // 18: crdeval.v1.ReplicasPath
+	(*VersionFieldManagement)(nil),     // 19: crdeval.v1.VersionFieldManagement
+	(*GetFieldManagementResponse)(nil), // 20: crdeval.v1.GetFieldManagementResponse
+	(*ExplainRequest)(nil),             // 21: crdeval.v1.ExplainRequest
+	(*ExplainResponse)(nil),            // 22: crdeval.v1.ExplainResponse
+	(*Document)(nil),                   // 23: crdeval.v1.Document
+	(*timestamppb.Timestamp)(nil),      // 24: google.protobuf.Timestamp
+	(*Refusal)(nil),                    // 25: crdeval.v1.Refusal
+	(*SelectableField)(nil),            // 26: crdeval.v1.SelectableField
+	(*status.Status)(nil),              // 27: google.rpc.Status
 }
 var file_crdeval_v1_presentation_proto_depIdxs = []int32{
-	22, // 0: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
-	23, // 1: crdeval.v1.TableRequest.now:type_name -> google.protobuf.Timestamp
+	23, // 0: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
+	24, // 1: crdeval.v1.TableRequest.now:type_name -> google.protobuf.Timestamp
 	0,  // 2: crdeval.v1.TableRequest.row_object:type_name -> crdeval.v1.RowObject
 	1,  // 3: crdeval.v1.TableRequest.text:type_name -> crdeval.v1.TableText
-	22, // 4: crdeval.v1.TableRequest.crds:type_name -> crdeval.v1.Document
-	22, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
-	22, // 6: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
-	22, // 7: crdeval.v1.SelectFieldsRequest.crds:type_name -> crdeval.v1.Document
-	24, // 8: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
-	5,  // 9: crdeval.v1.SelectFieldsResult.selected:type_name -> crdeval.v1.SelectedFields
-	25, // 10: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
-	6,  // 11: crdeval.v1.SelectFieldsResponse.results:type_name -> crdeval.v1.SelectFieldsResult
-	26, // 12: crdeval.v1.SelectFieldsResponse.refusal:type_name -> crdeval.v1.Refusal
-	22, // 13: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
-	22, // 14: crdeval.v1.GetScaleRequest.crds:type_name -> crdeval.v1.Document
-	22, // 15: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
-	26, // 16: crdeval.v1.GetScaleResponse.refusal:type_name -> crdeval.v1.Refusal
-	22, // 17: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
-	22, // 18: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
-	22, // 19: crdeval.v1.SetScaleRequest.crds:type_name -> crdeval.v1.Document
-	22, // 20: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
-	26, // 21: crdeval.v1.SetScaleResponse.refusal:type_name -> crdeval.v1.Refusal
-	22, // 22: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
-	22, // 23: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
-	22, // 24: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
-	17, // 25: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
-	18, // 26: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
-	26, // 27: crdeval.v1.ExplainResponse.refusal:type_name -> crdeval.v1.Refusal
-	2,  // 28: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
-	4,  // 29: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
-	8,  // 30: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
-	10, // 31: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
-	12, // 32: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
-	14, // 33: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
-	16, // 34: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
-	20, // 35: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
-	3,  // 36: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
-	7,  // 37: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
-	9,  // 38: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
-	11, // 39: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
-	13, // 40: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
-	15, // 41: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
-	19, // 42: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
-	21, // 43: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
-	36, // [36:44] is the sub-list for method output_type
-	28, // [28:36] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	23, // 4: crdeval.v1.TableRequest.crds:type_name -> crdeval.v1.Document
+	23, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
+	25, // 6: crdeval.v1.TableResponse.refusal:type_name -> crdeval.v1.Refusal
+	23, // 7: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
+	23, // 8: crdeval.v1.SelectFieldsRequest.crds:type_name -> crdeval.v1.Document
+	26, // 9: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
+	5,  // 10: crdeval.v1.SelectFieldsResult.selected:type_name -> crdeval.v1.SelectedFields
+	27, // 11: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
+	6,  // 12: crdeval.v1.SelectFieldsResponse.results:type_name -> crdeval.v1.SelectFieldsResult
+	25, // 13: crdeval.v1.SelectFieldsResponse.refusal:type_name -> crdeval.v1.Refusal
+	23, // 14: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
+	23, // 15: crdeval.v1.GetScaleRequest.crds:type_name -> crdeval.v1.Document
+	23, // 16: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
+	25, // 17: crdeval.v1.GetScaleResponse.refusal:type_name -> crdeval.v1.Refusal
+	23, // 18: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
+	23, // 19: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
+	23, // 20: crdeval.v1.SetScaleRequest.crds:type_name -> crdeval.v1.Document
+	23, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
+	25, // 22: crdeval.v1.SetScaleResponse.refusal:type_name -> crdeval.v1.Refusal
+	23, // 23: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
+	23, // 24: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
+	23, // 25: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
+	17, // 26: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
+	19, // 27: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
+	18, // 28: crdeval.v1.GetFieldManagementResponse.replicas_paths:type_name -> crdeval.v1.ReplicasPath
+	25, // 29: crdeval.v1.ExplainResponse.refusal:type_name -> crdeval.v1.Refusal
+	2,  // 30: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
+	4,  // 31: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
+	8,  // 32: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
+	10, // 33: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
+	12, // 34: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
+	14, // 35: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
+	16, // 36: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
+	21, // 37: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
+	3,  // 38: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
+	7,  // 39: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
+	9,  // 40: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
+	11, // 41: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
+	13, // 42: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
+	15, // 43: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
+	20, // 44: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
+	22, // 45: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
+	38, // [38:46] is the sub-list for method output_type
+	30, // [30:38] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_presentation_proto_init() }
@@ -1992,7 +2126,7 @@ func file_crdeval_v1_presentation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_presentation_proto_rawDesc), len(file_crdeval_v1_presentation_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

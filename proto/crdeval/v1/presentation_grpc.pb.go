@@ -38,10 +38,11 @@ const (
 // Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI. What Kubernetes has a format for is
 // answered in it: such a Document is byte for byte what an API server could send, and over REST it is the whole body.
 //
-// Objects are taken as a client gets them from an API server: pruned, defaulted, at the version that is asked for. EvaluationService.Read makes them that,
-// and presents them in the same call with `include`.
+// Table takes objects as they are in storage, at any version that the CRD lists, and reads them as EvaluationService.Read does. The other calls take them as a
+// client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
+// the same call with `include`.
 //
-// What an API server would refuse is an answer, `refusal`; over REST its HTTP status and a metav1.Status. Errors of every call: FEATURE_NOT_AVAILABLE
+// What an API server would refuse is an answer, `refusal`; over REST its HTTP status with a metav1.Status. Errors of every call: FEATURE_NOT_AVAILABLE
 // unless the server has FEATURE_PRESENTATION; CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
 // OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REFUSED and MANIFEST_UNREADABLE.
 type PresentationServiceClient interface {
@@ -57,15 +58,16 @@ type PresentationServiceClient interface {
 	// REST the body is the object.
 	SetScale(ctx context.Context, in *SetScaleRequest, opts ...grpc.CallOption) (*SetScaleResponse, error)
 	// The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group and version, and an index of those. Below
-	// `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for them, `kubectl explain` included. Over REST the body is the document;
-	// ETag and If-None-Match (304) are honoured.
+	// `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for them, `kubectl explain` included, and the URLs of the index are relative to that, as such
+	// clients take them. Over REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and `timeout`, which
+	// those clients send, mean nothing.
 	//
 	// Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
 	GetOpenApi(ctx context.Context, in *GetOpenApiRequest, opts ...grpc.CallOption) (*GetOpenApiResponse, error)
 	// The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established, versions that are served, the
 	// preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a client of Kubernetes looks for it, `kubectl api-resources` included.
 	// Over REST the body is the document; the aggregated form is asked for as of an API server, by `Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`,
-	// or by `aggregated`. ETag and If-None-Match (304) are honoured.
+	// or by `aggregated`. ETag and If-None-Match (304) are honoured; the query parameter `timeout` means nothing.
 	//
 	// Errors: GROUP_VERSION_NOT_FOUND.
 	Discover(ctx context.Context, in *DiscoverRequest, opts ...grpc.CallOption) (*DiscoverResponse, error)
@@ -173,10 +175,11 @@ func (c *presentationServiceClient) Explain(ctx context.Context, in *ExplainRequ
 // Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI. What Kubernetes has a format for is
 // answered in it: such a Document is byte for byte what an API server could send, and over REST it is the whole body.
 //
-// Objects are taken as a client gets them from an API server: pruned, defaulted, at the version that is asked for. EvaluationService.Read makes them that,
-// and presents them in the same call with `include`.
+// Table takes objects as they are in storage, at any version that the CRD lists, and reads them as EvaluationService.Read does. The other calls take them as a
+// client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
+// the same call with `include`.
 //
-// What an API server would refuse is an answer, `refusal`; over REST its HTTP status and a metav1.Status. Errors of every call: FEATURE_NOT_AVAILABLE
+// What an API server would refuse is an answer, `refusal`; over REST its HTTP status with a metav1.Status. Errors of every call: FEATURE_NOT_AVAILABLE
 // unless the server has FEATURE_PRESENTATION; CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
 // OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REFUSED and MANIFEST_UNREADABLE.
 type PresentationServiceServer interface {
@@ -192,15 +195,16 @@ type PresentationServiceServer interface {
 	// REST the body is the object.
 	SetScale(context.Context, *SetScaleRequest) (*SetScaleResponse, error)
 	// The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group and version, and an index of those. Below
-	// `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for them, `kubectl explain` included. Over REST the body is the document;
-	// ETag and If-None-Match (304) are honoured.
+	// `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for them, `kubectl explain` included, and the URLs of the index are relative to that, as such
+	// clients take them. Over REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and `timeout`, which
+	// those clients send, mean nothing.
 	//
 	// Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
 	GetOpenApi(context.Context, *GetOpenApiRequest) (*GetOpenApiResponse, error)
 	// The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established, versions that are served, the
 	// preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a client of Kubernetes looks for it, `kubectl api-resources` included.
 	// Over REST the body is the document; the aggregated form is asked for as of an API server, by `Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`,
-	// or by `aggregated`. ETag and If-None-Match (304) are honoured.
+	// or by `aggregated`. ETag and If-None-Match (304) are honoured; the query parameter `timeout` means nothing.
 	//
 	// Errors: GROUP_VERSION_NOT_FOUND.
 	Discover(context.Context, *DiscoverRequest) (*DiscoverResponse, error)

@@ -27,21 +27,23 @@ ROW_OBJECT_METADATA: RowObject
 ROW_OBJECT_OBJECT: RowObject
 
 class TableText(_message.Message):
-    __slots__ = ("wide", "no_headers", "namespaces", "labels", "kind")
+    __slots__ = ("wide", "no_headers", "namespaces", "labels", "show_kind", "label_columns")
     WIDE_FIELD_NUMBER: _ClassVar[int]
     NO_HEADERS_FIELD_NUMBER: _ClassVar[int]
     NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
-    KIND_FIELD_NUMBER: _ClassVar[int]
+    SHOW_KIND_FIELD_NUMBER: _ClassVar[int]
+    LABEL_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     wide: bool
     no_headers: bool
     namespaces: bool
     labels: bool
-    kind: bool
-    def __init__(self, wide: _Optional[bool] = ..., no_headers: _Optional[bool] = ..., namespaces: _Optional[bool] = ..., labels: _Optional[bool] = ..., kind: _Optional[bool] = ...) -> None: ...
+    show_kind: bool
+    label_columns: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, wide: _Optional[bool] = ..., no_headers: _Optional[bool] = ..., namespaces: _Optional[bool] = ..., labels: _Optional[bool] = ..., show_kind: _Optional[bool] = ..., label_columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TableRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "version", "revision", "objects", "now", "row_object", "text", "at_least", "crds")
+    __slots__ = ("catalog", "crd", "version", "revision", "objects", "now", "row_object", "text", "at_least", "crds", "without_columns", "resource_version", "continue_token", "remaining_item_count")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -52,6 +54,10 @@ class TableRequest(_message.Message):
     TEXT_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    RESOURCE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CONTINUE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_ITEM_COUNT_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     crd: str
     version: str
@@ -62,17 +68,23 @@ class TableRequest(_message.Message):
     text: TableText
     at_least: str
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_object: _Optional[_Union[RowObject, str]] = ..., text: _Optional[_Union[TableText, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+    without_columns: bool
+    resource_version: str
+    continue_token: str
+    remaining_item_count: int
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_object: _Optional[_Union[RowObject, str]] = ..., text: _Optional[_Union[TableText, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., without_columns: _Optional[bool] = ..., resource_version: _Optional[str] = ..., continue_token: _Optional[str] = ..., remaining_item_count: _Optional[int] = ...) -> None: ...
 
 class TableResponse(_message.Message):
-    __slots__ = ("table", "text", "revision")
+    __slots__ = ("table", "text", "refusal", "revision")
     TABLE_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     table: _document_pb2.Document
     text: str
+    refusal: _violation_pb2.Refusal
     revision: str
-    def __init__(self, table: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., text: _Optional[str] = ..., revision: _Optional[str] = ...) -> None: ...
+    def __init__(self, table: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., text: _Optional[str] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class SelectFieldsRequest(_message.Message):
     __slots__ = ("catalog", "crd", "version", "revision", "objects", "selector", "at_least", "crds")
@@ -243,30 +255,40 @@ class GetFieldManagementRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class ResetFields(_message.Message):
-    __slots__ = ("subresource", "fields")
+    __slots__ = ("subresource", "api_version", "fields")
     SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
     FIELDS_FIELD_NUMBER: _ClassVar[int]
     subresource: str
+    api_version: str
     fields: _document_pb2.Document
-    def __init__(self, subresource: _Optional[str] = ..., fields: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+    def __init__(self, subresource: _Optional[str] = ..., api_version: _Optional[str] = ..., fields: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+
+class ReplicasPath(_message.Message):
+    __slots__ = ("api_version", "fields")
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    FIELDS_FIELD_NUMBER: _ClassVar[int]
+    api_version: str
+    fields: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, api_version: _Optional[str] = ..., fields: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class VersionFieldManagement(_message.Message):
-    __slots__ = ("api_version", "reset_fields", "replicas_path")
+    __slots__ = ("api_version", "reset_fields")
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
     RESET_FIELDS_FIELD_NUMBER: _ClassVar[int]
-    REPLICAS_PATH_FIELD_NUMBER: _ClassVar[int]
     api_version: str
     reset_fields: _containers.RepeatedCompositeFieldContainer[ResetFields]
-    replicas_path: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, api_version: _Optional[str] = ..., reset_fields: _Optional[_Iterable[_Union[ResetFields, _Mapping]]] = ..., replicas_path: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, api_version: _Optional[str] = ..., reset_fields: _Optional[_Iterable[_Union[ResetFields, _Mapping]]] = ...) -> None: ...
 
 class GetFieldManagementResponse(_message.Message):
-    __slots__ = ("versions", "revision")
+    __slots__ = ("versions", "replicas_paths", "revision")
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    REPLICAS_PATHS_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     versions: _containers.RepeatedCompositeFieldContainer[VersionFieldManagement]
+    replicas_paths: _containers.RepeatedCompositeFieldContainer[ReplicasPath]
     revision: str
-    def __init__(self, versions: _Optional[_Iterable[_Union[VersionFieldManagement, _Mapping]]] = ..., revision: _Optional[str] = ...) -> None: ...
+    def __init__(self, versions: _Optional[_Iterable[_Union[VersionFieldManagement, _Mapping]]] = ..., replicas_paths: _Optional[_Iterable[_Union[ReplicasPath, _Mapping]]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class ExplainRequest(_message.Message):
     __slots__ = ("catalog", "crd", "version", "path", "recursive", "revision", "at_least")

@@ -1,0 +1,184 @@
+package crdeval
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// Refused is the error of what an API server would refuse to show: it has the code, the reason and the text of the Status that it would send.
+type Refused struct{ *crdevalv1.Refusal }
+
+// Error is the text of the Status.
+func (r *Refused) Error() string { return r.GetMessage() }
+
+func refusedBy(r *crdevalv1.Refusal) error {
+	if r == nil {
+		return nil
+	}
+	return &Refused{r}
+}
+
+// Subject says what is shown: a CRD and one of its versions. The zero value is the CRD of the first object, at that object's version.
+type Subject struct {
+	// CRD is its name, crontabs.stable.example.com. Default: found by kind and group of the first object; required without objects.
+	CRD string
+	// Version is v1. Default: that of the first object; without objects the preferred one.
+	Version string
+}
+
+// Table answers objects, JSON or YAML, as they stand in storage, as a meta.k8s.io/v1 Table in JSON: what `kubectl get` asks an API server for. All go in one call. The error is a *Refused where
+// an API server would refuse the list.
+func (c *Client) Table(ctx context.Context, s Subject, objects ...[]byte) ([]byte, error) {
+	r, err := c.table(ctx, s, nil, objects)
+	return r.GetTable().GetJson(), err
+}
+
+// TableText answers them as `kubectl get` prints them. Nil options are a plain `kubectl get`.
+func (c *Client) TableText(ctx context.Context, s Subject, o *crdevalv1.TableText, objects ...[]byte) (string, error) {
+	if o == nil {
+		o = &crdevalv1.TableText{}
+	}
+	r, err := c.table(ctx, s, o, objects)
+	return r.GetText(), err
+}
+
+func (c *Client) table(ctx context.Context, s Subject, text *crdevalv1.TableText, objects [][]byte) (*crdevalv1.TableResponse, error) {
+	r, err := c.Presentation().Table(ctx, &crdevalv1.TableRequest{
+		Catalog: c.catalog, Crd: s.CRD, Version: s.Version, Objects: documents(objects), Text: text, AtLeast: c.atLeast(), Crds: c.overlay,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: table: %w", err)
+	}
+	return r, refusedBy(r.GetRefusal())
+}
+
+// Selected is what an object is selected by.
+type Selected struct {
+	// Fields are those that a selector may name, with their values.
+	Fields []*crdevalv1.SelectableField
+	// Matches says whether the selector takes the object.
+	Matches bool
+	// Err is a gRPC status: why the object could not be looked at.
+	Err error
+}
+
+// SelectFields answers which objects a field selector takes, "spec.color=blue,metadata.name!=a", and what it sees of them. "" takes every object. Results are aligned with
+// the objects, which are sent in as many calls as it takes. The error is a *Refused for a selector that an API server would refuse.
+func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, objects ...[]byte) ([]Selected, error) {
+	limits, err := c.serverLimits(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: server info: %w", err)
+	}
+	all := make([]Selected, 0, len(objects))
+	for rest := documents(objects); ; {
+		n := 0
+		if len(rest) > 0 {
+			n = fitting(rest, int(limits.GetMaxBatchItems()), limits.GetMaxMessageBytes())
+		}
+		r, err := c.Presentation().SelectFields(ctx, &crdevalv1.SelectFieldsRequest{
+			Catalog: c.catalog, Crd: s.CRD, Version: s.Version, Objects: rest[:n], Selector: selector, AtLeast: c.atLeast(), Crds: c.overlay,
+		})
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("crdeval: select fields: %w", err)
+		case r.GetRefusal() != nil:
+			return nil, refusedBy(r.GetRefusal())
+		case len(r.GetResults()) != n:
+			return nil, fmt.Errorf("crdeval: select fields: %d results for %d objects", len(r.GetResults()), n)
+		}
+		for _, result := range r.GetResults() {
+			if e := result.GetError(); e != nil {
+				all = append(all, Selected{Err: status.ErrorProto(e)})
+			} else {
+				all = append(all, Selected{Fields: result.GetSelected().GetFields(), Matches: result.GetSelected().GetMatches()})
+			}
+		}
+		if rest = rest[n:]; len(rest) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// GetScale answers the subresource scale of an object as an autoscaling/v1 Scale in JSON. The error is a *Refused where an API server has none to answer.
+func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte, error) {
+	r, err := c.Presentation().GetScale(ctx, &crdevalv1.GetScaleRequest{
+		Catalog: c.catalog, Crd: s.CRD, Version: s.Version, Object: Document(object), AtLeast: c.atLeast(), Crds: c.overlay,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: get scale: %w", err)
+	}
+	return r.GetScale().GetJson(), refusedBy(r.GetRefusal())
+}
+
+// SetScale answers an object with the replicas of a Scale, as JSON. Nothing is validated: Admit with the subresource scale is the whole write.
+func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) ([]byte, error) {
+	r, err := c.Presentation().SetScale(ctx, &crdevalv1.SetScaleRequest{
+		Catalog: c.catalog, Crd: s.CRD, Version: s.Version, Object: Document(object), Scale: Document(scale), AtLeast: c.atLeast(), Crds: c.overlay,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: set scale: %w", err)
+	}
+	return r.GetObject().GetJson(), refusedBy(r.GetRefusal())
+}
+
+// OpenAPIV3 answers the OpenAPI v3 document of a group and version of the catalog, as an API server publishes it; of "" and "" the index of all.
+func (c *Client) OpenAPIV3(ctx context.Context, group, version string) ([]byte, error) {
+	return c.openAPI(ctx, &crdevalv1.GetOpenApiRequest{Spec: "v3", Group: group, Version: version})
+}
+
+// OpenAPIV2 answers the OpenAPI v2 document of the catalog, as an API server publishes it.
+func (c *Client) OpenAPIV2(ctx context.Context) ([]byte, error) {
+	return c.openAPI(ctx, &crdevalv1.GetOpenApiRequest{Spec: "v2"})
+}
+
+func (c *Client) openAPI(ctx context.Context, r *crdevalv1.GetOpenApiRequest) ([]byte, error) {
+	r.Catalog, r.AtLeast = c.catalog, c.atLeast()
+	answer, err := c.Presentation().GetOpenApi(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: OpenAPI: %w", err)
+	}
+	return answer.GetDocument().GetJson(), nil
+}
+
+// Discover answers all groups and resources of the catalog as an APIGroupDiscoveryList of apidiscovery.k8s.io/v2 in JSON.
+func (c *Client) Discover(ctx context.Context) ([]byte, error) {
+	r, err := c.Presentation().Discover(ctx, &crdevalv1.DiscoverRequest{Catalog: c.catalog, Aggregated: true, AtLeast: c.atLeast()})
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: discover: %w", err)
+	}
+	return r.GetDocument().GetJson(), nil
+}
+
+// FieldManagement answers what a server that does server-side apply has to know of a CRD, at all versions that it serves.
+func (c *Client) FieldManagement(ctx context.Context, crd string) (*crdevalv1.GetFieldManagementResponse, error) {
+	r, err := c.Presentation().GetFieldManagement(ctx, &crdevalv1.GetFieldManagementRequest{Catalog: c.catalog, Crd: crd, AtLeast: c.atLeast()})
+	if err != nil {
+		return nil, fmt.Errorf("crdeval: field management: %w", err)
+	}
+	return r, nil
+}
+
+// Explain answers the documentation of a resource or of a field, "spec.jobs.image", as `kubectl explain` prints it. "" as the path is the resource. The error is a
+// *Refused for a field that there is not.
+func (c *Client) Explain(ctx context.Context, s Subject, path string, recursive bool) (string, error) {
+	r, err := c.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
+		Catalog: c.catalog, Crd: s.CRD, Version: s.Version, Path: path, Recursive: recursive, AtLeast: c.atLeast(),
+	})
+	if err != nil {
+		return "", fmt.Errorf("crdeval: explain: %w", err)
+	}
+	return r.GetText(), refusedBy(r.GetRefusal())
+}
+
+// documents wraps the bytes of each object.
+func documents(objects [][]byte) []*crdevalv1.Document {
+	all := make([]*crdevalv1.Document, len(objects))
+	for i, o := range objects {
+		all[i] = Document(o)
+	}
+	return all
+}

@@ -1,0 +1,171 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+const (
+	mediaText = "text/plain"
+	// mediaAggregated is what a client of Kubernetes accepts that wants discovery in one document, and how it knows that it got one.
+	mediaAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+)
+
+// shown is what the headers of a request say about the form of its answer.
+type shown struct {
+	text       bool // text/plain goes first
+	aggregated bool
+}
+
+// shownKey is that of the *shown in a request's context.
+type shownKey struct{}
+
+// shownOf reads the header Accept: the first form in it that there is.
+func shownOf(h http.Header) *shown {
+	for _, line := range h.Values("Accept") {
+		for part := range strings.SplitSeq(line, ",") {
+			media, params, err := mime.ParseMediaType(part)
+			switch {
+			case err != nil:
+			case media == mediaText:
+				return &shown{text: true}
+			case media == mediaJSON && params["as"] == "APIGroupDiscoveryList" && params["g"] == "apidiscovery.k8s.io" && params["v"] == "v2":
+				return &shown{aggregated: true}
+			case params["as"] != "": // another form of Kubernetes, which nobody here has
+			case media == mediaJSON || media == "application/*" || media == "*/*":
+				return &shown{}
+			}
+		}
+	}
+	return &shown{}
+}
+
+// fromKubernetes says whether a path is one that clients of Kubernetes know: discovery or OpenAPI of a catalog.
+func (r *route) fromKubernetes() bool {
+	const place = 3 // v1, catalogs, {catalog}
+	return r.method == http.MethodGet && len(r.segments) > place && (r.segments[place] == "apis" || r.segments[place] == "openapi")
+}
+
+// asParameters makes parameters of the headers that say the same, and drops those that clients of Kubernetes send and that mean nothing here: how long they
+// wait, and which document they expect at the end of a path that the index of OpenAPI documents gave them.
+func asParameters(r *http.Request, s *shown) {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return // whoever reads the query says so
+	}
+	given.Del("timeout")
+	given.Del("hash")
+	if etag := r.Header.Get("If-None-Match"); etag != "" && !given.Has("ifNoneMatch") && !given.Has("if_none_match") {
+		given.Set("ifNoneMatch", etag)
+	}
+	if s.aggregated && strings.HasSuffix(r.URL.Path, "/apis") && !given.Has("aggregated") {
+		given.Set("aggregated", "true")
+	}
+	u := *r.URL
+	u.RawQuery = given.Encode()
+	r.URL = &u
+}
+
+// want makes a request ask for the form that its headers ask for.
+func (s *shown) want(request any) {
+	if r, ok := request.(*crdevalv1.TableRequest); ok && s != nil && s.text && r.GetText() == nil {
+		r.Text = &crdevalv1.TableText{}
+	}
+}
+
+// written is an answer that is not JSON of a message.
+type written []byte
+
+// presentHead sets the status and the headers of an answer that is Kubernetes' own.
+func presentHead(ctx context.Context, w http.ResponseWriter, answer proto.Message) error {
+	s, _ := ctx.Value(shownKey{}).(*shown)
+	if s == nil {
+		return nil
+	}
+	h := w.Header()
+	message := answer.ProtoReflect().Interface() // what grpc-gateway has wrapped
+	if r, ok := message.(refusable); ok && r.GetRefusal() != nil {
+		w.WriteHeader(int(r.GetRefusal().GetCode()))
+		return nil
+	}
+	switch a := message.(type) {
+	case *crdevalv1.TableResponse:
+		if a.GetTable() == nil {
+			h.Set("Content-Type", mediaText+"; charset=utf-8")
+		}
+	case *crdevalv1.ExplainResponse:
+		if s.text {
+			h.Set("Content-Type", mediaText+"; charset=utf-8")
+		}
+	case tagged:
+		h.Set("ETag", a.GetEtag())
+		h.Set("Vary", "Accept")
+		h.Set("Cache-Control", "no-cache, private") // may be kept, and is asked about each time
+		switch {
+		case a.GetDocument() == nil:
+			h.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+		case s.aggregated:
+			h.Set("Content-Type", mediaAggregated)
+		}
+	}
+	return nil
+}
+
+// refusable is an answer that may be what an API server refuses with, tagged one with an etag.
+type (
+	refusable interface{ GetRefusal() *crdevalv1.Refusal }
+	tagged    interface {
+		GetEtag() string
+		GetDocument() *crdevalv1.Document
+	}
+)
+
+// presentBody is what stands in the body for an answer.
+func presentBody(ctx context.Context, answer proto.Message) (any, error) {
+	s, _ := ctx.Value(shownKey{}).(*shown)
+	if s == nil {
+		return answer, nil
+	}
+	message := answer.ProtoReflect().Interface()
+	if r, ok := message.(refusable); ok && r.GetRefusal() != nil {
+		return statusOf(r.GetRefusal()), nil
+	}
+	switch a := message.(type) {
+	case *crdevalv1.TableResponse:
+		if a.GetTable() == nil {
+			return written(a.GetText()), nil
+		}
+	case *crdevalv1.ExplainResponse:
+		if s.text {
+			return written(a.GetText()), nil
+		}
+	case tagged:
+		if a.GetDocument() == nil {
+			return written(nil), nil
+		}
+	}
+	return answer, nil
+}
+
+// statusOf is the metav1.Status of a refusal.
+func statusOf(r *crdevalv1.Refusal) written {
+	text, _ := json.Marshal(struct { // texts and numbers always encode
+		Kind       string   `json:"kind"`
+		APIVersion string   `json:"apiVersion"`
+		Metadata   struct{} `json:"metadata"`
+		Status     string   `json:"status"`
+		Message    string   `json:"message"`
+		Reason     string   `json:"reason"`
+		Code       int32    `json:"code"`
+	}{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: r.GetMessage(), Reason: r.GetReason(), Code: r.GetCode()})
+	return append(text, '\n')
+}
