@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -130,6 +131,27 @@ func OpenAPIV2(ctx context.Context, crds ...PublishedCRD) (*OpenAPIDocument, err
 	return doc, nil
 }
 
+// OpenAPIModels returns a document like those of v3 with every version of one CRD, served or not: the types by which an API server tracks who owns which field, since
+// objects may remember owners of versions that are served no more. Its components.schemas are what upstream's managedfields.NewTypeConverter takes. Errors
+// are those of OpenAPIV3.
+func OpenAPIModels(ctx context.Context, crd PublishedCRD) (*OpenAPIDocument, error) {
+	var parts []*openapi.Part
+	for _, c := range inOrder([]PublishedCRD{crd}) {
+		for _, v := range c.Versions {
+			p, err := c.openAPIPart(ctx, v.Name, openapi.V3Form, true)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, p)
+		}
+	}
+	text, err := openapi.V3(parts, MaxOpenAPIBytes)
+	if err != nil {
+		return nil, openAPIError(err)
+	}
+	return openAPIDocument(text), nil
+}
+
 // OpenAPIKept returns how many bytes of OpenAPI documents, and of parts of them, the process keeps because they were asked for lately: 40 MiB at most.
 func OpenAPIKept() int64 { return keptDocuments.Bytes() + keptParts.Bytes() + keptETags.Bytes() }
 
@@ -202,6 +224,9 @@ func (c *PublishedCRD) resource(ctx context.Context, version string) (*openapi.R
 	m, err := definition.Decode(manifest)
 	if err != nil {
 		return nil, &Error{Reason: ReasonInternal, Message: "canonical CRD: " + err.Error(), Err: err}
+	}
+	if schema.Find(m.CRD, version) == nil {
+		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("the manifest of CRD %s has no version %q", c.Name, version)}
 	}
 	return openapi.Describe(m.CRD, version), nil
 }
