@@ -162,7 +162,9 @@ func (sum *tally) crd(t *testing.T, m *maker) {
 }
 
 // sorted puts the lines of an error in order, which is upstream's by chance.
-func sorted(text string) string { return strings.Join(slices.Sorted(strings.SplitSeq(text, "\n")), "\n") }
+func sorted(text string) string {
+	return strings.Join(slices.Sorted(strings.SplitSeq(text, "\n")), "\n")
+}
 
 // handlersModels are the types that upstream's handler makes for a CRD (customresource_handler.go, buildOpenAPIModelsForApply), what the server itself serves
 // left out.
