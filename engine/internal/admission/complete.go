@@ -28,7 +28,7 @@ func (p *pass) complete() {
 		p.completeUpdate()
 		return
 	}
-	if namespace, ok := p.metaString(meta, "namespace"); ok && p.def.Namespaced && namespace == "" {
+	if namespace, ok := p.metaString(meta, "namespace"); ok && p.def.Namespaced && namespace == "" && !p.handlesNamespace() {
 		namespace = metav1.NamespaceDefault
 		if p.r.Namespace != "" {
 			namespace = p.r.Namespace
@@ -48,13 +48,16 @@ func (p *pass) complete() {
 	}
 }
 
+// handlesNamespace reports that the request handler puts the request's namespace into an object that has none, where it stays.
+func (p *pass) handlesNamespace() bool { return p.r.Namespace != "" && p.r.Handler && !p.r.AsGiven }
+
 func (p *pass) completeUpdate() {
 	old := p.d.Field(p.old.root, "metadata")
 	for _, key := range [...]string{"name", "namespace", "resourceVersion"} {
 		meta := p.d.Field(p.root, "metadata")
 		text, ok := p.metaString(meta, key)
 		before, _ := p.metaString(old, key)
-		if ok && text == "" && before != "" {
+		if ok && text == "" && before != "" && (key != "namespace" || !p.handlesNamespace()) {
 			p.fillIn(key, strings.Clone(before))
 		}
 	}
