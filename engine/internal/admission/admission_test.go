@@ -162,7 +162,7 @@ func TestCreate(t *testing.T) {
 		{name: "completed: namespace and generated name", r: Request{CompleteMetadata: true, Handler: true, Body: []byte(gadget(`"generateName":"g-"`, ``))},
 			want: outcome{object: gadget(`"generateName":"g-","namespace":"default","name":"g-00000","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "completed: from the request", r: Request{CompleteMetadata: true, Handler: true, Namespace: "m", Name: "h", Body: []byte(gadget(``, ``))},
-			want: outcome{object: gadget(`"namespace":"m","name":"h","generation":1`, `,"spec":{"must":1}`)}},
+			want: outcome{object: gadget(`"name":"h","namespace":"m","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "completed: a long generateName is cut", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"generateName":"`+strings.Repeat("g", 70)+`"`, ``))},
 			want: outcome{object: gadget(`"generateName":"`+strings.Repeat("g", 70)+`","namespace":"default","name":"`+strings.Repeat("g", 58)+`00000","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "completed: what is wrong stays wrong", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"name":"g","namespace":"N"`, ``))},
