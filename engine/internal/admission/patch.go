@@ -57,7 +57,7 @@ func (p *pass) updatePatched() error {
 	p.addressAsOld(p.d, p.old.root)
 	q := p.patching
 	q.held = p.d
-	refused, err := p.apply(q.held, p.old.root)
+	refused, err := p.apply(patch.Object{Doc: q.held, Root: p.old.root})
 	p.d = value.Acquire()
 	if done := p.ctx.Done(); done != nil {
 		p.d.StopOn(done)
@@ -117,9 +117,9 @@ func (p *pass) readPatch() (refused bool, err error) {
 }
 
 // apply applies the patch to an object. True: it is refused.
-func (p *pass) apply(d *value.Doc, root uint32) (refused bool, err error) {
+func (p *pass) apply(o patch.Object) (refused bool, err error) {
 	q := p.patching
-	q.tree, err = patch.Apply(d, root, q.patch, p.r.FieldValidation != Ignore, p.stop)
+	q.tree, err = patch.Apply(o, q.patch, p.r.FieldValidation != Ignore, p.stop)
 	e, limit := new(patch.Error), new(value.LimitError)
 	switch {
 	case err == nil:
@@ -237,7 +237,7 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 	if err != nil {
 		return nil, internal(err)
 	}
-	if refused, err := p.apply(q.held, root); refused || err != nil {
+	if refused, err := p.apply(patch.Object{Doc: q.held, Root: root, Printed: true}); refused || err != nil {
 		return nil, err
 	}
 	made, err := decodeScale(q.tree.AppendJSON(nil), false, p.r.FieldValidation, nil)

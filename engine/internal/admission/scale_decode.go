@@ -2,7 +2,6 @@ package admission
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -26,8 +25,10 @@ var scaleScheme = sync.OnceValue(func() *runtime.Scheme {
 // olderScales are the group versions whose Scale upstream's decoder knows, too, and cannot convert.
 var olderScales = map[string]bool{"extensions/v1beta1": true, "apps/v1beta1": true, "apps/v1beta2": true}
 
-// Where a scheme was made stands in messages about kinds that it does not have.
-const schemeOfScales = "k8s.io/client-go/scale/util.go:129"
+// unregistered is all that an API server says of a Scale that cannot be decoded: it looks for the kind among those of custom resources.
+//
+// Upstream: endpoints/handlers/rest.go, transformDecodeError; customresource_handler.go, which overrides the scope's serializer and not its typer.
+const unregistered = `no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"`
 
 // decodedScale is a Scale as the request handler decodes it.
 type decodedScale struct {
@@ -54,19 +55,8 @@ func decodeScale(body []byte, yaml bool, fieldValidation FieldValidation, byDefa
 	switch {
 	case err != nil && runtime.IsNotRegisteredError(err) && of != nil && of.Kind == scaleKind.Kind && olderScales[of.GroupVersion().String()]:
 		return d, fmt.Errorf("converting (%s.Scale) to (v1.Scale): unknown conversion", of.Version)
-	case err != nil && runtime.IsNotRegisteredError(err):
-		return d, fmt.Errorf("%s", schemeNamed(err.Error()))
 	case err == nil && made != into:
 		return d, fmt.Errorf("unable to decode %s into %T", of, into)
 	}
 	return d, err
-}
-
-// schemeNamed puts the place of upstream's scheme in that of ours.
-func schemeNamed(text string) string {
-	before, _, ok := strings.Cut(text, " in scheme ")
-	if !ok {
-		return text
-	}
-	return before + fmt.Sprintf(" in scheme %q", schemeOfScales)
 }

@@ -85,7 +85,7 @@ func (p *pass) addressOld() (*Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.out.Version, p.out.Explained = v, true
+	p.out.Version, p.out.Explained, p.out.Warnings = v, true, slices.Clip(v.Warnings)
 	if p.r.Status && !v.HasStatus || p.r.Scale && v.Scale == nil {
 		name := p.r.Name
 		if name == "" {
@@ -94,9 +94,7 @@ func (p *pass) addressOld() (*Version, error) {
 			}
 		}
 		p.out.Refusal = p.def.notFound(name)
-		return v, nil
 	}
-	p.out.Warnings = slices.Clip(v.Warnings)
 	return v, nil
 }
 
@@ -159,7 +157,8 @@ func (p *pass) decodeScale() *autoscalingv1.Scale {
 	}
 	switch {
 	case err != nil:
-		p.out.Refusal = undecodable(scaleKind.Kind, made.of, err, p.r.Body)
+		p.out.Refusal = badRequest(unregistered, err.Error())
+		p.warn(notice + "the Scale cannot be decoded: " + err.Error())
 		return nil
 	case made.of.GroupVersion() != scaleKind.GroupVersion():
 		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", made.of.GroupVersion(), scaleKind.GroupVersion())
@@ -253,7 +252,7 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 	if p.refusedReplicas(v, sent) {
 		return nil
 	}
-	if p.unversioned(); p.otherRevision() {
+	if p.unversioned(); p.r.Patch != 0 && p.otherRevision() {
 		return nil
 	}
 	want := p.r.WantObject

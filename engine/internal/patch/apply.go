@@ -61,16 +61,24 @@ type Document struct {
 	Text []byte
 }
 
-// Apply applies a patch to an object, the node root of old. Neither is changed, and the Tree refers to both. With strict, what API servers decode
+// Object is what is patched.
+type Object struct {
+	Doc  *value.Doc
+	Root uint32
+	// Printed says that the text is one that upstream has printed. Otherwise it would print it anew, keys sorted.
+	Printed bool
+}
+
+// Apply applies a patch to an object. Neither is changed, and the Tree refers to both. With strict, what API servers decode
 // only for the sake of field validation is decoded, and its errors come first. The error is an *Error, a *value.LimitError or value.ErrStopped.
-func Apply(old *value.Doc, root uint32, p Document, strict bool, s *stop.Signal) (*Tree, error) {
+func Apply(o Object, p Document, strict bool, s *stop.Signal) (*Tree, error) {
 	if strict {
 		if err := p.decode(); err != nil {
 			return nil, err
 		}
 	}
-	t := &Tree{old: old, patch: p.Doc, stop: s}
-	t.root = node{kind: ofOld, at: root}
+	t := &Tree{old: o.Doc, printed: o.Printed, patch: p.Doc, stop: s}
+	t.root = node{kind: ofOld, at: o.Root}
 	var err error
 	if p.Type == Merge {
 		err = t.mergeInto(p.Root)

@@ -101,7 +101,7 @@ func TestStrict(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.patch, got, c.want)
 		}
 		old, _ := d.Parse([]byte(`{}`), value.Old, value.Limits{})
-		_, err = patch.Apply(d, old, p, true, nil)
+		_, err = patch.Apply(patch.Object{Doc: d, Root: old}, p, true, nil)
 		if e := new(patch.Error); c.refusal != "" && (!errors.As(err, &e) || e.Code != 400 || e.Text != c.refusal) {
 			t.Errorf("%s: %v, want %s", c.patch, err, c.refusal)
 		}
@@ -131,7 +131,7 @@ func TestHostile(t *testing.T) {
 			root, _ := old.Parse([]byte(c.object), value.Old, value.Limits{})
 			at, _ := doc.Parse([]byte(c.patch), value.Request, value.Limits{})
 			start := time.Now()
-			_, err := patch.Apply(old, root, patch.Document{Type: patch.JSON, Doc: doc, Root: at, Text: []byte(c.patch)}, true, nil)
+			_, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: patch.JSON, Doc: doc, Root: at, Text: []byte(c.patch)}, true, nil)
 			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("it took %v", took)
 			}

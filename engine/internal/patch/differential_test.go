@@ -45,7 +45,7 @@ func ours(t testing.TB, language patch.Type, object, text string) (a answer) {
 	if err := p.Readable(); err != nil {
 		return refused(t, err)
 	}
-	made, err := patch.Apply(old, root, p, false, nil)
+	made, err := patch.Apply(patch.Object{Doc: old, Root: root}, p, false, nil)
 	if err != nil {
 		return refused(t, err)
 	}
@@ -272,7 +272,7 @@ func TestStopped(t *testing.T) {
 	root, _ := old.Parse([]byte(`{"a":1}`), value.Old, value.Limits{})
 	for language, text := range map[patch.Type]string{patch.Merge: `{"a":2}`, patch.JSON: `[{"op":"remove","path":"/a"}]`} {
 		at, _ := doc.Parse([]byte(text), value.Request, value.Limits{})
-		if _, err := patch.Apply(old, root, patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}, true, stop.On(done)); !errors.Is(err, value.ErrStopped) {
+		if _, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}, true, stop.On(done)); !errors.Is(err, value.ErrStopped) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

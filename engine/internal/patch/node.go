@@ -8,6 +8,7 @@ import (
 // Tree is an object with a patch applied.
 type Tree struct {
 	old, patch *value.Doc
+	printed    bool // the text of old is upstream's
 	open       []container
 	root       node
 	stop       *stop.Signal

@@ -91,6 +91,9 @@ func (t *Tree) Printed() []byte { return t.appendPrinted(nil, t.root) }
 func (t *Tree) appendPrinted(dst []byte, n node) []byte {
 	switch n.kind {
 	case ofOld:
+		if t.printed {
+			return append(dst, t.old.Raw(n.at)...)
+		}
 		return t.old.AppendCanonical(dst, n.at)
 	case ofPatch, ofCopy:
 		return appendEscaped(dst, t.patch.Raw(n.at))

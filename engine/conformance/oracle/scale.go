@@ -1,0 +1,41 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// GetScale answers a GET of the scale subresource of r.Old, at r.Version. It is Whole: Name and Namespace are those of the URL.
+func (d *Definition) GetScale(r Request) Answer {
+	s, err := d.server()
+	if err != nil {
+		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
+	}
+	r.Op, r.Patch = Scale, ""
+	_, info := r.addressed(d.CRD)
+	info.Verb = "get"
+	c := &cell{held: r.Old, revision: r.revision()}
+	ctx := context.WithValue(context.WithValue(audit.WithAuditContext(context.Background()), cellKey{}, c), witnessKey{}, &witnessed{})
+	q := httptest.NewRequestWithContext(request.WithRequestInfo(ctx, info), http.MethodGet, "http://server/", nil)
+	q.URL.Path = info.Path
+	q.Header.Set("Accept", "application/json")
+	response := httptest.NewRecorder()
+	s.handler.ServeHTTP(response, q)
+	body := bytes.TrimSpace(response.Body.Bytes())
+	if response.Code < http.StatusBadRequest {
+		return Answer{Object: body}
+	}
+	var status metav1.Status
+	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" {
+		return Answer{Refusal: &Refusal{Code: int32(response.Code), Message: strings.TrimSpace(string(body))}}
+	}
+	return Answer{Refusal: &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}, Status: body}
+}

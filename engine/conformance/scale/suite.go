@@ -1,0 +1,304 @@
+package scale
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/ours"
+	"github.com/crdeval/crdeval/engine/conformance/run"
+)
+
+// Options say what to run.
+type Options struct {
+	// N is the number of cases, a case being one request.
+	N    int
+	Seed uint64
+	// Limit ends the run after that many distinct disagreements; 0 means 20.
+	Limit int
+	// Workers is the number of goroutines; 0 means GOMAXPROCS.
+	Workers int
+	// Log receives disagreements.
+	Log io.Writer
+}
+
+// Counts say what a run was made of.
+type Counts struct {
+	Cases, Disagreements, Unordered int
+	Definitions                     int
+	// Asked are the cases by how they were asked, Accepted those of them that upstream carried out, Codes its refusals.
+	Asked, Accepted map[how]int
+	Codes           map[int32]int
+}
+
+func newCounts() Counts {
+	return Counts{Asked: map[how]int{}, Accepted: map[how]int{}, Codes: map[int32]int{}}
+}
+
+// String is what a run prints.
+func (n *Counts) String() string {
+	return fmt.Sprintf("conformance scale: %d cases, %d disagreements, %d unordered", n.Cases, n.Disagreements, n.Unordered)
+}
+
+// Detail says how the cases were made up.
+func (n *Counts) Detail() string {
+	return fmt.Sprintf("  %d definitions; asked %v, of these carried out %v, refused by code %v", n.Definitions, n.Asked, n.Accepted, n.Codes)
+}
+
+// Failed reports whether the run is red.
+func (n *Counts) Failed() bool { return n.Disagreements > 0 }
+
+// Run compares generated requests.
+func Run(o Options) Counts {
+	workers := o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Limit == 0 {
+		o.Limit = 20
+	}
+	r := &runner{Options: o, seen: map[string]int{}, sum: newCounts()}
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for !r.over() {
+				r.group(r.next.Add(1) - 1)
+			}
+		}()
+	}
+	wg.Wait()
+	return r.sum
+}
+
+type runner struct {
+	Options
+	next atomic.Uint64
+	mu   sync.Mutex
+	sum  Counts
+	seen map[string]int
+}
+
+func (r *runner) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sum.Cases >= r.N || len(r.seen) >= r.Limit
+}
+
+// group compares all requests of one definition.
+func (r *runner) group(k uint64) {
+	g := makeGroup(r.Seed, k)
+	upstream, a := run.Upstream{}.Register(g.Manifest)
+	theirs, _, err := compile(g.Manifest)
+	mine, b := ours.Engine{}.Register(g.Manifest)
+	if upstream == nil || mine == nil || err != nil {
+		r.tell(fmt.Sprintf("group %d", k), g.Manifest, nil, []string{fmt.Sprintf("the definition is refused: upstream %+v %v, ours %+v", a, err, b)})
+		return
+	}
+	facade, _, err := engine.Compile(context.Background(), engine.JSON(g.Manifest), engine.Options{})
+	if err != nil {
+		panic(err) // it was compiled a moment ago
+	}
+	r.mu.Lock()
+	r.sum.Definitions++
+	r.mu.Unlock()
+	for i, q := range g.Requests {
+		c := comparison{definition: theirs, mine: mine, facade: facade, ask: q}
+		up, diffs := c.run()
+		unordered := false
+		for again := 0; len(diffs) > 0 && again < mostReruns; again++ { // upstream's order of findings is that of Go's maps, and so is whether a patch crashes it
+			if _, now := c.run(); len(now) == 0 {
+				diffs, unordered = nil, true
+			}
+		}
+		r.count(q, up, unordered)
+		if len(diffs) > 0 {
+			r.tell(fmt.Sprintf("seed %d group %d request %d", r.Seed, k, i), g.Manifest, &q, diffs)
+		}
+	}
+}
+
+const mostReruns = 64
+
+func compile(manifest []byte) (*oracle.Definition, oracle.Answer, error) {
+	registered, a := oracle.Register(manifest, false)
+	if registered == nil {
+		return nil, a, nil
+	}
+	d, err := oracle.Compile(registered)
+	return d, a, err
+}
+
+func (r *runner) count(q ask, up oracle.Answer, unordered bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sum.Cases++
+	r.sum.Asked[q.how]++
+	if unordered {
+		r.sum.Unordered++
+	}
+	if up.Refusal == nil {
+		r.sum.Accepted[q.how]++
+	} else {
+		r.sum.Codes[up.Refusal.Code]++
+	}
+}
+
+// varying is what differs between disagreements of one cause.
+var varying = regexp.MustCompile(`[0-9]+|"[^"]*"|\{.*\}`)
+
+// shown is how many disagreements of what looks like one cause are printed.
+const shown = 2
+
+func (r *runner) tell(name string, manifest []byte, q *ask, diffs []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sum.Disagreements++
+	cause := varying.ReplaceAllString(diffs[0], "*")
+	if r.seen[cause]++; r.seen[cause] > shown || r.Log == nil {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "scale: %s\n  definition %s\n", name, manifest)
+	if q != nil {
+		fmt.Fprintf(&b, "  %s\n  old  %s\n  body %s\n", q, q.Old, q.Body)
+	}
+	for _, d := range diffs {
+		fmt.Fprintf(&b, "  %s\n", d)
+	}
+	_, _ = io.WriteString(r.Log, b.String())
+}
+
+// comparison is one request before both sides.
+type comparison struct {
+	definition *oracle.Definition
+	mine       run.Definition
+	facade     *engine.Definition
+	ask        ask
+}
+
+// run asks both sides. What upstream answers comes back for the statistics.
+func (c comparison) run() (upstream oracle.Answer, diffs []string) {
+	if c.ask.how == get {
+		return c.get()
+	}
+	upstream = c.served()
+	mine := c.mine.Answer(c.ask.Request)
+	if upstream.Refusal != nil && upstream.Refusal.Code == 500 && upstream.Status == nil {
+		mine.Status = nil // a crash has none
+	}
+	mine.Decoded, mine.OldDecoded = printed(mine.Decoded), printed(mine.OldDecoded)
+	diffs = oracle.CompareWhole(upstream, mine, true)
+	if checked, ok := c.mine.(run.Checked); ok && len(diffs) == 0 {
+		diffs = checked.Check(c.ask.Request)
+	}
+	if c.ask.how == put && len(diffs) == 0 {
+		diffs = c.set(upstream)
+	}
+	return upstream, diffs
+}
+
+// printed is an object as upstream prints it: stage DECODE keeps the point of 1.0, so that stage FINISH knows it for a float.
+func printed(text []byte) []byte {
+	if text == nil {
+		return nil
+	}
+	var o any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &o); err != nil {
+		return text
+	}
+	made, err := json.Marshal(o)
+	if err != nil {
+		return text
+	}
+	return made
+}
+
+// crash is what an API server answers when its handler panics.
+const crash = "This request caused apiserver to panic. Look in the logs for details."
+
+// served is what the API server's handlers answer.
+func (c comparison) served() (a oracle.Answer) {
+	defer func() {
+		if recover() != nil {
+			a = oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Message: crash}}
+		}
+	}()
+	return c.definition.Answer(c.ask.Request)
+}
+
+// get compares GetScale, of the object as it is read at the request's version.
+func (c comparison) get() (upstream oracle.Answer, diffs []string) {
+	upstream = c.definition.GetScale(c.ask.Request)
+	ctx := context.Background()
+	read, err := c.facade.Read(ctx, engine.Item{Object: engine.JSON(c.ask.Old)}, engine.EvaluationOptions{TargetVersion: c.ask.Version})
+	if err != nil {
+		if upstream.Refusal == nil {
+			return upstream, []string{"ours cannot read the object: " + err.Error()}
+		}
+		return upstream, nil // how it is worded depends on the storage
+	}
+	text, err := c.facade.GetScale(ctx, c.ask.Version, engine.JSON(read.Object))
+	mine := oracle.Answer{Object: text}
+	if err != nil {
+		var e *engine.Error
+		if e, _ = err.(*engine.Error); e == nil || e.Refusal == nil {
+			return upstream, []string{"ours: " + err.Error()}
+		}
+		mine.Refusal = &oracle.Refusal{Code: e.Refusal.Code, Reason: e.Refusal.Reason, Message: e.Refusal.Message}
+		if e.Refusal.Code == 404 && upstream.Refusal != nil {
+			mine.Refusal.Message, mine.Refusal.Reason = upstream.Refusal.Message, upstream.Refusal.Reason // which names the object
+		}
+	}
+	upstream.Status = nil
+	return upstream, oracle.CompareWhole(upstream, mine, true)
+}
+
+// set compares SetScale with what was stored, of definitions with one version: there, what a write does beyond it is told apart.
+func (c comparison) set(upstream oracle.Answer) []string {
+	if upstream.Refusal != nil || upstream.Stored == nil || len(c.definition.Versions()) > 1 || c.ask.YAML {
+		return nil
+	}
+	ctx := context.Background()
+	read, err := c.facade.Read(ctx, engine.Item{Object: engine.JSON(c.ask.Old)}, engine.EvaluationOptions{TargetVersion: c.ask.Version})
+	if err != nil {
+		return []string{"ours cannot read the object: " + err.Error()}
+	}
+	made, err := c.facade.SetScale(ctx, c.ask.Version, engine.JSON(read.Object), engine.JSON(c.ask.Body))
+	if err != nil {
+		return []string{"SetScale refuses what was accepted: " + err.Error()}
+	}
+	want, got := unstamped(upstream.Stored), unstamped(made)
+	if want != got {
+		return []string{fmt.Sprintf("SetScale: stored %s, ours %s", want, got)}
+	}
+	return nil
+}
+
+// unstamped is an object without what the strategy and the server do to it beyond the replicas.
+func unstamped(text []byte) string {
+	var o map[string]any
+	if err := json.Unmarshal(text, &o); err != nil {
+		return err.Error()
+	}
+	if meta, ok := o["metadata"].(map[string]any); ok {
+		delete(meta, "generation")
+		delete(meta, "managedFields")
+	}
+	made, err := json.Marshal(o)
+	if err != nil {
+		return err.Error()
+	}
+	return string(made)
+}
