@@ -54,7 +54,7 @@ func check(t *testing.T, name string, s run.Subject, g run.Golden) {
 	if d == nil {
 		t.Fatalf("%s does not take the definition: %+v", name, answer)
 	}
-	for _, diff := range oracle.Compare(g.Answer, d.Answer(*request)) {
+	for _, diff := range run.Compare(*request, g.Answer, d.Answer(*request)) {
 		t.Errorf("%s (upstream is the file here): %s", name, diff)
 	}
 	if c, ok := d.(run.Checked); ok {

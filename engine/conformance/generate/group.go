@@ -30,6 +30,8 @@ type Object struct {
 	YAML      bool
 	// FieldValidation is Warn, Strict, Ignore or empty.
 	FieldValidation string
+	// Patch is the media type of a Body that is a patch of Old. Name is that of the URL, empty for Old's own; Namespace likewise.
+	Patch, Name, Namespace string
 }
 
 // The names that generated definitions carry.

@@ -62,6 +62,11 @@ type Request struct {
 	Patch string
 }
 
+// Writes reports whether a request asks to write an object.
+func (r Request) Writes() bool {
+	return r.Op == Create || r.Op == Update || r.Op == Status || r.Op == Scale
+}
+
 // The media types of patches.
 const (
 	MergePatch = "application/merge-patch+json"

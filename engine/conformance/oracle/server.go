@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -121,13 +120,32 @@ func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition, r Request)
 	q.Header.Set("Accept", "application/json")
 	response := httptest.NewRecorder()
 	s.handler.ServeHTTP(response, q)
-	return answerOf(r, c, a, response)
+	answer := answerOf(r, c, a, response)
+	if base := generatedFrom(a.object); r.Old == nil && base != "" {
+		return answer.named(base)
+	}
+	return answer
+}
+
+// generatedFrom is the generateName of an object without a name; empty for others.
+func generatedFrom(object []byte) string {
+	var o struct{ Metadata metav1.ObjectMeta }
+	if json.Unmarshal(object, &o) != nil || o.Metadata.Name != "" {
+		return ""
+	}
+	return o.Metadata.GenerateName
 }
 
 // revision is the resourceVersion that the stored object has: whether it is the one that the client read is the storage's business, so it is.
 func (r Request) revision() uint64 {
-	for _, text := range [][]byte{r.Body, r.Old} {
-		var o struct{ Metadata struct{ ResourceVersion string } }
+	read := r.Body
+	if r.Patch != "" {
+		read = nil // a patch is applied to what is stored
+	}
+	for _, text := range [][]byte{read, r.Old} {
+		var o struct {
+			Metadata struct{ ResourceVersion string }
+		}
 		if json.Unmarshal(text, &o) == nil && revisionOf(o.Metadata.ResourceVersion) != 0 {
 			return revisionOf(o.Metadata.ResourceVersion)
 		}
@@ -144,6 +162,9 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	}
 	body := bytes.TrimSpace(response.Body.Bytes())
 	answer.Decoded, answer.OldDecoded = a.object, a.old
+	if a.old != nil && resourceVersionOf(r.Old) == "" {
+		answer.OldDecoded = edited(a.old, func(metadata map[string]any) { delete(metadata, "resourceVersion") })
+	}
 	if response.Code >= http.StatusBadRequest {
 		var status metav1.Status
 		if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" {
@@ -164,29 +185,19 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 // asSent takes from an object what a server alone can make: managed fields, and of an object that is created its uid and its time. Its resourceVersion and selfLink
 // become those with which it was given to the storage.
 func asSent(text []byte, c *cell, created bool) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var object map[string]any
-	if err := d.Decode(&object); err != nil {
-		return text
-	}
-	if metadata, ok := object["metadata"].(map[string]any); ok {
+	return edited(text, func(metadata map[string]any) {
 		delete(metadata, "managedFields")
 		if created {
 			delete(metadata, "uid")
 			delete(metadata, "creationTimestamp")
 		}
-		if c.written != nil {
-			for key, value := range map[string]string{"resourceVersion": c.resourceVersion, "selfLink": c.selfLink} {
-				if delete(metadata, key); value != "" {
-					metadata[key] = value
-				}
+		if c.written == nil {
+			return
+		}
+		for key, value := range map[string]string{"resourceVersion": c.resourceVersion, "selfLink": c.selfLink} {
+			if delete(metadata, key); value != "" {
+				metadata[key] = value
 			}
 		}
-	}
-	made, err := json.Marshal(object)
-	if err != nil {
-		panic(fmt.Sprintf("oracle: what was decoded cannot be encoded: %v", err))
-	}
-	return made
+	})
 }

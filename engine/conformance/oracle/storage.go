@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"context"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -97,7 +96,7 @@ func (m memory) GuaranteedUpdate(ctx context.Context, key string, out runtime.Ob
 	if err := m.decode(c.held, held, c.revision); err != nil {
 		return err
 	}
-	if err := preconditions.Check(key, held); err != nil {
+	if err := preconditions.Check("/registry"+key, held); err != nil {
 		return err
 	}
 	made, _, err := update(held, storage.ResponseMeta{ResourceVersion: c.revision})
@@ -125,19 +124,10 @@ type options struct{}
 func (options) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
 	return generic.RESTOptions{
 		StorageConfig:  (&storagebackend.Config{Codec: storageCodec}).ForResource(resource),
-		ResourcePrefix: resource.String(),
+		ResourcePrefix: resource.Group + "/" + resource.Resource, // as SimpleStorageFactory says
 		Decorator: func(c *storagebackend.ConfigForResource, _ string, _ func(runtime.Object) (string, error), _, _ func() runtime.Object, _ storage.AttrFunc,
 			_ storage.IndexerFuncs, _ *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
 			return memory{codec: c.Codec}, func() {}, nil
 		},
 	}, nil
-}
-
-// revisionOf reads a resourceVersion as storage does; 0 if it is none.
-func revisionOf(text string) uint64 {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

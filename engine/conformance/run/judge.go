@@ -40,12 +40,13 @@ const (
 	leastReruns = 128
 	mostReruns  = 4096
 	rerunTime   = 2 * time.Second
+	quickReruns = 32
 )
 
-// again tries until it succeeds, or has tried long enough.
-func again(try func() bool) bool {
+// again tries until it succeeds, or has tried long enough: not long if the run is a quick one.
+func (j *judge) again(try func() bool) bool {
 	start := time.Now()
-	for n := 0; n < leastReruns || n < mostReruns && time.Since(start) < rerunTime; n++ {
+	for n := 0; j.quick && n < quickReruns || !j.quick && n < leastReruns || !j.quick && n < mostReruns && time.Since(start) < rerunTime; n++ {
 		if try() {
 			return true
 		}
@@ -57,6 +58,8 @@ func again(try func() bool) bool {
 type judge struct {
 	upstream, ours Subject             // ours is nil when only upstream is to be exercised
 	unordered      func(*Disagreement) // told of unordered cases; may be nil
+	quick          bool
+	whole          bool // writes go to the request handlers, too
 	mu             sync.Mutex
 	cache          map[[32]byte]*pair
 }
@@ -150,18 +153,37 @@ func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disag
 		return same, nil
 	}
 	d := &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Upstream: up, Ours: our, Differences: diffs}
-	if j.member(our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD, p.old); return a }) {
+	if j.member(oracle.Request{}, our, func() oracle.Answer { _, a := guardRegister(j.upstream, g.CRD, p.old); return a }) {
 		return unordered, d
 	}
 	return different, d
 }
 
-// object judges one object of a group.
+// object judges one object of a group: by the steps of the strategies, which tell findings in all their parts, and by the request handlers, whose answer is what a client and
+// a storage see.
 func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcome, accepted bool, d *Disagreement) {
-	r := oracle.Request{Op: o.Op, Target: o.Target, Version: o.Version, Body: o.Body, Old: o.Old, YAML: o.YAML, FieldValidation: o.FieldValidation}
-	// Half of the requests go through the handler's part as well, which is what the public call does.
-	// It writes managed fields anew, which rules on an update can tell from the old ones.
-	r.Handler = len(o.Body)%2 == 0 && (o.Op == oracle.Create || (o.Op == oracle.Update || o.Op == oracle.Status) && !bytes.Contains(o.Body, []byte("managedFields")))
+	r := oracle.Request{Op: o.Op, Target: o.Target, Version: o.Version, Body: o.Body, Old: o.Old, YAML: o.YAML, FieldValidation: o.FieldValidation,
+		Patch: o.Patch, Name: o.Name, Namespace: o.Namespace}
+	if r.Patch == "" && r.Op != oracle.Scale {
+		direct := r
+		direct.Name, direct.Namespace = "", ""
+		// Half of the requests go through the handler's part as well, which is what the public call does.
+		// It writes managed fields anew, which rules on an update can tell from the old ones.
+		direct.Handler = len(o.Body)%2 == 0 && (o.Op == oracle.Create || (o.Op == oracle.Update || o.Op == oracle.Status) && !bytes.Contains(o.Body, []byte("managedFields")))
+		if out, accepted, d = j.request(g, p, direct); out != same {
+			return out, accepted, d
+		}
+	}
+	if a, ok := p.upstream.(Addressed); ok && j.whole {
+		if whole, ok := a.Address(r); ok {
+			return j.request(g, p, whole)
+		}
+	}
+	return same, accepted, nil
+}
+
+// request puts one request to both sides.
+func (j *judge) request(g generate.Group, p *pair, r oracle.Request) (out outcome, accepted bool, d *Disagreement) {
 	up := guardAnswer(p.upstream, r)
 	accepted = up.Accepted()
 	if j.ours == nil {
@@ -171,7 +193,7 @@ func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcom
 	if up.Refusal != nil && up.Refusal.Reason == oracle.Panic && (our.Refusal == nil || our.Refusal.Reason != oracle.Panic) {
 		return same, accepted, nil
 	}
-	diffs := oracle.Compare(up, our)
+	diffs := Compare(r, up, our)
 	if len(diffs) == 0 {
 		if c, ok := p.ours.(Checked); ok {
 			diffs = guardCheck(c, r)
@@ -180,13 +202,21 @@ func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcom
 			return same, accepted, nil
 		}
 		// Ways that differ because CEL walks Go maps agree when they are asked often enough.
-		if again(func() bool { return len(guardCheck(p.ours.(Checked), r)) == 0 }) {
+		if j.again(func() bool { return len(guardCheck(p.ours.(Checked), r)) == 0 }) {
 			return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 		}
-	} else if j.member(our, func() oracle.Answer { return guardAnswer(p.upstream, r) }) {
+	} else if j.member(r, our, func() oracle.Answer { return guardAnswer(p.upstream, r) }) {
 		return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 	}
 	return different, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Request: &r, Upstream: up, Ours: our, Differences: diffs}
+}
+
+// Compare lists how our answer to a request differs from upstream's.
+func Compare(r oracle.Request, upstream, ours oracle.Answer) []string {
+	if r.Whole {
+		return oracle.CompareWhole(upstream, ours, r.Old != nil)
+	}
+	return oracle.Compare(upstream, ours)
 }
 
 func guardCheck(c Checked, r oracle.Request) (diffs []string) {
@@ -199,8 +229,8 @@ func guardCheck(c Checked, r oracle.Request) (diffs []string) {
 }
 
 // member asks upstream again: where upstream differs from itself, ours must be one of its answers.
-func (j *judge) member(ours oracle.Answer, ask func() oracle.Answer) bool {
-	return again(func() bool { return len(oracle.Compare(ask(), ours)) == 0 })
+func (j *judge) member(r oracle.Request, ours oracle.Answer, ask func() oracle.Answer) bool {
+	return j.again(func() bool { return len(Compare(r, ask(), ours)) == 0 })
 }
 
 // crashed reports that upstream panicked: there is nothing to be equal to, as long as ours does not accept.

@@ -32,6 +32,11 @@ type Golden struct {
 	Old             string    `json:"old,omitempty"`
 	YAML            bool      `json:"yaml,omitempty"`
 	FieldValidation string    `json:"fieldValidation,omitempty"`
+	// Whole: the request goes to the API server's own handlers, at a URL with these names. Patch is the media type of a body that is a patch of Old.
+	Whole        bool   `json:"whole,omitempty"`
+	URLName      string `json:"urlName,omitempty"`
+	URLNamespace string `json:"urlNamespace,omitempty"`
+	Patch        string `json:"patch,omitempty"`
 	// Answer is upstream's.
 	Answer oracle.Answer `json:"answer"`
 	// Differences is what ours differed in when the file was written.
@@ -151,7 +156,7 @@ func (p *reporter) write(d *Disagreement, n int) (string, error) {
 	if d.Request != nil {
 		g.Op, g.Target, g.Handler = d.Request.Op, d.Request.Target, d.Request.Handler
 		g.Version, g.Body, g.YAML, g.FieldValidation = d.Request.Version, string(d.Request.Body), d.Request.YAML, d.Request.FieldValidation
-		g.Old = string(d.Request.Old)
+		g.Old, g.Whole, g.URLName, g.URLNamespace, g.Patch = string(d.Request.Old), d.Request.Whole, d.Request.Name, d.Request.Namespace, d.Request.Patch
 	}
 	doc, err := json.MarshalIndent(g, "", " ")
 	if err != nil {
@@ -212,7 +217,7 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 			}
 			c.Request = &r
 			c.Upstream, c.Ours = guardAnswer(pr.upstream, r), guardAnswer(pr.ours, r)
-			c.Differences = oracle.Compare(c.Upstream, c.Ours)
+			c.Differences = Compare(r, c.Upstream, c.Ours)
 			if len(c.Differences) == 0 {
 				if checked, ok := pr.ours.(Checked); ok {
 					c.Differences = guardCheck(checked, r)
@@ -238,5 +243,10 @@ func (g Golden) Case() ([]byte, *oracle.Request) {
 	if g.Body == "" && g.Version == "" {
 		return crd, nil
 	}
-	return crd, &oracle.Request{Op: g.Op, Target: g.Target, Handler: g.Handler, Version: g.Version, Body: []byte(g.Body), Old: []byte(g.Old), YAML: g.YAML, FieldValidation: g.FieldValidation}
+	r := &oracle.Request{Op: g.Op, Target: g.Target, Handler: g.Handler, Version: g.Version, Body: []byte(g.Body), YAML: g.YAML, FieldValidation: g.FieldValidation,
+		Whole: g.Whole, Name: g.URLName, Namespace: g.URLNamespace, Patch: g.Patch}
+	if g.Old != "" {
+		r.Old = []byte(g.Old)
+	}
+	return crd, r
 }

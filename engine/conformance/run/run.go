@@ -111,7 +111,7 @@ func runSuite(s Suite, o Options) Result {
 	start := time.Now()
 	first := o.First[s.Name]
 	j := newJudge(o.Ours)
-	j.unordered = o.Unordered
+	j.unordered, j.quick, j.whole = o.Unordered, o.Quick, s.whole || s.Name == "fixed"
 	res := Result{Suite: s.Name}
 	rep := newReporter(s.Name, o, j)
 	workers := o.Workers

@@ -22,6 +22,13 @@ type Checked interface {
 	Check(oracle.Request) []string
 }
 
+// Addressed is a definition that knows to which URL a write would be sent.
+type Addressed interface {
+	Definition
+	// Address makes a request for the API server's own handlers of one for the strategies.
+	Address(oracle.Request) (oracle.Request, bool)
+}
+
 // Upstream is the oracle as a subject.
 type Upstream struct{}
 

@@ -15,6 +15,8 @@ type Suite struct {
 	// parts are generators with their weights.
 	parts []part
 	total int
+	// whole: writes are also put to the API server's request handlers.
+	whole bool
 }
 
 type part struct {
@@ -42,7 +44,7 @@ func Suites(real *generate.Real) []Suite {
 			{"transforms", 10, real.Transforms},
 			{"jsonschema", 2, func(_ generate.Rand, n int) generate.Group { return real.SchemaSuite(n) }},
 		}},
-		{Name: "updates", Share: 30, parts: []part{
+		{Name: "updates", Share: 30, whole: true, parts: []part{
 			{"updates", 50, seq(generate.Updates)},
 			{"samples", 12, func(r generate.Rand, n int) generate.Group { return generate.UpdatesOf(r, real.Sample(r, n)) }},
 			{"real", 8, func(r generate.Rand, n int) generate.Group { return generate.UpdatesOf(r, real.Generated(r, n)) }},

@@ -1,0 +1,79 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Address makes of a write a request to a URL, for the API server's own handlers: that of the old object, or for a creation the namespace that the object says. False: the
+// answer would be about what is the server's alone, and not crdeval's. It could have no such old object, or would have to call a webhook; field management has its say about
+// managed fields that are sent, and the storage about a resourceVersion that it did not make.
+func (d *Definition) Address(r Request) (Request, bool) {
+	if !r.Writes() || d.converter == nil && len(d.CRD.Spec.Versions) > 1 || bytes.Contains(r.Body, managed) || bytes.Contains(r.Old, managed) {
+		return r, false
+	}
+	r.Whole = true
+	namespaced := d.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped
+	if version := resourceVersionOf(r.Body); version != "" && revisionOf(version) == 0 {
+		return r, false
+	}
+	if r.Op == Create {
+		if namespaced && r.Namespace == "" {
+			r.Namespace = namespaceOf(r)
+		}
+		return r, true
+	}
+	var old struct {
+		Metadata *struct{ Name, Namespace, UID string }
+	}
+	if json.Unmarshal(r.Old, &old) != nil || old.Metadata == nil || old.Metadata.Name == "" || namespaced == (old.Metadata.Namespace == "") ||
+		old.Metadata.UID == "" && bytes.Contains(r.Body, []byte(`"uid"`)) {
+		return r, false
+	}
+	if read, err := d.stored(r.Old, r.Version); err != nil || read.GetName() != old.Metadata.Name || read.GetNamespace() != old.Metadata.Namespace {
+		return r, false
+	}
+	if r.Name == "" {
+		r.Name, r.Namespace = old.Metadata.Name, old.Metadata.Namespace
+	}
+	return r, true
+}
+
+var managed = []byte("managedFields")
+
+// resourceVersionOf is that of an object, empty if it has none.
+func resourceVersionOf(text []byte) string {
+	var o struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	if json.Unmarshal(text, &o) != nil {
+		_ = yaml.Unmarshal(text, &o)
+	}
+	return o.Metadata.ResourceVersion
+}
+
+// namespaceOf is the namespace that an object names, or else that of plain requests.
+func namespaceOf(r Request) string {
+	var o struct{ Metadata struct{ Namespace string } }
+	if json.Unmarshal(r.Body, &o) != nil {
+		_ = yaml.Unmarshal(r.Body, &o)
+	}
+	if o.Metadata.Namespace == "" {
+		return metav1.NamespaceDefault
+	}
+	return o.Metadata.Namespace
+}
+
+// revisionOf reads a resourceVersion as storage does; 0 if it is none.
+func revisionOf(text string) uint64 {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

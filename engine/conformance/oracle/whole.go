@@ -1,0 +1,183 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// CompareWhole lists how ours differs from what the API server's handlers answered: in code, reason, message and causes of a refusal, in the object answered and the object
+// stored, in what mutating admission sees, and in the warnings. Causes are compared as multisets, since upstream's order is that of Go's maps; so are the warnings of
+// an update, for the same reason.
+func CompareWhole(upstream, ours Answer, update bool) []string {
+	var d []string
+	if diff := compareStatuses(upstream, ours); diff != "" {
+		d = append(d, diff)
+	}
+	for _, part := range []struct {
+		what           string
+		upstream, ours []byte
+	}{
+		{"object", upstream.Object, ours.Object}, {"stored object", upstream.Stored, ours.Stored},
+		{"object at admission", upstream.Decoded, ours.Decoded}, {"old object at admission", upstream.OldDecoded, ours.OldDecoded},
+	} {
+		if strings.HasSuffix(part.what, "at admission") {
+			part.ours = reprinted(part.ours)
+		}
+		if part.what == "old object at admission" && (upstream.Decoded == nil) == (ours.Decoded == nil) && upstream.OldDecoded == nil {
+			continue // one without a uid: an API server takes the write for a creation there
+		}
+		if up, our := unmanaged(part.upstream), unmanaged(part.ours); !sameJSON(up, our) {
+			d = append(d, fmt.Sprintf("%s: upstream %s, ours %s", part.what, text(up), text(our)))
+		}
+	}
+	if upstream.Deletes != ours.Deletes {
+		d = append(d, fmt.Sprintf("deletes: upstream %v, ours %v", upstream.Deletes, ours.Deletes))
+	}
+	before, after := upstream.Warnings, ours.Warnings
+	if update {
+		before, after = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))
+		if runes(before) > cutFrom && runes(after) > cutFrom {
+			return d // which of so many the recorder cuts or drops depends on their order
+		}
+	}
+	return append(d, compareLists("warning", before, after)...)
+}
+
+// compareStatuses compares refusals, with their causes if both have a Status.
+func compareStatuses(upstream, ours Answer) string {
+	if upstream.Refusal == nil || ours.Refusal == nil || upstream.Status == nil || ours.Status == nil {
+		return compareRefusals(upstream.Refusal, ours.Refusal)
+	}
+	up, our := statusOf(upstream.Status), statusOf(ours.Status)
+	if len(causesOf(up)) < 2 {
+		if diff := compareRefusals(upstream.Refusal, ours.Refusal); diff != "" {
+			return diff
+		}
+	} else if !sameMessage(up, our) {
+		return fmt.Sprintf("message: upstream %q, ours %q", up.Message, our.Message)
+	}
+	if a, b := withoutOrder(up), withoutOrder(our); !sameJSON(a, b) {
+		return fmt.Sprintf("status: upstream %s, ours %s", a, b)
+	}
+	return ""
+}
+
+func statusOf(text []byte) metav1.Status {
+	var s metav1.Status
+	_ = json.Unmarshal(text, &s)
+	return s
+}
+
+func causesOf(s metav1.Status) []metav1.StatusCause {
+	if s.Details == nil {
+		return nil
+	}
+	return s.Details.Causes
+}
+
+// sameMessage compares the messages of two refusals with the same causes: the texts of the causes come in any order.
+func sameMessage(up, our metav1.Status) bool {
+	if len(up.Message) != len(our.Message) || up.Reason != our.Reason || up.Code != our.Code {
+		return false
+	}
+	prefix, _, _ := strings.Cut(up.Message, "[")
+	if !strings.HasPrefix(our.Message, prefix) {
+		return false
+	}
+	for _, c := range causesOf(up) {
+		if cause := c.Field + ": " + c.Message; strings.Contains(up.Message, cause) && !strings.Contains(our.Message, cause) {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutOrder is a Status with sorted causes, and without its message if it has several.
+func withoutOrder(s metav1.Status) []byte {
+	if causes := causesOf(s); len(causes) > 1 {
+		s.Message = ""
+		sort.Slice(causes, func(i, j int) bool {
+			a, b := causes[i], causes[j]
+			return a.Field+"\x00"+a.Message+"\x00"+string(a.Type) < b.Field+"\x00"+b.Message+"\x00"+string(b.Type)
+		})
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil
+	}
+	return []byte(Timeless(string(text)))
+}
+
+// unmanaged is an object without managed fields: how a server tracks them is its own affair.
+func unmanaged(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`"managedFields"`)) {
+		return text
+	}
+	return edited(text, func(metadata map[string]any) { delete(metadata, "managedFields") })
+}
+
+// reprinted is an object as upstream prints it: 1.0 as 1. What crdeval hands to mutating admission keeps such numbers, so that they are judged as what they are.
+func reprinted(text []byte) []byte {
+	var u unstructured.Unstructured
+	if len(text) == 0 || u.UnmarshalJSON(text) != nil {
+		return text
+	}
+	made, err := json.Marshal(u.Object)
+	if err != nil {
+		return text
+	}
+	return made
+}
+
+// edited is an object with its metadata changed; the text itself if there is none.
+func edited(text []byte, edit func(metadata map[string]any)) []byte {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
+		return text
+	}
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		return text
+	}
+	edit(metadata)
+	made, err := json.Marshal(object)
+	if err != nil {
+		panic(fmt.Sprintf("oracle: what was decoded cannot be encoded: %v", err))
+	}
+	return made
+}
+
+// named is an answer with a generated name as crdeval completes it: the server's is another each time. The objects get none.
+func (a Answer) named(base string) Answer {
+	const longest = 63 - 5
+	if len(base) > longest {
+		base = base[:longest]
+	}
+	quoted, _ := json.Marshal(base)
+	spelled := regexp.MustCompile(`(?:` + regexp.QuoteMeta(base) + `|` + regexp.QuoteMeta(strings.Trim(string(quoted), `"`)) + `)[a-z0-9]{5}`)
+	replace := func(text string) string {
+		return spelled.ReplaceAllStringFunc(text, func(name string) string { return name[:len(name)-5] + "00000" })
+	}
+	if a.Refusal != nil {
+		r := *a.Refusal
+		r.Message = replace(r.Message)
+		a.Refusal = &r
+	}
+	a.Status = json.RawMessage(replace(string(a.Status)))
+	for _, object := range []*json.RawMessage{&a.Object, &a.Stored} {
+		if *object != nil {
+			*object = edited(*object, func(metadata map[string]any) { delete(metadata, "name") })
+		}
+	}
+	return a
+}

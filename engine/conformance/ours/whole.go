@@ -1,0 +1,148 @@
+package ours
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+)
+
+// patches are the types of patches by their media types.
+var patches = map[string]engine.PatchType{oracle.MergePatch: engine.MergePatch, oracle.JSONPatch: engine.JSONPatch}
+
+// item is a request to the API server's handlers, as a caller of the engine puts it.
+func item(r oracle.Request) engine.Item {
+	doc := engine.JSON(r.Body)
+	if r.YAML {
+		doc = engine.YAML(r.Body)
+	}
+	i := engine.Item{Version: r.Version, Namespace: r.Namespace, Name: r.Name}
+	if r.Patch != "" {
+		i.Patch = &engine.Patch{Type: patches[r.Patch], Document: doc}
+	} else {
+		i.Object = doc
+	}
+	if r.Op != oracle.Create {
+		i.OldObject = engine.JSON(r.Old)
+	}
+	switch r.Op {
+	case oracle.Status:
+		i.Subresource = "status"
+	case oracle.Scale:
+		i.Subresource = "scale"
+	}
+	return i
+}
+
+// options of a request: what a server generates is completed where it would have to be there for the answer to mean anything.
+func options(r oracle.Request) engine.EvaluationOptions {
+	return engine.EvaluationOptions{FieldValidation: public[r.FieldValidation], WithStatus: true, CompleteMetadata: r.Op == oracle.Create && generates(r)}
+}
+
+// generates reports whether an API server would have to make a name.
+func generates(r oracle.Request) bool { return bytes.Contains(r.Body, []byte("generateName")) }
+
+// whole answers a request as the API server's handlers do: by Admit, at once and in its two stages.
+func (d *Definition) whole(r oracle.Request) oracle.Answer {
+	ctx, o := context.Background(), options(r)
+	v, err := d.facade.Admit(ctx, item(r), o)
+	if err != nil {
+		return oracle.Answer{Refusal: facadeRefusal(err)}
+	}
+	a := answerOf(v)
+	o.Stage = engine.StageDecode
+	decoded, err := d.facade.Admit(ctx, item(r), o)
+	if err != nil {
+		a.Refusal = facadeRefusal(fmt.Errorf("stage DECODE: %w", err))
+		return a
+	}
+	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
+	return a
+}
+
+// answerOf makes an answer of a verdict.
+func answerOf(v *engine.Verdict) oracle.Answer {
+	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Status: v.Status, Warnings: foreign(v.Warnings)}
+	if a.Stored == nil && !v.Deletes {
+		a.Stored = v.Object
+	}
+	if v.Refusal != nil {
+		a.Refusal = &oracle.Refusal{Code: v.Refusal.Code, Reason: v.Refusal.Reason, Message: v.Refusal.Message}
+	}
+	return a
+}
+
+func facadeRefusal(err error) *oracle.Refusal {
+	switch reason := engine.ReasonOf(err); reason {
+	case engine.ReasonVersionNotFound, engine.ReasonVersionNotServed:
+		return &oracle.Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}
+	default:
+		return &oracle.Refusal{Code: 500, Reason: string(reason), Message: err.Error()}
+	}
+}
+
+// checkWhole looks for contradictions in what Admit says: the findings and the causes of the Status, and stage FINISH on what stage DECODE answered.
+func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
+	ctx, o := context.Background(), options(r)
+	v, err := d.facade.Admit(ctx, item(r), o)
+	if err != nil {
+		return nil
+	}
+	if diff := causes(v); diff != "" {
+		diffs = append(diffs, diff)
+	}
+	judged, err := d.facade.Validate(ctx, item(r), o)
+	if err != nil {
+		return append(diffs, "Validate: "+err.Error())
+	}
+	want, got := answerOf(v), answerOf(judged)
+	want.Object, want.Stored, want.Deletes = got.Object, got.Stored, got.Deletes
+	for _, diff := range oracle.CompareWhole(want, got, true) {
+		diffs = append(diffs, "calls (upstream is Admit, ours is Validate): "+diff)
+	}
+	o.Stage = engine.StageDecode
+	decoded, err := d.facade.Admit(ctx, item(r), o)
+	if err != nil || !decoded.Allowed {
+		return diffs // compared with upstream already
+	}
+	second := item(r)
+	second.Patch, second.Object = nil, engine.JSON(decoded.Object)
+	o.Stage = engine.StageFinish
+	finished, err := d.facade.Admit(ctx, second, o)
+	if err != nil {
+		return append(diffs, "stage FINISH: "+err.Error())
+	}
+	want, got = answerOf(v), answerOf(finished)
+	want.Warnings, got.Warnings = nil, nil
+	for _, diff := range oracle.CompareWhole(want, got, true) {
+		diffs = append(diffs, "stages (upstream is WHOLE, ours is FINISH): "+diff)
+	}
+	return diffs
+}
+
+// causes compares the findings with the causes of the Status.
+func causes(v *engine.Verdict) string {
+	if len(v.Violations) == 0 {
+		return ""
+	}
+	var status struct {
+		Details struct {
+			Causes []struct{ Reason, Message, Field string }
+		}
+	}
+	if err := json.Unmarshal(v.Status, &status); err != nil {
+		return "status: " + err.Error()
+	}
+	if len(status.Details.Causes) != len(v.Violations) {
+		return fmt.Sprintf("status: %d causes of %d findings", len(status.Details.Causes), len(v.Violations))
+	}
+	for i, c := range status.Details.Causes {
+		if f := v.Violations[i]; c.Reason != f.Type || c.Message != f.Message || c.Field != f.Field {
+			return fmt.Sprintf("status: cause %+v of finding %s %s", c, f.Type, f.Error())
+		}
+	}
+	return ""
+}
