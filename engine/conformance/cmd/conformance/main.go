@@ -48,7 +48,7 @@ func parse() flags {
 	var f flags
 	flag.IntVar(&f.N, "n", 10_000, "cases: registrations, objects and expressions, of the one suite or of all together")
 	flag.Uint64Var(&f.Seed, "seed", 1, "seed of all generators")
-	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises, cel, selectors or openapi")
+	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises, cel, selectors, scale or openapi")
 	flag.StringVar(&f.Generator, "generator", "", "the one generator of a suite to run")
 	flag.IntVar(&f.Limit, "limit", 20, "distinct disagreements after which a suite ends")
 	flag.StringVar(&f.Out, "out", "out", "folder for reproducers and for the list of statements that were not reached")
@@ -105,6 +105,8 @@ func conformance() error {
 	ran, failed := expressions(f)
 	compared, differ := selected(f)
 	ran, failed = ran || compared, failed || differ
+	resized, unequal := scaled(f)
+	ran, failed = ran || resized, failed || unequal
 	published, unlike := documents(f, real)
 	ran, failed = ran || published, failed || unlike
 	kept, broken := promised(f, c)
