@@ -23,8 +23,18 @@ func (p *pass) plainPreconditions(meta uint32) bool {
 	if uid, before := d.Field(meta, "uid"), d.Field(old, "uid"); uid != 0 && before != 0 && d.Str(uid) != d.Str(before) {
 		return false
 	}
-	revision := d.Field(meta, "resourceVersion")
-	return revision != 0 && !isZero(d.Str(revision)) && (!p.r.Patched || p.sameRevision())
+	revision, before := d.Field(meta, "resourceVersion"), d.Field(old, "resourceVersion")
+	return revision != 0 && !isZero(d.Str(revision)) && isNumber(d.Str(revision)) && (before == 0 && !p.r.Patched || p.sameRevision())
+}
+
+// isNumber reports, of resourceVersions that are not too long, that one is a number.
+func isNumber(revision string) bool {
+	for i := range len(revision) {
+		if revision[i] < '0' || revision[i] > '9' {
+			return false
+		}
+	}
+	return len(revision) < 20 // which fits into 64 bits
 }
 
 // isZero reports that a resourceVersion is none, or the number 0: to an API server that is the same.
@@ -65,7 +75,7 @@ func (p *pass) storageKey() string {
 	return key + name
 }
 
-// noRevision refuses an update that does not say which state of the object it is about. Whether it is the state in storage only the storage knows.
+// noRevision refuses an update that does not say which state of the object it is about.
 //
 // Upstream: registry/generic/registry/store.go, Update: custom resources do not allow unconditional updates.
 func (p *pass) noRevision() (refused bool) {

@@ -87,7 +87,7 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 
 // change judges the new object beside the old one: what comes behind mutating admission.
 func (p *pass) change(v *Version) error {
-	if p.noRevision() {
+	if p.r.Whole && (p.otherRevision() || p.noRevision()) {
 		return nil
 	}
 	if p.r.Status {
