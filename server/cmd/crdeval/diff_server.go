@@ -15,18 +15,7 @@ func (c *diffCommand) compareRegistered(ctx context.Context, env environment, ob
 	if err != nil {
 		return nil, err
 	}
-	config, err := c.config()
-	if err != nil {
-		return nil, err
-	}
-	options := []crdeval.Option{crdeval.WithCatalog(c.Catalog)}
-	if config != nil {
-		options = append(options, crdeval.WithTLS(config))
-	}
-	if c.Token != "" {
-		options = append(options, crdeval.WithToken(c.Token))
-	}
-	client, err := crdeval.Dial(dialTarget(c.Server), options...)
+	client, err := dial(c.Server, c.Catalog, c.Token, &c.tlsFlags)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +34,22 @@ func (c *diffCommand) compareRegistered(ctx context.Context, env environment, ob
 		all = append(all, d)
 	}
 	return all, nil
+}
+
+// dial prepares a client of a service about a catalog.
+func dial(address, catalog, token string, secured *tlsFlags) (*crdeval.Client, error) {
+	config, err := secured.config()
+	if err != nil {
+		return nil, err
+	}
+	options := []crdeval.Option{crdeval.WithCatalog(catalog)}
+	if config != nil {
+		options = append(options, crdeval.WithTLS(config))
+	}
+	if token != "" {
+		options = append(options, crdeval.WithToken(token))
+	}
+	return crdeval.Dial(dialTarget(address), options...)
 }
 
 // pairRegistered compares a CRD with the registered one. The objects go in as many calls as it takes; the first one's changes are told.

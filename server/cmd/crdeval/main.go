@@ -26,7 +26,10 @@ const (
 type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service: gRPC, REST, health and metrics."`
 	Check       checkCommand       `cmd:"" help:"Say what an API server would say to CRDs in files. Exits with 1 if it would refuse one."`
+	Admit       admitCommand       `cmd:"" help:"Say what an API server would answer to the writes of objects in files. Exits with 1 if it would refuse one."`
 	Diff        diffCommand        `cmd:"" help:"Say what changes between two CRDs, for stored objects and for clients. Exits with 1 if it is breaking."`
+	Discover    discoverCommand    `cmd:"" help:"List the resources of CRDs in files as kubectl api-resources does."`
+	OpenAPI     openapiCommand     `cmd:"" name:"openapi" help:"Print the OpenAPI document that an API server publishes about CRDs in files."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running service whether it serves. Exits with 1 if not."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,10 +13,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or, where a script of theirs has started this binary as crdeval, the command.
+func TestMain(m *testing.M) { testscript.Main(leakChecked{m}, map[string]func(){"crdeval": main}) }
+
+// leakChecked are tests behind which no goroutine may be left.
+type leakChecked struct{ *testing.M }
+
+func (m leakChecked) Run() int {
+	code := m.M.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
 
 const good = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

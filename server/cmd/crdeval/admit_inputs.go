@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+// inputs are the documents of a run, in the order in which they were given.
+type inputs struct {
+	crds   []source
+	writes []write
+}
+
+// write is a request about an object.
+type write struct {
+	source
+	id identity
+	// old is the object that exists, if the write is an update; of a patch it is the source itself.
+	old   *source
+	patch *engine.Patch
+}
+
+// key is what a cluster tells objects apart by.
+type key struct{ group, kind, namespace, name string }
+
+func (c *admitCommand) inputs(env environment) (*inputs, error) {
+	in := &inputs{}
+	for _, name := range c.CRDs {
+		list, err := crds(name, env)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			in.crds = append(in.crds, list[i].source)
+		}
+	}
+	existing, err := c.existing(env)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := c.patch(env)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range c.Files {
+		list, err := sourcesIn(name, env)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if _, kind, err := engine.TypeMetaOf(list[i].Document, engine.Limits{}); err == nil && kind == manifests.CRDKind {
+				in.crds = append(in.crds, list[i])
+				continue
+			}
+			in.writes = append(in.writes, c.write(&list[i], existing, patch))
+		}
+	}
+	return in, nil
+}
+
+// write is what is asked about a document.
+func (c *admitCommand) write(s *source, existing map[key]*source, patch *engine.Patch) write {
+	w := write{source: *s, id: s.identity(), patch: patch}
+	if patch != nil {
+		w.old = s
+		return w
+	}
+	at := c.key(&w.id)
+	if c.Subresource == "scale" { // a Scale does not say whose it is but by its name
+		for k, old := range existing {
+			if k.namespace == at.namespace && k.name == at.name {
+				w.old = old
+				w.id.APIVersion, w.id.Kind = old.identity().APIVersion, k.kind
+			}
+		}
+		return w
+	}
+	w.old = existing[at]
+	return w
+}
+
+// existing reads the objects of --old.
+func (c *admitCommand) existing(env environment) (map[key]*source, error) {
+	all := map[key]*source{}
+	for _, name := range c.Old {
+		list, err := sourcesIn(name, env)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			id := list[i].identity()
+			at := c.key(&id)
+			if other := all[at]; other != nil {
+				return nil, fmt.Errorf("%s: %s %s is in %s already: an object exists once", list[i].where(), at.kind, at.name, other.where())
+			}
+			all[at] = &list[i]
+		}
+	}
+	return all, nil
+}
+
+func (c *admitCommand) key(id *identity) key {
+	group, _, _ := cutAPIVersion(id.APIVersion)
+	k := key{group, id.Kind, id.Metadata.Namespace, id.Metadata.Name}
+	if k.namespace == "" {
+		k.namespace = c.Namespace
+	}
+	return k
+}
+
+// patch is that of --patch or --patch-file, nil if there is none.
+func (c *admitCommand) patch(env environment) (*engine.Patch, error) {
+	text := []byte(c.Patch)
+	if c.PatchFile != "" {
+		var err error
+		if text, err = readFile(c.PatchFile, env); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.PatchFile, err)
+		}
+	}
+	if !c.patching() {
+		return nil, nil
+	}
+	p := &engine.Patch{Type: engine.MergePatch, Document: engine.YAML(text)}
+	if c.Type == "json" {
+		p.Type = engine.JSONPatch
+	}
+	return p, nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// outcome is what became of one object. What REST tells as well is spelled as there.
+type outcome struct {
+	File      string `json:"file"`
+	Document  int    `json:"document"`       // from 1
+	Item      int    `json:"item,omitempty"` // of a document that is a list: from 1
+	Line      int    `json:"line"`
+	Kind      string `json:"kind,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+
+	Operation  string          `json:"operation"` // CREATE, UPDATE, PATCH
+	Allowed    bool            `json:"allowed"`
+	Deletes    bool            `json:"deletes,omitempty"`
+	Refusal    *refusal        `json:"refusal,omitempty"`
+	Violations []finding       `json:"violations"`
+	Warnings   []string        `json:"warnings"`
+	Pruned     []fieldChange   `json:"pruned"`
+	Defaulted  []fieldChange   `json:"defaulted"`
+	Forgiven   []finding       `json:"forgiven,omitempty"`
+	Object     json.RawMessage `json:"object,omitempty"`
+	Stored     json.RawMessage `json:"storedObject,omitempty"`
+	Error      string          `json:"error,omitempty"` // it could not be judged
+
+	source     *source
+	crd        string // by its name, as far as it is known
+	apiVersion string // of the endpoint
+	traces     []engine.RuleTrace
+}
+
+// finding is a violation with what crdeval adds to it.
+type finding struct {
+	violation
+	Hint *hint `json:"hint,omitempty"`
+}
+
+// fieldChange is a field that was removed or filled in.
+type fieldChange struct {
+	Path     string          `json:"path"`
+	Pointer  string          `json:"pointer"`
+	Value    json.RawMessage `json:"value"`
+	Position *position       `json:"position,omitempty"`
+	Hint     *hint           `json:"hint,omitempty"`
+}
+
+type hint struct {
+	Text        string          `json:"text"`
+	Pointer     string          `json:"pointer,omitempty"`
+	Replacement json.RawMessage `json:"replacement,omitempty"`
+}
+
+// newOutcome is the outcome of a write before anybody has judged it.
+func newOutcome(w *write) *outcome {
+	o := &outcome{
+		File: w.file, Document: w.document, Item: w.item, Line: w.Begin(), Kind: w.id.Kind, Name: w.id.Metadata.Name, Namespace: w.id.Metadata.Namespace,
+		Operation: "CREATE", Violations: []finding{}, Warnings: []string{}, Pruned: []fieldChange{}, Defaulted: []fieldChange{}, source: &w.source, apiVersion: w.id.APIVersion,
+	}
+	switch {
+	case w.patch != nil:
+		o.Operation = "PATCH"
+	case w.old != nil:
+		o.Operation = "UPDATE"
+	}
+	return o
+}
+
+// fail takes down why the object could not be judged.
+func (o *outcome) fail(err error) {
+	text, line, _ := o.source.InFile(err)
+	if o.Error = text; line > 0 {
+		o.Line = line
+	}
+}
+
+// take takes down a verdict.
+func (o *outcome) take(v *engine.Verdict) {
+	o.Allowed, o.Deletes, o.Warnings = v.Allowed, v.Deletes, append(o.Warnings, v.Warnings...)
+	if v.Refusal != nil {
+		o.Refusal = &refusal{Code: v.Refusal.Code, Reason: v.Refusal.Reason, Message: v.Refusal.Message}
+	}
+	o.Violations, o.Forgiven = o.findings(v.Violations), o.findings(v.Forgiven)
+	o.Pruned, o.Defaulted = o.changes(v.Pruned), o.changes(v.Defaulted)
+	o.Object, o.Stored, o.traces = v.Object, v.StoredObject, v.Traces
+	if o.Stored == nil {
+		o.Stored = o.Object
+	}
+}
+
+func (o *outcome) findings(list []engine.Violation) []finding {
+	all := make([]finding, len(list))
+	for i, v := range violationsOf(o.source, list) {
+		all[i] = finding{v, hintOf(list[i].Hint)}
+	}
+	return all
+}
+
+func (o *outcome) changes(list []engine.FieldChange) []fieldChange {
+	all := make([]fieldChange, len(list))
+	for i := range list {
+		c := &list[i]
+		all[i] = fieldChange{Path: c.Path, Pointer: c.Pointer, Value: c.Value, Position: o.source.place(c.Pointer, c.Position), Hint: hintOf(c.Hint)}
+	}
+	return all
+}
+
+func hintOf(h *engine.Hint) *hint {
+	if h == nil {
+		return nil
+	}
+	return &hint{Text: h.Text, Pointer: h.Pointer, Replacement: h.Replacement}
+}
+
+// title names the object for people.
+func (o *outcome) title() string {
+	name := o.Name
+	if o.Namespace != "" {
+		name = o.Namespace + "/" + name
+	}
+	if name == "" {
+		return o.Kind
+	}
+	return o.Kind + " " + name
+}

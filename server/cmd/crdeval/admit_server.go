@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// remote has a service judge.
+type remote struct {
+	command *admitCommand
+	client  *crdeval.Client
+	overlay []*crdevalv1.Document
+	limits  *crdevalv1.Limits
+}
+
+// callItems bounds the items of one call: progress is told between calls.
+const callItems = 200
+
+// dial connects to the service. The CRDs that are given are brought along with each call.
+func (c *admitCommand) dial(ctx context.Context, in *inputs) (admitter, func(), error) {
+	client, err := dial(c.Server, c.Catalog, c.Token, &c.tlsFlags)
+	if err != nil {
+		return nil, nil, err
+	}
+	end := func() { _ = client.Close() }
+	info, err := client.Server().GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
+	if err != nil {
+		end()
+		return nil, nil, told(c.Server, "", err)
+	}
+	r := &remote{command: c, client: client, limits: info.GetLimits()}
+	if most := int(r.limits.GetMaxOverlayCrds()); len(in.crds) > most {
+		end()
+		return nil, nil, fmt.Errorf("%s: %d CRDs are given, and a call can bring %d along: register them there, or leave --server out", c.Server, len(in.crds), most)
+	}
+	return r, end, nil
+}
+
+// register has a CRD judged, and brings it along from then on.
+func (r *remote) register(ctx context.Context, crd *source) (judgement, error) {
+	j := judgement{File: crd.file, Document: crd.document, Item: crd.item, Violations: []violation{}, Warnings: []string{}, where: crd.where()}
+	answer, err := r.client.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: r.command.Catalog, Manifest: sent(crd.Document)})
+	if err != nil {
+		j.Error = told(r.command.Server, "", err).Error()
+		return j, nil
+	}
+	j.Name, j.Accepted, j.Warnings = crd.identity().Metadata.Name, answer.GetAccepted(), append(j.Warnings, answer.GetReport().GetWarnings()...)
+	j.Violations = violationsOf(crd, violationsAt(answer.GetReport().GetViolations()))
+	if refused := refusalAt(answer.GetReport().GetRefusal()); refused != nil {
+		j.Refusal = &refusal{Code: refused.Code, Reason: refused.Reason, Message: refused.Message}
+	}
+	if j.Accepted {
+		r.overlay = append(r.overlay, sent(crd.Document))
+	}
+	return j, nil
+}
+
+var sentFieldValidations = map[string]crdevalv1.FieldValidation{
+	"strict": crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
+	"warn":   crdevalv1.FieldValidation_FIELD_VALIDATION_WARN,
+	"ignore": crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
+}
+
+// admit sends the objects in as many calls as it takes.
+func (r *remote) admit(ctx context.Context, writes []write, tell func(*outcome) error) error {
+	options := &crdevalv1.EvaluationOptions{
+		FieldValidation: sentFieldValidations[r.command.FieldValidation], CompleteMetadata: true, ItemTimeout: durationpb.New(r.command.ItemTimeout),
+	}
+	if r.command.Explain {
+		options.Trace = crdevalv1.Trace_TRACE_FAILED
+	}
+	for len(writes) > 0 {
+		items := r.part(writes)
+		answer, err := r.client.Evaluation().Admit(ctx, &crdevalv1.AdmitRequest{Catalog: r.command.Catalog, Items: items, Options: options, Crds: r.overlay})
+		if err != nil {
+			return told(r.command.Server, "", err)
+		}
+		if got := len(answer.GetResults()); got != len(items) {
+			return fmt.Errorf("%s: %d answers to %d objects", r.command.Server, got, len(items))
+		}
+		for i, result := range answer.GetResults() {
+			o := newOutcome(&writes[i])
+			if e := result.GetError(); e != nil {
+				o.fail(told("", "", status.ErrorProto(e)))
+			} else {
+				o.take(verdictAt(result.GetVerdict()))
+			}
+			if o.Namespace == "" && o.Allowed {
+				o.Namespace = namespaceOf(o.Object)
+			}
+			if err := tell(o); err != nil {
+				return err
+			}
+		}
+		writes = writes[len(items):]
+	}
+	return nil
+}
+
+// part is as many items as go into the next call.
+func (r *remote) part(writes []write) (items []*crdevalv1.Item) {
+	room := r.limits.GetMaxMessageBytes() / 2
+	for i := range writes {
+		w := &writes[i]
+		item := &crdevalv1.Item{Object: sent(w.Document), Subresource: r.command.Subresource, Namespace: r.command.key(&w.id).namespace}
+		if w.old != nil {
+			item.OldObject = sent(w.old.Document)
+		}
+		if w.patch != nil {
+			item.Object, item.Patch = nil, &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: sent(w.patch.Document)}
+			if w.patch.Type == engine.JSONPatch {
+				item.Patch.Type = crdevalv1.PatchType_PATCH_TYPE_JSON
+			}
+		}
+		room -= int64(len(w.Document.JSON) + len(w.Document.YAML))
+		if i > 0 && (room < 0 || i == min(callItems, int(r.limits.GetMaxBatchItems()))) {
+			break
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+func (r *remote) table(ctx context.Context, of tableKey, objects []*outcome, o tableOptions) (string, error) {
+	request := &crdevalv1.TableRequest{
+		Catalog: r.command.Catalog, Crd: of.crd, Crds: r.overlay, Now: timestamppb.New(o.now), RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
+		Text: &crdevalv1.TableText{Wide: o.wide, NoHeaders: o.noHeaders, Namespaces: o.namespaces, ShowKind: o.kinds},
+	}
+	_, request.Version, _ = cutAPIVersion(of.apiVersion)
+	for _, object := range objects {
+		request.Objects = append(request.Objects, sent(engine.JSON(created(object.Object, o.now))))
+	}
+	answer, err := r.client.Presentation().Table(ctx, request)
+	if err != nil {
+		return "", told(r.command.Server, "table", err)
+	}
+	return answer.GetText(), nil
+}
+
+func (r *remote) selects(ctx context.Context, o *outcome, selector string) (bool, error) {
+	request := &crdevalv1.SelectFieldsRequest{
+		Catalog: r.command.Catalog, Crd: o.crd, Crds: r.overlay, Selector: selector, Objects: []*crdevalv1.Document{sent(engine.JSON(o.Object))},
+	}
+	_, request.Version, _ = cutAPIVersion(o.apiVersion)
+	answer, err := r.client.Presentation().SelectFields(ctx, request)
+	if err != nil {
+		return false, told(r.command.Server, "field selector", err)
+	}
+	if refused := answer.GetRefusal(); refused != nil {
+		return false, fmt.Errorf("--field-selector: %s", refused.GetMessage())
+	}
+	if len(answer.GetResults()) != 1 {
+		return false, fmt.Errorf("%s: %d answers to a field selector about one object", r.command.Server, len(answer.GetResults()))
+	}
+	result := answer.GetResults()[0]
+	if e := result.GetError(); e != nil {
+		return false, told("", "", status.ErrorProto(e))
+	}
+	return result.GetSelected().GetMatches(), nil
+}
+
+// verdictAt is a verdict on its way back.
+func verdictAt(v *crdevalv1.Verdict) *engine.Verdict {
+	out := &engine.Verdict{
+		Allowed: v.GetAllowed(), Deletes: v.GetDeletes(), Refusal: refusalAt(v.GetRefusal()), Warnings: v.GetWarnings(),
+		Violations: violationsAt(v.GetViolations()), Forgiven: violationsAt(v.GetForgiven()), Pruned: changesAt(v.GetPruned()), Defaulted: changesAt(v.GetDefaulted()),
+		Object: received(v.GetObject()), StoredObject: received(v.GetStoredObject()), Revision: v.GetRevision(),
+	}
+	for i, f := range v.GetViolations() {
+		out.Violations[i].Hint = hintAt(f.GetHint())
+	}
+	for _, t := range v.GetTraces() {
+		trace := engine.RuleTrace{Rule: &engine.RuleRef{Text: t.GetRule().GetRule()}, OmittedSteps: int(t.GetOmittedSteps())}
+		for _, s := range t.GetSteps() {
+			trace.Steps = append(trace.Steps, engine.TraceStep{Expression: s.GetExpression(), Value: received(s.GetValue()), Error: s.GetError()})
+		}
+		out.Traces = append(out.Traces, trace)
+	}
+	return out
+}
+
+func changesAt(list []*crdevalv1.FieldChange) []engine.FieldChange {
+	var all []engine.FieldChange
+	for _, c := range list {
+		all = append(all, engine.FieldChange{
+			Path: c.GetPath(), Pointer: c.GetPointer(), Value: received(c.GetValue()), Position: positionAt(c.GetPosition()), Hint: hintAt(c.GetHint()),
+		})
+	}
+	return all
+}
+
+func hintAt(h *crdevalv1.Hint) *engine.Hint {
+	if h == nil {
+		return nil
+	}
+	return &engine.Hint{Text: h.GetText(), Pointer: h.GetPointer(), Replacement: received(h.GetReplacement())}
+}
