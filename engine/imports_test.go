@@ -30,6 +30,7 @@ var rank = map[string]int{
 	"engine/internal/convert":     7,
 	"engine/internal/present":     7,
 	"engine/internal/hint":        7,
+	"engine/internal/explain":     0,
 	"engine/internal/openapi":     7,
 	"engine/internal/definition":  8,
 	"engine/internal/admission":   9,

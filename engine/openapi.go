@@ -31,10 +31,11 @@ type OpenAPIDocument struct {
 type PublishedCRD struct {
 	// Definition is the CRD; one that is nil is left out, unless there is a Name.
 	Definition *Definition
-	// Name, Group, Revision and Versions say the same of a CRD without compiling it, for who keeps them: Definition.Name and so on. They count where
-	// there is no Definition.
+	// Name, Group, Revision, Versions and Names say the same of a CRD without compiling it, for who keeps them: Definition.Name and so on, the last of them
+	// in Definition.Standing. They count where there is no Definition. Names are for Explain alone.
 	Name, Group, Revision string
 	Versions              []VersionInfo
+	Names                 Names
 	// Manifest returns what Definition.Manifest would. It is called only if what is made of it is not kept from before; its errors are passed on.
 	Manifest func(context.Context) ([]byte, error)
 }
@@ -247,7 +248,7 @@ func inOrder(crds []PublishedCRD) []PublishedCRD {
 	for _, c := range crds {
 		if d := c.Definition; d != nil {
 			c = PublishedCRD{
-				Definition: d, Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions,
+				Definition: d, Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions, Names: d.standing.Names,
 				Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
 			}
 		}
