@@ -35,6 +35,9 @@ func (d *Definition) Address(r Request) (Request, bool) {
 		old.Metadata.UID == "" && bytes.Contains(r.Body, []byte(`"uid"`)) {
 		return r, false
 	}
+	if version := resourceVersionOf(r.Body); version != "" && resourceVersionOf(r.Old) != "" && r.Patch == "" { // the write is about what is stored
+		r.Old = edited(r.Old, func(metadata map[string]any) { metadata["resourceVersion"] = version })
+	}
 	if read, err := d.stored(r.Old, r.Version); err != nil || read.GetName() != old.Metadata.Name || read.GetNamespace() != old.Metadata.Namespace {
 		return r, false
 	}

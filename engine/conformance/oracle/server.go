@@ -136,13 +136,13 @@ func generatedFrom(object []byte) string {
 	return o.Metadata.GenerateName
 }
 
-// revision is the resourceVersion that the stored object has: whether it is the one that the client read is the storage's business, so it is.
+// revision is the resourceVersion that the stored object has. Bytes of a storage mostly do not say theirs: then it is the one that the client read.
 func (r Request) revision() uint64 {
 	read := r.Body
 	if r.Patch != "" {
 		read = nil // a patch is applied to what is stored
 	}
-	for _, text := range [][]byte{read, r.Old} {
+	for _, text := range [][]byte{r.Old, read} {
 		var o struct {
 			Metadata struct{ ResourceVersion string }
 		}
@@ -165,7 +165,10 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	if a.old != nil && resourceVersionOf(r.Old) == "" {
 		answer.OldDecoded = edited(a.old, func(metadata map[string]any) { delete(metadata, "resourceVersion") })
 	}
-	if response.Code >= http.StatusBadRequest {
+	if response.Code == http.StatusInternalServerError && c.read != nil {
+		// Written, and then not told: upstream takes an object with a list of items for a list, and fails to print it as one.
+		body = printed(c.read)
+	} else if response.Code >= http.StatusBadRequest {
 		var status metav1.Status
 		if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" {
 			answer.Refusal = &Refusal{Code: int32(response.Code), Reason: "NotFound", Message: "the server could not find the requested resource"}

@@ -25,6 +25,8 @@ type cell struct {
 	// written is what was given to the storage, deleted says that the object was removed instead.
 	written []byte
 	deleted bool
+	// read is what was written, as it is read back: what the client is answered.
+	read runtime.Object
 	// resourceVersion and selfLink are those that the written object came with: no storage keeps them.
 	resourceVersion, selfLink string
 }
@@ -63,7 +65,11 @@ func (m memory) write(c *cell, obj, out runtime.Object) error {
 	if c.written, err = runtime.Encode(m.codec, obj); err != nil {
 		return err
 	}
-	return m.decode(c.written, out, c.revision+1)
+	if err := m.decode(c.written, out, c.revision+1); err != nil {
+		return err
+	}
+	c.read = out.DeepCopyObject()
+	return nil
 }
 
 // decode stands for etcd3's decoder.

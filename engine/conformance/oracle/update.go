@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
@@ -15,8 +17,11 @@ import (
 // rest.BeforeUpdate's steps.
 func (d *Definition) update(r Request) Answer {
 	v := d.versions[r.Version]
-	if v == nil || !v.served || r.Op == Status && !v.hasStatus {
+	if v == nil || !v.served {
 		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
+	}
+	if r.Op == Status && !v.hasStatus {
+		return Answer{Refusal: refusalOf(apierrors.NewNotFound(schema.GroupResource{Group: d.kind.Group, Resource: d.CRD.Spec.Names.Plural}, r.Name))}
 	}
 	strategy := v.update
 	if r.Op == Status {
