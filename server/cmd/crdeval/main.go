@@ -30,6 +30,7 @@ type cli struct {
 	Diff        diffCommand        `cmd:"" help:"Say what changes between two CRDs, for stored objects and for clients. Exits with 1 if it is breaking."`
 	Discover    discoverCommand    `cmd:"" help:"List the resources of CRDs in files as kubectl api-resources does."`
 	OpenAPI     openapiCommand     `cmd:"" name:"openapi" help:"Print the OpenAPI document that an API server publishes about CRDs in files."`
+	Explain     explainCommand     `cmd:"" help:"Explain a resource of CRDs in files, or a field of it, as kubectl explain does."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running service whether it serves. Exits with 1 if not."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
