@@ -30,6 +30,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewVerdict
 	r.Whole, r.WantStatus, r.Stage = true, o.WithStatus, admission.Stage(o.Stage)
 	v := &Verdict{Revision: d.revision}
+	shown := o.Include.show(&r)
 	var out admission.Outcome
 	switch {
 	case call == CallAdmit:
@@ -52,11 +53,15 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	v.Pruned, v.Defaulted = changes(out.Pruned), changes(out.Defaulted)
 	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Forgiven)
 	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
+	if o.View != ViewVerdict {
+		d.hints(&r, &out, v.Violations, v.Pruned)
+	}
 	if v.Allowed {
 		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
 		if o.View == ViewChanged && !out.Changed {
 			v.Object = nil
 		}
+		v.Presented, v.Warnings = shown.tell(v.Warnings)
 	}
 	d.observe(ctx, call, item, &out, start, nil)
 	return v, nil

@@ -93,6 +93,10 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 		return nil, err
 	}
 	r.Target, r.WantObject, r.WantChanged, r.WantChanges = o.TargetVersion, o.View != ViewVerdict, true, true
+	shown := (*shown)(nil)
+	if call == CallRead {
+		shown = o.Include.show(&r)
+	}
 	out, err := do(ctx, &r)
 	if err != nil {
 		err = faultError(err)
@@ -103,8 +107,12 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 		Object: out.Object, Changed: out.Changed, Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted),
 		Warnings: out.Warnings, Revision: d.revision,
 	}
+	t.Presented, t.Warnings = shown.tell(t.Warnings)
 	if o.View == ViewChanged && !t.Changed {
 		t.Object = nil
+	}
+	if call == CallPrune {
+		d.hints(&r, &out, nil, t.Pruned)
 	}
 	d.observe(ctx, call, item, &out, start, nil)
 	return t, nil
@@ -172,6 +180,9 @@ func changes(list []admission.Change) []FieldChange {
 	out := make([]FieldChange, len(list))
 	for i, c := range list {
 		out[i] = FieldChange{Path: c.Text, Pointer: c.Pointer, Value: c.Value}
+		if at := list[i].Position; at != (Position{}) {
+			out[i].Position = &at
+		}
 	}
 	return out
 }

@@ -76,6 +76,8 @@ type Request struct {
 	WantStatus bool
 	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and Outcome.Defaulted.
 	WantObject, WantChanged, WantChanges bool
+	// Show, if it is set, is shown the object that Admit or Read answers, at its version. Nothing of the tree may be used after it returned.
+	Show func(*Version, Tree)
 	// Buffer is appended to for Outcome.Object; nil allocates.
 	Buffer []byte
 }
@@ -128,4 +130,6 @@ type Change struct {
 	Text    string // the path as upstream writes it
 	Pointer string // the path as an RFC 6901 pointer
 	Value   []byte
+	// Position is where the key of a removed field stands in the body; the zero Position if it is not there.
+	Position value.Position
 }

@@ -97,9 +97,20 @@ func (p *pass) changes(list []program.Change) []Change {
 	slab := value.NewSlab(room)
 	all := make([]Change, len(list))
 	for i, c := range list {
-		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: slab.Pointer(c.Path), Value: slab.JSON(p.d, c.Node)}
+		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: slab.Pointer(c.Path), Value: slab.JSON(p.d, c.Node), Position: p.keyPosition(c)}
 	}
 	return all
+}
+
+// keyPosition is where a field that was removed begins in the body; the zero Position for one that was filled in.
+func (p *pass) keyPosition(c program.Change) value.Position {
+	switch {
+	case p.text != value.Request || p.r.Patch != 0 || p.d.Nodes[c.Node].Src != value.Request:
+		return value.Position{}
+	case p.yaml != nil:
+		return p.yaml.KeyPosition(c.Path)
+	}
+	return p.d.KeyPosition(c.Node)
 }
 
 // roomForPointer is by how much a pointer is longer than upstream's text, mostly.
@@ -121,6 +132,13 @@ func (p *pass) unknownMetadata(paths []string) {
 		c := Change{Text: text}
 		if path, node := locate(original, root, text, nil); node != 0 {
 			c.Path, c.Pointer, c.Value = path.Detach(), path.Pointer(), original.AppendJSON(nil, node)
+			switch {
+			case p.text != value.Request || p.r.Patch != 0:
+			case p.yaml != nil:
+				c.Position = p.yaml.KeyPosition(path)
+			default:
+				c.Position = original.KeyPosition(node)
+			}
 		}
 		p.out.Pruned = append(p.out.Pruned, c)
 	}
