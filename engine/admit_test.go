@@ -138,3 +138,36 @@ func anyJSON(t *testing.T, text []byte) (v any) {
 	}
 	return v
 }
+
+// What Include asks for is shown of the object that is answered, of Admit and of Read.
+func TestInclude(t *testing.T) {
+	d := compileCRD(t, strings.Replace(storedCRD, "    subresources: {status: {}}\n", `    subresources: {status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.n}}
+    selectableFields: [{jsonPath: .status.phase}]
+    additionalPrinterColumns: [{name: Phase, type: string, jsonPath: .status.phase}]
+`, 1))
+	o := EvaluationOptions{View: ViewVerdict, Include: Include{SelectableFields: true, TableRow: true, Scale: true}}
+	object := widget("v1", `"name":"w","namespace":"n"`, `,"spec":{"size":3}`)
+	v, err := d.Admit(context.Background(), Item{Object: object}, o)
+	if err != nil || v.Presented == nil {
+		t.Fatalf("%v: %+v", err, v)
+	}
+	r, err := d.Read(context.Background(), Item{Object: object}, o)
+	if err != nil || r.Presented == nil {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	for call, p := range map[string]*Presented{"Admit": v.Presented, "Read": r.Presented} {
+		want := []SelectableField{{"metadata.name", "w"}, {"metadata.namespace", "n"}, {"status.phase", "New"}}
+		if !reflect.DeepEqual(p.SelectableFields, want) {
+			t.Errorf("%s: selectable fields %v", call, p.SelectableFields)
+		}
+		sameText(t, call+": row", p.TableRow, `{"cells":["w","New"],"object":null}`)
+		sameText(t, call+": scale", p.Scale, `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"w","namespace":"n"},"spec":{"replicas":3},"status":{"replicas":0}}`)
+	}
+	v, err = d.Admit(context.Background(), Item{Object: widget("v1", `"name":"w","namespace":"n"`, ``)}, o)
+	if err != nil || v.Presented == nil || v.Presented.Scale != nil || !v.Allowed || len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "crdeval: the scale cannot be shown: ") {
+		t.Errorf("%v: %+v", err, v)
+	}
+	if v, err = d.Admit(context.Background(), Item{Version: "v1beta1", Object: widget("v1beta1", `"name":"w","namespace":"n"`, ``)}, o); err != nil || v.Presented == nil || v.Presented.Scale != nil || len(v.Warnings) > 0 {
+		t.Errorf("%v: %+v", err, v)
+	}
+}

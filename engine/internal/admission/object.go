@@ -47,6 +47,14 @@ func (p *pass) object() {
 	p.out.Object = p.d.AppendJSON(buffer, p.root)
 }
 
+// present prints the object, and shows it.
+func (p *pass) present(v *Version) {
+	p.object()
+	if p.r.Show != nil && v != nil {
+		p.r.Show(v, Tree{p.d, p.root, p.stop})
+	}
+}
+
 // asSent compares the tree with the body: an edit may have changed nothing.
 func (p *pass) asSent() bool {
 	original := value.Acquire()

@@ -13,6 +13,9 @@ import (
 // Admit evaluates a write as a whole: a creation, or if there is an old object its update, and what comes of it in the storage. by answers for the
 // CRD's webhook. The error is a *Fault.
 func (d *Definition) Admit(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
+	if d.Storage == nil {
+		return Outcome{}, &Fault{Code: VersionNotFound, Text: d.Name + " has no storage version: no object of it can be stored, and API servers answer none of its requests"}
+	}
 	return d.run(ctx, r, func(p *pass) error {
 		p.by, p.storing = by, true
 		if r.Old != nil {
@@ -33,10 +36,10 @@ func (p *pass) respond(v *Version) error {
 	case p.deletes():
 		p.out.Deletes = true
 		p.withdraw()
-		p.object()
+		p.present(v)
 		return nil
 	case p.readsAsWritten(v):
-		p.object()
+		p.present(v)
 		return nil
 	case p.out.Explained || p.d.Nodes[p.root].Flags&value.Lossy != 0 || !p.def.renames():
 		return p.store(v)
@@ -82,7 +85,7 @@ func (p *pass) storeQuickly(v *Version) bool {
 	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertQuickly(v, mode) {
 		return false
 	}
-	p.object()
+	p.present(v)
 	return true
 }
 
@@ -125,7 +128,7 @@ func (p *pass) store(v *Version) error {
 	stored := p.d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
 	limits := p.r.Limits
 	limits.MaxBytes = len(stored)
-	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Buffer: p.r.Buffer}
+	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Buffer: p.r.Buffer, Show: p.r.Show}
 	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
 		q.source, q.completed = fromStorage, p.completed
 		if err := q.readOther(); err != nil {
@@ -135,7 +138,7 @@ func (p *pass) store(v *Version) error {
 			return err
 		}
 		q.withdraw()
-		q.object()
+		q.present(v)
 		return nil
 	})
 	if err != nil || !p.r.WantObject {

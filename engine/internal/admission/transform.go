@@ -54,7 +54,7 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 		if err := p.fromStore(r.Target, by); err != nil {
 			return err
 		}
-		p.object()
+		p.present(p.own)
 		return nil
 	})
 }

@@ -12,8 +12,10 @@ const (
 	longestWarned = 256  // each that is cut
 )
 
-// notice is how crdeval's own notes begin: no client of an API server is sent those.
-const notice = "crdeval: "
+// Notice is how crdeval's own notes begin: no client of an API server is sent those.
+const Notice = "crdeval: "
+
+const notice = Notice
 
 // Sent returns what of the warnings reaches a client as headers. Texts with control characters or invalid UTF-8 do not; and
 // beyond a total length they are cut, and the last ones left out. No text stands twice in texts, which is not changed.
@@ -22,7 +24,7 @@ const notice = "crdeval: "
 func Sent(texts []string) []string {
 	whole, total := true, 0
 	for _, text := range texts {
-		if !strings.HasPrefix(text, notice) {
+		if !strings.HasPrefix(text, Notice) {
 			whole = whole && fitsHeader(text)
 			total += utf8.RuneCountInString(text)
 		}
@@ -33,7 +35,7 @@ func Sent(texts []string) []string {
 	var r warned
 	var notes []string
 	for i, text := range texts {
-		if strings.HasPrefix(text, notice) {
+		if strings.HasPrefix(text, Notice) {
 			notes = append(notes, text)
 		} else {
 			r.add(text, texts[:i])
@@ -65,7 +67,7 @@ func (w *warned) add(text string, before []string) {
 	}
 	*w = warned{cut: true}
 	for _, t := range append(before[:len(before):len(before)], text) {
-		if !strings.HasPrefix(t, notice) {
+		if !strings.HasPrefix(t, Notice) {
 			w.write(firstRunes(t, longestWarned))
 		}
 	}

@@ -14,7 +14,7 @@ func TestSent(t *testing.T) {
 		}
 		return list
 	}
-	note := notice + strings.Repeat("n", 5000)
+	note := Notice + strings.Repeat("n", 5000)
 	tests := []struct {
 		name        string
 		texts, want []string
