@@ -162,16 +162,13 @@ func (c *Client) FieldManagement(ctx context.Context, crd string) (*crdevalv1.Ge
 	return r, nil
 }
 
-// Explain answers the documentation of a resource or of a field, "spec.jobs.image", as `kubectl explain` prints it. "" as the path is the resource. The error is a
-// *Refused for a field that there is not.
-func (c *Client) Explain(ctx context.Context, s Subject, path string, recursive bool) (string, error) {
-	r, err := c.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
-		Catalog: c.catalog, Crd: s.CRD, Version: s.Version, Path: path, Recursive: recursive, AtLeast: c.atLeast(),
-	})
+// Explain answers the documentation of a resource or of a field, "crontabs.spec.replicas", as `kubectl explain` prints it.
+func (c *Client) Explain(ctx context.Context, path string) (string, error) {
+	r, err := c.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{Catalog: c.catalog, Path: path, AtLeast: c.atLeast()})
 	if err != nil {
 		return "", fmt.Errorf("crdeval: explain: %w", err)
 	}
-	return r.GetText(), refusedBy(r.GetRefusal())
+	return r.GetText(), nil
 }
 
 // documents wraps the bytes of each object.

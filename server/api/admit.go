@@ -68,6 +68,9 @@ func (b *batch) takeAdmission(stage crdevalv1.Stage, include *crdevalv1.Include)
 
 // takeInclude reads what to present of each object.
 func (b *batch) takeInclude(include *crdevalv1.Include) error {
+	if include == nil {
+		return nil
+	}
 	at, err := now("include.now", include.GetNow())
 	if err != nil {
 		return err

@@ -41,6 +41,7 @@ type wire struct {
 	health     *health.Server
 	registry   crdevalv1.RegistryServiceClient
 	evaluation crdevalv1.EvaluationServiceClient
+	shows      crdevalv1.PresentationServiceClient
 	server     crdevalv1.ServerServiceClient
 }
 
@@ -95,7 +96,8 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	})
 	return &wire{
 		t: t, url: rest.URL, http: rest.Client(), health: state,
-		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
+		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
+		shows: crdevalv1.NewPresentationServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
 	}
 }
 

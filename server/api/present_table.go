@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -70,8 +71,8 @@ func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.
 	case n > 0:
 		o.RemainingItemCount = &n
 	}
-	if n := len(r.GetText().GetLabelColumns()); n > maxLabelColumns {
-		return o, invalid("text.label_columns", "text.label_columns has %d labels: at most %d get columns of their own", n, maxLabelColumns)
+	if strings.Count(r.GetText().GetLabelColumns(), ",") >= maxLabelColumns {
+		return o, invalid("text.label_columns", "text.label_columns has more than %d labels: that many get columns of their own", maxLabelColumns)
 	}
 	if r.GetText() != nil {
 		o.Object = engine.RowMetadata // texts have labels and namespaces from there
@@ -81,7 +82,9 @@ func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.
 }
 
 func textOptions(t *crdevalv1.TableText) engine.TextOptions {
-	return engine.TextOptions{
-		Wide: t.GetWide(), NoHeaders: t.GetNoHeaders(), Namespaces: t.GetNamespaces(), Labels: t.GetLabels(), LabelColumns: t.GetLabelColumns(), ShowKind: t.GetShowKind(),
+	o := engine.TextOptions{Wide: t.GetWide(), NoHeaders: t.GetNoHeaders(), Namespaces: t.GetNamespaces(), Labels: t.GetLabels(), ShowKind: t.GetShowKind()}
+	if t.GetLabelColumns() != "" {
+		o.LabelColumns = strings.Split(t.GetLabelColumns(), ",")
 	}
+	return o
 }

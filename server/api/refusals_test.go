@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -201,8 +202,8 @@ func badCalls() []call {
 }
 
 func TestBadCalls(t *testing.T) {
-	w := start(t, nil).withCronTab()
-	for _, c := range badCalls() {
+	w := start(t, nil).withCronTab().withLamp()
+	for _, c := range slices.Concat(badCalls(), badAdmits(), badPresentations()) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.grpc != nil {
 				st := status.Convert(c.grpc(context.Background(), w))

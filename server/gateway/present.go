@@ -66,7 +66,7 @@ func asParameters(r *http.Request, s *shown) {
 	if etag := r.Header.Get("If-None-Match"); etag != "" && !given.Has("ifNoneMatch") && !given.Has("if_none_match") {
 		given.Set("ifNoneMatch", etag)
 	}
-	if s.aggregated && strings.HasSuffix(r.URL.Path, "/apis") && !given.Has("aggregated") {
+	if s.aggregated = s.aggregated && strings.HasSuffix(r.URL.Path, "/apis"); s.aggregated {
 		given.Set("aggregated", "true")
 	}
 	u := *r.URL

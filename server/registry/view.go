@@ -74,8 +74,10 @@ func (v catalogView) Published() []engine.PublishedCRD {
 			continue
 		}
 		rev := d.current()
+		names := d.record.Status.AcceptedNames       // which discovery tells
+		names.Kind = rev.summary.Standing.Names.Kind // which documents are about
 		list = append(list, engine.PublishedCRD{
-			Name: d.name, Group: rev.summary.Standing.Group, Revision: rev.digest, Versions: rev.summary.Versions,
+			Name: d.name, Group: rev.summary.Standing.Group, Revision: rev.digest, Versions: rev.summary.Versions, Names: names,
 			Manifest: func(context.Context) ([]byte, error) { return rev.unpack(d) },
 		})
 	}

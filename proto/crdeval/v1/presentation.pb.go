@@ -96,8 +96,8 @@ type TableText struct {
 	Labels bool `protobuf:"varint,4,opt,name=labels,proto3" json:"labels,omitempty"`
 	// Names with their kind before them, crontab.stable.example.com/nightly: `--show-kind`.
 	ShowKind bool `protobuf:"varint,5,opt,name=show_kind,json=showKind,proto3" json:"show_kind,omitempty"`
-	// Labels that get columns of their own: `--label-columns`. At most 64, INVALID_ARGUMENT beyond.
-	LabelColumns  []string `protobuf:"bytes,6,rep,name=label_columns,json=labelColumns,proto3" json:"label_columns,omitempty"`
+	// Labels that get columns of their own, separated by commas, team,tier: `--label-columns`. At most 64, INVALID_ARGUMENT beyond. Default: none.
+	LabelColumns  string `protobuf:"bytes,6,opt,name=label_columns,json=labelColumns,proto3" json:"label_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -167,11 +167,11 @@ func (x *TableText) GetShowKind() bool {
 	return false
 }
 
-func (x *TableText) GetLabelColumns() []string {
+func (x *TableText) GetLabelColumns() string {
 	if x != nil {
 		return x.LabelColumns
 	}
-	return nil
+	return ""
 }
 
 // Request of Table.
@@ -1692,18 +1692,17 @@ type ExplainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CRD's name, crontabs.stable.example.com. Required.
-	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// Default: the preferred version.
-	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	// A field, by the names on the way there: spec.jobs.image. Lists and maps have no step of their own. Default: the resource itself. LIMIT_EXCEEDED beyond 64 KiB.
-	Path string `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"`
+	// What to explain, as kubectl takes it: crontabs, crontabs.spec.replicas. The first is a resource's plural, singular or short name, its kind in any case, or its
+	// plural and group; then come the names of fields, through lists and maps as if they were not there. Required. LIMIT_EXCEEDED beyond 64 KiB.
+	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// A group and version: stable.example.com/v1. Default: of those that are served, the first in Kubernetes' order of priority.
+	ApiVersion string `protobuf:"bytes,3,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
 	// All fields below, as an indented list without descriptions: `--recursive`.
-	Recursive bool `protobuf:"varint,5,opt,name=recursive,proto3" json:"recursive,omitempty"`
-	// A revision of the CRD that this catalog keeps. Default: the current one.
-	Revision string `protobuf:"bytes,6,opt,name=revision,proto3" json:"revision,omitempty"`
+	Recursive bool `protobuf:"varint,4,opt,name=recursive,proto3" json:"recursive,omitempty"`
+	// With `recursive`, how many levels of fields to list. Default: 0, all of them. INVALID_ARGUMENT below 0, and without `recursive`.
+	MaxDepth int32 `protobuf:"varint,5,opt,name=max_depth,json=maxDepth,proto3" json:"max_depth,omitempty"`
 	// See EvaluationOptions.at_least.
-	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1745,23 +1744,16 @@ func (x *ExplainRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *ExplainRequest) GetCrd() string {
-	if x != nil {
-		return x.Crd
-	}
-	return ""
-}
-
-func (x *ExplainRequest) GetVersion() string {
-	if x != nil {
-		return x.Version
-	}
-	return ""
-}
-
 func (x *ExplainRequest) GetPath() string {
 	if x != nil {
 		return x.Path
+	}
+	return ""
+}
+
+func (x *ExplainRequest) GetApiVersion() string {
+	if x != nil {
+		return x.ApiVersion
 	}
 	return ""
 }
@@ -1773,11 +1765,11 @@ func (x *ExplainRequest) GetRecursive() bool {
 	return false
 }
 
-func (x *ExplainRequest) GetRevision() string {
+func (x *ExplainRequest) GetMaxDepth() int32 {
 	if x != nil {
-		return x.Revision
+		return x.MaxDepth
 	}
-	return ""
+	return 0
 }
 
 func (x *ExplainRequest) GetAtLeast() string {
@@ -1790,12 +1782,8 @@ func (x *ExplainRequest) GetAtLeast() string {
 // Answer of Explain.
 type ExplainResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The documentation, with line feeds. Empty with a refusal.
-	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// What kubectl would say instead. Absent if there is a text.
-	Refusal *Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
-	// The revision of the CRD that was used.
-	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	// The documentation, with line feeds.
+	Text          string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1837,20 +1825,6 @@ func (x *ExplainResponse) GetText() string {
 	return ""
 }
 
-func (x *ExplainResponse) GetRefusal() *Refusal {
-	if x != nil {
-		return x.Refusal
-	}
-	return nil
-}
-
-func (x *ExplainResponse) GetRevision() string {
-	if x != nil {
-		return x.Revision
-	}
-	return ""
-}
-
 var File_crdeval_v1_presentation_proto protoreflect.FileDescriptor
 
 const file_crdeval_v1_presentation_proto_rawDesc = "" +
@@ -1866,7 +1840,7 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"namespaces\x12\x16\n" +
 	"\x06labels\x18\x04 \x01(\bR\x06labels\x12\x1b\n" +
 	"\tshow_kind\x18\x05 \x01(\bR\bshowKind\x12#\n" +
-	"\rlabel_columns\x18\x06 \x03(\tR\flabelColumns\"\xa1\x04\n" +
+	"\rlabel_columns\x18\x06 \x01(\tR\flabelColumns\"\xa1\x04\n" +
 	"\fTableRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
@@ -1981,24 +1955,22 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x1aGetFieldManagementResponse\x12>\n" +
 	"\bversions\x18\x01 \x03(\v2\".crdeval.v1.VersionFieldManagementR\bversions\x12?\n" +
 	"\x0ereplicas_paths\x18\x02 \x03(\v2\x18.crdeval.v1.ReplicasPathR\rreplicasPaths\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision\"\xbf\x01\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\"\xb5\x01\n" +
 	"\x0eExplainRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
-	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\tR\aversion\x12\x12\n" +
-	"\x04path\x18\x04 \x01(\tR\x04path\x12\x1c\n" +
-	"\trecursive\x18\x05 \x01(\bR\trecursive\x12\x1a\n" +
-	"\brevision\x18\x06 \x01(\tR\brevision\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"p\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x1f\n" +
+	"\vapi_version\x18\x03 \x01(\tR\n" +
+	"apiVersion\x12\x1c\n" +
+	"\trecursive\x18\x04 \x01(\bR\trecursive\x12\x1b\n" +
+	"\tmax_depth\x18\x05 \x01(\x05R\bmaxDepth\x12\x19\n" +
+	"\bat_least\x18\x06 \x01(\tR\aatLeast\"%\n" +
 	"\x0fExplainResponse\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\x12-\n" +
-	"\arefusal\x18\x02 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision*l\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text*l\n" +
 	"\tRowObject\x12\x1a\n" +
 	"\x16ROW_OBJECT_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fROW_OBJECT_NONE\x10\x01\x12\x17\n" +
 	"\x13ROW_OBJECT_METADATA\x10\x02\x12\x15\n" +
-	"\x11ROW_OBJECT_OBJECT\x10\x032\xcb\t\n" +
+	"\x11ROW_OBJECT_OBJECT\x10\x032\xc7\t\n" +
 	"\x13PresentationService\x12l\n" +
 	"\x05Table\x12\x18.crdeval.v1.TableRequest\x1a\x19.crdeval.v1.TableResponse\".\x82\xd3\xe4\x93\x02(:\x01*b\x05table\"\x1c/v1/catalogs/{catalog}:table\x12\x81\x01\n" +
 	"\fSelectFields\x12\x1f.crdeval.v1.SelectFieldsRequest\x1a .crdeval.v1.SelectFieldsResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/catalogs/{catalog}:selectFields\x12x\n" +
@@ -2007,8 +1979,8 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\n" +
 	"GetOpenApi\x12\x1d.crdeval.v1.GetOpenApiRequest\x1a\x1e.crdeval.v1.GetOpenApiResponse\"\x81\x01\x82\xd3\xe4\x93\x02{ZHb\bdocument\x12</v1/catalogs/{catalog}/openapi/{spec}/apis/{group}/{version}b\bdocument\x12%/v1/catalogs/{catalog}/openapi/{spec}\x12\xe2\x01\n" +
 	"\bDiscover\x12\x1b.crdeval.v1.DiscoverRequest\x1a\x1c.crdeval.v1.DiscoverResponse\"\x9a\x01\x82\xd3\xe4\x93\x02\x93\x01Z/b\bdocument\x12#/v1/catalogs/{catalog}/apis/{group}Z9b\bdocument\x12-/v1/catalogs/{catalog}/apis/{group}/{version}b\bdocument\x12\x1b/v1/catalogs/{catalog}/apis\x12\x9e\x01\n" +
-	"\x12GetFieldManagement\x12%.crdeval.v1.GetFieldManagementRequest\x1a&.crdeval.v1.GetFieldManagementResponse\"9\x82\xd3\xe4\x93\x023\x121/v1/catalogs/{catalog}/crds/{crd}:fieldManagement\x12u\n" +
-	"\aExplain\x12\x1a.crdeval.v1.ExplainRequest\x1a\x1b.crdeval.v1.ExplainResponse\"1\x82\xd3\xe4\x93\x02+\x12)/v1/catalogs/{catalog}/crds/{crd}:explainB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\x12GetFieldManagement\x12%.crdeval.v1.GetFieldManagementRequest\x1a&.crdeval.v1.GetFieldManagementResponse\"9\x82\xd3\xe4\x93\x023\x121/v1/catalogs/{catalog}/crds/{crd}:fieldManagement\x12q\n" +
+	"\aExplain\x12\x1a.crdeval.v1.ExplainRequest\x1a\x1b.crdeval.v1.ExplainResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/catalogs/{catalog}/explain/{path}B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_presentation_proto_rawDescOnce sync.Once
@@ -2084,28 +2056,27 @@ var file_crdeval_v1_presentation_proto_depIdxs = []int32{
 	17, // 26: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
 	19, // 27: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
 	18, // 28: crdeval.v1.GetFieldManagementResponse.replicas_paths:type_name -> crdeval.v1.ReplicasPath
-	25, // 29: crdeval.v1.ExplainResponse.refusal:type_name -> crdeval.v1.Refusal
-	2,  // 30: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
-	4,  // 31: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
-	8,  // 32: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
-	10, // 33: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
-	12, // 34: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
-	14, // 35: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
-	16, // 36: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
-	21, // 37: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
-	3,  // 38: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
-	7,  // 39: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
-	9,  // 40: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
-	11, // 41: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
-	13, // 42: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
-	15, // 43: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
-	20, // 44: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
-	22, // 45: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
-	38, // [38:46] is the sub-list for method output_type
-	30, // [30:38] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	2,  // 29: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
+	4,  // 30: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
+	8,  // 31: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
+	10, // 32: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
+	12, // 33: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
+	14, // 34: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
+	16, // 35: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
+	21, // 36: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
+	3,  // 37: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
+	7,  // 38: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
+	9,  // 39: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
+	11, // 40: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
+	13, // 41: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
+	15, // 42: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
+	20, // 43: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
+	22, // 44: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
+	37, // [37:45] is the sub-list for method output_type
+	29, // [29:37] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_presentation_proto_init() }

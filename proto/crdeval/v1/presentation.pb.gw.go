@@ -661,7 +661,7 @@ func local_request_PresentationService_GetFieldManagement_0(ctx context.Context,
 	return msg, metadata, err
 }
 
-var filter_PresentationService_Explain_0 = &utilities.DoubleArray{Encoding: map[string]int{"catalog": 0, "crd": 1}, Base: []int{1, 1, 2, 0, 0}, Check: []int{0, 1, 1, 2, 3}}
+var filter_PresentationService_Explain_0 = &utilities.DoubleArray{Encoding: map[string]int{"catalog": 0, "path": 1}, Base: []int{1, 1, 2, 0, 0}, Check: []int{0, 1, 1, 2, 3}}
 
 func request_PresentationService_Explain_0(ctx context.Context, marshaler runtime.Marshaler, client PresentationServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
@@ -677,13 +677,13 @@ func request_PresentationService_Explain_0(ctx context.Context, marshaler runtim
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
 	}
-	val, ok = pathParams["crd"]
+	val, ok = pathParams["path"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "crd")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "path")
 	}
-	protoReq.Crd, err = runtime.String(val)
+	protoReq.Path, err = runtime.String(val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "crd", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "path", err)
 	}
 	if err := req.ParseForm(); err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
@@ -712,13 +712,13 @@ func local_request_PresentationService_Explain_0(ctx context.Context, marshaler 
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "catalog", err)
 	}
-	val, ok = pathParams["crd"]
+	val, ok = pathParams["path"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "crd")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "path")
 	}
-	protoReq.Crd, err = runtime.String(val)
+	protoReq.Path, err = runtime.String(val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "crd", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "path", err)
 	}
 	if err := req.ParseForm(); err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
@@ -942,7 +942,7 @@ func RegisterPresentationServiceHandlerServer(ctx context.Context, mux *runtime.
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/Explain", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}/crds/{crd}:explain"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/crdeval.v1.PresentationService/Explain", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}/explain/{path}"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1170,7 +1170,7 @@ func RegisterPresentationServiceHandlerClient(ctx context.Context, mux *runtime.
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/Explain", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}/crds/{crd}:explain"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/crdeval.v1.PresentationService/Explain", runtime.WithHTTPPathPattern("/v1/catalogs/{catalog}/explain/{path}"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1269,7 +1269,7 @@ var (
 	pattern_PresentationService_Discover_1           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "apis", "group"}, ""))
 	pattern_PresentationService_Discover_2           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4, 1, 0, 4, 1, 5, 5}, []string{"v1", "catalogs", "catalog", "apis", "group", "version"}, ""))
 	pattern_PresentationService_GetFieldManagement_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "crds", "crd"}, "fieldManagement"))
-	pattern_PresentationService_Explain_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "crds", "crd"}, "explain"))
+	pattern_PresentationService_Explain_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"v1", "catalogs", "catalog", "explain", "path"}, ""))
 )
 
 var (

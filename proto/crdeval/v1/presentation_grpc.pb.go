@@ -76,7 +76,7 @@ type PresentationServiceClient interface {
 	GetFieldManagement(ctx context.Context, in *GetFieldManagementRequest, opts ...grpc.CallOption) (*GetFieldManagementResponse, error)
 	// The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept: text/plain`, the body is that text.
 	//
-	// An unknown field is a refusal, 404, in the words of kubectl.
+	// Errors: INVALID_ARGUMENT for a resource or a field that there is not, in the words of kubectl.
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 }
 
@@ -213,7 +213,7 @@ type PresentationServiceServer interface {
 	GetFieldManagement(context.Context, *GetFieldManagementRequest) (*GetFieldManagementResponse, error)
 	// The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept: text/plain`, the body is that text.
 	//
-	// An unknown field is a refusal, 404, in the words of kubectl.
+	// Errors: INVALID_ARGUMENT for a resource or a field that there is not, in the words of kubectl.
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	mustEmbedUnimplementedPresentationServiceServer()
 }

@@ -39,8 +39,8 @@ class TableText(_message.Message):
     namespaces: bool
     labels: bool
     show_kind: bool
-    label_columns: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, wide: _Optional[bool] = ..., no_headers: _Optional[bool] = ..., namespaces: _Optional[bool] = ..., labels: _Optional[bool] = ..., show_kind: _Optional[bool] = ..., label_columns: _Optional[_Iterable[str]] = ...) -> None: ...
+    label_columns: str
+    def __init__(self, wide: _Optional[bool] = ..., no_headers: _Optional[bool] = ..., namespaces: _Optional[bool] = ..., labels: _Optional[bool] = ..., show_kind: _Optional[bool] = ..., label_columns: _Optional[str] = ...) -> None: ...
 
 class TableRequest(_message.Message):
     __slots__ = ("catalog", "crd", "version", "revision", "objects", "now", "row_object", "text", "at_least", "crds", "without_columns", "resource_version", "continue_token", "remaining_item_count")
@@ -291,29 +291,23 @@ class GetFieldManagementResponse(_message.Message):
     def __init__(self, versions: _Optional[_Iterable[_Union[VersionFieldManagement, _Mapping]]] = ..., replicas_paths: _Optional[_Iterable[_Union[ReplicasPath, _Mapping]]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "version", "path", "recursive", "revision", "at_least")
+    __slots__ = ("catalog", "path", "api_version", "recursive", "max_depth", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
-    CRD_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
     RECURSIVE_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
+    MAX_DEPTH_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    crd: str
-    version: str
     path: str
+    api_version: str
     recursive: bool
-    revision: str
+    max_depth: int
     at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., recursive: _Optional[bool] = ..., revision: _Optional[str] = ..., at_least: _Optional[str] = ...) -> None: ...
+    def __init__(self, catalog: _Optional[str] = ..., path: _Optional[str] = ..., api_version: _Optional[str] = ..., recursive: _Optional[bool] = ..., max_depth: _Optional[int] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class ExplainResponse(_message.Message):
-    __slots__ = ("text", "refusal", "revision")
+    __slots__ = ("text",)
     TEXT_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
     text: str
-    refusal: _violation_pb2.Refusal
-    revision: str
-    def __init__(self, text: _Optional[str] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
+    def __init__(self, text: _Optional[str] = ...) -> None: ...

@@ -165,7 +165,7 @@ class PresentationServiceServicer:
     def Explain(self, request, context):
         """The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept: text/plain`, the body is that text.
 
-        An unknown field is a refusal, 404, in the words of kubectl.
+        Errors: INVALID_ARGUMENT for a resource or a field that there is not, in the words of kubectl.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

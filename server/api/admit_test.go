@@ -1,0 +1,273 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+const toAdmit = "/v1/catalogs/default:admit"
+
+// lampManifest is a CRD whose versions, subresources and defaults make the objects of a write differ: the API of the stored version has
+// one field more, which the other one prunes.
+const lampManifest = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lamps.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: lamps, singular: lamp, kind: Lamp, shortNames: [lp], categories: [all]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.count, statusReplicasPath: .status.count, labelSelectorPath: .status.selector}}
+    selectableFields: [{jsonPath: .spec.color}]
+    additionalPrinterColumns:
+    - {name: Color, type: string, jsonPath: .spec.color}
+    - {name: Count, type: integer, jsonPath: .spec.count, priority: 1}
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: A lamp.
+        properties:
+          spec:
+            type: object
+            properties:
+              color: {type: string, default: white, enum: [white, red, green], description: What it shines in.}
+              count: {type: integer, minimum: 0, maximum: 9}
+              watts: {type: integer, default: 5}
+          status:
+            type: object
+            properties:
+              count: {type: integer}
+              selector: {type: string}
+  - name: v1beta1
+    served: true
+    storage: false
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {color: {type: string}, count: {type: integer}}}
+          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+
+// withLamp registers it.
+func (w *wire) withLamp() *wire {
+	w.t.Helper()
+	got, err := w.registry.RegisterCrd(context.Background(), &crdevalv1.RegisterCrdRequest{Catalog: "default", Manifest: yamlDocument(lampManifest)})
+	if err != nil || !got.GetAccepted() {
+		w.t.Fatalf("the Lamp was not accepted: %v %v", got, err)
+	}
+	return w
+}
+
+func lamp(version, more string) string {
+	return `{"apiVersion":"example.com/` + version + `","kind":"Lamp","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":3}` + more + `}`
+}
+
+func (w *wire) admit(r *crdevalv1.AdmitRequest) []*crdevalv1.VerdictResult {
+	w.t.Helper()
+	r.Catalog = "default"
+	got, err := w.evaluation.Admit(context.Background(), r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(got.GetResults()) != len(r.GetItems()) {
+		w.t.Fatalf("%d results for %d items", len(got.GetResults()), len(r.GetItems()))
+	}
+	return got.GetResults()
+}
+
+// TestAdmit: every kind of write in one call, each with what is answered and what is stored.
+func TestAdmit(t *testing.T) {
+	w := start(t, nil).withLamp()
+	old := jsonDocument(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5},"status":{"count":1}`))
+	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.Item{
+		{Object: jsonDocument(`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{},"status":{"count":4}}`)},
+		{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"count":1,"odd":true}}`)},
+		{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","count":2,"watts":5},"status":{}`))},
+		{OldObject: old, Subresource: "status", Object: jsonDocument(lamp("v1", `,"spec":{"color":"blue"},"status":{"count":3}`))},
+		{OldObject: old, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{"spec":{"count":null}}`)}},
+		{OldObject: old, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: yamlDocument("- {op: replace, path: /spec/count, value: 3}\n")}},
+		{OldObject: old, Subresource: "scale", Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":8}}`)},
+		{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))},
+		{OldObject: old, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: jsonDocument(`[{"op":"test","path":"/spec/count","value":9}]`)}},
+	}})
+	for i, want := range []struct{ object, stored string }{
+		{`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default","generation":1},"spec":{"color":"white","watts":5}}`, ``},
+		{
+			`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default","generation":1},"spec":{"count":1,"color":"white"}}`,
+			`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default","generation":1},"spec":{"count":1}}`,
+		},
+		{`"generation":4},"spec":{"color":"green","count":2,"watts":5},"status":{"count":1}}`, ``},
+		{`"generation":3},"spec":{"color":"red","count":2,"watts":5},"status":{"count":3}}`, ``},
+		{`"generation":4},"spec":{"color":"red","watts":5},"status":{"count":1}}`, ``},
+		{`"generation":4},"spec":{"color":"red","count":3,"watts":5},"status":{"count":1}}`, ``},
+		{`"spec":{"replicas":8},"status":{"replicas":1}}`, `"generation":4},"spec":{"color":"red","count":8,"watts":5},"status":{"count":1}}`},
+	} {
+		v := results[i].GetVerdict()
+		object, stored := string(v.GetObject().GetJson()), string(v.GetStoredObject().GetJson())
+		if !v.GetAllowed() || !strings.HasSuffix(object, want.object) || (v.GetStoredObject() == nil) != (want.stored == "") || !strings.HasSuffix(stored, want.stored) {
+			t.Errorf("%d: %v\nwant …%s\nstored …%s", i, results[i], want.object, want.stored)
+		}
+	}
+	for i, want := range map[int]int32{7: http.StatusUnprocessableEntity, 8: http.StatusUnprocessableEntity} {
+		v := results[i].GetVerdict()
+		if v.GetAllowed() || v.GetRefusal().GetCode() != want || v.GetObject() != nil || v.GetStoredObject() != nil || v.GetStatus() != nil {
+			t.Errorf("%d: %v", i, results[i])
+		}
+	}
+}
+
+// TestAdmitOptions: what options, stage and include do to an answer.
+func TestAdmitOptions(t *testing.T) {
+	w := start(t, nil).withLamp()
+	old := jsonDocument(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5}`))
+	same := []*crdevalv1.Item{{OldObject: old, Object: old}}
+	answer := func(r *crdevalv1.AdmitRequest) *crdevalv1.Verdict { return w.admit(r)[0].GetVerdict() }
+
+	if v := answer(&crdevalv1.AdmitRequest{Items: same, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_CHANGED}}); v.GetObject() != nil || v.GetStoredObject() != nil || !v.GetAllowed() {
+		t.Errorf("an object that did not change: %v", v)
+	}
+	unknown := []*crdevalv1.Item{{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}
+	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_VERDICT}}); v.GetObject() != nil || v.GetPruned() != nil || len(v.GetWarnings()) != 1 {
+		t.Errorf("the verdict alone: %v", v)
+	}
+	bad := []*crdevalv1.Item{{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))}}
+	if v := answer(&crdevalv1.AdmitRequest{Items: bad, Options: &crdevalv1.EvaluationOptions{WithStatus: true}}); !strings.Contains(string(v.GetStatus().GetJson()), `"causes":[{"reason":"FieldValueNotSupported"`) {
+		t.Errorf("the Status of a refusal: %v", v)
+	}
+	beta := []*crdevalv1.Item{{Version: "v1beta1", OldObject: old, Object: jsonDocument(lamp("v1beta1", `,"spec":{"color":"green"}`))}}
+	decoded := answer(&crdevalv1.AdmitRequest{Items: beta, Stage: crdevalv1.Stage_STAGE_DECODE})
+	if decoded.GetStoredObject() != nil || !strings.Contains(string(decoded.GetOldObject().GetJson()), `"example.com/v1beta1"`) || !strings.HasSuffix(string(decoded.GetObject().GetJson()), `"spec":{"color":"green"}}`) {
+		t.Errorf("STAGE_DECODE: %v", decoded)
+	}
+	finish := []*crdevalv1.Item{{Version: "v1beta1", OldObject: old, Object: decoded.GetObject()}}
+	finished, whole := answer(&crdevalv1.AdmitRequest{Items: finish, Stage: crdevalv1.Stage_STAGE_FINISH}), answer(&crdevalv1.AdmitRequest{Items: beta})
+	if string(finished.GetObject().GetJson()) != string(whole.GetObject().GetJson()) || string(finished.GetStoredObject().GetJson()) != string(whole.GetStoredObject().GetJson()) || whole.GetStoredObject() == nil {
+		t.Errorf("STAGE_FINISH: %v\nwhole %v", finished, whole)
+	}
+	leaving := lamp("v1", `,"spec":{}`)
+	leaving = strings.Replace(leaving, `"generation":3`, `"generation":3,"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["a.b/c"]`, 1)
+	last := []*crdevalv1.Item{{OldObject: jsonDocument(leaving), Object: jsonDocument(strings.Replace(leaving, `["a.b/c"]`, `[]`, 1))}}
+	if v := answer(&crdevalv1.AdmitRequest{Items: last}); !v.GetDeletes() || v.GetObject() == nil {
+		t.Errorf("the last finalizer: %v", v)
+	}
+}
+
+// TestInclude: rows, fields and scales come with Admit and Read.
+func TestInclude(t *testing.T) {
+	w := start(t, nil).withLamp()
+	old := jsonDocument(strings.Replace(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5},"status":{"count":1,"selector":"a=b"}`), `"uid"`, `"creationTimestamp":"2026-01-01T00:00:00Z","uid"`, 1))
+	include := &crdevalv1.Include{SelectableFields: true, TableRow: true, Scale: true, Now: timestamppb.New(time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC))}
+	check := func(name string, p *crdevalv1.Presented) {
+		t.Helper()
+		fields := ""
+		for _, f := range p.GetSelectableFields() {
+			fields += f.GetField() + "=" + f.GetValue() + " "
+		}
+		if fields != "metadata.name=x metadata.namespace=default spec.color=red " {
+			t.Errorf("%s: fields %s", name, fields)
+		}
+		if row := string(p.GetTableRow().GetJson()); !strings.Contains(row, `"cells":["x","red",2]`) {
+			t.Errorf("%s: row %s", name, row)
+		}
+		if scale := string(p.GetScale().GetJson()); !strings.Contains(scale, `"spec":{"replicas":2},"status":{"replicas":1,"selector":"a=b"}`) {
+			t.Errorf("%s: scale %s", name, scale)
+		}
+	}
+	admitted := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.Item{{OldObject: old, Object: old}}, Include: include})
+	check("Admit", admitted[0].GetVerdict().GetPresented())
+	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: old}}, Include: include})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("Read", read.GetResults()[0].GetTransformed().GetPresented())
+	plain := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.Item{{OldObject: old, Object: old}}})
+	if p := plain[0].GetVerdict().GetPresented(); p != nil {
+		t.Errorf("nobody asked for %v", p)
+	}
+}
+
+// TestBadAdmits: what items of Admit can have wrong. The call succeeds, the item fails, over both faces.
+func TestBadAdmits(t *testing.T) {
+	w := start(t, nil).withLamp()
+	object := jsonDocument(lamp("v1", `,"spec":{}`))
+	merge := &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
+	for _, c := range []struct {
+		name   string
+		stage  crdevalv1.Stage
+		item   *crdevalv1.Item
+		code   codes.Code
+		reason string
+	}{
+		{"patch after its stage", crdevalv1.Stage_STAGE_FINISH, &crdevalv1.Item{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without an old object", 0, &crdevalv1.Item{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch and object", 0, &crdevalv1.Item{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"nothing", 0, &crdevalv1.Item{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such subresource", 0, &crdevalv1.Item{Object: object, OldObject: object, Subresource: "exec"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such CRD", 0, &crdevalv1.Item{Crd: "a.b", Object: object}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such version", 0, &crdevalv1.Item{Version: "v9", Object: object}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"huge", 0, &crdevalv1.Item{Object: jsonDocument(lamp("v1", `,"spec":{"color":"`+hugeString+`"}`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"a Scale that names no CRD and has no old object", 0, &crdevalv1.Item{Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale"}`), Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// Of another stage the good item has to be as that takes it.
+			results := w.admit(&crdevalv1.AdmitRequest{Stage: c.stage, Items: []*crdevalv1.Item{{Object: object}, c.item}})
+			if !results[0].GetVerdict().GetAllowed() {
+				t.Errorf("the good item beside it: %v", results[0])
+			}
+			st := status.FromProto(results[1].GetError())
+			if st.Code() != c.code || reason(t, st) != c.reason || st.Message() == "" || len(st.Message()) > 4096 {
+				t.Errorf("got %v, want %s %s", results[1], c.code, c.reason)
+			}
+			t.Log(st.Message())
+		})
+	}
+}
+
+func admitting(r *crdevalv1.AdmitRequest) func(context.Context, *wire) error {
+	return func(ctx context.Context, w *wire) error {
+		_, err := w.evaluation.Admit(ctx, r)
+		return err
+	}
+}
+
+// badAdmits are the calls of Admit and Read that fail as a whole for what they have beside others.
+func badAdmits() []call {
+	never := &timestamppb.Timestamp{Seconds: 1 << 60}
+	reading := func(ctx context.Context, w *wire) error {
+		_, err := w.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: "default", Include: &crdevalv1.Include{Now: never}})
+		return err
+	}
+	many := make([]*crdevalv1.Item, 1001)
+	for i := range many {
+		many[i] = &crdevalv1.Item{}
+	}
+	return []call{
+		{"no catalog", admitting(&crdevalv1.AdmitRequest{}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"unknown catalog", admitting(&crdevalv1.AdmitRequest{Catalog: "x"}), "POST", "/v1/catalogs/x:admit", `{}`, asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
+		{"stage", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Stage: 9}), "POST", toAdmit, `{"stage":9}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"stage by another name", nil, "POST", toAdmit, `{"stage":"DECODE"}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
+		{"time", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Include: &crdevalv1.Include{Now: never}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"time of a read", reading, "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"time that is none", nil, "POST", toAdmit, `{"include":{"now":"yesterday"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
+		{"batch", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Items: many}), "POST", toAdmit, `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
+		{"overlay", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"token", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "elsewhere"}}), "POST", toAdmit, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_FOREIGN"},
+		{"parameters", nil, "POST", toAdmit + "?stage=STAGE_DECODE", `{}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"method", nil, "GET", toAdmit, "", "", codes.Unimplemented, 405, "METHOD_NOT_ALLOWED"},
+	}
+}
