@@ -40,7 +40,7 @@ type ReplicasPath struct {
 }
 
 // FieldManagement answers for a served version. A write to the object resets its status, where the version has that subresource; a write to the status resets
-// metadata and spec, of every served version that has it.
+// metadata and spec, of every version that has it and is served or stored.
 func (d *Definition) FieldManagement(version string) (FieldManagement, error) {
 	v, err := d.served(version)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *Definition) FieldManagement(version string) (FieldManagement, error) {
 		add("", v, present.ResetByObject)
 	}
 	for _, other := range d.inner.Versions {
-		if v.HasStatus && other.Served && other.HasStatus {
+		if v.HasStatus && other.HasStatus && (other.Served || other.Name == d.storage) {
 			add("status", other, present.ResetByStatus)
 		}
 	}
