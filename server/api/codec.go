@@ -21,6 +21,8 @@ type bound struct {
 // bounds are those of the fields of a request that repeat; the zero bound is none. Most elements are of the first.
 func (c codec) bounds(request any) [2]bound {
 	switch request.(type) {
+	case *crdevalv1.AdmitStreamRequest, *crdevalv1.ReadStreamRequest:
+		return [2]bound{{2, maxStreamItems}, {4, c.crds}}
 	case evaluation:
 		return [2]bound{{2, c.items}, {4, c.crds}}
 	case *crdevalv1.RegisterCrdsRequest:
@@ -29,6 +31,14 @@ func (c codec) bounds(request any) [2]bound {
 		return [2]bound{{3, maxStoredVersions}}
 	case *crdevalv1.DiffCrdRequest:
 		return [2]bound{{6, c.items}}
+	case *crdevalv1.TableRequest:
+		return [2]bound{{5, c.items}, {10, c.crds}}
+	case *crdevalv1.SelectFieldsRequest:
+		return [2]bound{{5, c.items}, {8, c.crds}}
+	case *crdevalv1.GetScaleRequest:
+		return [2]bound{{7, c.crds}}
+	case *crdevalv1.SetScaleRequest:
+		return [2]bound{{8, c.crds}}
 	}
 	return [2]bound{}
 }

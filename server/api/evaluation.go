@@ -15,6 +15,7 @@ type evaluationService struct {
 	registry Registry
 	limits   Limits
 	faults   faults
+	streams  *streams
 }
 
 // Validate answers the verdict on each object.

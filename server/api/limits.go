@@ -26,6 +26,8 @@ type Limits struct {
 	MaxRegisterCrds int
 	// MaxWatches bounds the calls of WatchCrds under way. Default: 1,000.
 	MaxWatches int
+	// MaxStreams bounds the calls of AdmitStream and ReadStream under way. Default: 64.
+	MaxStreams int
 }
 
 // The limits that nobody sets.
@@ -50,6 +52,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.MaxPageSize, registry.MaxPageSize},
 		{&l.MaxRegisterCrds, 1000},
 		{&l.MaxWatches, 1000},
+		{&l.MaxStreams, 64},
 		{&l.Documents.MaxBytes, value.DefaultLimits.MaxBytes},
 		{&l.Documents.MaxDepth, value.DefaultLimits.MaxDepth},
 		{&l.Documents.MaxAliasFactor, value.DefaultLimits.MaxAliasFactor},
@@ -91,6 +94,8 @@ func (l Limits) message() *crdevalv1.Limits {
 		MaxWatches:      int32(l.MaxWatches),
 
 		MaxStoredVersions: maxStoredVersions,
+
+		MaxStreamItems: maxStreamItems, MaxStreamWindow: streamWindow,
 	}
 }
 

@@ -41,7 +41,9 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{
 		registry: o.Registry, limits: o.Limits, faults: f, watches: newWatches(o.Limits.MaxWatches, o.Draining),
 	})
-	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f})
+	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{
+		registry: o.Registry, limits: o.Limits, faults: f, streams: newStreams(o.Limits.MaxStreams, o.Draining),
+	})
 	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{registry: o.Registry, limits: o.Limits, faults: f})
 	crdevalv1.RegisterServerServiceServer(r, &serverService{info: info(o)})
 }
@@ -102,7 +104,7 @@ const kubernetesVersion = "1.37"
 // features are what this server can do beyond the plain calls.
 var features = []crdevalv1.Feature{
 	crdevalv1.Feature_FEATURE_RULES, crdevalv1.Feature_FEATURE_UPDATES, crdevalv1.Feature_FEATURE_OVERLAY, crdevalv1.Feature_FEATURE_TRACE,
-	crdevalv1.Feature_FEATURE_DIFF, crdevalv1.Feature_FEATURE_WATCH,
+	crdevalv1.Feature_FEATURE_DIFF, crdevalv1.Feature_FEATURE_WATCH, crdevalv1.Feature_FEATURE_WEBHOOKS, crdevalv1.Feature_FEATURE_STREAMS,
 }
 
 func info(o Options) *crdevalv1.GetServerInfoResponse {

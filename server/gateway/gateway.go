@@ -145,6 +145,10 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.webhook(w, r)
 		return
 	}
+	if verb, catalog, found := streamOf(r.URL.Path); found {
+		g.stream(w, r, verb, catalog)
+		return
+	}
 	if serve := g.own(r.URL.Path); serve != nil {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			refuseMethod(w, r, []string{http.MethodGet, http.MethodHead})

@@ -1,0 +1,308 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdeval/crdeval/server/api"
+)
+
+// line is one of a streamed answer.
+type line struct {
+	Index   *int `json:"index"`
+	Line    int  `json:"line"`
+	Verdict *struct {
+		Allowed    bool            `json:"allowed"`
+		Object     json.RawMessage `json:"object"`
+		Violations []struct {
+			Field    string `json:"field"`
+			Position struct{ Line, Column, Offset int }
+		} `json:"violations"`
+		Refusal *struct{ Code int } `json:"refusal"`
+	} `json:"verdict"`
+	Transformed *struct {
+		Object json.RawMessage `json:"object"`
+	} `json:"transformed"`
+	Error *struct {
+		Message string `json:"message"`
+		Details []struct {
+			Reason   string            `json:"reason"`
+			Metadata map[string]string `json:"metadata"`
+		} `json:"details"`
+	} `json:"error"`
+}
+
+func (l line) String() string {
+	text, _ := json.Marshal(l)
+	return string(text)
+}
+
+// streamed sends a body and reads the lines of the answer.
+func (w *wire) streamed(t *testing.T, path, body string, headers ...string) []line {
+	t.Helper()
+	a := w.do(http.MethodPost, path, body, headers...)
+	if a.code != http.StatusOK || a.header.Get("Content-Type") != "application/x-ndjson" {
+		t.Fatalf("HTTP %d: %s", a.code, a.text)
+	}
+	return linesOf(t, a.text)
+}
+
+func linesOf(t *testing.T, text string) (all []line) {
+	t.Helper()
+	for one := range strings.Lines(text) {
+		var l line
+		if err := json.Unmarshal([]byte(one), &l); err != nil {
+			t.Fatalf("%v: %s", err, one)
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+const admitPath = "/v1/catalogs/default:admitStream"
+
+// TestStreamedLines: an item a line; what is no item has an error of its own; findings point into the body.
+func TestStreamedLines(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	bad := `  {"crd": "crontabs.stable.example.com", "object": ` + cronTab(`{"cronSpec": "ü", "replicas": 0}`) + `}`
+	body := `{"object":` + cronTab(`{}`) + "}\n\n" + bad + "\r\n" + cronTab(`{}`) + "\n" + `{"object":{"kind":}}` + "\n" + `{"object":` + cronTab(`{}`) + `}`
+	got := w.streamed(t, admitPath, body)
+	if len(got) != 5 {
+		t.Fatalf("%v", got)
+	}
+	for i, number := range []int{1, 3, 4, 5, 6} {
+		if got[i].Index == nil || *got[i].Index != i || got[i].Line != number {
+			t.Errorf("%d: %v", i, got[i])
+		}
+	}
+	if !got[0].Verdict.Allowed || !strings.Contains(string(got[0].Verdict.Object), "busybox") || !got[4].Verdict.Allowed {
+		t.Errorf("%v, %v", got[0], got[4])
+	}
+	if v := got[1].Verdict.Violations; len(v) != 1 || v[0].Field != "spec.replicas" {
+		t.Errorf("%v", got[1])
+	} else if p, offset := v[0].Position, strings.Index(body, `0}}}`); p.Line != 3 || p.Offset != offset || p.Column != len([]rune(bad[:strings.Index(bad, `0}}}`)]))+1 {
+		t.Errorf("%+v, want the offset %d", p, offset)
+	}
+	if e := got[2].Error; e == nil || e.Details[0].Reason != "MALFORMED_BODY" || !strings.Contains(e.Message, "line 4, column ") || !strings.Contains(e.Message, "bare=true") {
+		t.Errorf("%v", got[2])
+	}
+	if got[3].Error == nil && got[3].Verdict.Allowed {
+		t.Errorf("%v", got[3])
+	}
+
+	bare := w.streamed(t, admitPath+"?bare=true&options.view=VIEW_VERDICT", cronTab(`{}`)+"\n"+cronTab(`{"replicas":0}`)+"\n", "Content-Type", "application/x-ndjson")
+	if len(bare) != 2 || !bare[0].Verdict.Allowed || bare[0].Verdict.Object != nil || bare[1].Verdict.Allowed || bare[1].Verdict.Violations[0].Position.Line != 2 {
+		t.Errorf("%v", bare)
+	}
+	if read := w.streamed(t, "/v1/catalogs/default:readStream?bare=true&targetVersion=v1alpha1", cronTab(`{"x":1}`)); len(read) != 1 || !strings.Contains(string(read[0].Transformed.Object), "v1alpha1") {
+		t.Errorf("%v", read)
+	}
+	if none := w.streamed(t, admitPath, "\n"); len(none) != 0 {
+		t.Errorf("%v", none)
+	}
+}
+
+// TestStreamedYAML: an object a document.
+func TestStreamedYAML(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	const document = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: x, namespace: default}\nspec: {replicas: %s}\n"
+	body := fmt.Sprintf("# some\n"+document+"---\n"+document+"---\na: [\n---\n# none\n---\n"+document, "1", "0", "2")
+	got := w.streamed(t, admitPath, body, "Content-Type", "application/yaml")
+	if len(got) != 4 || !got[0].Verdict.Allowed || got[1].Line != 6 || got[2].Line != 11 || !got[3].Verdict.Allowed {
+		t.Fatalf("%v", got)
+	}
+	p := got[1].Verdict.Violations[0].Position
+	if offset := strings.Index(body, "0}"); p.Line != 10 || p.Column != 18 || p.Offset != offset {
+		t.Errorf("%+v, want the offset %d", p, offset)
+	}
+	if got[2].Error == nil && (got[2].Verdict == nil || got[2].Verdict.Refusal == nil) {
+		t.Errorf("%v", got[2])
+	}
+}
+
+// TestStreamedEnd: what ends a stream is told behind the results of what came before.
+func TestStreamedEnd(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	good := `{"object":` + cronTab(`{}`) + "}\n"
+	for _, c := range []struct{ name, body, query, media, message string }{
+		{"no JSON", strings.Repeat(good, 150) + "{\"object\":\n" + good, "", "", "line 151, column 11: "},
+		{"YAML", good + "apiVersion: v1\n", "", "", "line 2, column 1: "},
+		{"two values", good + `{} {}`, "", "", "line 2, column 4: there is something after the value"},
+		{"no JSON object", cronTab(`{}`) + "\n{\"kind\":", "?bare=true", "", "line 2, column "},
+		{"a long line", good + `{"object":"` + strings.Repeat("x", maxMessage) + `"}`, "", "", "line 2: what begins here has more bytes than the limit max_message_bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := w.streamed(t, admitPath+c.query, c.body)
+			last := got[len(got)-1]
+			if last.Error == nil || last.Index != nil || !strings.Contains(last.Error.Message, c.message) {
+				t.Errorf("%.300s", last)
+			}
+			if c.name == "no JSON" && (len(got) != 151 || last.Error.Details[0].Metadata["line"] != "151") {
+				t.Errorf("%d lines, %v", len(got), last)
+			}
+			for _, l := range got[:len(got)-1] {
+				if !l.Verdict.Allowed {
+					t.Errorf("%v", l)
+				}
+			}
+		})
+	}
+}
+
+// TestStreamsRefused: what is wrong with a stream as a whole has an HTTP status of its own.
+func TestStreamsRefused(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	good := `{"object":` + cronTab(`{}`) + "}\n"
+	for _, c := range []struct {
+		name, method, path string
+		headers            []string
+		code               int
+		reason, message    string
+	}{
+		{"another catalog", "POST", "/v1/catalogs/nowhere:admitStream", nil, 404, "CATALOG_NOT_FOUND", "nowhere"},
+		{"a method", "GET", admitPath, nil, 405, "METHOD_NOT_ALLOWED", "POST"},
+		{"a media type", "POST", admitPath, []string{"Content-Type", "text/csv"}, 415, "MEDIA_TYPE_NOT_SUPPORTED", "application/x-ndjson or application/yaml"},
+		{"an encoding", "POST", admitPath, []string{"Content-Encoding", "gzip"}, 415, "MEDIA_TYPE_NOT_SUPPORTED", "gzip"},
+		{"a token", "POST", admitPath, []string{"Crdeval-At-Least", "nobody's"}, 400, "TOKEN_FOREIGN", ""},
+		{"an unknown parameter", "POST", admitPath + "?view=x", nil, 400, "INVALID_ARGUMENT", `unknown query parameter "view": this call takes options.fieldValidation, options.view, options.itemTimeout`},
+		{"no parameter", "POST", admitPath + "?items=1", nil, 400, "INVALID_ARGUMENT", "items"},
+		{"the catalog again", "POST", admitPath + "?catalog=other", nil, 400, "INVALID_ARGUMENT", "catalog"},
+		{"half a parameter", "POST", admitPath + "?options=1", nil, 400, "INVALID_ARGUMENT", `"options"`},
+		{"a value", "POST", admitPath + "?options.view=ALL", nil, 400, "INVALID_ARGUMENT", "ALL"},
+		{"a stage", "POST", "/v1/catalogs/default:readStream?stage=STAGE_DECODE", nil, 400, "INVALID_ARGUMENT", "targetVersion"},
+		{"bare", "POST", admitPath + "?bare=1", nil, 400, "INVALID_ARGUMENT", `"bare"`},
+		{"twice", "POST", admitPath + "?bare=true&bare=false", nil, 400, "INVALID_ARGUMENT", `given 2 times`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := w.do(c.method, c.path, strings.Repeat(good, 3), c.headers...)
+			if st := a.status(t); a.code != c.code || reason(t, st) != c.reason || !strings.Contains(st.Message(), c.message) {
+				t.Errorf("HTTP %d: %s", a.code, a.text)
+			}
+		})
+	}
+}
+
+// open begins a streamed request whose body a test writes as it goes.
+func (w *wire) open(t *testing.T, path string) (body *io.PipeWriter, answer func() *bufio.Scanner) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	from, to := io.Pipe()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+path, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-ndjson")
+	type answered struct {
+		*http.Response
+		error
+	}
+	got := make(chan answered, 1)
+	go func() {
+		resp, err := w.http.Do(r)
+		got <- answered{resp, err}
+	}()
+	return to, func() *bufio.Scanner {
+		a := <-got
+		if a.error != nil {
+			t.Fatal(a.error)
+		}
+		t.Cleanup(func() { _ = a.Body.Close() })
+		if a.StatusCode != http.StatusOK {
+			t.Fatalf("HTTP %d", a.StatusCode)
+		}
+		lines := bufio.NewScanner(a.Body)
+		lines.Buffer(nil, maxMessage)
+		return lines
+	}
+}
+
+// TestStreamedTalk: over HTTP/1.1, too, results come while the body still goes on, and a server that drains ends the stream.
+func TestStreamedTalk(t *testing.T) {
+	draining := make(chan struct{})
+	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
+	body, answer := w.open(t, admitPath)
+	lines := answer() // before anything was sent
+	for i := range 3 {
+		if _, err := fmt.Fprintf(body, "{\"object\":%s}\n{\"nothing\":%d}\n", cronTab(fmt.Sprintf(`{"cronSpec":"%d"}`, i)), i); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() {
+			t.Fatal(lines.Err())
+		}
+		if l := linesOf(t, lines.Text())[0]; *l.Index != 2*i || !l.Verdict.Allowed {
+			t.Errorf("%s", lines.Text())
+		}
+		if !lines.Scan() {
+			t.Fatal(lines.Err())
+		}
+		if l := linesOf(t, lines.Text())[0]; *l.Index != 2*i+1 || l.Error == nil {
+			t.Errorf("%s", lines.Text())
+		}
+	}
+	close(draining)
+	if !lines.Scan() {
+		t.Fatal(lines.Err())
+	}
+	if l := linesOf(t, lines.Text())[0]; l.Index != nil || l.Error.Details[0].Reason != "OVERLOADED" {
+		t.Errorf("%s", lines.Text())
+	}
+	_ = body.Close()
+	if lines.Scan() || lines.Err() != nil {
+		t.Errorf("%s, %v", lines.Text(), lines.Err())
+	}
+}
+
+// TestStreamedPushBack: a client that does not read cannot send on; nothing is lost when it does; and one that goes away leaves nothing behind, as the
+// check for goroutines at the end of the tests knows.
+func TestStreamedPushBack(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	item := `{"object":` + cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 100_000))) + "}\n"
+	const most = 1000
+	if testing.Short() {
+		t.Skip("100 MB take their time under the race detector")
+	}
+	for _, read := range []bool{true, false} {
+		body, answer := w.open(t, admitPath)
+		sent := make(chan int, most)
+		go func() {
+			defer close(sent)
+			for i := range most {
+				if _, err := io.WriteString(body, item); err != nil {
+					return
+				}
+				sent <- i
+			}
+			_ = body.Close()
+		}()
+		lines := answer()
+		for last := -1; last != len(sent); time.Sleep(300 * time.Millisecond) {
+			last = len(sent)
+		}
+		if n := len(sent); n > most*3/4 {
+			t.Errorf("%d of %d items were taken", n, most)
+		} else {
+			t.Logf("%d of %d items were taken", n, most)
+		}
+		if !read {
+			_ = body.CloseWithError(io.ErrClosedPipe)
+			continue
+		}
+		n := 0
+		for ; lines.Scan(); n++ {
+			if l := linesOf(t, lines.Text())[0]; *l.Index != n || l.Line != n+1 || !l.Verdict.Allowed {
+				t.Fatalf("%.200s", lines.Text())
+			}
+		}
+		if lines.Err() != nil || n != most {
+			t.Errorf("%d lines, %v", n, lines.Err())
+		}
+	}
+}

@@ -1,0 +1,406 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// admitStream is AdmitStream with the CronTab's catalog as its first message.
+func (w *wire) admitStream(ctx context.Context, first *crdevalv1.AdmitStreamRequest) grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse] {
+	w.t.Helper()
+	stream, err := w.evaluation.AdmitStream(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if first.GetCatalog() == "" {
+		first.Catalog = "default"
+	}
+	if err := stream.Send(first); err != nil && !errors.Is(err, io.EOF) { // which says that the server has refused the call already
+		w.t.Fatal(err)
+	}
+	return stream
+}
+
+func items(objects ...string) (list []*crdevalv1.Item) {
+	for _, o := range objects {
+		list = append(list, &crdevalv1.Item{Object: jsonDocument(o)})
+	}
+	return list
+}
+
+// results reads a stream to its end. The indexes must be without gaps.
+func results(t testing.TB, recv func() (*crdevalv1.AdmitStreamResponse, error)) (all []*crdevalv1.VerdictResult, ended error) {
+	t.Helper()
+	for {
+		m, err := recv()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		if m.GetFirstIndex() != int64(len(all)) || len(m.GetResults()) == 0 || len(m.GetResults()) > 100 {
+			t.Fatalf("%d results from %d on, after %d", len(m.GetResults()), m.GetFirstIndex(), len(all))
+		}
+		all = append(all, m.GetResults()...)
+	}
+}
+
+// someObject is the object of an item of a long stream, with its number in it: most are valid, some are not, some cannot be evaluated.
+func someObject(i int) string {
+	switch i % 17 {
+	case 3:
+		return cronTab(fmt.Sprintf(`{"cronSpec":"%d","replicas":0}`, i))
+	case 7:
+		return strings.Replace(cronTab(`{}`), "CronTab", fmt.Sprintf("Cron%d", i), 1)
+	case 11:
+		return cronTab(fmt.Sprintf(`{"cronSpec":"%d","extra":{"x":%q}}`, i, strings.Repeat("x", i%20000)))
+	case 13:
+		return fmt.Sprintf(`{"broken%d`, i)
+	}
+	return cronTab(fmt.Sprintf(`{"cronSpec":"%d"}`, i))
+}
+
+// isOf checks that a result is that of someObject.
+func isOf(t *testing.T, i int, r *crdevalv1.VerdictResult) {
+	t.Helper()
+	v := r.GetVerdict()
+	ok := v.GetAllowed() && strings.Contains(string(v.GetObject().GetJson()), fmt.Sprintf(`"cronSpec":"%d"`, i))
+	switch i % 17 {
+	case 3:
+		ok = v != nil && !v.GetAllowed() && len(v.GetViolations()) == 1
+	case 7:
+		ok = strings.Contains(r.GetError().GetMessage(), fmt.Sprintf("Cron%d", i))
+	case 13:
+		ok = r.GetError() != nil
+	}
+	if !ok {
+		t.Fatalf("%d: %v", i, r)
+	}
+}
+
+// TestAdmitStream: results come in the order of the items, whatever the messages are cut into and however long each item takes.
+func TestAdmitStream(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	const n = 6000
+	stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(someObject(0), someObject(1))})
+	r := rand.New(rand.NewPCG(1, 2))
+	go func() {
+		for i := 2; i < n; {
+			m := &crdevalv1.AdmitStreamRequest{}
+			for range 1 + r.IntN(100) {
+				if i < n {
+					m.Items = append(m.Items, items(someObject(i))...)
+					i++
+				}
+			}
+			if stream.Send(m) != nil {
+				return
+			}
+		}
+		_ = stream.CloseSend()
+	}()
+	all, err := results(t, stream.Recv)
+	if err != nil || len(all) != n {
+		t.Fatalf("%d results, %v", len(all), err)
+	}
+	for i, result := range all {
+		isOf(t, i, result)
+	}
+}
+
+// TestReadStream: as Read, one after the other.
+func TestReadStream(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	stream, err := w.evaluation.ReadStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&crdevalv1.ReadStreamRequest{Catalog: "default", TargetVersion: "v1alpha1"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := stream.Send(&crdevalv1.ReadStreamRequest{Items: items(cronTab(`{"unknown":1}`), `{}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = stream.CloseSend()
+	for i := range 3 {
+		m, err := stream.Recv()
+		if err != nil || m.GetFirstIndex() != int64(2*i) || len(m.GetResults()) != 2 {
+			t.Fatalf("%v, %v", m, err)
+		}
+		if got := string(m.GetResults()[0].GetTransformed().GetObject().GetJson()); !strings.Contains(got, `"apiVersion":"stable.example.com/v1alpha1"`) || !strings.Contains(got, `"spec":{"image":"busybox"}`) {
+			t.Error(got)
+		}
+		if m.GetResults()[1].GetError() == nil {
+			t.Errorf("%v", m.GetResults()[1])
+		}
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
+
+// TestStreamsEnd: what ends a stream, and that what came before has its results.
+func TestStreamsEnd(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	one := items(cronTab(`{}`))
+	many := make([]*crdevalv1.Item, 101)
+	for i := range many {
+		many[i] = one[0]
+	}
+	for _, c := range []struct {
+		name     string
+		messages []*crdevalv1.AdmitStreamRequest
+		results  int
+		reason   string // of the end
+	}{
+		{"no message", nil, 0, "INVALID_ARGUMENT"},
+		{"no catalog", []*crdevalv1.AdmitStreamRequest{{Items: one}}, 0, "INVALID_ARGUMENT"},
+		{"another catalog", []*crdevalv1.AdmitStreamRequest{{Catalog: "nowhere", Items: one}}, 0, "CATALOG_NOT_FOUND"},
+		{"a stage", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Stage: 17}}, 0, "INVALID_ARGUMENT"},
+		{"an option", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 17}}}, 0, "INVALID_ARGUMENT"},
+		{"another's token", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "x"}}}, 0, "TOKEN_FOREIGN"},
+		{"a CRD", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Crds: []*crdevalv1.Document{jsonDocument(`{}`)}}}, 0, "MANIFEST_UNREADABLE"},
+		{"too many at first", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: many}}, 0, "LIMIT_EXCEEDED"},
+		{"nothing at all", []*crdevalv1.AdmitStreamRequest{{Catalog: "default"}}, 0, ""},
+		{"too many", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Items: many[:100]}, {Items: many}, {Items: one}}, 101, "LIMIT_EXCEEDED"},
+		{"none", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {}, {Items: one}}, 1, "INVALID_ARGUMENT"},
+		{"the catalog again", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Catalog: "default", Items: one}}, 1, "INVALID_ARGUMENT"},
+		{"the stage again", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Stage: crdevalv1.Stage_STAGE_WHOLE, Items: one}}, 1, "INVALID_ARGUMENT"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stream, err := w.evaluation.AdmitStream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range c.messages {
+				if err := stream.Send(m); err != nil && !errors.Is(err, io.EOF) {
+					t.Fatal(err)
+				}
+			}
+			_ = stream.CloseSend()
+			all, err := results(t, stream.Recv)
+			got := ""
+			if err != nil {
+				got = reason(t, status.Convert(err))
+			}
+			if len(all) != c.results || got != c.reason {
+				t.Errorf("%d results, %v", len(all), err)
+			}
+		})
+	}
+}
+
+// TestStreamsSeeRegistrations: each message is judged by the catalog as it is then; CRDs brought along stay on top.
+func TestStreamsSeeRegistrations(t *testing.T) {
+	w := start(t, nil)
+	alone := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
+	brought := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{"image":"9"}`)), Crds: []*crdevalv1.Document{yamlDocument(strings.ReplaceAll(crontabManifest, "a-z-", "a-z0-9-"))}})
+	expect := func(name string, stream grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse], index int64, allowed, unknown bool) {
+		t.Helper()
+		m, err := stream.Recv()
+		if err != nil || m.GetFirstIndex() != index || len(m.GetResults()) != 1 {
+			t.Fatalf("%s: %v, %v", name, m, err)
+		}
+		if r := m.GetResults()[0]; (r.GetError() != nil) != unknown || r.GetVerdict().GetAllowed() != allowed {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+	expect("no CRD", alone, 0, false, true)
+	expect("brought along", brought, 0, true, false)
+	w.withCronTab()
+	for _, stream := range []grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]{alone, brought} {
+		if err := stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{"image":"9"}`))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("registered", alone, 1, false, false)
+	expect("brought along, and registered", brought, 1, true, false)
+	if _, err := w.registry.DeleteCrd(t.Context(), &crdevalv1.DeleteCrdRequest{Catalog: "default", Crd: "crontabs.stable.example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := alone.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))}); err != nil {
+		t.Fatal(err)
+	}
+	expect("deleted", alone, 2, false, true)
+}
+
+// counting is a registry that counts the messages of streams: each asks for a view.
+type counting struct {
+	api.Registry
+	views *atomic.Int64
+}
+
+func (c counting) View(ctx context.Context, catalog, atLeast string) (registry.View, error) {
+	c.views.Add(1)
+	return c.Registry.View(ctx, catalog, atLeast)
+}
+
+// settled waits until a count has not changed for a while.
+func settled(t *testing.T, count *atomic.Int64) int64 {
+	t.Helper()
+	for last := int64(-1); ; {
+		now := count.Load()
+		if now == last {
+			return now
+		}
+		last = now
+		time.Sleep(300 * time.Millisecond)
+	}
+}
+
+// TestStreamsPushBack: who does not read is not read; what is under way is bounded by items and by bytes; and nothing is lost.
+func TestStreamsPushBack(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		messages, objects int
+		bytes             int // of an object
+		most              int64
+	}{
+		// What the connection itself holds either way, 8 MiB each, is on top of the bounds.
+		{"by bytes", 150, 2, 500_000, 60},
+		{"by items", 40_000, 1, 100, 30_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var views atomic.Int64
+			w := start(t, func(r api.Registry) api.Registry { return counting{r, &views} }).withCronTab()
+			stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
+			object := cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", c.bytes)))
+			sent := make(chan error, 1)
+			go func() {
+				for range c.messages {
+					m := &crdevalv1.AdmitStreamRequest{}
+					for range c.objects {
+						m.Items = append(m.Items, items(object)...)
+					}
+					if err := stream.Send(m); err != nil {
+						sent <- err
+						return
+					}
+				}
+				sent <- stream.CloseSend()
+			}()
+			if got := settled(t, &views); got > c.most {
+				t.Errorf("%d messages were received of %d", got, c.messages)
+			} else {
+				t.Logf("%d messages were received of %d", got, c.messages)
+			}
+			all, err := results(t, stream.Recv)
+			if err != nil || len(all) != c.messages*c.objects {
+				t.Fatalf("%d results, %v", len(all), err)
+			}
+			if err := <-sent; err != nil {
+				t.Error(err)
+			}
+			for i, r := range all {
+				if !r.GetVerdict().GetAllowed() {
+					t.Fatalf("%d: %v", i, r)
+				}
+			}
+		})
+	}
+}
+
+// TestStreamsOfLargeResults: results that find no room beside others come all the same.
+func TestStreamsOfLargeResults(t *testing.T) {
+	w := start(t, nil).withCronTab() // a message has 8 MiB, the results that wait 4
+	object := cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 1_500_000)))
+	stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
+	go func() {
+		for range 10 {
+			if stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(object, object, object, object, object)}) != nil {
+				return
+			}
+		}
+		_ = stream.CloseSend()
+	}()
+	all, err := results(t, stream.Recv)
+	if err != nil || len(all) != 50 {
+		t.Fatalf("%d results, %v", len(all), err)
+	}
+	for i, r := range all {
+		if !r.GetVerdict().GetAllowed() || len(r.GetVerdict().GetObject().GetJson()) < 1_500_000 {
+			t.Fatalf("%d: %.300v", i, r)
+		}
+	}
+}
+
+// TestStreamsDrain: a server that shuts down answers what it has received, and says so.
+func TestStreamsDrain(t *testing.T) {
+	draining := make(chan struct{})
+	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
+	stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`), cronTab(`{}`))})
+	if m, err := stream.Recv(); err != nil || len(m.GetResults()) != 2 {
+		t.Fatalf("%v, %v", m, err)
+	}
+	close(draining)
+	if _, err := stream.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "shutting down") {
+		t.Error(err)
+	}
+	late := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
+	if _, err := late.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" {
+		t.Error(err)
+	}
+}
+
+// TestStreamPlaces: there are no more streams at a time than the limit, and one that is cancelled or has timed out gives its place back.
+func TestStreamPlaces(t *testing.T) {
+	w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams = 1 }).withCronTab()
+	ctx, cancel := context.WithCancel(t.Context())
+	first := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
+	if _, err := first.Header(); err != nil {
+		t.Fatal(err)
+	}
+	refused := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
+	if _, err := refused.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_streams") {
+		t.Error(err)
+	}
+	for range 5 {
+		_ = first.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
+	}
+	cancel()
+	if _, err := results(t, first.Recv); status.Code(err) != codes.Canceled {
+		t.Error(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var second grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]
+	for second = w.admitStream(short, &crdevalv1.AdmitStreamRequest{}); ; second = w.admitStream(short, &crdevalv1.AdmitStreamRequest{}) {
+		if header, err := second.Header(); err == nil && header != nil {
+			break
+		}
+		if short.Err() != nil {
+			t.Fatal("the place was not given back")
+		}
+	}
+	if _, err := results(t, second.Recv); status.Code(err) != codes.DeadlineExceeded {
+		t.Error(err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		third := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
+		_ = third.CloseSend()
+		if _, err := third.Recv(); errors.Is(err, io.EOF) {
+			return
+		}
+	}
+	t.Error("the place was not given back")
+}

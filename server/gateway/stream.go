@@ -1,0 +1,134 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// streamPatience is how long a client may not take what is written to it. It may have work to do with every result, so it is longer than that of a watch.
+const streamPatience = 5 * time.Minute
+
+// streamVerbs are the verbs of the streams, behind the catalog's path.
+var streamVerbs = map[string]func(*gateway, context.Context, *http.Request, string) (itemStream, error){
+	"admitStream": (*gateway).openAdmitStream, "readStream": (*gateway).openReadStream,
+}
+
+// streamOf finds which stream of which catalog a path names.
+func streamOf(path string) (verb, catalog string, found bool) {
+	segments, verb := split(path)
+	if len(segments) != 3 || segments[0] != "v1" || segments[1] != "catalogs" || segments[2] == "" {
+		return "", "", false
+	}
+	_, found = streamVerbs[verb]
+	return verb, segments[2], found
+}
+
+// stream answers AdmitStream and ReadStream: a body of items, read as it comes, and a line of JSON for each, written as they come. grpc-gateway's own streams
+// know no path parameters, so that an item would go to the catalog that it names itself, and end without a word at what is no JSON.
+func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog string) {
+	if r.Method != http.MethodPost {
+		refuseMethod(w, r, []string{http.MethodPost})
+		return
+	}
+	serving, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	to, yaml, err := g.openStream(serving, r, verb, catalog)
+	if err != nil {
+		g.refuseBody(w, r, err)
+		return
+	}
+	control := http.NewResponseController(w)
+	_ = control.EnableFullDuplex() // HTTP/2 is so anyway, and says that it cannot
+	w.Header().Set("Content-Type", mediaLines)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx holds lines back otherwise
+	w.WriteHeader(http.StatusOK)
+	if control.Flush() != nil {
+		return
+	}
+	held := &room{of: g.options.Bodies}
+	from := &streamReader{to: to, body: r.Body, held: held, records: make(chan record, recordsAhead), bare: yaml || r.URL.Query().Get(paramBare) == "true"}
+	pieces := newLines(r.Body, g.options.MaxBodyBytes, held)
+	if from.from = pieces; yaml {
+		from.from, from.yaml = newDocuments(pieces), true
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer held.giveBack()
+		from.read(serving)
+	})
+	out := &streamWriter{lineWriter: lineWriter{to: w, control: control}, from: to, records: from.records, answers: make(chan answered)}
+	reading.Go(func() { out.receive(serving) })
+	failed := out.run(from)
+	cancel()
+	if failed {
+		// A client that sends on reads its last line only then. What it sends is thrown away for a while.
+		_ = control.SetReadDeadline(time.Now().Add(drainTime))
+	}
+	reading.Wait()
+	out.end()
+}
+
+// openStream begins the call behind a stream. When it returns, the server has accepted the first message. Errors are statuses.
+func (g *gateway) openStream(ctx context.Context, r *http.Request, verb, catalog string) (to itemStream, yaml bool, err error) {
+	if err := checkToken(r.Header); err != nil {
+		return nil, false, err
+	}
+	if before := g.options.Before; before != nil {
+		if err := before(r); err != nil {
+			return nil, false, err
+		}
+	}
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return nil, false, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
+			fmt.Sprintf("Content-Encoding %q is not supported: send the body as it is", enc), nil)
+	}
+	if yaml, err = isStreamOfYAML(r.Header); err != nil {
+		return nil, false, err
+	}
+	ctx, err = runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_AdmitStream_FullMethodName)
+	if err != nil {
+		return nil, false, err
+	}
+	if to, err = streamVerbs[verb](g, ctx, r, catalog); err != nil {
+		return nil, false, err
+	}
+	// A server that ends the call at once sends no header.
+	if header, err := to.Header(); err != nil || header == nil {
+		if _, err = to.receive(); err == nil || errors.Is(err, io.EOF) {
+			err = status.Error(codes.Internal, "the stream ended before it began")
+		}
+		return nil, false, err
+	}
+	return to, yaml, nil
+}
+
+// isStreamOfYAML tells what a streamed body is: without a Content-Type, and with the one that curl sends unasked, lines of JSON.
+func isStreamOfYAML(h http.Header) (bool, error) {
+	media, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err == nil && (params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8")) {
+		switch media {
+		case mediaLines, "application/x-jsonlines", "application/jsonl", "application/x-jsonl":
+			return false, nil
+		}
+	}
+	yaml, err := isYAML(h)
+	if err != nil {
+		err = failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
+			fmt.Sprintf("Content-Type %q is not supported: send application/x-ndjson or application/yaml, in UTF-8", h.Get("Content-Type")), nil)
+	}
+	return yaml, err
+}

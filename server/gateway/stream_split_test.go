@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// split reads all pieces of a body.
+func splitAll(s splitter) (all []piece, err error) {
+	for {
+		p, err := s.next()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		all = append(all, p)
+	}
+}
+
+func newRoom() *room { return &room{of: NewBodies(1<<30, nil)} }
+
+func TestLines(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		want []piece
+	}{
+		{"", nil},
+		{"\n \r\n", nil},
+		{"{}", []piece{{[]byte("{}"), 1, 0}}},
+		{"{}\r\n\n[1]\n", []piece{{[]byte("{}\r\n"), 1, 0}, {[]byte("[1]\n"), 3, 5}}},
+		{strings.Repeat("x", 200_000) + "\ny", []piece{{[]byte(strings.Repeat("x", 200_000) + "\n"), 1, 0}, {[]byte("y"), 2, 200_001}}},
+	} {
+		for name, body := range map[string]io.Reader{"at once": strings.NewReader(c.body), "in bytes": iotest.OneByteReader(strings.NewReader(c.body))} {
+			got, err := splitAll(newLines(body, 1<<20, newRoom()))
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%.20q %s: %.300v, %v", c.body, name, got, err)
+			}
+		}
+	}
+	_, err := splitAll(newLines(strings.NewReader("{}\n"+strings.Repeat("x", 200)), 100, newRoom()))
+	if err == nil || !strings.Contains(err.Error(), "line 2: what begins here has more bytes than the limit max_message_bytes, which is 100") {
+		t.Error(err)
+	}
+	_, err = splitAll(newLines(strings.NewReader(strings.Repeat("{}\n", 100)), 100, &room{of: NewBodies(250, nil)}))
+	if err == nil || !strings.Contains(err.Error(), "there is no room for the body") {
+		t.Error(err)
+	}
+	_, err = splitAll(newLines(iotest.ErrReader(io.ErrUnexpectedEOF), 100, newRoom()))
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+}
+
+// documentTexts are streams of YAML, to be cut as value.SplitYAML cuts them.
+var documentTexts = []string{
+	"", "\n", "# nothing\n", "a: 1", "a: 1\n---\nb: 2\n", "---\na: 1\n---\n---\nb: 2\n...\n", "--- {a: 1}\n--- # c\nb: 2\n", "...\n...\na: 1\n... # x\n---\n",
+	"%YAML 1.2\n---\na: 1\n", "a: |\n  ---\n--- x\n", "\ufeffa: 1\n---\nb: 2", "a: 1\r\n---\r\nb: 2\r\n", "a: 1\r---\rb: 2", "a: 1\u2028---\u2028b: 2\u0085---", "----\n---x\n--\n", "# c\n---\n# d\n---\na",
+	"a\n---\tb\n", "x\n...", "%a\nb\n---\n",
+}
+
+func checkDocuments(t *testing.T, body []byte) {
+	t.Helper()
+	type document struct {
+		text string
+		line int
+	}
+	var want []document
+	for d := range value.SplitYAML(body) {
+		want = append(want, document{string(d.Text), d.Line})
+	}
+	for name, from := range map[string]io.Reader{"at once": bytes.NewReader(body), "in bytes": iotest.OneByteReader(bytes.NewReader(body))} {
+		all, err := splitAll(newDocuments(newLines(from, 1<<20, newRoom())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []document
+		for _, p := range all {
+			got = append(got, document{string(p.text), p.line})
+			if !bytes.HasPrefix(body[p.offset:], p.text) {
+				t.Errorf("%q %s: %q is not at %d", body, name, p.text, p.offset)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q %s\nis   %v\nwant %v", body, name, got, want)
+		}
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	for _, body := range documentTexts {
+		checkDocuments(t, []byte(body))
+	}
+	for i := range 20 { // across the edges of what is read at a time
+		pad := strings.Repeat("x", 64<<10-10+i)
+		checkDocuments(t, fmt.Appendf(nil, "a: %s\n---\nb: %s\n...\nc: 1\n", pad, pad))
+	}
+	for name, body := range map[string]string{"a line": strings.Repeat("x", 200), "lines": strings.Repeat("x\n", 100), "comments": strings.Repeat("#\n", 100)} {
+		_, err := splitAll(newDocuments(newLines(strings.NewReader("a\n---\n"+body), 100, newRoom())))
+		if err == nil || !strings.Contains(err.Error(), ": what begins here has more bytes than the limit") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzDocuments: a stream of YAML is cut as it comes where it would be cut as a whole.
+func FuzzDocuments(f *testing.F) {
+	for _, body := range documentTexts {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if bytes.HasPrefix(body, []byte{0xff, 0xfe}) || bytes.HasPrefix(body, []byte{0xfe, 0xff}) {
+			return // UTF-16 is not cut as it comes
+		}
+		checkDocuments(t, body)
+	})
+}
+
+// FuzzLines: lines put together are the body, and what is made of one is an item, an error of its own, or the end.
+func FuzzLines(f *testing.F) {
+	f.Add([]byte("{\"object\":{\"a\":1}}\n\n{\"crd\":\"x\"}"), false)
+	f.Add([]byte("{\"a\":[1,{\"b\":\"\\\"}\"}]}\r\n{"), true)
+	f.Add([]byte("apiVersion: v1\n"), true)
+	f.Fuzz(func(t *testing.T, body []byte, bare bool) {
+		all, err := splitAll(newLines(iotest.HalfReader(bytes.NewReader(body)), 1<<20, newRoom()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		for _, p := range all {
+			if between := body[at:p.offset]; len(bytes.Trim(between, " \t\r\n")) > 0 || !bytes.HasPrefix(body[p.offset:], p.text) {
+				t.Fatalf("%q at %d", p.text, p.offset)
+			}
+			if line := 1 + bytes.Count(body[:p.offset], []byte{'\n'}); line != p.line {
+				t.Fatalf("%q on line %d, not %d", p.text, line, p.line)
+			}
+			at = int(p.offset) + len(p.text)
+			item, stands, err := (&streamReader{bare: bare}).item(p)
+			switch {
+			case err != nil && item == nil:
+			case item == nil && stands.failed != nil && !bare:
+			case item == nil:
+				t.Fatalf("%q is nothing", p.text)
+			case !bytes.HasPrefix(body[stands.offset:], item.GetObject().GetJson()):
+				t.Fatalf("%q is not at %d", item.GetObject().GetJson(), stands.offset)
+			}
+		}
+		if len(bytes.Trim(body[at:], " \t\r\n")) > 0 {
+			t.Fatalf("%q is left", body[at:])
+		}
+	})
+}
