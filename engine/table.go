@@ -81,10 +81,17 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(v), o.Now)}
 	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
 	m.shown = m.show
+	var late error
 	for i := range objects {
 		if err := m.add(ctx, &objects[i]); err != nil {
 			return nil, inTable(i, err)
 		}
+		if late == nil && m.rows.Late() != nil {
+			late = inTable(i, m.rows.Late())
+		}
+	}
+	if late != nil {
+		return nil, late
 	}
 	m.rows.Release() // not deferred: after a panic it must not go back into the pool
 	t.json = append(t.json, "]}"...)
@@ -161,9 +168,7 @@ func tableError(err error) *Error {
 	case errors.Is(err, present.ErrNeedsWebhook):
 		return &Error{Reason: ReasonConversionUnavailable, Message: err.Error() + ": ask for the metadata of objects, or for none", Err: err}
 	case present.Refused(err):
-		return &Error{Reason: ReasonObjectRefused, Message: err.Error(), Err: err, Refusal: &Refusal{
-			Code: http.StatusInternalServerError, Reason: string(metav1.StatusReasonInternalError), Message: err.Error(),
-		}}
+		return &Error{Reason: ReasonObjectRefused, Message: err.Error(), Err: err, Refusal: &Refusal{Code: http.StatusInternalServerError, Message: err.Error()}}
 	}
 	return &Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}
 }

@@ -22,6 +22,8 @@ var kinds = []kind{
 	{"admit", 1, admit},
 	{"update", 1, update},
 	{"reject", 1, reject},
+	{"table", 1, table},
+	{"table-row", 1, tableRow},
 	{"compile", 1, compile},
 	{"compile-version", 1, compileVersion},
 	{"register", 1, register},

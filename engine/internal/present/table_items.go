@@ -40,8 +40,8 @@ func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, er
 	var shown any
 	switch {
 	case object == RowWhole:
-		if err := r.target.convert(u); err != nil {
-			return dst, err
+		if err := r.target.convert(u); err != nil && r.late == nil {
+			r.late = err
 		}
 		shown = u.Object
 	case object == RowMetadata || u.GetAnnotations()[endOfInitialEvents] == "true":

@@ -52,6 +52,7 @@ type Rows struct {
 	buffer  []byte
 	bytes   int   // of the rows of the object so far
 	ends    []int // of the rows of the table so far
+	late    error // of the first item that cannot be converted
 }
 
 var rowsPool = sync.Pool{New: func() any { return new(Rows) }}
@@ -100,7 +101,7 @@ func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time
 
 // AppendRows appends the rows of an object as TableRows in JSON, with commas between them and behind those that ends names, and to ends where each of them
 // ends: one, unless upstream takes the object for a list. The object is as it was read from storage, at the version of the table. Errors are those
-// of AppendRow and ErrNeedsWebhook, and leave dst and ends as they were.
+// of AppendRow, and leave dst and ends as they were.
 //
 // Upstream: apimachinery pkg/api/meta/table MetaToTableRow, apiserver pkg/endpoints/handlers/response.go asTable.
 func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, object RowObject, s *stop.Signal) (rows []byte, marks []int, err error) {
@@ -120,6 +121,10 @@ func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, obj
 	}
 	return rows, r.ends, nil
 }
+
+// Late is why rows cannot hold an object as they should, nil mostly: it is one of Refused, or ErrNeedsWebhook. Upstream makes all rows before it sees to their objects, so
+// whoever makes a table asks when there are all rows, and nothing else failed.
+func (r *Rows) Late() error { return r.late }
 
 // begin begins the rows of an object.
 func (r *Rows) begin(d *value.Doc, s *stop.Signal) {

@@ -48,7 +48,7 @@ func parse() flags {
 	var f flags
 	flag.IntVar(&f.N, "n", 10_000, "cases: registrations, objects and expressions, of the one suite or of all together")
 	flag.Uint64Var(&f.Seed, "seed", 1, "seed of all generators")
-	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises, cel, selectors, scale or openapi")
+	flag.StringVar(&f.Suite, "suite", "", "the one suite to run: objects, updates, crds, promises, cel, selectors, scale, tables or openapi")
 	flag.StringVar(&f.Generator, "generator", "", "the one generator of a suite to run")
 	flag.IntVar(&f.Limit, "limit", 20, "distinct disagreements after which a suite ends")
 	flag.StringVar(&f.Out, "out", "out", "folder for reproducers and for the list of statements that were not reached")
@@ -109,6 +109,8 @@ func conformance() error {
 	ran, failed = ran || resized, failed || unequal
 	published, unlike := documents(f, real)
 	ran, failed = ran || published, failed || unlike
+	shown, differs := tabled(f, c)
+	ran, failed = ran || shown, failed || differs
 	kept, broken := promised(f, c)
 	failed = failed || broken
 	if len(results) == 0 && !ran && !kept {
