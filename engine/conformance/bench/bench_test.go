@@ -52,7 +52,7 @@ func TestNoSuchCase(t *testing.T) {
 	}
 }
 
-// TestAllocations gates what whole creates allocate: nothing but the new bytes if they are accepted, and little more than the texts if not.
+// TestAllocations gates what whole writes allocate: nothing but the new bytes if they are accepted, and little more than the texts if not.
 func TestAllocations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under the race detector, which short runs are for, pools forget at random")
@@ -71,8 +71,19 @@ func TestAllocations(t *testing.T) {
 			if _, err := us.create(obj.body); err != nil {
 				t.Fatal(err)
 			}
-		}); n > 2 {
+		}); n > 1 {
 			t.Errorf("admit/%s: %v allocations", obj.name, n)
+		}
+		old, body, err := obj.versions()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			if _, err := us.update(old, body); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 1 {
+			t.Errorf("update/%s: %v allocations", obj.name, n)
 		}
 		if n := testing.AllocsPerRun(100, func() {
 			if _, _, err := us.refused(obj.faulty); err != nil {
@@ -84,10 +95,20 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// updates is how many updates an iteration of BenchmarkOurs makes, so that making the versions of the object hardly counts.
+const updates = 1000
+
 // BenchmarkOurs is our side of cases alone, for profiles.
 func BenchmarkOurs(b *testing.B) {
 	for name, do := range map[string]func(*ours, *object) error{
 		"admit":  func(us *ours, obj *object) error { _, err := us.create(obj.body); return err },
+		"update": func(us *ours, obj *object) error {
+			old, body, err := obj.versions()
+			for n := 0; n < updates && err == nil; n++ {
+				_, err = us.update(old, body)
+			}
+			return err
+		},
 		"reject": func(us *ours, obj *object) error { _, _, err := us.refused(obj.faulty); return err },
 	} {
 		for i := range objects {

@@ -3,6 +3,10 @@ package admission
 import (
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -15,7 +19,8 @@ func (p *pass) decoded() error {
 		p.out.Object = p.d.AppendDecoded(p.r.Buffer, p.root) // what comes back is judged by what it is: 1.0 is no integer to a rule
 	}
 	if p.r.WantObject && p.old.root != 0 {
-		p.out.Old = p.d.AppendDecoded(nil, p.old.root)
+		old := p.d.Src[value.Old]
+		p.out.Old = p.d.AppendDecoded(make([]byte, 0, len(old)+len(old)/8+room), p.old.root)
 	}
 	return expired(p.ctx)
 }
@@ -54,7 +59,7 @@ func (p *pass) resume(v *Version) error {
 	p.complete()
 	if p.r.Handler {
 		p.dedupOwners(metadata.DedupOwnersLate)
-		if p.otherNamespace() {
+		if p.untyped() || p.otherNamespace() {
 			return nil
 		}
 	}
@@ -84,6 +89,27 @@ func (p *pass) resumeUpdate(v *Version) error {
 		return err
 	}
 	return p.change(v)
+}
+
+// untyped refuses an object from which mutating admission took what it is.
+//
+// Upstream: registry/rest/create.go, objectMetaAndKind.
+func (p *pass) untyped() (refused bool) {
+	if !p.r.Whole {
+		return false
+	}
+	kind, _ := nestedString(p.d, p.root, "kind")
+	apiVersion, _ := nestedString(p.d, p.root, "apiVersion")
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	switch {
+	case kind == "" || err != nil:
+		p.out.Refusal = refusalOf(apierrors.NewInternalError(runtime.NewMissingKindErr("object has no kind field ")))
+	case gv.Version == "":
+		p.out.Refusal = refusalOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
+	default:
+		return false
+	}
+	return true
 }
 
 // decodeAgain reads a body that was decoded before.
