@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -38,8 +39,15 @@ func (d *Definition) Address(r Request) (Request, bool) {
 	if version := resourceVersionOf(r.Body); version != "" && resourceVersionOf(r.Old) != "" && r.Patch == "" { // the write is about what is stored
 		r.Old = edited(r.Old, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 	}
-	if read, err := d.stored(r.Old, r.Version); err != nil || read.GetName() != old.Metadata.Name || read.GetNamespace() != old.Metadata.Namespace {
+	read, err := d.stored(r.Old, r.Version)
+	if err != nil || read.GetName() != old.Metadata.Name || read.GetNamespace() != old.Metadata.Namespace {
 		return r, false
+	}
+	if len(content.IsPathSegmentName(old.Metadata.Name)) > 0 {
+		return r, false // no URL has it
+	}
+	if r.Patch != "" && (read.GetUID() == "" || revisionOf(read.GetResourceVersion()) == 0) {
+		return r, false // a patch finds nothing then
 	}
 	if r.Name == "" {
 		r.Name, r.Namespace = old.Metadata.Name, old.Metadata.Namespace
@@ -54,7 +62,7 @@ func resourceVersionOf(text []byte) string {
 	var o struct {
 		Metadata struct{ ResourceVersion string }
 	}
-	if json.Unmarshal(text, &o) != nil {
+	if json.Unmarshal(text, &o) != nil && !json.Valid(text) {
 		_ = yaml.Unmarshal(text, &o)
 	}
 	return o.Metadata.ResourceVersion
@@ -63,7 +71,7 @@ func resourceVersionOf(text []byte) string {
 // namespaceOf is the namespace that an object names, or else that of plain requests.
 func namespaceOf(r Request) string {
 	var o struct{ Metadata struct{ Namespace string } }
-	if json.Unmarshal(r.Body, &o) != nil {
+	if json.Unmarshal(r.Body, &o) != nil && !json.Valid(r.Body) {
 		_ = yaml.Unmarshal(r.Body, &o)
 	}
 	if o.Metadata.Namespace == "" {

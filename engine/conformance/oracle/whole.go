@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -157,27 +156,33 @@ func edited(text []byte, edit func(metadata map[string]any)) []byte {
 	return made
 }
 
-// named is an answer with a generated name as crdeval completes it: the server's is another each time. The objects get none.
+// named is an answer with the name that a server generated as crdeval completes it. The objects get none.
 func (a Answer) named(base string) Answer {
-	const longest = 63 - 5
-	if len(base) > longest {
-		base = base[:longest]
+	name := nameOf(a)
+	if len(name) < 5 || !strings.HasPrefix(base, name[:len(name)-5]) {
+		return a
 	}
-	quoted, _ := json.Marshal(base)
-	spelled := regexp.MustCompile(`(?:` + regexp.QuoteMeta(base) + `|` + regexp.QuoteMeta(strings.Trim(string(quoted), `"`)) + `)[a-z0-9]{5}`)
-	replace := func(text string) string {
-		return spelled.ReplaceAllStringFunc(text, func(name string) string { return name[:len(name)-5] + "00000" })
-	}
+	completed := name[:len(name)-5] + "00000"
 	if a.Refusal != nil {
 		r := *a.Refusal
-		r.Message = replace(r.Message)
+		r.Message = strings.ReplaceAll(r.Message, name, completed)
 		a.Refusal = &r
 	}
-	a.Status = json.RawMessage(replace(string(a.Status)))
+	a.Status = json.RawMessage(strings.ReplaceAll(string(a.Status), name, completed))
 	for _, object := range []*json.RawMessage{&a.Object, &a.Stored} {
 		if *object != nil {
 			*object = edited(*object, func(metadata map[string]any) { delete(metadata, "name") })
 		}
 	}
 	return a
+}
+
+// nameOf is the name that an answer is about.
+func nameOf(a Answer) string {
+	if s := statusOf(a.Status); s.Details != nil {
+		return s.Details.Name
+	}
+	var o struct{ Metadata metav1.ObjectMeta }
+	_ = json.Unmarshal(a.Object, &o)
+	return o.Metadata.Name
 }

@@ -45,7 +45,8 @@ func Suites(real *generate.Real) []Suite {
 			{"jsonschema", 2, func(_ generate.Rand, n int) generate.Group { return real.SchemaSuite(n) }},
 		}},
 		{Name: "updates", Share: 30, whole: true, parts: []part{
-			{"updates", 50, seq(generate.Updates)},
+			{"writes", 40, seq(generate.Writes)},
+			{"updates", 40, seq(generate.Updates)},
 			{"samples", 12, func(r generate.Rand, n int) generate.Group { return generate.UpdatesOf(r, real.Sample(r, n)) }},
 			{"real", 8, func(r generate.Rand, n int) generate.Group { return generate.UpdatesOf(r, real.Generated(r, n)) }},
 			{"pairwise", 16, func(r generate.Rand, n int) generate.Group { return generate.UpdatesOf(r, generate.Pairwise(r, n)) }},

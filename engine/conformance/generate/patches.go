@@ -1,0 +1,143 @@
+package generate
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// mergePatch makes the patch that leads from one object to another, and now and then changes something about it.
+func mergePatch(r Rand, from, to *tree.Node) *tree.Node {
+	p := difference(from, to)
+	if p == nil || p.Kind != tree.Object {
+		p = tree.Obj()
+	}
+	if p.Get("apiVersion") != nil && r.Chance(85) {
+		p.Delete("apiVersion") // a patch is one of the object at the endpoint's version
+	}
+	switch r.IntN(12) {
+	case 0:
+		p.Set(Pick(r, []string{"unknownField", "spec", "status", "metadata", "kind", "apiVersion"}), Any(r, 1))
+	case 1:
+		Mutate(r, p)
+	case 2:
+		if meta := member(p, "metadata"); meta.Kind == tree.Object {
+			meta.Set(Pick(r, []string{"resourceVersion", "uid", "name", "namespace", "finalizers", "labels", "generation", "unknown"}), Pick(r, []*tree.Node{tree.Str("7"), tree.Str("8"), tree.Null(), tree.Str("x"), tree.Obj("a", "b"), tree.Arr()}).Clone())
+		}
+	case 3:
+		if k := len(p.Members); k > 0 { // a member twice
+			p.Members = append(p.Members, tree.Member{Key: p.Members[r.IntN(k)].Key, Value: Any(r, 1)})
+		}
+	case 4:
+		return Pick(r, []*tree.Node{tree.Arr(), tree.Null(), tree.Str("x"), tree.Int(1), tree.Obj()}).Clone()
+	}
+	return p
+}
+
+// difference is the merge patch from one value to another; nil if they are one.
+func difference(from, to *tree.Node) *tree.Node {
+	if from.Kind != tree.Object || to.Kind != tree.Object {
+		if bytes.Equal(from.JSON(), to.JSON()) {
+			return nil
+		}
+		return to.Clone()
+	}
+	p := tree.Obj()
+	for _, m := range to.Members {
+		if before := from.Get(m.Key); before == nil {
+			p.Set(m.Key, m.Value.Clone())
+		} else if d := difference(before, m.Value); d != nil {
+			p.Set(m.Key, d)
+		}
+	}
+	for _, m := range from.Members {
+		if to.Get(m.Key) == nil {
+			p.Set(m.Key, tree.Null())
+		}
+	}
+	if len(p.Members) == 0 {
+		return nil
+	}
+	return p
+}
+
+// target is a place in a document, as JSON patches name it.
+type target struct {
+	pointer       string
+	parent, value *tree.Node
+}
+
+func targets(n *tree.Node, pointer string, parent *tree.Node, out []target) []target {
+	out = append(out, target{pointer, parent, n})
+	for _, m := range n.Members {
+		out = targets(m.Value, pointer+"/"+strings.ReplaceAll(strings.ReplaceAll(m.Key, "~", "~0"), "/", "~1"), n, out)
+	}
+	for i, item := range n.Items {
+		out = targets(item, pointer+"/"+strconv.Itoa(i), n, out)
+	}
+	return out
+}
+
+// jsonPatch makes a list of operations on an object, mostly such as can be carried out.
+func jsonPatch(r Rand, schema, old *tree.Node) []byte {
+	list := tree.Arr()
+	all := targets(old, "", nil, nil)
+	for range r.Between(1, 4) {
+		list.Items = append(list.Items, operation(r, schema, all))
+	}
+	switch r.IntN(40) {
+	case 0:
+		return Any(r, 1).JSON()
+	case 1:
+		return list.Items[0].JSON() // an operation, and no list
+	case 2:
+		list.Items = append(list.Items, Pick(r, []*tree.Node{tree.Null(), tree.Obj(), tree.Str("x"), tree.Obj("op", "bogus", "path", "/spec"), tree.Obj("op", "add"), tree.Obj("op", "add", "path", 1), tree.Obj("path", "/spec", "value", 1)}).Clone())
+	case 3:
+		Mutate(r, list)
+	}
+	return list.JSON()
+}
+
+func operation(r Rand, schema *tree.Node, all []target) *tree.Node {
+	at := all[r.IntN(len(all))]
+	if at.pointer == "" && r.Chance(80) {
+		at = all[len(all)-1]
+	}
+	pointer := at.pointer
+	value := at.value
+	if r.Chance(60) {
+		value = near(r, at.value)
+	} else if r.Chance(40) {
+		value = Any(r, 2)
+	}
+	switch r.IntN(14) {
+	case 0:
+		pointer += Pick(r, []string{"/-", "/0", "/new", "/a~1b", "/~", "/", "x", "/1"})
+	case 1:
+		pointer = Pick(r, []string{"/metadata/labels/a", "/metadata/resourceVersion", "/metadata/name", "/status", "/spec/replicas", "/nosuch/place", "spec", "/metadata/finalizers", "/unknownField", "/kind", "/apiVersion"})
+	}
+	op := tree.Obj("op", Pick(r, []string{"add", "add", "replace", "replace", "replace", "remove", "test", "move", "copy"}), "path", pointer)
+	switch name, _ := op.Get("op").Text(); name {
+	case "add", "replace":
+		op.Set("value", value.Clone())
+		if r.Chance(3) {
+			op.Delete("value")
+		}
+	case "test":
+		if r.Chance(70) {
+			value = at.value
+		}
+		op.Set("value", value.Clone())
+	case "move", "copy":
+		op.Set("from", all[r.IntN(len(all))].pointer)
+		if r.Chance(3) {
+			op.Delete("from")
+		}
+	}
+	if r.Chance(2) {
+		op.Set(Pick(r, []string{"extra", "op", "Path"}), "x")
+	}
+	return op
+}

@@ -1,0 +1,288 @@
+package generate
+
+import (
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
+)
+
+// Writes makes a group of all kinds of writes to objects of a definition with several versions, any of which is the stored one, and whose schemas and defaults differ.
+func Writes(r Rand) Group {
+	crd, schema := ruled(r)
+	switch r.IntN(10) {
+	case 0, 1, 2:
+		schema = Schema(r)
+		crd = Manifest(schema)
+	case 3, 4:
+		schema = ratchetSchema(r)
+		crd = Manifest(schema)
+	}
+	first := crd.At("spec", "versions").Items[0]
+	if r.Chance(60) {
+		withSubresources(r, first)
+	}
+	for i := range r.IntN(3) {
+		anotherVersion(r, crd, []string{"v2", "v3"}[i])
+	}
+	if r.Chance(15) {
+		crd.Get("spec").Set("scope", "Cluster")
+	}
+	g := Group{Name: "writes", CRD: crd.JSON()}
+	for range 14 {
+		g.Objects = append(g.Objects, write(r, crd))
+	}
+	return g
+}
+
+// withSubresources gives a version a status, and maybe a scale over fields that its schema has.
+func withSubresources(r Rand, version *tree.Node) {
+	root := version.At("schema", "openAPIV3Schema")
+	for _, forbidden := range []string{"x-kubernetes-map-type", "title", "anyOf", "oneOf", "allOf", "not", "x-kubernetes-preserve-unknown-fields"} {
+		root.Delete(forbidden)
+	}
+	sub := tree.Obj()
+	if r.Chance(75) {
+		sub.Set("status", tree.Obj())
+	}
+	if r.Chance(50) {
+		sub.Set("scale", tree.Obj("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas", "labelSelectorPath", ".status.selector"))
+		properties := member(root, "properties")
+		for _, part := range []string{"spec", "status"} {
+			s := member(properties, part)
+			if t, _ := s.Get("type").Text(); t != "object" || s.Get("additionalProperties") != nil || s.Get("x-kubernetes-embedded-resource") != nil {
+				s = tree.Obj("type", "object")
+				properties.Set(part, s)
+			}
+			replicas := tree.Obj("type", "integer")
+			if r.Chance(40) {
+				replicas.Set("maximum", 5)
+			}
+			if r.Chance(25) {
+				replicas.Set("default", 1)
+			}
+			member(s, "properties").Set("replicas", replicas).Set("selector", tree.Obj("type", "string"))
+		}
+	}
+	version.Set("subresources", sub)
+}
+
+// member is a member of an object, made if it is not there.
+func member(parent *tree.Node, key string) *tree.Node {
+	if parent.Get(key) == nil {
+		parent.Set(key, tree.Obj())
+	}
+	return parent.Get(key)
+}
+
+// anotherVersion adds a version whose schema differs from the first one's: it lacks properties, has others, has other defaults, or keeps what is unknown.
+func anotherVersion(r Rand, crd *tree.Node, name string) {
+	list := crd.At("spec", "versions")
+	made := list.Items[0].Clone().Set("name", name).Set("storage", false)
+	root := made.At("schema", "openAPIV3Schema")
+	for range r.IntN(4) {
+		var all []*tree.Node
+		eachSchema(root, func(n *tree.Node) {
+			if props := n.Get("properties"); len(props.GetMembers()) > 0 {
+				all = append(all, props)
+			}
+		})
+		if len(all) == 0 {
+			break
+		}
+		props := Pick(r, all)
+		k := r.IntN(len(props.Members))
+		switch r.IntN(5) {
+		case 0:
+			props.RemoveChild(k)
+		case 1:
+			props.Members[k].Value = structural(r, 1, "")
+		case 2:
+			if v := Value(r, props.Members[k].Value, 2); v.Raw != "null" {
+				props.Members[k].Value.Set("default", v)
+			}
+		case 3:
+			props.Members[k].Value.Delete("default")
+		default:
+			props.Set(Pick(r, Keys[:20]), tree.Obj("type", "integer", "default", r.IntN(9)))
+		}
+	}
+	if r.Chance(60) {
+		eachSchema(root, func(n *tree.Node) { n.Delete("x-kubernetes-validations") })
+	}
+	if r.Chance(15) {
+		made.Set("served", false)
+	}
+	if r.Chance(20) {
+		made.Delete("subresources")
+	}
+	list.Items = append(list.Items, made)
+	if r.Chance(50) {
+		for _, v := range list.Items {
+			v.Set("storage", v == made)
+		}
+	}
+}
+
+// write makes one request to create or to change an object.
+func write(r Rand, crd *tree.Node) Object {
+	versions := crd.At("spec", "versions").GetItems()
+	endpoint, kept := Pick(r, versions), Pick(r, versions)
+	name, _ := endpoint.Get("name").Text()
+	schema := endpoint.At("schema", "openAPIV3Schema")
+	kind := r.weighted(3, 5, 3, 3, 4, 5)
+	if kind == 0 {
+		return creation(r, crd, endpoint)
+	}
+	old := stored(r, crd, kept)
+	body := old.Clone().Set("apiVersion", group+"/"+name)
+	for range r.IntN(4) {
+		editAt(r, schema, body)
+	}
+	if r.Chance(20) {
+		editMetadata(r, old.Get("metadata"), body)
+	}
+	leave(r, old, body)
+	o := Object{Op: oracle.Update, Version: name, Body: body.JSON(), Old: old.JSON()}
+	if sub := endpoint.Get("subresources"); sub.Get("status") != nil && r.Chance(40) || r.Chance(1) {
+		o.Op = oracle.Status
+	}
+	switch kind {
+	case 2:
+		o.Op = oracle.Status
+	case 3:
+		o.Op = oracle.Scale
+		o.Body = scaleBody(r, old).JSON()
+		if r.Chance(30) {
+			o.Patch, o.Body = oracle.MergePatch, tree.Obj("spec", tree.Obj("replicas", Pick(r, replicaValues))).JSON()
+		}
+	case 4:
+		o.Patch, o.Body = oracle.MergePatch, mergePatch(r, old, body).JSON()
+	case 5:
+		o.Patch, o.Body = oracle.JSONPatch, jsonPatch(r, schema, old)
+	}
+	if r.Chance(1) && o.Patch != "" {
+		o.Body = corrupt(r, o.Body)
+	}
+	return directed(r, o)
+}
+
+// directed gives a request its directive of field validation.
+func directed(r Rand, o Object) Object {
+	switch r.IntN(20) {
+	case 0, 1:
+		o.FieldValidation = "Strict"
+	case 2:
+		o.FieldValidation = "Ignore"
+	case 3:
+		o.YAML = o.Patch == "" && o.Op != oracle.Scale
+	}
+	return o
+}
+
+// creation makes a request to create an object, now and then one that leaves its name to the server, or that has what only a server may say.
+func creation(r Rand, crd, endpoint *tree.Node) Object {
+	name, _ := endpoint.Get("name").Text()
+	schema := endpoint.At("schema", "openAPIV3Schema")
+	body := objectOf(r, schema).Set("apiVersion", group+"/"+name)
+	Break(r, schema, body, Pick(r, []int{0, 0, 0, 1, 2}))
+	meta := body.Get("metadata")
+	if meta == nil || meta.Kind != tree.Object {
+		meta = tree.Obj("name", "x")
+		body.Set("metadata", meta)
+	}
+	if r.Chance(15) {
+		meta.Delete("name")
+		meta.Set("generateName", Pick(r, []string{"x-", "a.", "Bad", "", strings.Repeat("n", 70)}))
+	}
+	if r.Chance(20) {
+		meta.Set(Pick(r, []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"}), tree.Raw(`null`))
+		editMetadata(r, tree.Obj(), body)
+	}
+	if r.Chance(20) {
+		meta.Delete("namespace")
+	}
+	o := Object{Version: name, Body: body.JSON()}
+	if r.Chance(5) {
+		o.Namespace = "other"
+	}
+	return directed(r, o)
+}
+
+// stored makes an object as storage holds it, at a version.
+func stored(r Rand, crd, version *tree.Node) *tree.Node {
+	name, _ := version.Get("name").Text()
+	schema := version.At("schema", "openAPIV3Schema")
+	old := objectOf(r, schema).Set("apiVersion", group+"/"+name)
+	Break(r, schema, old, Pick(r, []int{0, 0, 0, 0, 1, 2}))
+	for _, part := range []string{"spec", "status"} {
+		if p := old.Get(part); version.At("subresources", "scale") != nil && p != nil && p.Kind == tree.Object && r.Chance(70) {
+			p.Set("replicas", Pick(r, replicaValues).Clone())
+		}
+	}
+	asStored(crd, old)
+	meta := old.Get("metadata").Set("resourceVersion", "7").Set("generation", 1+r.IntN(4)).Set("creationTimestamp", "2024-01-01T00:00:00Z")
+	if r.Chance(90) {
+		meta.Set("uid", "u-1")
+	}
+	if scope, _ := crd.At("spec", "scope").Text(); scope == "Cluster" {
+		meta.Delete("namespace")
+	}
+	return old
+}
+
+// leave makes an object wait for its end, and the new one take off its finalizers, some of them, or none.
+func leave(r Rand, old, body *tree.Node) {
+	then, now := old.Get("metadata"), body.Get("metadata")
+	if !r.Chance(15) || then == nil || now == nil || then.Kind != tree.Object || now.Kind != tree.Object {
+		return
+	}
+	then.Set("deletionTimestamp", "2024-01-02T00:00:00Z").Set("finalizers", tree.Arr(tree.Str("a.b/c"), tree.Str("d.e/f")))
+	if r.Chance(60) {
+		then.Set("deletionGracePeriodSeconds", Pick(r, []int{0, 0, 0, 30}))
+	}
+	if r.Chance(70) {
+		now.Set("deletionTimestamp", "2024-01-02T00:00:00Z")
+	}
+	switch r.IntN(5) {
+	case 0, 1, 2:
+		now.Delete("finalizers")
+	case 3:
+		now.Set("finalizers", tree.Arr(tree.Str("a.b/c")))
+	default:
+		now.Set("finalizers", tree.Arr(tree.Str("a.b/c"), tree.Str("g.h/i")))
+	}
+}
+
+var replicaValues = []*tree.Node{tree.Int(0), tree.Int(3), tree.Int(3), tree.Int(9), tree.Int(-1), tree.Raw("2147483648"), tree.Raw("1.0"), tree.Str("1"), tree.Null(), tree.Raw("1.5")}
+
+// scaleBody makes a Scale that is put.
+func scaleBody(r Rand, old *tree.Node) *tree.Node {
+	s := tree.Obj("apiVersion", "autoscaling/v1", "kind", "Scale", "metadata", tree.Obj("name", "x"), "spec", tree.Obj("replicas", Pick(r, replicaValues[:r.Between(4, len(replicaValues))]).Clone()))
+	meta := s.Get("metadata")
+	if namespace := old.At("metadata", "namespace"); namespace != nil {
+		meta.Set("namespace", namespace.Clone())
+	}
+	if name := old.At("metadata", "name"); name != nil {
+		meta.Set("name", name.Clone())
+	}
+	switch r.IntN(12) {
+	case 0:
+		s.Set("kind", "scale")
+	case 1:
+		s.Set("apiVersion", Pick(r, []string{"autoscaling/v2", "v1", group + "/v1"}))
+	case 2:
+		s.Set("unknown", 1)
+	case 3:
+		s.Get("spec").Set("unknown", 1)
+	case 4:
+		meta.Set("resourceVersion", Pick(r, []string{"7", "8"}))
+	case 5:
+		s.Delete("spec")
+	case 6:
+		meta.Set("name", "other")
+	case 7:
+		s.Set("status", tree.Obj("replicas", 4))
+	}
+	return s
+}
