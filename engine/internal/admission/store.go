@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/value"
@@ -120,6 +122,10 @@ func (p *pass) exactly() error {
 // Upstream: storage/etcd3/store.go; customresource_handler.go, crdConversionRESTOptionsGetter: an object of the storage version is neither converted nor
 // coerced before it is stored; whatever is read is both.
 func (p *pass) store(v *Version) error {
+	if p.r.Status { // of what was sent the status alone remains: the rest, apiVersion and kind too, is the old object's
+		p.of = schema.GroupVersionKind{Group: p.def.Group, Version: v.Name, Kind: p.def.Kind}
+		p.matches, p.own = true, v
+	}
 	if p.def.Storage != v {
 		if err := p.convert(p.def.Storage.Name, p.by); err != nil {
 			return p.failed(err)
