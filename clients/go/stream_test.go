@@ -1,0 +1,163 @@
+package crdeval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+func dialed(t *testing.T, o ...crdeval.Option) (*replaceable, *crdeval.Client) {
+	t.Helper()
+	server := start(t, "--store=memory", "--drain-timeout=5s")
+	c, err := crdeval.Dial(server.address, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if _, err := c.RegisterCRD(t.Context(), named("things", "")); err != nil {
+		t.Fatal(err)
+	}
+	return server, c
+}
+
+func thing(i int) *crdevalv1.Item {
+	kind := "Things"
+	if i%10 == 3 {
+		kind = "Unknown"
+	}
+	return crdeval.Write{New: fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":%q,"metadata":{"name":"t%d","namespace":"default"},"extra":1}`, kind, i)}.Item()
+}
+
+func things(n int, taken *atomic.Int64) iter.Seq[*crdevalv1.Item] {
+	return func(yield func(*crdevalv1.Item) bool) {
+		for i := range n {
+			if !yield(thing(i)) {
+				return
+			}
+			taken.Add(1)
+		}
+	}
+}
+
+// TestAdmitStream: results in order, errors of items among them; an item that comes alone is answered alone.
+func TestAdmitStream(t *testing.T) {
+	_, c := dialed(t)
+	var taken atomic.Int64
+	i := 0
+	for r, err := range c.AdmitStream(t.Context(), things(5000, &taken), crdeval.AdmitOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 3 {
+			if r.Err == nil || r.Allowed() {
+				t.Fatalf("%d: %v", i, r)
+			}
+		} else if !r.Allowed() || !strings.Contains(string(r.Object()), fmt.Sprintf(`"t%d"`, i)) || strings.Contains(string(r.Object()), "extra") {
+			t.Fatalf("%d: %v", i, r)
+		}
+		i++
+	}
+	if i != 5000 {
+		t.Errorf("%d results", i)
+	}
+
+	one := make(chan *crdevalv1.Item)
+	next, stop := iter.Pull2(c.AdmitStream(t.Context(), func(yield func(*crdevalv1.Item) bool) {
+		for item := range one {
+			if !yield(item) {
+				return
+			}
+		}
+	}, crdeval.AdmitOptions{Stage: crdevalv1.Stage_STAGE_DECODE}))
+	defer stop()
+	for range 3 {
+		go func() { one <- thing(0) }()
+		if r, err, more := next(); err != nil || !more || !r.Allowed() {
+			t.Fatalf("%v, %v", r, err)
+		}
+	}
+	close(one)
+	if _, _, more := next(); more {
+		t.Error("a result of nothing")
+	}
+}
+
+func TestReadStream(t *testing.T) {
+	_, c := dialed(t)
+	var taken atomic.Int64
+	i := 0
+	for r, err := range c.ReadStream(t.Context(), things(250, &taken), crdeval.ReadOptions{TargetVersion: "v1"}) {
+		if err != nil || (r.Err != nil) != (i%10 == 3) || r.Err == nil && !r.Transformed.GetChanged() {
+			t.Fatalf("%d: %v, %v", i, r, err)
+		}
+		i++
+	}
+	if i != 250 {
+		t.Errorf("%d results", i)
+	}
+}
+
+// TestStreamsEndEarly: a loop that ends takes no more items, and what ends a stream comes last.
+func TestStreamsEndEarly(t *testing.T) {
+	server, c := dialed(t)
+	var taken atomic.Int64
+	for _, err := range c.AdmitStream(t.Context(), things(10_000_000, &taken), crdeval.AdmitOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	before := taken.Load()
+	time.Sleep(50 * time.Millisecond)
+	if after := taken.Load(); after > before+itemsBehind {
+		t.Errorf("%d items were taken, and then %d", before, after)
+	}
+
+	last := func(results iter.Seq2[crdeval.Result, error]) (n int, ended error) {
+		for _, err := range results {
+			if ended = err; err == nil {
+				n++
+			}
+		}
+		return n, ended
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if n, err := last(c.AdmitStream(ctx, things(10_000_000, &taken), crdeval.AdmitOptions{})); n == 0 || status.Code(errors.Unwrap(err)) != codes.DeadlineExceeded {
+		t.Errorf("%d results, %v", n, err)
+	}
+	nobody := c.AdmitStream(t.Context(), slices.Values([]*crdevalv1.Item{thing(0)}), crdeval.AdmitOptions{Stage: 17})
+	if n, err := last(nobody); n != 0 || status.Code(errors.Unwrap(err)) != codes.InvalidArgument {
+		t.Errorf("%d results, %v", n, err)
+	}
+
+	// A server that shuts down says so to the items that it has not answered.
+	answered, stopped := 0, make(chan struct{})
+	for _, err := range c.AdmitStream(t.Context(), things(10_000_000, &taken), crdeval.AdmitOptions{}) {
+		if answered++; answered == 1000 {
+			go func() {
+				defer close(stopped)
+				server.stop()
+			}()
+		}
+		if err != nil && status.Code(errors.Unwrap(err)) != codes.Unavailable {
+			t.Error(err)
+		}
+	}
+	<-stopped
+}
+
+// itemsBehind is how many items may be taken after a loop has ended: one that is on its way.
+const itemsBehind = 1
