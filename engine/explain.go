@@ -31,7 +31,7 @@ type ExplainOptions struct {
 
 // Explain returns what kubectl explain prints about a resource or one of its fields: TYPE.FIELDNAME[.FIELDNAME], as in crontabs.spec.replicas. TYPE is the
 // resource's plural or singular, its kind in any case, a short name, or its plural with its group (crontabs.stable.example.com.spec). Of several that fit the first
-// by group counts. Fields of lists and maps are entered without saying so; names with dots are written ['a.b'], as in JSONPath.
+// by group counts. Fields of lists and maps are entered without saying so; a dot in a name is written \., as in JSONPath.
 //
 // The error is INVALID_ARGUMENT for a request that cannot be read, a TYPE that none of the CRDs has, or a field that does not exist; VERSION_NOT_FOUND or
 // VERSION_NOT_SERVED for an APIVersion that is not there; LIMIT_EXCEEDED; ITEM_DEADLINE.

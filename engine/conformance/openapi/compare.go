@@ -86,3 +86,7 @@ func firstDifference(want, got []byte) string {
 	}
 	return fmt.Sprintf("from byte %d\n  upstream …%s…\n  ours     …%s…", at, around(want), around(got))
 }
+
+func (p *published) upstreams() []*apiextensionsv1.CustomResourceDefinition {
+	return []*apiextensionsv1.CustomResourceDefinition{p.upstream}
+}
