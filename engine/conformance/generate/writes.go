@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
@@ -285,4 +286,30 @@ func scaleBody(r Rand, old *tree.Node) *tree.Node {
 		s.Set("status", tree.Obj("replicas", 4))
 	}
 	return s
+}
+
+// Stored makes a group of objects in storage (Old), at all versions of a definition whose names tell it apart from those of other numbers.
+func Stored(r Rand, n int) Group {
+	schema := Schema(r)
+	crd := Manifest(schema)
+	if r.Chance(50) {
+		withSubresources(r, crd.At("spec", "versions").Items[0])
+	}
+	anotherVersion(r, crd, "v2")
+	anotherVersion(r, crd, "v3")
+	g := Group{Name: "stored"}
+	versions := crd.At("spec", "versions").GetItems()
+	own := strings.NewReplacer("crontab", "crontab"+strconv.Itoa(n), kind, kind+strconv.Itoa(n))
+	for range 40 {
+		old := stored(r, crd, Pick(r, versions))
+		if r.Chance(30) {
+			old.Set("unknownField", Any(r, 2))
+		}
+		if r.Chance(30) {
+			Mutate(r, old.Get("metadata"))
+		}
+		g.Objects = append(g.Objects, Object{Old: []byte(own.Replace(string(old.JSON())))})
+	}
+	g.CRD = []byte(own.Replace(string(crd.JSON())))
+	return g
 }
