@@ -3,6 +3,7 @@ package present
 import (
 	"strconv"
 	"time"
+	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -67,5 +68,5 @@ func (w *walk) appendText(dst []byte, it item, more []byte) (cell, buffer []byte
 		return dst, more
 	}
 	more = w.d.AppendCanonical(more[:0], it.node)
-	return value.AppendCanonicalString(dst, string(more)), more
+	return value.AppendCanonicalString(dst, unsafe.String(unsafe.SliceData(more), len(more))), more // it is copied before more changes
 }

@@ -42,12 +42,14 @@ const (
 type step struct {
 	op   op
 	name string // of a field, or the word
-	item item   // of a literal or a text
+	item item   // of a literal or a text, or what member is compared with
 	// bounds are first, behind last and stride of a slice.
 	bounds *[3]bound
 	// lists are the operands of a filter, or the members of a union.
 	lists      [][]step
 	comparison string // exists if there is no right operand
+	// member is set for a filter that holds this member of each element against a text: nearly all are of that kind.
+	member string
 }
 
 // bound is one number of a slice. A derived one was not written: [3] means [3:4].
@@ -117,7 +119,11 @@ func (p *path) step(n jsonpath.Node) step {
 		}
 		return s
 	case *jsonpath.FilterNode:
-		return step{op: opFilter, comparison: n.Operator, lists: [][]step{p.steps(n.Left), p.steps(n.Right)}}
+		s := step{op: opFilter, comparison: n.Operator, lists: [][]step{p.steps(n.Left), p.steps(n.Right)}}
+		if left, right := s.lists[0], s.lists[1]; n.Operator == "==" && len(left) == 1 && left[0].op == opField && len(right) == 1 && right[0].op == opText {
+			s.member, s.item = left[0].name, right[0].item
+		}
+		return s
 	case *jsonpath.WildcardNode:
 		return step{op: opWildcard}
 	case *jsonpath.RecursiveNode:

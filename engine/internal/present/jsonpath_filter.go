@@ -38,6 +38,9 @@ const (
 
 // passes says whether an element passes a filter.
 func (w *walk) passes(s *step, element item) (pass bool, why failure) {
+	if s.member != "" {
+		return w.memberPasses(s, element)
+	}
 	at := len(w.items)
 	if !w.push(element) {
 		return false, withInput
@@ -63,6 +66,21 @@ func (w *walk) passes(s *step, element item) (pass bool, why failure) {
 		return false, withResults
 	}
 	return pass, none
+}
+
+// memberPasses is passes for the filter that nearly all are: [?(@.type=="Ready")].
+func (w *walk) memberPasses(s *step, element item) (pass bool, why failure) {
+	if !w.visit(1) {
+		return false, withInput
+	}
+	c := w.member(element.node, s.member)
+	switch {
+	case c == 0:
+		return false, none
+	case w.d.Nodes[c].Kind != value.String:
+		return false, withResults // nothing else can be compared with a text
+	}
+	return w.d.Str(c) == w.path.made[s.item.made-madeLiteral].s, none
 }
 
 // operand is the one value of a list. Of none there is nothing to compare; more than one fail.

@@ -48,7 +48,8 @@ type Rows struct {
 	columns *Columns
 	now     time.Time
 	target  Target
-	states  []rangeState
+	states  []rangeState // of the columns with ranges
+	fresh   rangeState   // of any other, which does not change it
 	buffer  []byte
 	bytes   int   // of the rows of the object so far
 	ends    []int // of the rows of the table so far
@@ -217,12 +218,10 @@ func (r *Rows) find(i int, root uint32) (it item, ok bool) {
 		return item{node: node}, true
 	}
 	w.path, w.items = p, w.items[:0]
-	var one rangeState
-	if w.state = &one; p.ranges {
+	if w.state = &r.fresh; p.ranges {
 		w.state = &r.states[i]
 	}
 	f, ok := w.find(item{node: root})
-	w.state = nil
 	if !ok || f.blocks == 0 || !f.some {
 		return it, false
 	}
