@@ -148,16 +148,24 @@ func (p *pass) apply(o patch.Object) (refused bool, err error) {
 	return true, nil
 }
 
-// patchedLate is what remains of a patch behind mutating admission. The stored resourceVersion is that of the old object, if this has one: bytes of a
-// storage mostly do not. True: the request is refused.
-//
-// Upstream: registry/generic/registry/store.go, Update.
-func (p *pass) patchedLate() (refused bool) {
+// patchedLate is what remains of a patch behind mutating admission. Bytes of a storage mostly do not say their resourceVersion, and then neither does what a patch makes of
+// them: it is the stored one.
+func (p *pass) patchedLate() {
 	if p.r.Handler {
 		p.dedupOwners(metadata.DedupOwnersLate)
 	}
 	p.unversioned()
-	return p.otherRevision()
+}
+
+// noVersion refuses what a patch, or mutating admission, took the apiVersion from. Any other update without one is refused before.
+//
+// Upstream: registry/rest/update.go, BeforeUpdate; registry/rest/create.go, objectMetaAndKind.
+func (p *pass) noVersion() (refused bool) {
+	if text, err := nestedString(p.d, p.root, "apiVersion"); err != nil || text != "" {
+		return false
+	}
+	p.out.Refusal = refusalOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
+	return true
 }
 
 // unversioned fills in a resourceVersion where neither what was sent nor the old object has one.
@@ -172,7 +180,7 @@ func (p *pass) unversioned() {
 // modified is what an API server says of a write to an object that was written since it was read.
 const modified = "the object has been modified; please apply your changes to the latest version and try again"
 
-// otherRevision refuses a patch that asks for another state of the object than the old one.
+// otherRevision refuses an update that asks for another state of the object than the old one.
 func (p *pass) otherRevision() (refused bool) {
 	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
 	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
@@ -228,9 +236,6 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 	if err != nil {
 		return nil, internal(err)
 	}
-	if refused, err := p.readPatch(); refused || err != nil {
-		return nil, err
-	}
 	q := p.patching
 	q.held = value.Acquire()
 	root, err := q.held.Parse(text, value.Request, value.Limits{})
@@ -240,7 +245,7 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 	if refused, err := p.apply(patch.Object{Doc: q.held, Root: root, Printed: true}); refused || err != nil {
 		return nil, err
 	}
-	made, err := decodeScale(q.tree.AppendJSON(nil), false, p.r.FieldValidation, nil)
+	made, err := decodeScale(q.tree.Printed(), false, p.r.FieldValidation, nil)
 	if err != nil {
 		p.out.Refusal = p.refusedPatched(err.Error())
 		return nil, nil

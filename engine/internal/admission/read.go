@@ -65,7 +65,9 @@ func (p *pass) ask() (*schema.GroupVersionKind, error) {
 	switch {
 	case p.source != fromRequest:
 	case p.r.Patched:
-		return decodeUpstream(p.r, nil) // what a patch took away is gone
+		asked := *p.r
+		asked.Body = p.patching.tree.Printed()
+		return decodeUpstream(&asked, nil) // what a patch took away is gone
 	default:
 		of := p.endpointKind()
 		return decodeUpstream(p.r, &of)

@@ -43,6 +43,8 @@ func (p *pass) updateScale() error {
 		if sent = p.decodeScale(); sent == nil {
 			return nil
 		}
+	} else if refused, err := p.readPatch(); refused || err != nil {
+		return err
 	}
 	if err := p.readOld(v, p.by); err != nil {
 		return err
@@ -252,9 +254,7 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 	if p.refusedReplicas(v, sent) {
 		return nil
 	}
-	if p.unversioned(); p.r.Patch != 0 && p.otherRevision() {
-		return nil
-	}
+	p.unversioned()
 	want := p.r.WantObject
 	p.r.WantObject, p.r.Buffer = want || p.storing, nil
 	if err := p.change(v); err != nil || p.out.Refusal != nil {

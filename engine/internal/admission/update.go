@@ -79,15 +79,15 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 	case p.r.Stage == StageDecode:
 		return p.decoded()
 	}
-	if p.r.Patched && p.patchedLate() {
-		return nil
+	if p.r.Patched {
+		p.patchedLate()
 	}
 	return p.change(v)
 }
 
 // change judges the new object beside the old one: what comes behind mutating admission.
 func (p *pass) change(v *Version) error {
-	if p.r.Whole && (p.otherRevision() || p.noRevision()) {
+	if p.r.Whole && (p.otherRevision() || p.noRevision() || p.noVersion()) {
 		return nil
 	}
 	if p.r.Status {
@@ -113,6 +113,8 @@ func (p *pass) judgeUpdateAsGiven(v *Version, by convert.Converter) error {
 // oldObject is the object of an update as it stands in the Doc.
 type oldObject struct {
 	root uint32
+	// converted: it was read at another version than the request's, so it has not that one's defaults. Only the fast way says so.
+	converted bool
 	// The nodes of its tree, and those of copies that were made of some of them: they have no place in the text of the new object.
 	from, to, copies, end uint32
 	// taken is the node among the copies that is the new object's all the same.
@@ -135,7 +137,7 @@ func (p *pass) readOld(v *Version, by convert.Converter) error {
 		return ofOld(err)
 	}
 	p.old.root, p.old.to = q.root, uint32(len(d.Nodes))
-	if q.out.Version != v {
+	if q.out.Version != v || p.own != v { // a patch can make the new one of another version
 		d.Own(p.old.from, p.old.to)
 	}
 	if defaults != nil {

@@ -77,6 +77,9 @@ func Apply(o Object, p Document, strict bool, s *stop.Signal) (*Tree, error) {
 			return nil, err
 		}
 	}
+	if err := p.readable(); err != nil {
+		return nil, err
+	}
 	t := &Tree{old: o.Doc, printed: o.Printed, patch: p.Doc, stop: s}
 	t.root = node{kind: ofOld, at: o.Root}
 	var err error

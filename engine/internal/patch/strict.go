@@ -32,8 +32,8 @@ func (p Document) decode() error {
 	return nil
 }
 
-// Readable refuses a JSON patch that is no list of objects. Merge patches are looked at when they are applied.
-func (p Document) Readable() error {
+// readable refuses a JSON patch that is no list of objects. Merge patches are looked at when they are applied.
+func (p Document) readable() error {
 	if p.Type == Merge || p.isList() {
 		return nil
 	}
