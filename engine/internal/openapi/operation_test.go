@@ -1,0 +1,156 @@
+package openapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+func TestOperations(t *testing.T) {
+	r := &Resource{Group: "stable.example.com", Version: "v1beta1", Kind: "CronTab", ListKind: "CronTabList", Plural: "crontabs", Namespaced: true, HasStatus: true}
+	var got []string
+	for _, p := range r.paths() {
+		for _, o := range p.operations {
+			got = append(got, fmt.Sprintf("%s %s %s: %s", o.method, p.text, o.id(r), o.description))
+		}
+	}
+	want := []string{
+		"get /apis/stable.example.com/v1beta1/crontabs listStableExampleComV1beta1CronTabForAllNamespaces: list objects of kind CronTab",
+		"get /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs listStableExampleComV1beta1NamespacedCronTab: list objects of kind CronTab",
+		"post /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs createStableExampleComV1beta1NamespacedCronTab: create a CronTab",
+		"delete /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs deleteStableExampleComV1beta1CollectionNamespacedCronTab: delete collection of CronTab",
+		"get /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs/{name} readStableExampleComV1beta1NamespacedCronTab: read the specified CronTab",
+		"put /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs/{name} replaceStableExampleComV1beta1NamespacedCronTab: replace the specified CronTab",
+		"delete /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs/{name} deleteStableExampleComV1beta1NamespacedCronTab: delete a CronTab",
+		"patch /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs/{name} patchStableExampleComV1beta1NamespacedCronTab: partially update the specified CronTab",
+		"get /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs/{name}/status readStableExampleComV1beta1NamespacedCronTabStatus: read status of the specified CronTab",
+		"put /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs/{name}/status replaceStableExampleComV1beta1NamespacedCronTabStatus: replace status of the specified CronTab",
+		"patch /apis/stable.example.com/v1beta1/namespaces/{namespace}/crontabs/{name}/status patchStableExampleComV1beta1NamespacedCronTabStatus: partially update status of the specified CronTab",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, tc := range []struct{ noun, article string }{{"Egg", " an "}, {"apple", " an "}, {"CronTab", " a "}, {"Nodes", " "}, {"Glass", " a "}, {"s", " "}} {
+		if got := article(tc.noun); got != tc.article {
+			t.Errorf("article of %s is %q", tc.noun, got)
+		}
+	}
+	for _, tc := range []struct {
+		text    string
+		capital bool
+		want    string
+	}{{"stable.example.com", true, "StableExampleCom"}, {"stable.example.com", false, "stableExampleCom"}, {"3scale.net", true, "ScaleNet"}, {"a3-b_c", false, "a3B_c"}} {
+		if got := identifier(tc.text, tc.capital); got != tc.want {
+			t.Errorf("identifier(%q, %v) = %q", tc.text, tc.capital, got)
+		}
+	}
+	r := &Resource{Group: "policy.x-k8s.io", Version: "v1"}
+	if got := r.model("K"); got != "io.x-k8s.policy.v1.K" {
+		t.Errorf("model %s", got)
+	}
+	r.Group = "apps.k8s.io"
+	if got := r.tag(); got != "apps_v1" {
+		t.Errorf("tag %s", got)
+	}
+}
+
+// TestStatic reads what is embedded, which a panic would tell of only when somebody asks for the first document.
+func TestStatic(t *testing.T) {
+	s := static()
+	for _, name := range []string{objectMeta, listMeta, status, patch, deleteOptions, scale} {
+		d := s.Definitions[name]
+		if d == nil || !json.Valid(d.V2) || !json.Valid(d.V3) {
+			t.Errorf("%s is missing", name)
+			continue
+		}
+		for _, f := range []Form{V2Form, V3Form} {
+			if wrong := (f ^ 1).reference(); strings.Contains(string(d.text(f)), wrong) {
+				t.Errorf("%s refers to %s in form %d", name, wrong, f)
+			}
+		}
+		for _, dependency := range d.Dependencies {
+			if s.Definitions[dependency] == nil {
+				t.Errorf("%s needs %s, which is missing", name, dependency)
+			}
+		}
+	}
+	for _, action := range []string{"list", "get", "post", "put", "patch", "delete", "deletecollection"} {
+		if len(s.Queries[action]) == 0 {
+			t.Errorf("%s has no parameters", action)
+		}
+	}
+	if len(s.TypeMeta["kind"]) == 0 || len(s.TypeMeta["apiVersion"]) == 0 {
+		t.Error("TypeMeta is missing")
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	part := func(kind string, f Form) *Part {
+		p, err := Build(&Resource{Group: "b.a", Version: "v1", Kind: kind, ListKind: kind + "List", Plural: strings.ToLower(kind), HasScale: true}, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	v3, err := V3([]*Part{part("A", V3Form), part("B", V3Form)}, 1<<20)
+	if err != nil || !json.Valid(v3) {
+		t.Fatalf("%v %s", err, v3)
+	}
+	for _, want := range []string{`"/apis/b.a/v1/a":`, `"/apis/b.a/v1/b/{name}/scale":`, `"a.b.v1.A":`, `"a.b.v1.BList":`, `"` + scale + `":`} {
+		if strings.Count(string(v3), want) != 1 {
+			t.Errorf("%s is there %d times", want, strings.Count(string(v3), want))
+		}
+	}
+	var conflict *ConflictError
+	if _, err := V3([]*Part{part("A", V3Form), part("A", V3Form)}, 1<<20); !errors.As(err, &conflict) || conflict.Definition != "a.b.v1.A" {
+		t.Errorf("two of a kind: %v", err)
+	}
+	v2, err := V2([]*Part{part("A", V2Form), part("A", V2Form)}, 1<<20)
+	if err != nil || !json.Valid(v2) {
+		t.Errorf("%v %s", err, v2)
+	}
+	var limit *value.LimitError
+	if _, err := V3([]*Part{part("A", V3Form)}, 1000); !errors.As(err, &limit) || limit.Maximum != 1000 || limit.Actual < 1000 {
+		t.Errorf("too large: %v", err)
+	}
+	if _, err := V2([]*Part{part("A", V2Form)}, 1000); !errors.As(err, &limit) {
+		t.Errorf("too large: %v", err)
+	}
+	if empty, err := V2(nil, 1000); err != nil || string(empty) != `{"swagger":"2.0",`+info+`,"paths":{}}` {
+		t.Errorf("of nothing: %v %s", err, empty)
+	}
+}
+
+func TestKept(t *testing.T) {
+	k := NewKept[int](4000)
+	for i := range 20 {
+		k.Put(fmt.Sprint(i), i, 500)
+		if k.Bytes() > 4000 {
+			t.Fatalf("%d bytes are kept", k.Bytes())
+		}
+		k.Get("0") // used, so it stays
+	}
+	if v, ok := k.Get("0"); !ok || v != 0 {
+		t.Error("what is used went")
+	}
+	if _, ok := k.Get("5"); ok {
+		t.Error("what is not used stayed")
+	}
+	if v, ok := k.Get("19"); !ok || v != 19 {
+		t.Error("the newest went")
+	}
+	before := k.Bytes()
+	k.Put("large", 1, 1001)
+	k.Put("19", 7, 500)
+	if _, ok := k.Get("large"); ok || k.Bytes() != before {
+		t.Error("one too large was kept, or one counted twice")
+	}
+}
