@@ -23,6 +23,8 @@ func TestAllocationsOfAdmit(t *testing.T) {
 		{"create, with a status that comes back by default", admission.Request{}, widget("v1", named+`,"uid":"u"`, `,"spec":{},"status":{"phase":"x"}`), Document{}, 2},
 		{"create at another version", admission.Request{}, widget("v1beta1", named, `,"spec":{"shade":"x"}`), Document{}, 2},
 		{"update", admission.Request{}, widget("v1", read, `,"spec":{"size":2}`), widget("v1", read, `,"spec":{},"status":{"phase":"x"}`), 1},
+		{"update at another version", admission.Request{}, widget("v1beta1", read, `,"spec":{"size":2}`), widget("v1", read, `,"spec":{},"status":{"phase":"x"}`), 2},
+		{"update of what was stored at another version", admission.Request{}, widget("v1", read, `,"spec":{"size":2}`), widget("v1beta1", read, `,"spec":{"shade":"x"}`), 2},
 		{"update that deletes", admission.Request{}, widget("v1", read, `,"spec":{"size":2}`), widget("v1", read+`,"finalizers":["a/b"],"deletionTimestamp":"2020-01-01T00:00:00Z"`, ``), 1},
 		{"update of the status", admission.Request{Status: true}, widget("v1", read, `,"status":{"phase":"x"}`), widget("v1", read, `,"spec":{}`), 1},
 		{"stage DECODE of a create", admission.Request{Stage: admission.StageDecode}, widget("v1", named, `,"spec":{}`), Document{}, 1},

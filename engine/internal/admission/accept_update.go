@@ -2,6 +2,7 @@ package admission
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -21,10 +22,10 @@ func (p *pass) acceptUpdate(v *Version) bool {
 	return p.acceptObject(v, meta)
 }
 
-// plainOld reads the old object, if it is of the request's version and can be read in one pass.
+// plainOld reads the old object at the request's version, if it needs no webhook and can be read in one pass.
 func (p *pass) plainOld(v *Version) bool {
 	d, q := p.d, p.oldReader()
-	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own != v {
+	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own == nil || q.own != v && !p.def.renames() {
 		return false
 	}
 	meta, settled := q.settled()
@@ -39,8 +40,9 @@ func (p *pass) plainOld(v *Version) bool {
 	if d.Field(meta, "generation") == 0 {
 		q.prepareMetadata() // upstream's repair of it
 	}
-	p.old.root = q.root
-	return v.Plan.AcceptStored(d, q.root, p.acceptMode())
+	p.old.root, p.old.converted = q.root, q.own != v
+	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop}
+	return q.own.Plan.AcceptStored(d, q.root, mode) && (q.own == v || p.convertQuickly(q.root, v, mode))
 }
 
 // acceptObject goes the fast way of an update of the whole.

@@ -68,9 +68,9 @@ func (p *pass) deletes() bool {
 }
 
 // readsAsWritten reports that the object is stored at the request's version and read back as it stands. What accept made is pruned and defaulted, and
-// its metadata settled, so reading it changes nothing, but where a status was dropped that has a default.
+// its metadata settled, so reading it changes nothing, but where a status was dropped that has a default, or taken from an old object of another version.
 func (p *pass) readsAsWritten(v *Version) bool {
-	return !p.out.Explained && v == p.def.Storage && p.d.Nodes[p.root].Flags&value.Lossy == 0 && !(p.old.root == 0 && v.HasStatus && v.Plan.DefaultsStatus())
+	return !p.out.Explained && v == p.def.Storage && !p.old.converted && p.d.Nodes[p.root].Flags&value.Lossy == 0 && !(p.old.root == 0 && v.HasStatus && v.Plan.DefaultsStatus())
 }
 
 // storeQuickly is store for an object that went the fast way, on its tree: what is stored is printed and then read where it is. False: the tree is half
@@ -78,33 +78,38 @@ func (p *pass) readsAsWritten(v *Version) bool {
 func (p *pass) storeQuickly(v *Version) bool {
 	d, s := p.d, p.def.Storage
 	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop}
-	if s != v && !p.convertQuickly(s, mode) || d.Field(d.Field(p.root, "metadata"), "generation") == 0 {
+	if s != v && !p.convertQuickly(p.root, s, mode) || d.Field(d.Field(p.root, "metadata"), "generation") == 0 {
 		return false
 	}
 	if p.r.WantObject {
 		p.out.Stored = d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
 	}
-	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertQuickly(v, mode) {
+	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertQuickly(p.root, v, mode) {
 		return false
 	}
-	p.present(v)
+	if p.present(v); s == v && bytes.Equal(p.out.Stored, p.out.Object[len(p.r.Buffer):]) {
+		p.out.Stored = nil
+	}
 	return true
 }
 
-// convertQuickly brings the tree to another version, of a CRD that changes apiVersion alone.
-func (p *pass) convertQuickly(to *Version, mode program.Mode) bool {
+// convertQuickly brings the tree at root to another version, of a CRD that changes apiVersion alone.
+func (p *pass) convertQuickly(root uint32, to *Version, mode program.Mode) bool {
 	d := p.d
 	if len(d.Src[value.Defaults]) > 0 {
 		d.Own(1, uint32(len(d.Nodes)))
 	}
-	c := d.Field(p.root, "apiVersion")
+	c := d.Field(root, "apiVersion")
+	if c == 0 {
+		return false
+	}
 	from := uint32(len(d.Src[value.Arena]))
 	d.Src[value.Arena] = append(append(append(d.Src[value.Arena], '"'), to.APIVersion...), '"')
 	made := uint32(len(d.Nodes))
 	d.Nodes = append(d.Nodes, value.Node{Kind: value.String, Src: value.Arena, Off: from, End: uint32(len(d.Src[value.Arena]))})
 	d.Replace(c, made)
-	d.MarkDirty(p.root)
-	return c != 0 && to.Plan.AcceptConverted(d, p.root, mode)
+	d.MarkDirty(root)
+	return to.Plan.AcceptConverted(d, root, mode)
 }
 
 // exactly begins once more, the exact way.

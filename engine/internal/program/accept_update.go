@@ -43,8 +43,8 @@ func (p *Plan) AcceptConverted(d *value.Doc, root uint32, m Mode) bool {
 	return w.node(p.Root, root) && !w.doubt
 }
 
-// keepStatus puts the status of another object into the root at i, and validates it there. That it is shaped once more changes nothing: it was
-// shaped by the same plan.
+// keepStatus puts the status of another object into the root at i, and validates it there. That it is pruned once more changes nothing: it was
+// by the same plan. It is not defaulted: it was already, perhaps by the plan of another version, which it was converted from.
 func (w *acceptor) keepStatus(n *Node, i uint32, base int) bool {
 	d := w.d
 	made := uint32(len(d.Nodes))
@@ -56,8 +56,8 @@ func (w *acceptor) keepStatus(n *Node, i uint32, base int) bool {
 	}
 	d.Slots[base+slot] = made
 	edits := w.edits
-	w.edits = nil
+	w.edits, w.undefaulted = nil, true
 	ok := w.node(n.Props[slot], made)
-	w.edits = edits
+	w.edits, w.undefaulted = edits, false
 	return ok
 }
