@@ -46,6 +46,9 @@ func (d *Definition) Address(r Request) (Request, bool) {
 	if len(content.IsPathSegmentName(old.Metadata.Name)) > 0 {
 		return r, false // no URL has it
 	}
+	if had, is := resourceVersionOf(r.Old), read.GetResourceVersion(); had != "" && revisionOf(had) == 0 || is != "" && revisionOf(is) == 0 {
+		return r, false // of no storage
+	}
 	if r.Patch != "" && (read.GetUID() == "" || revisionOf(read.GetResourceVersion()) == 0) {
 		return r, false // a patch finds nothing then
 	}

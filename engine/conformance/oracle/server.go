@@ -44,6 +44,9 @@ func newServer(served *apiextensionsv1.CustomResourceDefinition) (*server, error
 	if err != nil {
 		return nil, err
 	}
+	if err := untrack(handler, crd); err != nil {
+		return nil, err
+	}
 	return &server{handler: filters.WithWarningRecorder(handler)}, nil
 }
 
