@@ -23,6 +23,9 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	if err == nil {
 		err = o.fitWrite(call)
 	}
+	if err == nil && item.Patch != nil && o.Stage == StageFinish {
+		err = &Error{Reason: ReasonInvalidArgument, Message: "a patch is applied in stage Decode: Finish takes the object that this answers"}
+	}
 	if err != nil {
 		return nil, err
 	}

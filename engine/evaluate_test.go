@@ -320,7 +320,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{name: "no object", want: ReasonInvalidArgument},
 		{name: "two texts", item: Item{Object: Document{JSON: []byte("{}"), YAML: []byte("{}")}}, want: ReasonInvalidArgument},
-		{name: "scale", item: Item{Object: gadget(""), OldObject: gadget(""), Subresource: "scale"}, want: ReasonFeatureNotAvailable},
+		{name: "scale of nothing", item: Item{Object: gadget(""), Subresource: "scale"}, want: ReasonInvalidArgument},
 		{name: "status without an old object", item: Item{Object: gadget(""), Subresource: "status"}, want: ReasonInvalidArgument},
 		{name: "two texts of the old object", item: Item{Object: gadget(""), OldObject: Document{JSON: []byte("{}"), YAML: []byte("{}")}}, want: ReasonInvalidArgument},
 		{name: "an old object of another kind", item: Item{Object: gadget(""), OldObject: JSON([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{}}`))}, want: ReasonInvalidArgument},

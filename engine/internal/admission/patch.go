@@ -73,6 +73,7 @@ func (p *pass) updatePatched() error {
 		return ofPatched(err)
 	}
 	p.placeInPatch()
+	p.out.Changed = true // than what was sent, which is no object
 	return nil
 }
 

@@ -257,7 +257,9 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 	p.unversioned()
 	want := p.r.WantObject
 	p.r.WantObject, p.r.Buffer = want || p.storing, nil
-	if err := p.change(v); err != nil || p.out.Refusal != nil {
+	err := p.change(v)
+	p.unplaced()
+	if err != nil || p.out.Refusal != nil {
 		return err
 	}
 	return p.answerScale(v, want)

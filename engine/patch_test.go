@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+const scaledCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},
+"spec":{"group":"stable.example.com","names":{"kind":"CronTab","plural":"crontabs"},"scope":"Namespaced","versions":[
+{"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas","labelSelectorPath":".status.selector"}},
+ "schema":{"openAPIV3Schema":{"type":"object","properties":{
+  "spec":{"type":"object","properties":{"replicas":{"type":"integer","maximum":5},"image":{"type":"string"},"list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}}},
+   "x-kubernetes-validations":[{"rule":"!has(self.replicas) || self.replicas != 4","message":"not 4"}]},
+  "status":{"type":"object","properties":{"replicas":{"type":"integer"},"selector":{"type":"string"}}}}}}},
+{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"replicas":{"type":"integer","default":2}}}}}}}]}}`
+
+const stored = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":3},` +
+	`"spec":{"replicas":1,"image":"a<b"},"status":{"replicas":1,"selector":"a=b"}}`
+
+func scaled(t testing.TB) *Definition {
+	t.Helper()
+	d, report, err := Compile(context.Background(), JSON([]byte(scaledCRD)), Options{})
+	if err != nil || d == nil {
+		t.Fatal(err, report)
+	}
+	return d
+}
+
+// TestPatch: what Admit makes of a patch, and how it is told that there is something wrong with one.
+func TestPatch(t *testing.T) {
+	d := scaled(t)
+	const before, after = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":`,
+		`,"status":{"replicas":1,"selector":"a=b"}}`
+	for _, c := range []struct {
+		name, patch       string
+		item              Item
+		o                 EvaluationOptions
+		object            string
+		code              int32
+		message           string // a part
+		warning           string // a part of one
+		violation, pruned string // the field, and line:column in the patch
+		reason            Reason
+		yaml, list        bool
+		line, column      int
+	}{
+		{name: "merge patch", patch: `{"spec":{"replicas":2,"image":null}}`, object: before + `4},"spec":{"replicas":2}` + after},
+		{name: "merge patch that changes nothing", patch: `{"spec":{"replicas":1}}`, object: before + `3},"spec":{"replicas":1,"image":"a<b"}` + after},
+		{name: "merge patch in YAML", patch: "spec:\n  replicas: 2\n  image:\n", yaml: true, object: before + `4},"spec":{"replicas":2}` + after},
+		{name: "JSON patch", list: true, patch: `[{"op":"test","path":"/spec/replicas","value":1},{"op":"replace","path":"/spec/replicas","value":3}]`,
+			object: before + `4},"spec":{"replicas":3,"image":"a<b"}` + after},
+		{name: "the status stays", patch: `{"status":{"replicas":5}}`, object: before + `3},"spec":{"replicas":1,"image":"a<b"}` + after},
+		{name: "a status", item: Item{Subresource: "status"}, patch: `{"spec":{"replicas":5},"status":{"replicas":5}}`,
+			object: before + `3},"spec":{"replicas":1,"image":"a<b"},"status":{"replicas":5,"selector":"a=b"}}`},
+		{name: "an old object of another version", item: Item{Version: "v2"}, patch: `{}`,
+			object: `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":3},"spec":{"replicas":1}}`},
+		{name: "a finding stands where the patch puts it", patch: "{\"spec\":{\n \"replicas\": 9}}", code: 422, message: `spec.replicas in body should be less than or equal to 5`, violation: "spec.replicas", line: 2, column: 14},
+		{name: "so it does in an operation", list: true, patch: "[\n{\"op\":\"add\",\"path\":\"/spec/list\",\"value\":[{\"n\":\"x\"}]}]", code: 422, violation: "spec.list[0].n", line: 2, column: 47},
+		{name: "a rule", patch: `{"spec":{"replicas":4}}`, code: 422, message: "not 4", violation: "spec", line: 1, column: 9},
+		{name: "an unknown field", patch: `{"spec":{"x":1}}`, warning: `unknown field "spec.x"`, pruned: "spec.x", line: 1, column: 10, object: before + `3},"spec":{"replicas":1,"image":"a<b"}` + after},
+		{name: "an unknown field, strictly", patch: `{"spec":{"x":1}}`, o: EvaluationOptions{FieldValidation: FieldValidationStrict}, code: 422, message: `strict decoding error: unknown field "spec.x"`},
+		{name: "a duplicate field", patch: `{"spec":{"replicas":1,"replicas":2}}`, warning: `duplicate field "spec.replicas"`, object: before + `4},"spec":{"replicas":2,"image":"a<b"}` + after},
+		{name: "no patch", patch: `{`, code: 400, message: "invalid JSON patch", warning: "crdeval: the patch cannot be read"},
+		{name: "a patch that does not fit", list: true, patch: `[{"op":"remove","path":"/spec/y"}]`, code: 422, message: "the server rejected our request due to an error in our request",
+			warning: `crdeval: the patch was not applied: operation 0 (remove /spec/y): there is no "y" to remove`},
+		{name: "a text is compared as it is printed", list: true, patch: `[{"op":"test","path":"/spec/image","value":"a<b"}]`, code: 422, warning: "written in another way"},
+		{name: "a crash", list: true, patch: `[{"op":"test","path":""}]`, code: 500, message: "panic"},
+		{name: "another name", patch: `{"metadata":{"name":"y"}}`, code: 400, message: "the name of the object (y) does not match the name on the URL (x)"},
+		{name: "another namespace", patch: `{"metadata":{"namespace":"y"}}`, code: 400, message: "the namespace of the provided object does not match"},
+		{name: "another uid", patch: `{"metadata":{"uid":"y"}}`, code: 422, message: "metadata.uid: Invalid value: \"y\": field is immutable"},
+		{name: "another resourceVersion", patch: `{"metadata":{"resourceVersion":"8"}}`, code: 409, message: "the object has been modified"},
+		{name: "no resourceVersion", patch: `{"metadata":{"resourceVersion":null}}`, code: 422, message: "must be specified for an update"},
+		{name: "another version", patch: `{"apiVersion":"stable.example.com/v2"}`, code: 422, message: "apiVersion: Invalid value: \"stable.example.com/v2\": must be stable.example.com/v1", warning: `unknown field "spec.image"`},
+		{name: "no kind", patch: `{"kind":null}`, code: 422, message: "Object 'Kind' is missing"},
+		{name: "no such subresource", item: Item{Version: "v2", Subresource: "status"}, patch: `{}`, code: 404},
+		{name: "no old object", item: Item{OldObject: Document{}, Name: "none"}, patch: `{}`, reason: ReasonInvalidArgument},
+		{name: "an object beside the patch", item: Item{Object: JSON([]byte(stored))}, patch: `{}`, reason: ReasonInvalidArgument},
+		{name: "the second stage", o: EvaluationOptions{Stage: StageFinish}, patch: `{}`, reason: ReasonInvalidArgument},
+		{name: "too large", patch: `{"a":"` + strings.Repeat("x", 3<<20) + `"}`, reason: ReasonLimitExceeded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			item := c.item
+			if item.Name != "none" {
+				item.OldObject = JSON([]byte(stored))
+			}
+			item.Patch = &Patch{Type: MergePatch, Document: JSON([]byte(c.patch))}
+			if c.list {
+				item.Patch.Type = JSONPatch
+			}
+			if c.yaml {
+				item.Patch.Document = YAML([]byte(c.patch))
+			}
+			v, err := d.Admit(context.Background(), item, c.o)
+			if ReasonOf(err) != c.reason {
+				t.Fatalf("%v, want %s", err, c.reason)
+			}
+			if err != nil {
+				return
+			}
+			if string(v.Object) != c.object {
+				t.Errorf("object %s\nwant   %s", v.Object, c.object)
+			}
+			if c.code == 0 != v.Allowed || c.code != 0 && (v.Refusal.Code != c.code || !strings.Contains(v.Refusal.Message, c.message)) {
+				t.Errorf("refusal %+v, want %d %s", v.Refusal, c.code, c.message)
+			}
+			if !strings.Contains(strings.Join(v.Warnings, "\n"), c.warning) || c.warning == "" && len(v.Warnings) > 0 && c.code != 500 {
+				t.Errorf("warnings %q, want %q", v.Warnings, c.warning)
+			}
+			if c.violation != "" && (len(v.Violations) == 0 || v.Violations[0].Field != c.violation || v.Violations[0].Position == nil || v.Violations[0].Position.Line != c.line || v.Violations[0].Position.Column != c.column) {
+				t.Errorf("violations %+v %+v, want %s at %d:%d", v.Violations, v.Violations[0].Position, c.violation, c.line, c.column)
+			}
+			if c.pruned != "" && (len(v.Pruned) == 0 || v.Pruned[0].Path != c.pruned || v.Pruned[0].Position == nil || v.Pruned[0].Position.Line != c.line || v.Pruned[0].Position.Column != c.column) {
+				t.Errorf("pruned %+v %+v, want %s at %d:%d", v.Pruned, v.Pruned[0].Position, c.pruned, c.line, c.column)
+			}
+		})
+	}
+}
+
+// BenchmarkPatch compares an update with patches to the same effect.
+func BenchmarkPatch(b *testing.B) {
+	d := scaled(b)
+	whole := JSON([]byte(strings.Replace(stored, `"replicas":1`, `"replicas":2`, 1)))
+	old := JSON([]byte(stored))
+	for _, c := range []struct {
+		name string
+		item Item
+	}{
+		{"update", Item{Object: whole, OldObject: old}},
+		{"merge", Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"spec":{"replicas":2}}`))}, OldObject: old}},
+		{"json", Item{Patch: &Patch{Type: JSONPatch, Document: JSON([]byte(`[{"op":"replace","path":"/spec/replicas","value":2}]`))}, OldObject: old}},
+		{"scale", Item{Subresource: "scale", Object: JSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":2}}`)), OldObject: old}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if v, err := d.Admit(context.Background(), c.item, EvaluationOptions{}); err != nil || !v.Allowed {
+					b.Fatal(err, v)
+				}
+			}
+		})
+	}
+}
