@@ -1,0 +1,108 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+func TestExplain(t *testing.T) {
+	crds := engine.Published(boats(t, "Boat"), boats(t, "Buoy"))
+	for _, request := range []string{"boats", "boat", "BOAT", "bt", "boats.", "boats.sea.example.com", "boats.sea.example.com."} {
+		text, err := engine.Explain(t.Context(), request, engine.ExplainOptions{}, crds...)
+		if err != nil || !strings.HasPrefix(text, "GROUP:      sea.example.com\nKIND:       Boat\nVERSION:    v1\n\nDESCRIPTION:\n    A boat.\n") {
+			t.Errorf("%s: %v\n%s", request, err, text)
+		}
+	}
+	for _, request := range []string{"boats.spec.length", "boats.sea.example.com.spec.length", "bt.spec['length']"} {
+		text, err := engine.Explain(t.Context(), request, engine.ExplainOptions{}, crds...)
+		if err != nil || !strings.Contains(text, "\nFIELD: length <integer>\n") {
+			t.Errorf("%s: %v\n%s", request, err, text)
+		}
+	}
+	if text, err := engine.Explain(t.Context(), `boats.spec.a\.b`, engine.ExplainOptions{}, crds...); err != nil || !strings.Contains(text, "\nFIELD: a.b <string>\n") {
+		t.Errorf("a name with a dot: %v\n%s", err, text)
+	}
+	if text, err := engine.Explain(t.Context(), "boats", engine.ExplainOptions{APIVersion: "sea.example.com/v1beta1", Recursive: true, MaxDepth: 1}, crds...); err != nil ||
+		!strings.Contains(text, "VERSION:    v1beta1") || strings.Contains(text, "spec") {
+		t.Errorf("another version: %v\n%s", err, text)
+	}
+	for _, tc := range []struct {
+		request string
+		o       engine.ExplainOptions
+		reason  engine.Reason
+		text    string
+	}{
+		{"ships", engine.ExplainOptions{}, engine.ReasonInvalidArgument, `no CRD has a resource type "ships"`},
+		{"boats.spec.width", engine.ExplainOptions{}, engine.ReasonInvalidArgument, `field "width" does not exist`},
+		{"boats[0]", engine.ExplainOptions{}, engine.ReasonInvalidArgument, "names of fields"},
+		{"boats}{.x", engine.ExplainOptions{}, engine.ReasonInvalidArgument, "more than one path"},
+		{"", engine.ExplainOptions{}, engine.ReasonInvalidArgument, "resource"},
+		{"boats.[", engine.ExplainOptions{}, engine.ReasonInvalidArgument, "TYPE.FIELDNAME"},
+		{strings.Repeat("a", 1<<17), engine.ExplainOptions{}, engine.ReasonLimitExceeded, "limit of 65536"},
+		{"boats", engine.ExplainOptions{APIVersion: "sea.example.com/v9"}, engine.ReasonVersionNotFound, `couldn't find resource for "sea.example.com/v9, Resource=boats"`},
+		{"boats", engine.ExplainOptions{APIVersion: "v1"}, engine.ReasonVersionNotFound, "couldn't find"},
+		{"boats", engine.ExplainOptions{APIVersion: "sea.example.com/v1alpha1"}, engine.ReasonVersionNotServed, "does not serve"},
+		{"boats", engine.ExplainOptions{MaxDepth: 1}, engine.ReasonInvalidArgument, "MaxDepth"},
+		{"boats", engine.ExplainOptions{MaxDepth: -1, Recursive: true}, engine.ReasonInvalidArgument, "MaxDepth"},
+	} {
+		text, err := engine.Explain(t.Context(), tc.request, tc.o, crds...)
+		if text != "" || err == nil || engine.ReasonOf(err) != tc.reason || !strings.Contains(err.Error(), tc.text) {
+			t.Errorf("%.40s: %v %.80s", tc.request, err, text)
+		}
+	}
+}
+
+// TestExplainHostile explains schemas that are as deep and as wide as a CRD can have them: in bounded time, and never more than MaxExplanation.
+func TestExplainHostile(t *testing.T) {
+	const before = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"boats.sea.example.com"},"spec":{"group":"sea.example.com","scope":"Cluster",
+		"names":{"plural":"boats","singular":"boat","kind":"Boat","listKind":"BoatList"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":`
+	deep := func(n int, open, close string) string {
+		return `{"type":"object","properties":{"a":` + strings.Repeat(open, n) + `{"type":"string"}` + strings.Repeat(close, n) + `}}`
+	}
+	for _, tc := range []struct{ name, schema string }{
+		{"properties", deep(1500, `{"type":"object","properties":{"a":`, `}}`)},
+		{"items", deep(3000, `{"type":"array","items":`, `}`)},
+		{"clauses", deep(1500, `{"type":"string","allOf":[`, `]}`)},
+		{"words", `{"type":"object","description":"` + strings.Repeat("word ", 200_000) + `"}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			crd := engine.PublishedCRD{
+				Name: "boats.sea.example.com", Group: "sea.example.com", Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
+				Names:    engine.Names{Plural: "boats", Kind: "Boat"},
+				Manifest: func(context.Context) ([]byte, error) { return []byte(before + tc.schema + `}}]}}`), nil },
+			}
+			start := time.Now()
+			text, err := engine.Explain(t.Context(), "boats", engine.ExplainOptions{Recursive: true}, crd)
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if err != nil && engine.ReasonOf(err) != engine.ReasonLimitExceeded && engine.ReasonOf(err) != engine.ReasonInternal || len(text) > engine.MaxExplanation {
+				t.Errorf("%d bytes, %v", len(text), err)
+			}
+			t.Logf("%d bytes, %v", len(text), err)
+		})
+	}
+}
+
+// FuzzExplain: whatever is asked for, it is answered or refused, and never with a panic.
+func FuzzExplain(f *testing.F) {
+	crds := engine.Published(boats(f, "Boat"))
+	for _, request := range []string{"boats", "boats.spec.length", `boats.spec.a\.b`, "boats['spec'].length", "bt..x", "boats[?(@.a)]", "{", "boats.sea.example.com.spec", "", ".", `\`} {
+		f.Add(request, "sea.example.com/v1", true, 2)
+	}
+	reasons := []engine.Reason{engine.ReasonInvalidArgument, engine.ReasonVersionNotFound, engine.ReasonVersionNotServed, engine.ReasonLimitExceeded}
+	f.Fuzz(func(t *testing.T, request, apiVersion string, recursive bool, depth int) {
+		text, err := engine.Explain(t.Context(), request, engine.ExplainOptions{APIVersion: apiVersion, Recursive: recursive, MaxDepth: depth}, crds...)
+		switch {
+		case err == nil && !strings.HasPrefix(text, "GROUP:      sea.example.com\nKIND:       Boat\n"):
+			t.Errorf("%q: %s", request, text)
+		case err != nil && (text != "" || !slices.Contains(reasons, engine.ReasonOf(err))):
+			t.Errorf("%q: %v", request, err)
+		}
+	})
+}
