@@ -19,8 +19,9 @@ GRPC_PORT ?= 9090
 REST_PORT ?= 8080
 CRDS     ?= 10000
 CACHE_BYTES ?= 268435456
+LENGTHS ?= 1000000,3000000
 
-.PHONY: help run build test race lint generate bench conformance quirks fuzz e2e scale image clean
+.PHONY: help run build test race lint generate bench conformance quirks fuzz e2e scale stream image clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -74,6 +75,10 @@ e2e: build ## Start the real server; drive it from Go and Python, with directori
 scale: build ## Register CRDS CRDs (10,000), restart, evaluate objects of all of them; print times and memory beside their bars; CACHE_BYTES=…
 	@go build -o $(BIN)/scale ./server/app/scale
 	@$(BIN)/scale --server-binary $(BIN)/crdeval --samples deploy/samples --n $(CRDS) --cache-bytes $(CACHE_BYTES)
+
+stream: build ## Stream a million CronTabs and then three through AdmitStream; print rate and memory of client and server beside their bars; LENGTHS=…
+	@go build -o $(BIN)/stream ./server/app/stream
+	@$(BIN)/stream --server-binary $(BIN)/crdeval -n $(LENGTHS)
 
 image: ## Build the container image, crdeval:devel (needs Docker)
 	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t crdeval:$(VERSION) -t crdeval:devel .

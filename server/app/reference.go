@@ -143,7 +143,7 @@ With ` + "`--auth-token-file`" + ` every call needs a token, over gRPC and REST,
 
 - Traces and metrics are exported as OpenTelemetry's own variables say: ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_SERVICE_NAME`" + `
   and so on. Unless one of the first three is set, nothing is exported; ` + "`/metrics`" + ` is there always.
-- ` + "`GOMAXPROCS`, `GOMEMLIMIT` and `GOGC`" + ` are Go's. Without ` + "`GOGC`" + ` a small heap grows to 128 MiB, or a quarter of the memory limit, before it is collected, one of hundreds of MiB by 192 MiB, a larger one by half.
+- ` + "`GOMAXPROCS`, `GOMEMLIMIT` and `GOGC`" + ` are Go's. Without ` + "`GOGC`" + ` a small heap grows to 80 MiB, or a quarter of the memory limit, before it is collected, one of hundreds of MiB by 192 MiB, a larger one by half.
   Without ` + "`GOMEMLIMIT`" + ` the memory limit is nine tenths of the container's, if there is one. With a memory limit, calls are
   refused with ` + "`OVERLOADED`" + ` while what is live in memory comes close to it.
 `

@@ -1,0 +1,94 @@
+"""Any number of objects, in the memory of a few: AdmitStream and ReadStream over the generated stubs.
+
+    from crdeval import streams
+
+    for result in streams.admit(channel, items):
+        ...
+
+Results come in the order of the items. Nothing is taken from `items` while results wait to be looked at: it is read on a thread of gRPC's, as fast as the
+server answers and the results are taken. An item that could not be evaluated has a result with `error` and does not end the stream; what does is raised as
+grpc.RpcError, behind the results of what came before.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+import grpc
+
+from crdeval.registry import Metadata
+from crdeval.v1 import document_pb2, evaluation_pb2, evaluation_pb2_grpc
+
+ITEMS_AT_ONCE = 100
+"""Items in one message: the most that a server takes."""
+
+BYTES_AT_ONCE = 1 << 20
+"""Bytes of items in one message, unless a single one has more."""
+
+
+def admit(
+    channel: grpc.Channel,
+    items: Iterable[evaluation_pb2.Item],
+    *,
+    catalog: str = "default",
+    options: evaluation_pb2.EvaluationOptions | None = None,
+    stage: int = evaluation_pb2.STAGE_UNSPECIFIED,
+    include: evaluation_pb2.Include | None = None,
+    crds: Sequence[document_pb2.Document] = (),
+    at_once: int = ITEMS_AT_ONCE,
+    timeout: float | None = None,
+    metadata: Metadata | None = None,
+) -> Iterator[evaluation_pb2.VerdictResult]:
+    """The verdict on each write. `at_once` items go into a message: 1 for those that come slowly, each to be answered at once."""
+    first = evaluation_pb2.AdmitStreamRequest(catalog=catalog, options=options, crds=crds, stage=stage, include=include)
+    messages = (evaluation_pb2.AdmitStreamRequest(items=some) for some in _messages(items, at_once))
+    call = evaluation_pb2_grpc.EvaluationServiceStub(channel).AdmitStream(
+        chain([first], messages), timeout=timeout, metadata=metadata
+    )
+    return _results(call)
+
+
+def read(
+    channel: grpc.Channel,
+    items: Iterable[evaluation_pb2.Item],
+    *,
+    catalog: str = "default",
+    target_version: str = "",
+    options: evaluation_pb2.EvaluationOptions | None = None,
+    include: evaluation_pb2.Include | None = None,
+    crds: Sequence[document_pb2.Document] = (),
+    at_once: int = ITEMS_AT_ONCE,
+    timeout: float | None = None,
+    metadata: Metadata | None = None,
+) -> Iterator[evaluation_pb2.TransformedResult]:
+    """Each object as an API server reads it from its storage, at target_version or at its own."""
+    first = evaluation_pb2.ReadStreamRequest(
+        catalog=catalog, options=options, crds=crds, target_version=target_version, include=include
+    )
+    messages = (evaluation_pb2.ReadStreamRequest(items=some) for some in _messages(items, at_once))
+    call = evaluation_pb2_grpc.EvaluationServiceStub(channel).ReadStream(
+        chain([first], messages), timeout=timeout, metadata=metadata
+    )
+    return _results(call)
+
+
+def _messages(items: Iterable[evaluation_pb2.Item], at_once: int) -> Iterator[list[evaluation_pb2.Item]]:
+    if not 1 <= at_once <= ITEMS_AT_ONCE:
+        raise ValueError(f"at_once is {at_once}: it is 1 to {ITEMS_AT_ONCE}")
+    some: list[evaluation_pb2.Item] = []
+    size = 0
+    for item in items:
+        some.append(item)
+        size += item.ByteSize()
+        if len(some) == at_once or size >= BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+def _results(call) -> Iterator:
+    try:
+        for message in call:
+            yield from message.results
+    finally:
+        call.cancel()  # of one that has ended it does nothing
