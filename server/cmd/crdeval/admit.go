@@ -24,6 +24,7 @@ type admitCommand struct {
 
 	Output        string `short:"o" default:"text" enum:"text,json,junit,yaml,stored,table,wide" help:"text, for people; json: an object a line; junit: a test case an object; yaml: the objects as the API server would answer them; stored: as it would store them; table, wide: as kubectl get would print them."`
 	Explain       bool   `help:"Print also what was filled in and forgiven, and the values in rules that did not hold."`
+	Quiet         bool   `short:"q" help:"With text: print nothing about objects that would be taken without a warning."`
 	FieldSelector string `help:"With yaml, stored, table and wide: print only the objects that this selector selects, such as spec.color=blue." placeholder:"SELECTOR"`
 	NoHeaders     bool   `help:"With table and wide: no line of headers."`
 	Now           string `help:"With table and wide: the time that ages are counted to, RFC 3339. Default: the present." placeholder:"TIME"`

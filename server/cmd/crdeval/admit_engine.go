@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // embedded judges in this process.
@@ -35,17 +37,8 @@ func newEmbedded(c *admitCommand) *embedded {
 // register takes a CRD that is established as it stands, and judges any other.
 func (e *embedded) register(ctx context.Context, crd *source) (judgement, error) {
 	j := judgement{File: crd.file, Document: crd.document, Item: crd.item, Violations: []violation{}, Warnings: []string{}, where: crd.where()}
-	if name, existing, err := engine.ExistingFrom(crd.Document, engine.Limits{}); err == nil && established(existing) {
-		d, err := engine.CompileStored(ctx, existing.Manifest, engine.Options{})
-		if err != nil {
-			j.Error, j.Line, _ = crd.InFile(err)
-			return j, nil
-		}
-		e.catalog.existing[name] = existing
-		e.catalog.claim(d, existing)
-		j.Name, j.Accepted = name, true
-		e.serve(d)
-		return j, nil
+	if established(crd) {
+		return e.take(ctx, crd, j), nil
 	}
 	d, report, err := engine.Compile(ctx, crd.Document, e.catalog.options())
 	if err != nil {
@@ -63,8 +56,37 @@ func (e *embedded) register(ctx context.Context, crd *source) (judgement, error)
 	return j, nil
 }
 
-func established(e *engine.Existing) bool {
-	return slices.ContainsFunc(e.Status.Conditions, func(c engine.Condition) bool {
+// take takes a CRD as it stands.
+func (e *embedded) take(ctx context.Context, crd *source, j judgement) judgement {
+	name, existing, err := engine.ExistingFrom(crd.Document, engine.Limits{})
+	var d *engine.Definition
+	if err == nil {
+		d, err = engine.CompileStored(ctx, existing.Manifest, engine.Options{})
+	}
+	if err != nil {
+		j.Error, j.Line, _ = crd.InFile(err)
+		return j
+	}
+	e.catalog.existing[name] = existing
+	e.catalog.claim(d, existing)
+	j.Name, j.Accepted = name, true
+	e.serve(d)
+	return j
+}
+
+// established says whether a CRD has a status in which it is established, as one from a cluster has.
+func established(crd *source) bool {
+	var m struct {
+		Status engine.Status `json:"status"`
+	}
+	text := crd.Document.JSON
+	if crd.Document.YAML != nil {
+		var err error
+		if text, _, err = value.YAMLToJSON(crd.Document.YAML, engine.Limits{}); err != nil {
+			return false
+		}
+	}
+	return json.Unmarshal(text, &m) == nil && slices.ContainsFunc(m.Status.Conditions, func(c engine.Condition) bool {
 		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
 	})
 }
@@ -77,6 +99,13 @@ func (e *embedded) serve(d *engine.Definition) {
 	}
 }
 
+// judged is what became of a write, before it is told. Telling looks up places in files, which is not for several at a time.
+type judged struct {
+	crd     string
+	verdict *engine.Verdict
+	err     error
+}
+
 // admit judges with as many goroutines as there are processors, and tells in order. What is ready waits for what is before it, up to a bound.
 func (e *embedded) admit(ctx context.Context, writes []write, tell func(*outcome) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -86,7 +115,7 @@ func (e *embedded) admit(ctx context.Context, writes []write, tell func(*outcome
 	workers := runtime.GOMAXPROCS(0)
 	type job struct {
 		write *write
-		done  chan *outcome
+		done  chan judged
 	}
 	jobs, ordered := make(chan job), make(chan job, 64*workers)
 	for range workers {
@@ -100,7 +129,7 @@ func (e *embedded) admit(ctx context.Context, writes []write, tell func(*outcome
 		defer close(jobs)
 		defer close(ordered)
 		for i := range writes {
-			j := job{&writes[i], make(chan *outcome, 1)}
+			j := job{&writes[i], make(chan judged, 1)}
 			select {
 			case ordered <- j:
 			case <-ctx.Done():
@@ -110,31 +139,31 @@ func (e *embedded) admit(ctx context.Context, writes []write, tell func(*outcome
 		}
 	})
 	for j := range ordered {
-		if err := tell(<-j.done); err != nil {
+		o, result := newOutcome(j.write), <-j.done
+		if o.crd = result.crd; result.err != nil {
+			o.fail(result.err)
+		} else {
+			o.take(result.verdict)
+		}
+		if err := tell(o); err != nil {
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
 	return nil
 }
 
 // one judges one object.
-func (e *embedded) one(ctx context.Context, w *write) *outcome {
-	o := newOutcome(w)
+func (e *embedded) one(ctx context.Context, w *write) (j judged) {
 	d, err := e.definition(w)
 	if err != nil {
-		o.fail(err)
-		return o
-	}
-	o.crd = d.Name()
-	if o.Namespace == "" && d.Scope() == engine.NamespaceScoped {
-		o.Namespace = e.command.Namespace
+		return judged{err: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.command.ItemTimeout)
 	defer cancel()
-	item := engine.Item{Object: w.Document, Subresource: e.command.Subresource, Patch: w.patch, Namespace: o.Namespace}
+	item := engine.Item{Object: w.Document, Subresource: e.command.Subresource, Patch: w.patch, Namespace: e.command.key(&w.id).namespace}
 	if w.old != nil {
 		item.OldObject = w.old.Document
 	}
@@ -145,13 +174,9 @@ func (e *embedded) one(ctx context.Context, w *write) *outcome {
 	if e.command.Explain {
 		options.Trace = engine.TraceFailed
 	}
-	v, err := d.Admit(ctx, item, options)
-	if err != nil {
-		o.fail(err)
-		return o
-	}
-	o.take(v)
-	return o
+	j.crd = d.Name()
+	j.verdict, j.err = d.Admit(ctx, item, options)
+	return j
 }
 
 // definition finds the CRD of an object.

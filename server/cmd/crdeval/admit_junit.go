@@ -90,8 +90,8 @@ func (p *junitPrinter) object(o *outcome) error {
 	if c.Name == "" {
 		c.Name = o.source.where()
 	}
-	if o.crd != "" {
-		c.Class = o.crd
+	if group, _, found := cutAPIVersion(o.apiVersion); found {
+		c.Class += "." + group
 	}
 	var lines []string
 	say := func(at *position, text string, h *hint) {

@@ -135,12 +135,3 @@ func created(object []byte, now time.Time) []byte {
 	}
 	return stamped
 }
-
-// namespaceOf is the namespace in an object's metadata.
-func namespaceOf(object []byte) string {
-	var head identity
-	if json.Unmarshal(object, &head) != nil {
-		return ""
-	}
-	return head.Metadata.Namespace
-}

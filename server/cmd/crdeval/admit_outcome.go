@@ -91,6 +91,9 @@ func (o *outcome) take(v *engine.Verdict) {
 	if o.Stored == nil {
 		o.Stored = o.Object
 	}
+	if o.Namespace == "" {
+		o.Namespace = namespaceOf(o.Object)
+	}
 }
 
 func (o *outcome) findings(list []engine.Violation) []finding {
@@ -115,6 +118,15 @@ func hintOf(h *engine.Hint) *hint {
 		return nil
 	}
 	return &hint{Text: h.Text, Pointer: h.Pointer, Replacement: h.Replacement}
+}
+
+// namespaceOf is the namespace in an object's metadata.
+func namespaceOf(object []byte) string {
+	var head identity
+	if json.Unmarshal(object, &head) != nil {
+		return ""
+	}
+	return head.Metadata.Namespace
 }
 
 // title names the object for people.

@@ -25,7 +25,7 @@ func (c *admitCommand) printer(env environment) printer {
 	case "junit":
 		return &junitPrinter{w: env.stdout}
 	case "text":
-		return &textPrinter{w: env.stdout, explain: c.Explain}
+		return &textPrinter{w: env.stdout, explain: c.Explain, quiet: c.Quiet}
 	}
 	return &objectsPrinter{w: env.stdout, others: &textPrinter{w: env.stderr, explain: c.Explain}, command: c}
 }
@@ -39,8 +39,8 @@ func (p jsonPrinter) close(context.Context, admitter, *tally) error { return nil
 
 // textPrinter prints lines for people.
 type textPrinter struct {
-	w       io.Writer
-	explain bool
+	w              io.Writer
+	explain, quiet bool
 }
 
 func (p *textPrinter) crd(j *judgement) error { return printJudgement(p.w, j) }
@@ -51,6 +51,9 @@ func (p *textPrinter) object(o *outcome) error {
 	if o.Error != "" {
 		_, err := fmt.Fprintf(p.w, "%s:%d: %s: error: %s\n", o.File, o.Line, o.title(), o.Error)
 		return err
+	}
+	if p.quiet && o.Allowed && len(o.Warnings) == 0 {
+		return nil
 	}
 	verdict := "allowed"
 	if !o.Allowed {
@@ -129,6 +132,10 @@ func printTrace(b *bytes.Buffer, t *engine.RuleTrace) {
 
 func (p *textPrinter) close(_ context.Context, _ admitter, total *tally) error {
 	objects := total.allowed + total.refused
+	if objects+total.failed == 0 && total.crds > 0 {
+		_, err := fmt.Fprintf(p.w, "%s: %d accepted, %d refused\n", counted(total.crds, "CRD", "CRDs"), total.crds-total.crdsRefused, total.crdsRefused)
+		return err
+	}
 	if objects < 2 {
 		return nil
 	}

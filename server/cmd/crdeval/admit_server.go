@@ -93,9 +93,6 @@ func (r *remote) admit(ctx context.Context, writes []write, tell func(*outcome) 
 			} else {
 				o.take(verdictAt(result.GetVerdict()))
 			}
-			if o.Namespace == "" && o.Allowed {
-				o.Namespace = namespaceOf(o.Object)
-			}
 			if err := tell(o); err != nil {
 				return err
 			}

@@ -34,6 +34,29 @@ func TestGolden(t *testing.T) {
 		{"check-again-json", "check -o json buoys.yaml refused.yaml"},
 		{"check-again-old", "check --skip-other-kinds --old old.yaml new.yaml again.yaml"},
 		{"check-old-unreadable", "check --old objects.yaml new.yaml"},
+		{"admit", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml"},
+		{"admit-explain", "admit --explain --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml"},
+		{"admit-quiet", "admit -q --crds admit-crd.yaml --old admit-old.yaml --field-validation warn admit-new.yaml"},
+		{"admit-json", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o json"},
+		{"admit-junit", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o junit"},
+		{"admit-stored", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o stored"},
+		{"admit-table", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o table --now 2026-01-01T00:00:00Z"},
+		{"admit-patch", "admit --crds admit-crd.yaml --patch-file admit-patch.yaml --type json admit-old.yaml -o yaml"},
+		{"admit-no-crd", "admit admit-new.yaml"},
+		{"admit-refused-crd", "admit admit-refused-crd.yaml admit-new.yaml"},
+		{"admit-missing", "admit --crds admit-crd.yaml missing.yaml"},
+		{"admit-nothing", "admit admit-crd.yaml"},
+		{"admit-selector", "admit --crds admit-crd.yaml admit-old.yaml -o table --field-selector spec.colour=Red"},
+		{"admit-usage", "admit"},
+		{"admit-usage-stdin", "admit - --old -"},
+		{"admit-usage-subresource", "admit --subresource status admit-old.yaml"},
+		{"admit-usage-patch", "admit --patch {} --old admit-old.yaml admit-new.yaml"},
+		{"admit-usage-now", "admit --now tomorrow admit-new.yaml"},
+		{"admit-usage-token", "admit --token x admit-new.yaml"},
+		{"discover", "discover -o wide admit-crd.yaml buoys.yaml"},
+		{"discover-refused", "discover admit-refused-crd.yaml"},
+		{"openapi-which", "openapi admit-crd.yaml"},
+		{"openapi-unserved", "openapi --api-version example.com/v3 admit-crd.yaml"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			golden, err := filepath.Abs(filepath.Join("testdata", "golden", tc.name+".txt"))
@@ -44,7 +67,7 @@ func TestGolden(t *testing.T) {
 			code, stdout, stderr := invoke(t, "", strings.Fields(tc.args)...)
 			got := fmt.Sprintf("$ crdeval %s\n%s", tc.args, stdout)
 			if stderr != "" {
-				got += "stderr: " + strings.TrimRight(stderr[strings.LastIndex(stderr, "crdeval:"):], "\n") + "\n"
+				got += "stderr: " + strings.TrimRight(stderr[max(0, strings.LastIndex(stderr, "crdeval:")):], "\n") + "\n"
 			}
 			got += fmt.Sprintf("exit code %d\n", code)
 			if *update {

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// samples are the CRDs and objects of deploy/samples, seen from testdata.
+const sampleCRDs, sampleObjects = "../../../../deploy/samples/crds", "../../../../deploy/samples/objects"
+
+// TestAdmitWithServer asks a service about the same files: whatever it is asked, and however it is printed, the answer is that of this process.
+func TestAdmitWithServer(t *testing.T) {
+	t.Chdir("testdata")
+	socket := serving(t)
+	for _, args := range []string{
+		"--crds " + sampleCRDs + " " + sampleObjects,
+		"--crds " + sampleCRDs + " --explain " + sampleObjects,
+		"--crds " + sampleCRDs + " --field-validation warn " + sampleObjects + " -o json",
+		"--crds " + sampleCRDs + " " + sampleObjects + " -o junit",
+		"--crds " + sampleCRDs + " " + sampleObjects + " -o yaml",
+		"--crds " + sampleCRDs + " " + sampleObjects + " -o stored -n other",
+		"--crds " + sampleCRDs + " " + sampleObjects + " -o wide --now 2100-01-01T00:00:00Z",
+		"--crds " + sampleCRDs + " " + sampleObjects + " -o table --field-selector metadata.name=release",
+		"--crds " + sampleCRDs + " " + sampleObjects + " -o table --field-selector spec.none=x",
+		"--crds admit-crd.yaml --old admit-old.yaml admit-new.yaml",
+		"--crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o stored",
+		"--crds admit-crd.yaml --old admit-old.yaml --subresource status admit-new.yaml -o yaml",
+		"--crds admit-crd.yaml --type json -p [{op:\u00a0replace,path:\u00a0/spec/size,value:\u00a04}] admit-old.yaml -o yaml",
+		"--crds admit-crd.yaml -p {spec:\u00a0{size:\u00a099}} admit-old.yaml",
+		"--crds admit-refused-crd.yaml admit-new.yaml",
+	} {
+		t.Run(args, func(t *testing.T) {
+			split := strings.Fields(strings.ReplaceAll(args, "\u00a0", "\x00"))
+			for i := range split {
+				split[i] = strings.ReplaceAll(split[i], "\x00", " ")
+			}
+			code, stdout, stderr := invoke(t, "", append([]string{"admit"}, split...)...)
+			there, stdoutThere, stderrThere := invoke(t, "", append([]string{"admit", "--server", socket}, split...)...)
+			if code != there || withoutErrors(stdout) != withoutErrors(stdoutThere) {
+				t.Errorf("here %d\n%s%s\nthere %d\n%s%s", code, stdout, stderr, there, stdoutThere, stderrThere)
+			}
+		})
+	}
+}
+
+// withoutErrors cuts off why objects could not be judged: who judges has words of its own.
+func withoutErrors(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		what, _, _ := strings.Cut(line, ": error: ")
+		b.WriteString(what)
+	}
+	return b.String()
+}
+
+// serving starts a service on a socket, and ends it with the test.
+func serving(t *testing.T) (address string) {
+	t.Helper()
+	address = "unix://" + filepath.Join(t.TempDir(), "s")
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var log bytes.Buffer
+	wg.Go(func() {
+		run(ctx, []string{"serve", "--store=memory", "--grpc-address", address, "--http-address=off"}, environment{nil, &log, &log})
+	})
+	t.Cleanup(func() {
+		cancel()
+		wg.Wait()
+	})
+	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", address, "--timeout=20s"); code != 0 {
+		t.Fatal(stderr)
+	}
+	return address
+}
