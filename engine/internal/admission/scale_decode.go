@@ -15,12 +15,20 @@ import (
 // scaleKind is what the scale subresource of every custom resource is.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// scaleScheme are the kinds that upstream's decoder of Scales knows.
-var scaleScheme = sync.OnceValue(func() *runtime.Scheme {
+// scaleDecoders decode Scales, into the kinds that upstream's decoder of them knows. They are used by any number of goroutines.
+var scaleDecoders = sync.OnceValue(func() map[decoding]runtime.Decoder {
 	s := runtime.NewScheme()
 	utilruntime.Must(autoscalingv1.AddToScheme(s))
-	return s
+	codecs, all := serializer.NewCodecFactory(s), map[decoding]runtime.Decoder{}
+	for _, how := range []decoding{{}, {yaml: true}, {strict: true}, {yaml: true, strict: true}} {
+		all[how] = codecs.DecoderToVersion(
+			jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s, jsonserializer.SerializerOptions{Yaml: how.yaml, Strict: how.strict}),
+			scaleKind.GroupVersion())
+	}
+	return all
 })
+
+type decoding struct{ yaml, strict bool }
 
 // olderScales are the group versions whose Scale upstream's decoder knows, too, and cannot convert.
 var olderScales = map[string]bool{"extensions/v1beta1": true, "apps/v1beta1": true, "apps/v1beta2": true}
@@ -39,12 +47,8 @@ type decodedScale struct {
 
 // decodeScale decodes a Scale from a body; byDefault is what one that says nothing of its kind is. The error is upstream's.
 func decodeScale(body []byte, yaml bool, fieldValidation FieldValidation, byDefault *schema.GroupVersionKind) (decodedScale, error) {
-	s := scaleScheme()
-	decoder := serializer.NewCodecFactory(s).DecoderToVersion(
-		jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s, jsonserializer.SerializerOptions{Yaml: yaml, Strict: fieldValidation != Ignore}),
-		scaleKind.GroupVersion())
 	into := &autoscalingv1.Scale{}
-	made, of, err := decoder.Decode(body, byDefault, into)
+	made, of, err := scaleDecoders()[decoding{yaml, fieldValidation != Ignore}].Decode(body, byDefault, into)
 	d := decodedScale{scale: into, of: of}
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && made != nil {
 		for _, e := range strict.Errors() {
