@@ -27,6 +27,8 @@ func TestCodecStopsCounting(t *testing.T) {
 		"crds":    {"\x22\x00", &crdevalv1.ValidateRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.ValidateRequest).GetCrds()) }, maxOverlayCrds},
 		"entries": {"\x12\x00", &crdevalv1.RegisterCrdsRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.RegisterCrdsRequest).GetEntries()) }, 1000},
 		"objects": {"\x32\x00", &crdevalv1.DiffCrdRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.DiffCrdRequest).GetObjects()) }, 1000},
+		"table":   {"\x2a\x00", &crdevalv1.TableRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.TableRequest).GetObjects()) }, 1000},
+		"scale":   {"\x3a\x00", &crdevalv1.GetScaleRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.GetScaleRequest).GetCrds()) }, maxOverlayCrds},
 		"stored":  {"\x1a\x00", &crdevalv1.SetStoredVersionsRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.SetStoredVersionsRequest).GetStoredVersions()) }, 1000},
 	} {
 		message := append(bytes.Clone(head), bytes.Repeat([]byte(of.element), 2_000_000)...)
@@ -53,7 +55,8 @@ func TestCodecBoundsRequests(t *testing.T) {
 	}
 	lists := 0
 	for _, file := range []protoreflect.FileDescriptor{
-		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto, crdevalv1.File_crdeval_v1_server_proto,
+		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto, crdevalv1.File_crdeval_v1_presentation_proto,
+		crdevalv1.File_crdeval_v1_server_proto,
 	} {
 		for i := range file.Services().Len() {
 			for j := range file.Services().Get(i).Methods().Len() {
@@ -75,7 +78,7 @@ func TestCodecBoundsRequests(t *testing.T) {
 			}
 		}
 	}
-	if lists < 13 {
+	if lists < 25 {
 		t.Errorf("%d lists were looked at", lists)
 	}
 }

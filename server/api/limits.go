@@ -95,7 +95,7 @@ func (l Limits) message() *crdevalv1.Limits {
 
 		MaxStoredVersions: maxStoredVersions,
 
-		MaxStreamItems: maxStreamItems, MaxStreamWindow: streamWindow,
+		MaxStreamItems: maxStreamItems, MaxStreamWindow: streamWindow, MaxStreams: int32(l.MaxStreams),
 	}
 }
 

@@ -104,7 +104,9 @@ const kubernetesVersion = "1.37"
 // features are what this server can do beyond the plain calls.
 var features = []crdevalv1.Feature{
 	crdevalv1.Feature_FEATURE_RULES, crdevalv1.Feature_FEATURE_UPDATES, crdevalv1.Feature_FEATURE_OVERLAY, crdevalv1.Feature_FEATURE_TRACE,
-	crdevalv1.Feature_FEATURE_DIFF, crdevalv1.Feature_FEATURE_WATCH, crdevalv1.Feature_FEATURE_WEBHOOKS, crdevalv1.Feature_FEATURE_STREAMS,
+	crdevalv1.Feature_FEATURE_STATUS, crdevalv1.Feature_FEATURE_PATCH, crdevalv1.Feature_FEATURE_SCALE, crdevalv1.Feature_FEATURE_DIFF,
+	crdevalv1.Feature_FEATURE_WATCH, crdevalv1.Feature_FEATURE_ADMIT, crdevalv1.Feature_FEATURE_PRESENTATION, crdevalv1.Feature_FEATURE_HINTS,
+	crdevalv1.Feature_FEATURE_WEBHOOKS, crdevalv1.Feature_FEATURE_STREAMS,
 }
 
 func info(o Options) *crdevalv1.GetServerInfoResponse {

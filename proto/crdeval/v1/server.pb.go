@@ -179,8 +179,10 @@ type Limits struct {
 	MaxStreamItems int32 `protobuf:"varint,22,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
 	// Items of one stream that are under way, sent and not yet answered: 1,000. More wait in the connection.
 	MaxStreamWindow int32 `protobuf:"varint,23,opt,name=max_stream_window,json=maxStreamWindow,proto3" json:"max_stream_window,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Calls of AdmitStream and ReadStream under way at one time, all callers together. One more gets OVERLOADED. Default 64.
+	MaxStreams    int32 `protobuf:"varint,24,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -374,6 +376,13 @@ func (x *Limits) GetMaxStreamWindow() int32 {
 	return 0
 }
 
+func (x *Limits) GetMaxStreams() int32 {
+	if x != nil {
+		return x.MaxStreams
+	}
+	return 0
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -507,7 +516,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xbe\a\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xdf\a\n" +
 	"\x06Limits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -534,7 +543,9 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"maxWatches\x12.\n" +
 	"\x13max_stored_versions\x18\x15 \x01(\x05R\x11maxStoredVersions\x12(\n" +
 	"\x10max_stream_items\x18\x16 \x01(\x05R\x0emaxStreamItems\x12*\n" +
-	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\"\x16\n" +
+	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\x12\x1f\n" +
+	"\vmax_streams\x18\x18 \x01(\x05R\n" +
+	"maxStreams\"\x16\n" +
 	"\x14GetServerInfoRequest\"\x82\x02\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +

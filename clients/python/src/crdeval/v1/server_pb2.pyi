@@ -44,7 +44,7 @@ FEATURE_WEBHOOKS: Feature
 FEATURE_STREAMS: Feature
 
 class Limits(_message.Message):
-    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches", "max_stored_versions", "max_stream_items", "max_stream_window")
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches", "max_stored_versions", "max_stream_items", "max_stream_window", "max_streams")
     MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +68,7 @@ class Limits(_message.Message):
     MAX_STORED_VERSIONS_FIELD_NUMBER: _ClassVar[int]
     MAX_STREAM_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_STREAM_WINDOW_FIELD_NUMBER: _ClassVar[int]
+    MAX_STREAMS_FIELD_NUMBER: _ClassVar[int]
     max_batch_items: int
     max_message_bytes: int
     max_document_bytes: int
@@ -91,7 +92,8 @@ class Limits(_message.Message):
     max_stored_versions: int
     max_stream_items: int
     max_stream_window: int
-    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_stream_window: _Optional[int] = ...) -> None: ...
+    max_streams: int
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_stream_window: _Optional[int] = ..., max_streams: _Optional[int] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()
