@@ -26,8 +26,8 @@ type TextOptions struct {
 	LabelColumns []string
 	// ShowKind writes names as crontab.stable.example.com/name: --show-kind.
 	ShowKind bool
-	// ChunkSize is how many rows kubectl asks the server for at a time: --chunk-size. Those of the next chunk are aligned with those before only as far as these
-	// were as wide. Zero is kubectl's 500; a negative number prints all rows as one chunk.
+	// ChunkSize is how many rows kubectl asks the server for at a time: --chunk-size. It prints a hundred rows at a time, as wide as the chunks need that it has got by then, so
+	// that rows before a wider chunk are not aligned with it. Zero is kubectl's 500; a negative number prints all rows as one chunk, aligned throughout.
 	ChunkSize int
 }
 

@@ -25,8 +25,8 @@ type TextOptions struct {
 	LabelColumns []string
 	// Kind, crontab.stable.example.com in any case, goes before each name with a slash: --show-kind. Empty: nothing does.
 	Kind string
-	// Chunk is how many rows kubectl asks for at a time: what it prints of the next is not aligned with what went before. Zero is kubectl's 500,
-	// a negative number all rows at once.
+	// Chunk is how many rows kubectl asks for at a time. It knows the widths of a chunk in advance, and prints a hundred rows at a time: rows that were printed before a
+	// wider chunk came are not aligned with it. Zero is kubectl's 500, a negative number all rows at once.
 	Chunk int
 }
 

@@ -1,0 +1,89 @@
+package present
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/stop"
+)
+
+var twoColumns = []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}, {Name: "B", Type: "string"}}
+
+func textOf(t *testing.T, rows []string, o TextOptions) string {
+	t.Helper()
+	text, err := AppendText(nil, twoColumns, len(rows), func(i int) []byte { return []byte(rows[i]) }, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestTextWidths: a chunk is as wide as its widest cells, or as those before it that were printed by then.
+func TestTextWidths(t *testing.T) {
+	row := func(a, b string) string { return fmt.Sprintf(`{"cells":[%q,%q],"object":null}`, a, b) }
+	got := textOf(t, []string{row("a", "1"), row("wide-name", "2"), row("much-wider-name", "3"), row("日本", "4")}, TextOptions{Chunk: 2})
+	const want = `NAME              B
+a                 1
+wide-name         2
+much-wider-name   3
+日本                4
+`
+	if got != want {
+		t.Errorf("\n%s\nwant\n%s", got, want)
+	}
+	var many []string
+	for i := range 205 {
+		many = append(many, row(fmt.Sprintf("n%d", i), "x"))
+	}
+	many = append(many, row(strings.Repeat("long", 10), "y"))
+	for chunk, narrow := range map[int]int{0: 0, -1: 0, 205: 201, 100: 201, 150: 101, 250: 0} { // lines that were printed before the wide one was known
+		for i, line := range strings.Split(strings.TrimSuffix(textOf(t, many, TextOptions{Chunk: chunk}), "\n"), "\n") {
+			if wide := len(line) == 44; wide != (i >= narrow) { // the widest name, three spaces, one letter
+				t.Errorf("chunks of %d, line %d: %q", chunk, i, line)
+				break
+			}
+		}
+	}
+}
+
+// TestTextOddCells: what breaks lines or drives terminals.
+func TestTextOddCells(t *testing.T) {
+	for cell, want := range map[string]string{
+		`"a\nb"`: "a...", `"\fb"`: "...", `"a\u001b\rb"`: "a^[...", `"\u001b[31m\u001b"`: "^[[31m^[", `"a\tb"`: "a     b", "null": "", "1.0": "1", "1e21": "1e+21", "true": "true", `["a",{"b":1}]`: `["a",{"b":1}]`,
+	} {
+		got := textOf(t, []string{`{"cells":["x",` + cell + `]}`}, TextOptions{NoHeaders: true, Chunk: -1})
+		if line := strings.TrimSuffix(got, "\n"); strings.TrimPrefix(line, "x     ") != want {
+			t.Errorf("%s: %q, want %q", cell, line, want)
+		}
+	}
+	for _, broken := range []string{"", "{", `{"cells":[}`} {
+		if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte(broken) }, TextOptions{}, nil); err == nil {
+			t.Errorf("%q was printed", broken)
+		}
+	}
+	done := make(chan struct{})
+	close(done)
+	if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte("{}") }, TextOptions{}, stop.On(done)); err != ErrStopped {
+		t.Error(err)
+	}
+}
+
+// FuzzText: any table is printed, line by line, without what drives terminals from its cells.
+func FuzzText(f *testing.F) {
+	f.Add("NAME", `{"cells":["a","b\nc"],"object":{"metadata":{"namespace":"d","labels":{"x":"y"}}}}`, uint8(0))
+	f.Add("A\tB", `{"cells":["\u001b",null,3],"object":null}`, uint8(255))
+	f.Fuzz(func(t *testing.T, heading, row string, flags uint8) {
+		columns := []metav1.TableColumnDefinition{{Name: heading, Type: "string", Format: "name", Priority: int32(flags >> 7)}, twoColumns[1]}
+		o := TextOptions{Wide: flags&1 != 0, NoHeaders: flags&2 != 0, Namespaces: flags&4 != 0, Labels: flags&8 != 0, Chunk: int(flags&16) / 16}
+		if flags&32 != 0 {
+			o.LabelColumns, o.Kind = []string{"x", "a/b", "c"}, "CronTab.example.com"
+		}
+		text, err := AppendText(nil, columns, 3, func(int) []byte { return []byte(row) }, o, nil)
+		if err == nil && strings.ContainsRune(string(text), '\x1b') && !strings.Contains(heading+row, "\x1b") && !o.Labels && !strings.Contains(row, "metadata") {
+			t.Errorf("%q", text)
+		}
+	})
+}
