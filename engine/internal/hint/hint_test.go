@@ -1,0 +1,242 @@
+package hint
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+const schemaOfTests = `{"type":"object","properties":{
+	"spec":{"type":"object","properties":{
+		"replicas":{"type":"integer"},"image":{"type":"string"},"names":{"type":"array","items":{"type":"string"}},
+		"policy":{"type":"string","enum":["Always","Never"]},"level":{"type":"integer","enum":[1,5]},
+		"jobs":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}}}},
+		"inner":{"type":"object","properties":{"deep":{"type":"boolean"}}},
+		"either":{"anyOf":[{"enum":["red","blue"]}],"x-kubernetes-preserve-unknown-fields":true},
+		"pod":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"spec":{"type":"object"}}}}}}}`
+
+func planOf(t testing.TB, text string) *program.Plan {
+	t.Helper()
+	s := &apiextensionsv1.JSONSchemaProps{}
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	p, err := program.Compile(s, program.Options{Context: context.Background()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// pathOf reads a pointer, with indexes where there are numbers.
+func pathOf(pointer string) value.Path {
+	var field strings.Builder
+	for _, s := range strings.Split(pointer, "/")[1:] {
+		if s != "" && s[0] >= '0' && s[0] <= '9' {
+			field.WriteString("[" + s + "]")
+		} else {
+			field.WriteString("." + s)
+		}
+	}
+	return violation.PathOf(field.String())
+}
+
+func show(h *Hint) string {
+	if h == nil {
+		return ""
+	}
+	return strings.Join([]string{h.Text, h.Pointer, string(h.Replacement)}, "|")
+}
+
+func TestRemoved(t *testing.T) {
+	plan := planOf(t, schemaOfTests)
+	for _, c := range []struct{ object, at, want string }{
+		{`{"spec":{"replica":1}}`, "/spec/replica", `did you mean "replicas"?|/spec/replicas|`},
+		{`{"spec":{"replica":1,"replicas":2}}`, "/spec/replica", ""},
+		{`{"spec":{"jobs":[{"nam":1}]}}`, "/spec/jobs/0/nam", `did you mean "name"?|/spec/jobs/0/name|`},
+		{`{"spec":{"jobs":[{"image":1}]}}`, "/spec/jobs/0/image", `"image" is declared one level up, in spec|/spec/image|`},
+		{`{"spec":{"jobs":[{"image":1}],"image":"x"}}`, "/spec/jobs/0/image", ""},
+		{`{"spec":{"deep":1}}`, "/spec/deep", `"deep" is declared one level down, in spec.inner|/spec/inner/deep|`},
+		{`{"spec":{"deep":1,"inner":{"deep":true}}}`, "/spec/deep", ""},
+		{`{"spec":{"name":1}}`, "/spec/name", `did you mean "names"?|/spec/names|`},
+		{`{"replicas":1}`, "/replicas", `"replicas" is declared one level down, in spec|/spec/replicas|`},
+		{`{"annotations":{}}`, "/annotations", `"annotations" is declared one level down, in metadata|/metadata/annotations|`},
+		{`{"kidn":1}`, "/kidn", `did you mean "kind"?|/kind|`},
+		{`{"metadata":{"onwerReferences":1}}`, "/metadata/onwerReferences", `did you mean "ownerReferences"?|/metadata/ownerReferences|`},
+		{`{"metadata":{"ownerReferences":[{"controler":true}]}}`, "/metadata/ownerReferences/0/controler", `did you mean "controller"?|/metadata/ownerReferences/0/controller|`},
+		{`{"spec":{"pod":{"metadata":{"Labels":{}}}}}`, "/spec/pod/metadata/Labels", `did you mean "labels"?|/spec/pod/metadata/labels|`},
+		{`{"spec":{"pod":{"apiversion":"v1"}}}`, "/spec/pod/apiversion", `did you mean "apiVersion"?|/spec/pod/apiVersion|`},
+		{`{"spec":{"x":1}}`, "/spec/x", ""},
+		{`{"spec":{"inner":{"deep":{"x":1}}}}`, "/spec/inner/deep/x", ""},
+		{`{"nowhere":{"x":{"y":1}}}`, "/nowhere/x/y", ""},
+		{`{}`, "", ""},
+	} {
+		r := Removed{Path: pathOf(c.at)}
+		f := New(plan, []byte(c.object), false, value.Limits{}, []Removed{r})
+		if got := show(f.Removed(&r)); got != c.want {
+			t.Errorf("%s in %s: %s, want %s", c.at, c.object, got, c.want)
+		}
+		f.Close()
+		f = New(plan, nil, false, value.Limits{}, []Removed{r})
+		f.Removed(&r) // of an object that is in no document
+		f.Close()
+	}
+}
+
+// find makes a finding at a path of a document, and has it hinted at.
+func find(t *testing.T, plan *program.Plan, object string, yaml bool, at string, err *field.Error) string {
+	t.Helper()
+	d := value.Acquire()
+	defer d.Release()
+	var parseErr error
+	if yaml {
+		_, parseErr = d.ParseYAML([]byte(object), value.Request, value.Limits{})
+	} else {
+		_, parseErr = d.ParseJSON([]byte(object), value.Limits{})
+	}
+	if parseErr != nil {
+		t.Fatal(parseErr)
+	}
+	v := violation.Of(violation.Schema, err, pathOf(at))
+	f := New(plan, []byte(object), yaml, value.Limits{}, nil)
+	defer f.Close()
+	return show(f.Finding(&v, d.PositionAt(v.Path)))
+}
+
+func TestWrongType(t *testing.T) {
+	plan := planOf(t, schemaOfTests)
+	for _, c := range []struct{ object, at, want string }{
+		{`{"spec":{"replicas":" 3 "}}`, "/spec/replicas", "did you mean the number 3, without quotes?||3"},
+		{`{"spec":{"replicas":"03"}}`, "/spec/replicas", ""},
+		{`{"spec":{"replicas":"3.5"}}`, "/spec/replicas", ""},
+		{`{"spec":{"replicas":"99999999999999999999"}}`, "/spec/replicas", ""},
+		{`{"spec":{"replicas":true}}`, "/spec/replicas", ""},
+		{`{"spec":{"replicas":null}}`, "/spec/replicas", ""},
+		{`{"spec":{"replicas":[7]}}`, "/spec/replicas", "no list is wanted: did you mean its one element, 7?||7"},
+		{`{"spec":{"replicas":["7"]}}`, "/spec/replicas", ""},
+		{`{"spec":{"image":true}}`, "/spec/image", `did you mean "true", in quotes?||"true"`},
+		{`{"spec":{"image":1e3}}`, "/spec/image", `did you mean "1000", in quotes?||"1000"`},
+		{`{"spec":{"image":{"a":1}}}`, "/spec/image", ""},
+		{`{"spec":{"names":"a"}}`, "/spec/names", `a list is wanted: did you mean ["a"]?||["a"]`},
+		{`{"spec":{"names":1}}`, "/spec/names", `a list is wanted: did you mean ["1"]?||["1"]`},
+		{`{"spec":{"names":{"a":1}}}`, "/spec/names", ""},
+		{`{"spec":{"jobs":{"name":"a"}}}`, "/spec/jobs", `a list is wanted: did you mean a list of this one object?||[{"name":"a"}]`},
+		{`{"spec":{"inner":{"deep":"On"}}}`, "/spec/inner/deep", "did you mean true, without quotes?||true"},
+		{`{"spec":{"inner":{"deep":"perhaps"}}}`, "/spec/inner/deep", ""},
+		{`{"spec":{"image":` + strings.Repeat("1", 18) + `}}`, "/spec/image", `did you mean "` + strings.Repeat("1", 18) + `", in quotes?||"` + strings.Repeat("1", 18) + `"`},
+	} {
+		if got := find(t, plan, c.object, false, c.at, field.TypeInvalid(nil, "", "")); got != c.want {
+			t.Errorf("%s: %s, want %s", c.object, got, c.want)
+		}
+	}
+	for _, c := range []struct{ object, want string }{
+		{"spec:\n  image: on", `YAML takes on for true: did you mean "on", in quotes?||"on"`},
+		{"spec: {image: NO, x: 1}", `YAML takes NO for false: did you mean "NO", in quotes?||"NO"`},
+		{"spec:\n  image: 1.10 # the version\n", `did you mean "1.10", in quotes?||"1.10"`},
+		{"spec:\n  image: 0x1F\n", `did you mean "0x1F", in quotes?||"0x1F"`},
+		{"spec:\n  image: !!int 3\n", `did you mean "3", in quotes?||"3"`},
+		{"a: &x 5\nspec:\n  image: *x\n", `did you mean "5", in quotes?||"5"`},
+	} {
+		if got := find(t, plan, c.object, true, "/spec/image", field.TypeInvalid(nil, "", "")); got != c.want {
+			t.Errorf("%s: %s, want %s", c.object, got, c.want)
+		}
+	}
+}
+
+func TestEnum(t *testing.T) {
+	plan := planOf(t, schemaOfTests)
+	for _, c := range []struct {
+		object, at string
+		err        *field.Error
+		want       string
+	}{
+		{`{"spec":{"policy":"always"}}`, "/spec/policy", field.NotSupported(nil, "always", []string{"Always", "Never"}), `did you mean "Always"?||"Always"`},
+		{`{"spec":{"policy":"x"}}`, "/spec/policy", field.NotSupported(nil, "x", []string{"Always", "Never"}), ""},
+		{`{"spec":{"level":4}}`, "/spec/level", field.NotSupported(nil, int64(4), []string{"1", "5"}), "the nearest value is 5||5"},
+		{`{"spec":{"level":"5"}}`, "/spec/level", field.NotSupported(nil, "5", []string{"1", "5"}), "did you mean 5, without quotes?||5"},
+		{`{"spec":{"either":"bleu"}}`, "/spec/either", field.NotSupported(nil, "bleu", []string{"red", "blue"}), `did you mean "blue"?||"blue"`},
+	} {
+		if got := find(t, plan, c.object, false, c.at, c.err); got != c.want {
+			t.Errorf("%s: %s, want %s", c.object, got, c.want)
+		}
+	}
+}
+
+// TestNoPosition: of a value that stands in no document nothing is said but what the finding itself tells.
+func TestNoPosition(t *testing.T) {
+	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, value.Limits{}, nil)
+	defer f.Close()
+	wrong := violation.Of(violation.Schema, field.TypeInvalid(nil, "string", ""), pathOf("/spec/replicas"))
+	if h := f.Finding(&wrong, value.Position{}); h != nil {
+		t.Errorf("%+v", h)
+	}
+	rule := violation.Of(violation.Rules, field.Required(nil, ""), pathOf("/spec/image"))
+	rule.Rule = &violation.RuleRef{}
+	if h := f.Finding(&rule, value.Position{}); h != nil {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestLongPathsHaveNone(t *testing.T) {
+	long := strings.Repeat("x", longestPath)
+	r := Removed{Path: value.Path{value.Name("spec"), value.Name(long)}}
+	f := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, nil)
+	if h := f.Removed(&r); h != nil {
+		t.Errorf("%+v", h)
+	}
+	r.Path = pathOf("/spec/replica")
+	for i := range 2 * MaxHints {
+		if h := f.Removed(&r); (h == nil) != (i >= MaxHints) {
+			t.Fatalf("hint %d: %v", i, h)
+		}
+	}
+}
+
+// FuzzHints: whatever the document, the schema and the finding, there is an answer, within its bounds, and always the same one.
+func FuzzHints(f *testing.F) {
+	f.Add(`{"spec":{"replica":"3"}}`, false, "/spec/replica", "string", uint8(0))
+	f.Add("spec:\n  image: on\n", true, "/spec/image", "boolean", uint8(1))
+	f.Add(`{"spec":{"policy":"alwys"}}`, false, "/spec/policy", "alwys", uint8(2))
+	f.Add(`{"spec":{"jobs":[{"nam":1}]}}`, false, "/spec/jobs/0/name", "", uint8(3))
+	plan := planOf(f, schemaOfTests)
+	f.Fuzz(func(t *testing.T, object string, yaml bool, at, bad string, what uint8) {
+		path := pathOf("/" + strings.TrimPrefix(at, "/"))
+		errs := []*field.Error{field.TypeInvalid(nil, bad, "must be of type "+bad), field.NotSupported(nil, bad, []string{"red", at}), field.Required(nil, bad)}
+		v := violation.Of(violation.Schema, errs[int(what)%len(errs)], path)
+		limits := value.Limits{MaxBytes: 1 << 16, MaxDepth: 100}
+		ask := func() (texts []string) {
+			d := value.Acquire()
+			defer d.Release()
+			var err error
+			if yaml {
+				_, err = d.ParseYAML([]byte(object), value.Request, limits)
+			} else {
+				_, err = d.ParseJSON([]byte(object), limits)
+			}
+			if err != nil {
+				return nil
+			}
+			r := Removed{Path: path, Position: d.PositionAt(path)}
+			finder := New(plan, []byte(object), yaml, limits, []Removed{r})
+			defer finder.Close()
+			for _, h := range []*Hint{finder.Removed(&r), finder.Finding(&v, r.Position)} {
+				if h != nil && h.Replacement != nil && !json.Valid(h.Replacement) {
+					t.Errorf("%q is no JSON", h.Replacement)
+				}
+				texts = append(texts, show(h))
+			}
+			return texts
+		}
+		if a, b := ask(), ask(); strings.Join(a, "\n") != strings.Join(b, "\n") {
+			t.Errorf("%q, and then %q", a, b)
+		}
+	})
+}
