@@ -24,6 +24,8 @@ var kinds = []kind{
 	{"reject", 1, reject},
 	{"table", 1, table},
 	{"table-row", 1, tableRow},
+	{"openapi-v3", 1, openAPIV3},
+	{"openapi-v2", 1, openAPIV2},
 	{"compile", 1, compile},
 	{"compile-version", 1, compileVersion},
 	{"register", 1, register},
@@ -56,7 +58,7 @@ func cases() []benchCase {
 			}})
 		}
 	}
-	return list
+	return append(list, benchCase{"stream/crontab", 2, none, streamed})
 }
 
 // Cases are the names of all cases in the order in which they run.
