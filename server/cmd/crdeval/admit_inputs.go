@@ -18,8 +18,9 @@ type write struct {
 	source
 	id identity
 	// old is the object that exists, if the write is an update; of a patch it is the source itself.
-	old   *source
-	patch *engine.Patch
+	old       *source
+	patch     *engine.Patch
+	patchName string // its file, or the flag that has it
 }
 
 // key is what a cluster tells objects apart by.
@@ -64,7 +65,10 @@ func (c *admitCommand) inputs(env environment) (*inputs, error) {
 func (c *admitCommand) write(s *source, existing map[key]*source, patch *engine.Patch) write {
 	w := write{source: *s, id: s.identity(), patch: patch}
 	if patch != nil {
-		w.old = s
+		w.old, w.patchName = s, "patch"
+		if c.PatchFile != "" {
+			w.patchName = c.PatchFile
+		}
 		return w
 	}
 	at := c.key(&w.id)

@@ -72,7 +72,11 @@ func (p *junitPrinter) crd(j *judgement) error {
 	var lines []string
 	for i := range j.Violations {
 		v := &j.Violations[i]
-		lines = append(lines, place(j.File, 0, v.Position)+": "+v.text())
+		place := j.File
+		if p := v.Position; p != nil {
+			place = fmt.Sprintf("%s:%d:%d", j.File, p.Line, p.Column)
+		}
+		lines = append(lines, place+": "+v.text())
 	}
 	switch {
 	case j.Error != "":
@@ -98,7 +102,7 @@ func (p *junitPrinter) object(o *outcome) error {
 		if h != nil {
 			text += " (" + h.Text + ")"
 		}
-		lines = append(lines, place(o.File, o.Line, at)+": "+text)
+		lines = append(lines, o.place(at)+": "+text)
 	}
 	for i := range o.Violations {
 		say(o.Violations[i].Position, o.Violations[i].text(), o.Violations[i].Hint)
@@ -108,7 +112,7 @@ func (p *junitPrinter) object(o *outcome) error {
 	}
 	switch {
 	case o.Error != "":
-		c.Error = &junitFailure{Message: o.Error, Type: "error", Text: place(o.File, o.Line, nil) + ": " + o.Error}
+		c.Error = &junitFailure{Message: o.Error, Type: "error", Text: o.place(nil) + ": " + o.Error}
 	case !o.Allowed && o.Refusal != nil:
 		c.Failure = &junitFailure{Message: o.Refusal.Message, Type: o.Refusal.Reason, Text: strings.Join(lines, "\n")}
 	}
@@ -128,15 +132,4 @@ func (p *junitPrinter) close(context.Context, admitter, *tally) error {
 	}
 	_, err = fmt.Fprintf(p.w, "%s%s\n", xml.Header, text)
 	return err
-}
-
-// place is a place in a file, as compilers write it; line is that of the document.
-func place(file string, line int, p *position) string {
-	switch {
-	case p != nil:
-		return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
-	case line > 0:
-		return fmt.Sprintf("%s:%d", file, line)
-	}
-	return file
 }

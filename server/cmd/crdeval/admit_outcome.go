@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -30,6 +31,7 @@ type outcome struct {
 	Error      string          `json:"error,omitempty"` // it could not be judged
 
 	source     *source
+	patch      string // the name of what places are in, where that is a patch
 	crd        string // by its name, as far as it is known
 	apiVersion string // of the endpoint
 	traces     []engine.RuleTrace
@@ -64,7 +66,7 @@ func newOutcome(w *write) *outcome {
 	}
 	switch {
 	case w.patch != nil:
-		o.Operation = "PATCH"
+		o.Operation, o.patch = "PATCH", w.patchName
 	case w.old != nil:
 		o.Operation = "UPDATE"
 	}
@@ -99,6 +101,7 @@ func (o *outcome) take(v *engine.Verdict) {
 func (o *outcome) findings(list []engine.Violation) []finding {
 	all := make([]finding, len(list))
 	for i, v := range violationsOf(o.source, list) {
+		v.Position = o.at(v.Pointer, list[i].Position)
 		all[i] = finding{v, hintOf(list[i].Hint)}
 	}
 	return all
@@ -108,9 +111,28 @@ func (o *outcome) changes(list []engine.FieldChange) []fieldChange {
 	all := make([]fieldChange, len(list))
 	for i := range list {
 		c := &list[i]
-		all[i] = fieldChange{Path: c.Path, Pointer: c.Pointer, Value: c.Value, Position: o.source.place(c.Pointer, c.Position), Hint: hintOf(c.Hint)}
+		all[i] = fieldChange{Path: c.Path, Pointer: c.Pointer, Value: c.Value, Position: o.at(c.Pointer, c.Position), Hint: hintOf(c.Hint)}
 	}
 	return all
+}
+
+// at is a place in the file, or in the patch.
+func (o *outcome) at(pointer string, told *engine.Position) *position {
+	if o.patch != "" && told != nil {
+		return &position{Line: told.Line, Column: told.Column, Offset: told.Offset}
+	}
+	return o.source.place(pointer, told)
+}
+
+// place names a place, as compilers write it; nil is the document.
+func (o *outcome) place(p *position) string {
+	switch {
+	case p == nil:
+		return fmt.Sprintf("%s:%d", o.File, o.Line)
+	case o.patch != "":
+		return fmt.Sprintf("%s:%d:%d", o.patch, p.Line, p.Column)
+	}
+	return fmt.Sprintf("%s:%d:%d", o.File, p.Line, p.Column)
 }
 
 func hintOf(h *engine.Hint) *hint {

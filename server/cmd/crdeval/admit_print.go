@@ -67,7 +67,7 @@ func (p *textPrinter) object(o *outcome) error {
 	}
 	fmt.Fprintf(&b, "%s: %s: %s\n", where, o.title(), verdict)
 	if o.Refusal != nil && len(o.Violations) == 0 {
-		fmt.Fprintf(&b, "  %s: %s\n", place(o.File, o.Line, nil), o.Refusal.Message)
+		fmt.Fprintf(&b, "  %s: %s\n", o.place(nil), o.Refusal.Message)
 	}
 	for i := range o.Violations {
 		p.finding(&b, o, &o.Violations[i], "")
@@ -79,7 +79,7 @@ func (p *textPrinter) object(o *outcome) error {
 	}
 	for i := range o.Pruned {
 		if f := &o.Pruned[i]; p.explain || !o.Allowed || f.Hint != nil {
-			fmt.Fprintf(&b, "  %s: unknown field %s\n", place(o.File, o.Line, f.Position), f.Path)
+			fmt.Fprintf(&b, "  %s: unknown field %s\n", o.place(f.Position), f.Path)
 			printHint(&b, f.Hint)
 		}
 	}
@@ -101,7 +101,7 @@ func (p *textPrinter) object(o *outcome) error {
 }
 
 func (p *textPrinter) finding(b *bytes.Buffer, o *outcome, v *finding, prefix string) {
-	fmt.Fprintf(b, "  %s: %s%s\n", place(o.File, o.Line, v.Position), prefix, v.text())
+	fmt.Fprintf(b, "  %s: %s%s\n", o.place(v.Position), prefix, v.text())
 	printHint(b, v.Hint)
 }
 
