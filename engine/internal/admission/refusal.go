@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,9 @@ func (r *Refusal) Status() ([]byte, error) {
 // refusalOf is the Refusal of an error that apimachinery makes.
 func refusalOf(err *apierrors.StatusError) *Refusal {
 	s := err.ErrStatus
+	if !utf8.ValidString(s.Message) {
+		s.Message = string([]rune(s.Message)) // as JSON has it: each byte that is none is U+FFFD
+	}
 	return &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: s.Message, Details: s.Details}
 }
 
