@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -27,7 +28,8 @@ func TestGetScale(t *testing.T) {
 			if string(got) != c.want || ReasonOf(err) != c.reason {
 				t.Errorf("%s, %v", got, err)
 			}
-			if e, ok := err.(*Error); c.code != 0 && (!ok || e.Refusal == nil || e.Refusal.Code != c.code) {
+			var e *Error
+			if c.code != 0 && (!errors.As(err, &e) || e.Refusal == nil || e.Refusal.Code != c.code) {
 				t.Errorf("%+v, want %d", err, c.code)
 			}
 		})

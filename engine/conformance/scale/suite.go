@@ -3,6 +3,7 @@ package scale
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -253,7 +254,7 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 	mine := oracle.Answer{Object: text}
 	if err != nil {
 		var e *engine.Error
-		if e, _ = err.(*engine.Error); e == nil || e.Refusal == nil {
+		if !errors.As(err, &e) || e.Refusal == nil {
 			return upstream, []string{"ours: " + err.Error()}
 		}
 		mine.Refusal = &oracle.Refusal{Code: e.Refusal.Code, Reason: e.Refusal.Reason, Message: e.Refusal.Message}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -251,7 +252,7 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 		p.out.Refusal = p.refusedPatched(err.Error())
 		return nil, nil
 	}
-	p.out.Strict = append(q.unknown, made.strict...)
+	p.out.Strict = slices.Concat(q.unknown, made.strict)
 	if len(p.out.Strict) > 0 && p.r.FieldValidation == Strict {
 		p.out.Refusal = p.refusedPatched(strictError(p.out.Strict).Error())
 		return nil, nil
