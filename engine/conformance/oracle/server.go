@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -177,6 +179,9 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 			answer.Refusal = &Refusal{Code: int32(response.Code), Reason: "NotFound", Message: "the server could not find the requested resource"}
 			return answer
 		}
+		if r.Old == nil && len(body) > 0 {
+			body = unstamped(&status)
+		}
 		answer.Refusal = &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
 		answer.Status = body
 		return answer
@@ -186,6 +191,24 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 		answer.Stored = asSent(c.written, c, r.Old == nil)
 	}
 	return answer
+}
+
+// stamps are the uid and the time of a creation, where a finding prints the whole object.
+var stamps = regexp.MustCompile(fmt.Sprintf(`"creationTimestamp":"%d-[-:0-9TZ]+",|,"uid":"[-0-9a-f]{36}"`, time.Now().UTC().Year()))
+
+// unstamped takes them out of a Status.
+func unstamped(s *metav1.Status) []byte {
+	s.Message = stamps.ReplaceAllString(s.Message, "")
+	if s.Details != nil {
+		for i := range s.Details.Causes {
+			s.Details.Causes[i].Message = stamps.ReplaceAllString(s.Details.Causes[i].Message, "")
+		}
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("oracle: a Status that was decoded cannot be encoded: %v", err))
+	}
+	return text
 }
 
 // asSent takes from an object what a server alone can make: managed fields, and of an object that is created its uid and its time. Its resourceVersion and selfLink

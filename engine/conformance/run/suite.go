@@ -31,7 +31,7 @@ func Suites(real *generate.Real) []Suite {
 		return func(r generate.Rand, _ int) generate.Group { return f(r) }
 	}
 	suites := []Suite{
-		{Name: "objects", Share: 50, parts: []part{
+		{Name: "objects", Share: 42, parts: []part{
 			{"samples", 16, real.Sample},
 			{"real", 8, real.Generated},
 			{"pairwise", 36, generate.Pairwise},

@@ -10,7 +10,7 @@ import (
 const expressionSuite = "cel"
 
 // expressionShare is the percentage of a whole run's cases that are expressions.
-const expressionShare = 12
+const expressionShare = 11
 
 // expressions runs that suite if it was asked for.
 func expressions(f flags) (ran, failed bool) {
