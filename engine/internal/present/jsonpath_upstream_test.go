@@ -72,15 +72,17 @@ func normal(cell any) string {
 func upstreamCell(kind string, v any) any {
 	switch v := v.(type) {
 	case int64:
-		if kind == "integer" {
+		switch kind {
+		case "integer":
 			return v
-		} else if kind == "number" {
+		case "number":
 			return float64(v)
 		}
 	case float64:
-		if kind == "integer" {
+		switch kind {
+		case "integer":
 			return int64(v)
-		} else if kind == "number" {
+		case "number":
 			return v
 		}
 	case bool:
@@ -89,16 +91,21 @@ func upstreamCell(kind string, v any) any {
 		}
 	case string:
 		if kind == "date" {
-			var t metav1.Time
-			if t.UnmarshalQueryParameter(v) != nil {
-				return "<invalid>"
-			} else if t.IsZero() {
-				return "<unknown>"
-			}
-			return duration.HumanDuration(now.Sub(t.Time))
+			return upstreamAge(v)
 		}
 	}
 	return nil
+}
+
+func upstreamAge(text string) string {
+	var t metav1.Time
+	switch err := t.UnmarshalQueryParameter(text); {
+	case err != nil:
+		return "<invalid>"
+	case t.IsZero():
+		return "<unknown>"
+	}
+	return duration.HumanDuration(now.Sub(t.Time))
 }
 
 // ourCells are ours. limited: a bound was exceeded.

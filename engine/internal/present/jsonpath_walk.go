@@ -72,10 +72,8 @@ func (w *walk) member(object uint32, name string) uint32 {
 
 // list runs steps one after another on the list from lo to hi, and returns where the result stands.
 func (w *walk) list(steps []step, lo, hi int) (from, to int, ok bool) {
-	ok = true
 	for i := range steps {
-		lo, hi, ok = w.step(&steps[i], lo, hi)
-		if !ok || w.ended != goesOn {
+		if lo, hi, ok = w.step(&steps[i], lo, hi); !ok || w.ended != goesOn {
 			return lo, hi, false
 		}
 	}

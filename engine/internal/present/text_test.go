@@ -1,6 +1,7 @@
 package present
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -66,7 +67,7 @@ func TestTextOddCells(t *testing.T) {
 	}
 	done := make(chan struct{})
 	close(done)
-	if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte("{}") }, TextOptions{}, stop.On(done)); err != ErrStopped {
+	if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte("{}") }, TextOptions{}, stop.On(done)); !errors.Is(err, ErrStopped) {
 		t.Error(err)
 	}
 }
