@@ -31,12 +31,16 @@ func (a *App) startWeb(ctx context.Context) error {
 		for name, l := range a.config.limits().Lists() {
 			lists[name] = gateway.ListLimit(l)
 		}
+		reviewed, err := a.telemetry.CountReviews()
+		if err != nil {
+			return err
+		}
 		pages := map[string]http.Handler{}
 		if a.config.MetricsAddress == "" {
 			pages["/metrics"] = a.telemetry.Handler()
 		}
 		rest, err := gateway.New(ctx, conn, gateway.Options{
-			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble,
+			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble, Reviewed: reviewed,
 			Metadata: func(_ context.Context, r *http.Request) metadata.MD { return transport.ClientOf(r) },
 			Before:   func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 			Limits: value.Limits{

@@ -59,7 +59,9 @@ func (c carrier) Keys() []string { return slices.Collect(maps.Keys(c)) }
 func (t *Telemetry) HTTPHandler(h http.Handler) http.Handler {
 	return otelhttp.NewHandler(h, "http",
 		otelhttp.WithTracerProvider(t.Tracer), otelhttp.WithMeterProvider(t.Meter), otelhttp.WithPropagators(t.Propagator),
-		otelhttp.WithFilter(func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }),
+		otelhttp.WithFilter(func(r *http.Request) bool {
+			return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, "/webhooks/")
+		}),
 		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return "HTTP " + r.Method }),
 	)
 }
