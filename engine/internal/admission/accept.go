@@ -41,7 +41,7 @@ func (p *pass) settled() (meta uint32, settled bool) {
 	if changed {
 		p.d.MarkDirty(p.root, meta)
 	}
-	return meta, settled && !(changed && p.r.Stage == StageFinish)
+	return meta, settled && (!changed || p.r.Stage != StageFinish)
 }
 
 func (p *pass) metadataRules() metadata.Rules { return metadata.Rules{Namespaced: p.def.Namespaced} }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -70,7 +71,11 @@ func (p *pass) deletes() bool {
 // readsAsWritten reports that the object is stored at the request's version and read back as it stands. What accept made is pruned and defaulted, and
 // its metadata settled, so reading it changes nothing, but where a status was dropped that has a default, or taken from an old object of another version.
 func (p *pass) readsAsWritten(v *Version) bool {
-	return !p.out.Explained && v == p.def.Storage && !p.old.converted && p.d.Nodes[p.root].Flags&value.Lossy == 0 && !(p.old.root == 0 && v.HasStatus && v.Plan.DefaultsStatus())
+	creating := p.old.root == 0
+	if p.out.Explained || v != p.def.Storage || p.old.converted || creating && v.HasStatus && v.Plan.DefaultsStatus() {
+		return false
+	}
+	return p.d.Nodes[p.root].Flags&value.Lossy == 0
 }
 
 // storeQuickly is store for an object that went the fast way, on its tree: what is stored is printed and then read where it is. False: the tree is half
@@ -135,6 +140,9 @@ func (p *pass) store(v *Version) error {
 		if err := p.convert(p.def.Storage.Name, p.by); err != nil {
 			return p.failed(err)
 		}
+	} else if !quirk.On(118) {
+		p.present(v)
+		return nil
 	}
 	stored := p.d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
 	limits := p.r.Limits

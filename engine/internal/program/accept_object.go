@@ -187,7 +187,7 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 	if changed {
 		d.MarkDirty(c, i)
 	}
-	return settled && !(changed && w.decoded)
+	return settled && (!changed || !w.decoded)
 }
 
 // embedded makes sure that an embedded resource says what it is and that its metadata is plainly valid.
