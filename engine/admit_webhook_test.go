@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// renamer is a conversion webhook that knows that v1's color is v1beta1's shade. What is in bad it does not convert.
+type renamer struct{ bad []byte }
+
+func (r renamer) Convert(_ context.Context, q ConversionRequest) ([][]byte, error) {
+	out := make([][]byte, len(q.Objects))
+	for i, object := range q.Objects {
+		if len(r.bad) > 0 && bytes.Contains(object, r.bad) {
+			return nil, nil
+		}
+		from, to := "shade", "color"
+		if strings.HasSuffix(q.DesiredAPIVersion, "/v1beta1") {
+			from, to = to, from
+		}
+		text := bytes.ReplaceAll(object, []byte(`"`+from+`"`), []byte(`"`+to+`"`))
+		out[i] = bytes.Replace(text, []byte(`"apiVersion":"example.com/`+map[string]string{"shade": "v1beta1", "color": "v1"}[from]+`"`), []byte(`"apiVersion":"`+q.DesiredAPIVersion+`"`), 1)
+	}
+	return out, nil
+}
+
+// A write at another version than the stored one goes through the webhook on its way to the storage and on its way back.
+func TestAdmitByWebhook(t *testing.T) {
+	manifest := strings.Replace(storedCRD, "  scope: Namespaced\n", `  scope: Namespaced
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://example.com/convert"}}}
+`, 1)
+	compile := func(c Converter) *Definition {
+		d, report, err := Compile(context.Background(), YAML([]byte(manifest)), Options{Converter: c})
+		if err != nil || !report.Accepted {
+			t.Fatal(err, report)
+		}
+		return d
+	}
+	const named, read = `"name":"w","namespace":"n"`, `"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7"`
+	for _, c := range []struct {
+		name                           string
+		by                             Converter
+		item                           Item
+		reason                         Reason
+		refusal, object, stored, found string
+	}{
+		{name: "a create at the stored version needs nobody", item: Item{Object: widget("v1", named, `,"spec":{"color":"red"}`)},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red","size":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red","size":1}}`},
+		{name: "nobody converts", item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)}, reason: ReasonConversionUnavailable},
+		{name: "nobody converts the old object", item: Item{Object: widget("v1", read, ``), OldObject: widget("v1beta1", read, ``)}, reason: ReasonConversionUnavailable},
+		{name: "to the storage and back", by: renamer{}, item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)},
+			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"shade":"red","size":1}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red"}}`},
+		{name: "an update", by: renamer{}, item: Item{Object: widget("v1beta1", read, `,"spec":{"shade":"blue"}`), OldObject: widget("v1", read, `,"spec":{"color":"red"}`)},
+			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":3,"resourceVersion":"7"},"spec":{"shade":"blue","size":1}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":3,"resourceVersion":"7"},"spec":{"color":"blue"}}`},
+		{name: "a bad answer", by: renamer{bad: []byte("green")}, item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"green"}`)},
+			refusal: "conversion webhook for example.com/v1beta1, Kind=Widget returned 0 objects, expected 1"},
+		{name: "what is refused is not converted", item: Item{Object: widget("v1beta1", named, `,"spec":{"size":"x"}`)}, found: "/spec/size"},
+		{name: "what is deleted is not converted", item: Item{Object: widget("v1", read, ``), OldObject: widget("v1", read+`,"finalizers":["a/b"],"deletionTimestamp":"2020-01-01T00:00:00Z"`, ``)},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7","deletionTimestamp":"2020-01-01T00:00:00Z"},"status":{"phase":"New"}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, err := compile(c.by).Admit(context.Background(), c.item, EvaluationOptions{})
+			if ReasonOf(err) != c.reason || (err != nil) != (c.reason != "") {
+				t.Fatalf("error %v, want %q", err, c.reason)
+			}
+			if err != nil {
+				return
+			}
+			sameText(t, "object", v.Object, c.object)
+			sameText(t, "stored object", v.StoredObject, c.stored)
+			if c.refusal != "" && (v.Refusal == nil || v.Refusal.Message != c.refusal || v.Refusal.Code != 500 || v.Refusal.Reason != "") {
+				t.Errorf("refusal %+v", v.Refusal)
+			}
+			if c.found != "" {
+				checkPointers(t, "found", v.Violations, []string{c.found})
+			}
+		})
+	}
+}
