@@ -13,16 +13,13 @@ import (
 
 // Address makes of a write a request to a URL, for the API server's own handlers: that of the old object, or for a creation the namespace that the object says. False: the
 // answer would be about what is the server's alone, and not crdeval's. It could have no such old object, or would have to call a webhook; field management has its say about
-// managed fields that are sent, and the storage about a resourceVersion that it did not make.
+// managed fields that are sent.
 func (d *Definition) Address(r Request) (Request, bool) {
 	if !r.Writes() || d.converter == nil && len(d.CRD.Spec.Versions) > 1 || bytes.Contains(r.Body, managed) || bytes.Contains(r.Old, managed) {
 		return r, false
 	}
 	r.Whole = true
 	namespaced := d.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped
-	if version := resourceVersionOf(r.Body); version != "" && revisionOf(version) == 0 {
-		return r, false
-	}
 	if r.Op == Create {
 		if namespaced && r.Namespace == "" {
 			r.Namespace = namespaceOf(r)
@@ -36,7 +33,7 @@ func (d *Definition) Address(r Request) (Request, bool) {
 		old.Metadata.UID == "" && bytes.Contains(r.Body, []byte(`"uid"`)) {
 		return r, false
 	}
-	if version := resourceVersionOf(r.Body); version != "" && resourceVersionOf(r.Old) != "" && r.Patch == "" { // the write is about what is stored
+	if version := resourceVersionOf(r.Body); revisionOf(version) != 0 && resourceVersionOf(r.Old) != "" && r.Patch == "" { // the write is about what is stored
 		r.Old = edited(r.Old, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 	}
 	read, err := d.stored(r.Old, r.Version)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -87,7 +88,11 @@ func (p *pass) noRevision() (refused bool) {
 	f := violation.Of(violation.Request, field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update"), at)
 	f.Node = p.d.Finder().Deepest(p.root, at)
 	found := []violation.Violation{f}
-	p.out.Refusal = invalid(schema.GroupKind{Group: p.def.Group, Kind: p.def.Plural}, p.oldName(), found, p.stop)
+	kind := p.def.Plural
+	if !quirk.On(117) {
+		kind = p.def.Kind
+	}
+	p.out.Refusal = invalid(schema.GroupKind{Group: p.def.Group, Kind: kind}, p.oldName(), found, p.stop)
 	if p.r.WantStatus {
 		p.out.Refusal.Details.Causes = causes(found)
 	}

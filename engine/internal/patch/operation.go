@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -184,6 +185,8 @@ func (t *Tree) replace(op *operation) error {
 	case !c.list && c.sealed:
 		t.crashed = true
 		return errors.New("it changes a null that was copied")
+	case !c.list && c.member(at.key) < 0 && !quirk.On(116):
+		return fmt.Errorf("there is no member %q", at.key)
 	case !c.list:
 		c.set(at.key, op.value)
 		return nil
