@@ -201,6 +201,7 @@ func (p *pair) objects(version string) {
 		read, err := p.ours.Read(ctx, engine.Item{Object: engine.JSON(o.Body)}, engine.EvaluationOptions{TargetVersion: version})
 		if err == nil {
 			our, err = p.ours.Select(ctx, version, engine.JSON(read.Object))
+			p.included(o, version, our, err)
 		}
 		if err != nil || theirErr != nil {
 			p.n.Odd++
@@ -216,6 +217,17 @@ func (p *pair) objects(version string) {
 		if names, err := p.ours.SelectableFields(version); err != nil || len(names) != len(our) {
 			p.differs(p.n, p.g, p.k, "fields at %s: %q (%v), and the object has %q", version, names, err, our)
 		}
+	}
+}
+
+// included compares the fields that a Read includes in its answer with those that are told by themselves.
+func (p *pair) included(o stored, version string, alone []engine.SelectableField, failed error) {
+	read, err := p.ours.Read(context.Background(), engine.Item{Object: engine.JSON(o.Body)},
+		engine.EvaluationOptions{TargetVersion: version, Include: engine.Include{SelectableFields: true}})
+	switch {
+	case failed != nil && (err != nil || read.Presented != nil && read.Presented.SelectableFields == nil): // which a warning tells
+	case err != nil, read.Presented == nil, !slices.Equal(read.Presented.SelectableFields, alone):
+		p.differs(p.n, p.g, p.k, "fields of %s at %s: by themselves %q (%v), with a Read %+v (%v)", o.Body, version, alone, failed, read, err)
 	}
 }
 

@@ -1,0 +1,133 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+const selectableCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},"spec":{"group":"stable.example.com",
+	"scope":"Namespaced","names":{"plural":"crontabs","singular":"crontab","kind":"CronTab","listKind":"CronTabList","shortNames":["ct"],"categories":["all"]},"versions":[
+	{"name":"v1","served":true,"storage":true,"selectableFields":[{"jsonPath":".spec.color"},{"jsonPath":".spec.runs"}],
+	 "subresources":{"status":{},"scale":{"specReplicasPath":".spec.runs","statusReplicasPath":".status.runs"}},
+	 "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"color":{"type":"string"},"runs":{"type":"integer"}}},
+	  "status":{"type":"object","properties":{"runs":{"type":"integer"}}}}}}},
+	{"name":"v1beta1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}},
+	{"name":"v1alpha1","served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
+
+func TestSelect(t *testing.T) {
+	ctx, d := context.Background(), compiled(t, selectableCRD)
+	const object = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"n","namespace":"ns"},"spec":{"color":"blue","runs":3}}`
+	fields, err := d.Select(ctx, "", engine.JSON([]byte(object)))
+	if got := fmt.Sprint(fields, err); got != "[{metadata.name n} {metadata.namespace ns} {spec.color blue} {spec.runs 3}] <nil>" {
+		t.Error(got)
+	}
+	if names, err := d.SelectableFields("v1beta1"); fmt.Sprint(names, err) != "[metadata.name metadata.namespace] <nil>" {
+		t.Error(names, err)
+	}
+	if s, err := d.ParseFieldSelector("v1", "spec.color==blue,spec.runs!=4"); err != nil || !s.Matches(fields) || s.Empty() || s.String() != "spec.color=blue,spec.runs!=4" {
+		t.Errorf("%v %v", s, err)
+	}
+	for _, c := range []struct {
+		version, selector, object string
+		want                      string
+	}{
+		{"v1", "spec.color=blue", object, "true"},
+		{"v1", "spec.color!=blue", object, "false"},
+		{"v1", "", `{`, "true"}, // nobody looks at the object
+		{"v1", "spec.color=blue", `{`, "OBJECT_UNREADABLE"},
+		{"v1", "spec.color=blue", `[]`, "INVALID_ARGUMENT"},
+		{"v1", "spec.color=blue", `{"apiVersion":"stable.example.com/v1","kind":"Other"}`, "INVALID_ARGUMENT"},
+		{"v1", "spec.color=blue", `{"apiVersion":"stable.example.com/v1beta1","kind":"CronTab"}`, "INVALID_ARGUMENT"},
+		{"v1", "spec.color=blue", `{"apiVersion":"stable.example.com/v3","kind":"CronTab"}`, "INVALID_ARGUMENT"},
+		{"v1", "spec.size=1", object, "INVALID_ARGUMENT: 400 BadRequest field label not supported: spec.size"},
+		{"v1beta1", "spec.color=blue", object, "INVALID_ARGUMENT: 400 BadRequest field label not supported: spec.color"},
+		{"v1alpha1", "", object, "VERSION_NOT_SERVED"},
+		{"v9", "", object, "VERSION_NOT_FOUND"},
+		{"", "", object, "INVALID_ARGUMENT"},
+		{"v1", strings.Repeat(",", engine.MaxFieldSelectorBytes+1), object, "LIMIT_EXCEEDED"},
+		{"v1", "\xff\xfe=1", object, "INVALID_ARGUMENT: 400 BadRequest field label not supported: \ufffd\ufffd"},
+	} {
+		matches, err := d.MatchFields(ctx, c.version, c.selector, engine.JSON([]byte(c.object)))
+		got := fmt.Sprint(matches)
+		var e *engine.Error
+		if errors.As(err, &e) {
+			if got = string(e.Reason); e.Refusal != nil {
+				got += fmt.Sprintf(": %d %s %s", e.Refusal.Code, e.Refusal.Reason, e.Refusal.Message)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%.40q at %s: %s, want %s", c.selector, c.version, got, c.want)
+		}
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := d.Select(ended, "v1", engine.JSON([]byte(object))); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+		t.Error(err)
+	}
+	if _, err := d.Select(ctx, "v1", engine.Document{}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+		t.Error(err)
+	}
+	if _, err := d.Select(ctx, "v1", engine.Document{JSON: []byte("{}"), YAML: []byte("{}")}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+		t.Error(err)
+	}
+}
+
+func TestFieldManagement(t *testing.T) {
+	d := compiled(t, selectableCRD)
+	m, err := d.FieldManagement("v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range m.ResetFields {
+		got = append(got, fmt.Sprintf("%q %s %s", r.Subresource, r.APIVersion, r.Fields))
+	}
+	if want := `["" stable.example.com/v1 {"f:status":{}} "status" stable.example.com/v1 {"f:metadata":{},"f:spec":{}}]`; fmt.Sprint(got) != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	const paths = "[{stable.example.com/v1 [spec runs]} {stable.example.com/v1beta1 []} {stable.example.com/v1alpha1 []}]"
+	if got := fmt.Sprint(m.ReplicasPaths); got != paths {
+		t.Errorf("%s, want %s", got, paths)
+	}
+	if m := m.Mappings(); fmt.Sprint(m) != "map[stable.example.com/v1:.spec.runs stable.example.com/v1alpha1: stable.example.com/v1beta1:]" || m["stable.example.com/v1beta1"] != nil {
+		t.Error(m)
+	}
+	if m, err := d.FieldManagement("v1beta1"); err != nil || len(m.ResetFields) != 0 || len(m.Sets("")) != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := d.FieldManagement("v1alpha1"); engine.ReasonOf(err) != engine.ReasonVersionNotServed {
+		t.Error(err)
+	}
+}
+
+func TestDiscover(t *testing.T) {
+	d := compiled(t, selectableCRD)
+	status := engine.Status{AcceptedNames: d.Standing().Names}
+	status.Conditions = []engine.Condition{{Type: "Established", Status: "True"}}
+	found := engine.Discover(engine.DiscoverableCRD{Definition: d, Status: status}, engine.DiscoverableCRD{})
+	for _, c := range []struct{ what, got, want string }{
+		{"list", string(found.GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"stable.example.com","versions":[` +
+			`{"groupVersion":"stable.example.com/v1","version":"v1"},{"groupVersion":"stable.example.com/v1beta1","version":"v1beta1"}],` +
+			`"preferredVersion":{"groupVersion":"stable.example.com/v1","version":"v1"}}]}`},
+		{"beta", string(found.Resources("stable.example.com", "v1beta1")), `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"stable.example.com/v1beta1","resources":[` +
+			`{"name":"crontabs","singularName":"crontab","namespaced":true,"kind":"CronTab","verbs":["delete","deletecollection","get","list","patch","create","update","watch"],` +
+			`"shortNames":["ct"],"categories":["all"],"storageVersionHash":"EdX2FP+L0js="}]}`},
+		{"not served", string(found.Resources("stable.example.com", "v1alpha1")), ""},
+		{"another group", string(found.Group("other")), ""},
+		{"versions", fmt.Sprint(found.GroupVersions()), "[stable.example.com/v1 stable.example.com/v1beta1]"},
+		{"waiting", string(engine.Discover(engine.DiscoverableCRD{Definition: d}).GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.what, c.got, c.want)
+		}
+	}
+	text, etag := found.Aggregated()
+	if !strings.HasPrefix(string(text), `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[{"metadata":{"name":"stable.example.com"`) || len(etag) != 128 {
+		t.Errorf("%s %s", text, etag)
+	}
+}
