@@ -509,7 +509,7 @@ type Presented struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.name, metadata.namespace for namespaced resources, and the CRD's selectableFields of that version, in this order.
 	SelectableFields []*SelectableField `protobuf:"bytes,1,rep,name=selectable_fields,json=selectableFields,proto3" json:"selectable_fields,omitempty"`
-	// The object's row of a meta.k8s.io/v1 Table, {"cells": [...]}, in the columns that PresentationService.Table heads.
+	// The object's row of a meta.k8s.io/v1 Table, {"cells": [...], "object": null}, in the columns that PresentationService.Table heads.
 	TableRow *Document `protobuf:"bytes,2,opt,name=table_row,json=tableRow,proto3" json:"table_row,omitempty"`
 	// autoscaling/v1 Scale. Absent where the version declares no scale, and where a get of it would fail.
 	Scale         *Document `protobuf:"bytes,3,opt,name=scale,proto3" json:"scale,omitempty"`

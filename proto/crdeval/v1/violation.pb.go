@@ -383,7 +383,7 @@ func (x *Violation) GetHint() *Hint {
 // the same hints; a document without faults gets none and pays for none.
 type Hint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A sentence for people: `did you mean replicas?`. At most 256 bytes. Never empty.
+	// A sentence for people: `did you mean "replicas"?`. At most 256 bytes. Never empty.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Where the field was meant to be, as a JSON pointer (RFC 6901) into the document of the item: /spec/replicas. Empty where the hint is not
 	// about a place.
