@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -215,6 +216,9 @@ func (p *pass) sameRevision() bool {
 //
 // Upstream: endpoints/handlers/patch.go, applyPatchToCurrentObject.
 func (p *pass) refusedPatched(cause string) *Refusal {
+	if !utf8.ValidString(cause) {
+		cause = string([]rune(cause)) // as it is in the JSON of a Status
+	}
 	e := field.Invalid(field.NewPath("patch"), string(p.patching.tree.Printed()), cause)
 	r := refusalOf(apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{e}))
 	r.Cause = cause
