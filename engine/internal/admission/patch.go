@@ -164,7 +164,8 @@ func (p *pass) patchedLate() {
 //
 // Upstream: registry/rest/update.go, BeforeUpdate; registry/rest/create.go, objectMetaAndKind.
 func (p *pass) noVersion() (refused bool) {
-	if text, err := nestedString(p.d, p.root, "apiVersion"); err != nil || text != "" {
+	text, err := nestedString(p.d, p.root, "apiVersion")
+	if of, odd := schema.ParseGroupVersion(text); err != nil || odd != nil || of.Version != "" {
 		return false
 	}
 	p.out.Refusal = refusalOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
