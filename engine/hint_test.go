@@ -97,6 +97,57 @@ func hinted(v *engine.Verdict) string {
 	return strings.Join(lines, "\n")
 }
 
+// TestHintsOfWrites: hints come with every way of writing, and with Prune; none with an object that is as it should be.
+func TestHintsOfWrites(t *testing.T) {
+	ctx := context.Background()
+	crd, _ := hintCases(t)
+	d := compiled(t, crd)
+	const (
+		stored = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","resourceVersion":"1"},"spec":{"cronSpec":"x"}}`
+		wrong  = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","resourceVersion":"1"},"spec":{"cronSpec":"x","replica":1}}`
+		said   = `did you mean "replicas"?`
+	)
+	for _, c := range []struct {
+		name string
+		item engine.Item
+		o    engine.EvaluationOptions
+		want string
+		at   string
+	}{
+		{"a creation", engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{}, said, "1:147"},
+		{"a strict one", engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict}, said, "1:147"},
+		{"an update", engine.Item{Object: engine.JSON([]byte(wrong)), OldObject: engine.JSON([]byte(stored))}, engine.EvaluationOptions{}, said, "1:147"},
+		{"a patch", engine.Item{Patch: &engine.Patch{Type: engine.MergePatch, Document: engine.JSON([]byte(`{"spec":{"replica":1}}`))}, OldObject: engine.JSON([]byte(stored))},
+			engine.EvaluationOptions{}, said, "1:10"},
+		{"the verdict alone", engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{View: engine.ViewVerdict}, "", ""},
+		{"nothing wrong", engine.Item{Object: engine.JSON([]byte(stored))}, engine.EvaluationOptions{}, "", ""},
+	} {
+		for call, admit := range map[string]func(context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error){"Validate": d.Validate, "Admit": d.Admit} {
+			v, err := admit(ctx, c.item, c.o)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", c.name, call, err)
+			}
+			got, at := "", ""
+			for _, p := range v.Pruned {
+				at = "nowhere"
+				if p.Hint != nil {
+					got = p.Hint.Text
+				}
+				if p.Position != nil {
+					at = fmt.Sprintf("%d:%d", p.Position.Line, p.Position.Column)
+				}
+			}
+			if got != c.want || at != c.at {
+				t.Errorf("%s, %s: %q at %s, want %q at %s", c.name, call, got, at, c.want, c.at)
+			}
+		}
+	}
+	pruned, err := d.Prune(ctx, engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{})
+	if err != nil || len(pruned.Pruned) != 1 || pruned.Pruned[0].Hint == nil || pruned.Pruned[0].Hint.Text != said {
+		t.Errorf("Prune: %+v, %v", pruned, err)
+	}
+}
+
 // TestHintsAreBounded: whatever an object and a CRD are made of, hints take little time, and there are not too many.
 func TestHintsAreBounded(t *testing.T) {
 	var properties, spec, items strings.Builder
@@ -134,5 +185,26 @@ func TestHintsAreBounded(t *testing.T) {
 	}
 	if took > 2*time.Second+20*without {
 		t.Errorf("took %v, and %v without hints", took, without)
+	}
+}
+
+// BenchmarkHints compares the answers to wrong objects with their hints and without: what hints cost where something is wrong.
+func BenchmarkHints(b *testing.B) {
+	crd, cases := hintCases(b)
+	d := compiled(b, crd)
+	for _, view := range []engine.View{engine.ViewObject, engine.ViewVerdict} {
+		name := "told"
+		if view == engine.ViewVerdict {
+			name = "verdict"
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				object := engine.YAML([]byte(cases[i%len(cases)][1]))
+				if _, err := d.Validate(context.Background(), engine.Item{Object: object}, engine.EvaluationOptions{View: view}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
