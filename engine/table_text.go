@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/present"
 	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // TextOptions say how kubectl prints a table. The zero value is a plain `kubectl get`.
@@ -29,11 +30,17 @@ type TextOptions struct {
 	// ChunkSize is how many rows kubectl asks the server for at a time: --chunk-size. It prints a hundred rows at a time, as wide as the chunks need that it has got by then, so
 	// that rows before a wider chunk are not aligned with it. Zero is kubectl's 500; a negative number prints all rows as one chunk, aligned throughout.
 	ChunkSize int
+	// MaxBytes bounds the text: one long cell makes all others of its column as wide. Zero is DefaultTableBytes.
+	MaxBytes int
 }
 
 func (o *TextOptions) inner() present.TextOptions {
+	most := o.MaxBytes
+	if most <= 0 {
+		most = DefaultTableBytes
+	}
 	return present.TextOptions{
-		Wide: o.Wide, NoHeaders: o.NoHeaders, Namespaces: o.Namespaces, Labels: o.Labels, LabelColumns: o.LabelColumns, Chunk: o.ChunkSize,
+		Most: most, Wide: o.Wide, NoHeaders: o.NoHeaders, Namespaces: o.Namespaces, Labels: o.Labels, LabelColumns: o.LabelColumns, Chunk: o.ChunkSize,
 	}
 }
 
@@ -71,7 +78,10 @@ func TableText(ctx context.Context, table []byte, kind string, o TextOptions) ([
 
 func tableText(ctx context.Context, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o present.TextOptions) ([]byte, error) {
 	text, err := present.AppendText(nil, columns, rows, row, o, stop.On(ctx.Done()))
+	var limit *value.LimitError
 	switch {
+	case errors.As(err, &limit):
+		return nil, tableError(limit)
 	case errors.Is(err, present.ErrStopped):
 		return nil, tooLate(ctx.Err())
 	case err != nil:

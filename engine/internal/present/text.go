@@ -28,6 +28,8 @@ type TextOptions struct {
 	// Chunk is how many rows kubectl asks for at a time. It knows the widths of a chunk in advance, and prints a hundred rows at a time: rows that were printed before a
 	// wider chunk came are not aligned with it. Zero is kubectl's 500, a negative number all rows at once.
 	Chunk int
+	// Most is how many bytes the text may have. One long text makes all cells of its column as wide, so a text may be much larger than its table.
+	Most int
 }
 
 // kubectlChunk is kubectl's own chunk.
@@ -55,12 +57,12 @@ type cell struct {
 	null bool
 }
 
-// AppendText appends what kubectl prints of a table: the rows are TableRows in JSON. ErrStopped if nobody waits for it any more; another error is that of
-// a row that is no TableRow.
+// AppendText appends what kubectl prints of a table: the rows are TableRows in JSON. The error is ErrStopped if nobody waits for it any more, a *value.LimitError for
+// a text that is too long, or that of a row that is no TableRow.
 //
 // Upstream: cli-runtime pkg/printers/tableprinter.go; kubectl pkg/cmd/get.
 func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o TextOptions, s *stop.Signal) ([]byte, error) {
-	t := &printed{o: &o, last: -1, name: -1, given: len(columns), stop: s, aligner: aligner{out: dst}}
+	t := &printed{o: &o, last: -1, name: -1, given: len(columns), stop: s, aligner: aligner{out: dst, most: len(dst) + o.Most}}
 	t.head(columns)
 	chunk := o.Chunk
 	if chunk == 0 {
@@ -72,18 +74,25 @@ func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, ro
 	for from := 0; from < rows; from += min(chunk, rows-from) {
 		cells := make([][]cell, 0, min(chunk, rows-from))
 		for i := from; i < rows && i-from < chunk; i++ {
+			if i%flushedRows == 0 && s.Stopped() {
+				return dst, ErrStopped
+			}
 			c, err := t.read(row(i))
 			if err != nil {
 				return dst, err
 			}
 			cells = append(cells, c)
 		}
-		if s.Stopped() {
-			return dst, ErrStopped
-		}
 		t.print(cells, from > 0 || o.NoHeaders)
+		if t.aligner.full {
+			break
+		}
 	}
 	t.aligner.flush()
+	if t.aligner.full {
+		return dst, &value.LimitError{Limit: "text of the table", Unit: "bytes", Maximum: int64(o.Most), Actual: int64(o.Most) + 1, AtLeast: true,
+			Advice: "print fewer rows at a time, or the table as JSON: one long cell makes all others of its column as wide"}
+	}
 	return t.aligner.out, nil
 }
 

@@ -8,6 +8,9 @@ import "unicode/utf8"
 // Upstream: github.com/liggitt/tabwriter, with the settings of cli-runtime pkg/printers/tabwriter.go: RememberWidths and no other flag.
 type aligner struct {
 	out []byte
+	// most is how long out may become; full says that it would have become longer, and that the rest is missing.
+	most int
+	full bool
 
 	text   []byte       // of all cells that wait
 	done   []cellExtent // cells that wait, line by line
@@ -101,8 +104,16 @@ func (a *aligner) format(pos, from, to int) int {
 
 // print prints lines in the columns in a.widths.
 func (a *aligner) print(pos, from, to int) int {
-	for i := from; i < to; i++ {
+	for i := from; i < to && !a.full; i++ {
 		for j, c := range a.line(i) {
+			need := c.size + 1
+			if j < len(a.widths) {
+				need += max(0, a.widths[j]-c.width)
+			}
+			if len(a.out)+need > a.most {
+				a.full = true
+				break
+			}
 			a.out = append(a.out, a.text[pos:pos+c.size]...)
 			pos += c.size
 			if j < len(a.widths) {

@@ -6,15 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 var twoColumns = []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}, {Name: "B", Type: "string"}}
 
 func textOf(t *testing.T, rows []string, o TextOptions) string {
 	t.Helper()
+	o.Most = 1 << 20
 	text, err := AppendText(nil, twoColumns, len(rows), func(i int) []byte { return []byte(rows[i]) }, o, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -61,14 +64,52 @@ func TestTextOddCells(t *testing.T) {
 		}
 	}
 	for _, broken := range []string{"", "{", `{"cells":[}`} {
-		if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte(broken) }, TextOptions{}, nil); err == nil {
+		if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte(broken) }, TextOptions{Most: 100}, nil); err == nil {
 			t.Errorf("%q was printed", broken)
 		}
 	}
 	done := make(chan struct{})
 	close(done)
-	if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte("{}") }, TextOptions{}, stop.On(done)); !errors.Is(err, ErrStopped) {
+	if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte("{}") }, TextOptions{Most: 100}, stop.On(done)); !errors.Is(err, ErrStopped) {
 		t.Error(err)
+	}
+}
+
+// TestTextBound: one long cell makes a whole column as wide.
+func TestTextBound(t *testing.T) {
+	rows := []string{`{"cells":["` + strings.Repeat("x", 1000) + `","y"]}`, `{"cells":["x","y"]}`}
+	for most, ok := range map[int]bool{0: false, 1: false, 2999: false, 3015: true, 1 << 20: true} {
+		before := []byte("kept")
+		text, err := AppendText(before, twoColumns, 2, func(i int) []byte { return []byte(rows[i]) }, TextOptions{Most: most}, nil)
+		var limit *value.LimitError
+		if ok != (err == nil) || !ok && (!errors.As(err, &limit) || string(text) != "kept") {
+			t.Errorf("%d bytes: %v, %d", most, err, len(text))
+		}
+	}
+}
+
+// TestRowsAllocateNothing: not in the columns that nearly all CRDs have.
+func TestRowsAllocateNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector, which short runs are for, pools forget at random")
+	}
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON([]byte(sample), value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := CompileColumns([]apiextensionsv1.CustomResourceColumnDefinition{
+		{Name: "a", Type: "integer", JSONPath: ".spec.replicas"}, {Name: "b", Type: "string", JSONPath: `.spec.items[?(@.t=="Ready")].s`}, {Name: "c", Type: "string", JSONPath: ".spec.list"},
+		{Name: "d", Type: "date", JSONPath: ".metadata.creationTimestamp"}, {Name: "e", Type: "number", JSONPath: ".spec.list[-1]"}, {Name: "f", Type: "boolean", JSONPath: ".spec.on"},
+	})
+	row := make([]byte, 0, 1000)
+	if n := testing.AllocsPerRun(100, func() {
+		if row, err = columns.AppendRow(row[:0], d, root, now, nil); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
@@ -78,7 +119,7 @@ func FuzzText(f *testing.F) {
 	f.Add("A\tB", `{"cells":["\u001b",null,3],"object":null}`, uint8(255))
 	f.Fuzz(func(t *testing.T, heading, row string, flags uint8) {
 		columns := []metav1.TableColumnDefinition{{Name: heading, Type: "string", Format: "name", Priority: int32(flags >> 7)}, twoColumns[1]}
-		o := TextOptions{Wide: flags&1 != 0, NoHeaders: flags&2 != 0, Namespaces: flags&4 != 0, Labels: flags&8 != 0, Chunk: int(flags&16) / 16}
+		o := TextOptions{Wide: flags&1 != 0, NoHeaders: flags&2 != 0, Namespaces: flags&4 != 0, Labels: flags&8 != 0, Chunk: int(flags&16) / 16, Most: 1 << 20}
 		if flags&32 != 0 {
 			o.LabelColumns, o.Kind = []string{"x", "a/b", "c"}, "CronTab.example.com"
 		}
