@@ -55,8 +55,6 @@ func (p place) step(s value.Segment) place {
 	return p.child(s.Key())
 }
 
-func (p place) known() bool { return p != place{} }
-
 func (p place) isResource() bool {
 	return p.node != nil && (p.node.Has(program.Root) || p.node.Has(program.Embedded))
 }
