@@ -57,7 +57,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Forgiven)
 	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
 	if o.View != ViewVerdict {
-		d.hints(&r, &out, v.Violations, v.Pruned)
+		d.hints(ctx, &r, &out, v.Violations, v.Pruned)
 	}
 	if v.Allowed {
 		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes

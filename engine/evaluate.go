@@ -112,7 +112,7 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 		t.Object = nil
 	}
 	if call == CallPrune {
-		d.hints(&r, &out, nil, t.Pruned)
+		d.hints(ctx, &r, &out, nil, t.Pruned)
 	}
 	d.observe(ctx, call, item, &out, start, nil)
 	return t, nil

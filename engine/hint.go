@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/hint"
 	"github.com/crdeval/crdeval/engine/value"
@@ -10,7 +12,7 @@ import (
 const MaxHints = hint.MaxHints
 
 // hints adds to what is wrong with an object what was probably meant. found and pruned are what the outcome has become, entry by entry.
-func (d *Definition) hints(r *admission.Request, out *admission.Outcome, found []Violation, pruned []FieldChange) {
+func (d *Definition) hints(ctx context.Context, r *admission.Request, out *admission.Outcome, found []Violation, pruned []FieldChange) {
 	if len(found) == 0 && len(pruned) == 0 || out.Version == nil || out.Version.Plan == nil {
 		return
 	}
@@ -26,7 +28,7 @@ func (d *Definition) hints(r *admission.Request, out *admission.Outcome, found [
 		}
 		removed = append(removed, one)
 	}
-	finder := hint.New(out.Version.Plan, text, r.YAML, d.limits, removed)
+	finder := hint.New(out.Version.Plan, text, r.YAML, d.limits, removed, ctx.Done())
 	for i := range found {
 		at := value.Position{}
 		if found[i].Position != nil {

@@ -42,6 +42,7 @@ type Finder struct {
 	yaml    bool
 	limits  value.Limits
 	removed []Removed
+	done    <-chan struct{}
 
 	asked, given, work int
 
@@ -52,8 +53,9 @@ type Finder struct {
 
 // New returns a Finder for a document that was judged by a plan, and of which fields were removed. text is nil for an object that is in no document of its own,
 // such as one that a patch makes: then nothing is known of its values.
-func New(plan *program.Plan, text []byte, yaml bool, limits value.Limits, removed []Removed) *Finder {
-	return &Finder{plan: plan, text: text, yaml: yaml, limits: limits, removed: removed[:min(len(removed), MaxAsked)]}
+// Once done is closed nobody waits, and there are no more hints; nil is never closed.
+func New(plan *program.Plan, text []byte, yaml bool, limits value.Limits, removed []Removed, done <-chan struct{}) *Finder {
+	return &Finder{done: done, plan: plan, text: text, yaml: yaml, limits: limits, removed: removed[:min(len(removed), MaxAsked)]}
 }
 
 // Close gives its memory back.
@@ -90,6 +92,11 @@ func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
 	if f.given >= MaxHints || f.asked >= MaxAsked || f.work >= maxWork {
 		return nil
 	}
+	select {
+	case <-f.done:
+		return nil
+	default:
+	}
 	f.asked++
 	f.work += len(path)
 	names := 0
@@ -109,6 +116,9 @@ func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
 func (f *Finder) document() (d *value.Doc, root uint32, ok bool) {
 	if f.doc == nil && f.text != nil {
 		f.doc = value.Acquire()
+		if f.done != nil {
+			f.doc.StopOn(f.done)
+		}
 		var err error
 		if f.yaml {
 			f.root, err = f.doc.ParseYAML(f.text, value.Request, f.limits)

@@ -80,12 +80,12 @@ func TestRemoved(t *testing.T) {
 		{`{}`, "", ""},
 	} {
 		r := Removed{Path: pathOf(c.at)}
-		f := New(plan, []byte(c.object), false, value.Limits{}, []Removed{r})
+		f := New(plan, []byte(c.object), false, value.Limits{}, []Removed{r}, nil)
 		if got := show(f.Removed(&r)); got != c.want {
 			t.Errorf("%s in %s: %s, want %s", c.at, c.object, got, c.want)
 		}
 		f.Close()
-		f = New(plan, nil, false, value.Limits{}, []Removed{r})
+		f = New(plan, nil, false, value.Limits{}, []Removed{r}, nil)
 		f.Removed(&r) // of an object that is in no document
 		f.Close()
 	}
@@ -106,7 +106,7 @@ func find(t *testing.T, plan *program.Plan, object string, yaml bool, at string,
 		t.Fatal(parseErr)
 	}
 	v := violation.Of(violation.Schema, err, pathOf(at))
-	f := New(plan, []byte(object), yaml, value.Limits{}, nil)
+	f := New(plan, []byte(object), yaml, value.Limits{}, nil, nil)
 	defer f.Close()
 	return show(f.Finding(&v, d.PositionAt(v.Path)))
 }
@@ -172,7 +172,7 @@ func TestEnum(t *testing.T) {
 
 // TestNoPosition: of a value that stands in no document nothing is said but what the finding itself tells.
 func TestNoPosition(t *testing.T) {
-	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, value.Limits{}, nil)
+	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, value.Limits{}, nil, nil)
 	defer f.Close()
 	wrong := violation.Of(violation.Schema, field.TypeInvalid(nil, "string", ""), pathOf("/spec/replicas"))
 	if h := f.Finding(&wrong, value.Position{}); h != nil {
@@ -188,11 +188,16 @@ func TestNoPosition(t *testing.T) {
 func TestLongPathsHaveNone(t *testing.T) {
 	long := strings.Repeat("x", longestPath)
 	r := Removed{Path: value.Path{value.Name("spec"), value.Name(long)}}
-	f := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, nil)
+	f := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, nil, nil)
 	if h := f.Removed(&r); h != nil {
 		t.Errorf("%+v", h)
 	}
 	r.Path = pathOf("/spec/replica")
+	done := make(chan struct{})
+	close(done)
+	if h := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, nil, done).Removed(&r); h != nil {
+		t.Errorf("for nobody: %+v", h)
+	}
 	for i := range 2 * MaxHints {
 		if h := f.Removed(&r); (h == nil) != (i >= MaxHints) {
 			t.Fatalf("hint %d: %v", i, h)
@@ -225,7 +230,7 @@ func FuzzHints(f *testing.F) {
 				return nil
 			}
 			r := Removed{Path: path, Position: d.PositionAt(path)}
-			finder := New(plan, []byte(object), yaml, limits, []Removed{r})
+			finder := New(plan, []byte(object), yaml, limits, []Removed{r}, nil)
 			defer finder.Close()
 			for _, h := range []*Hint{finder.Removed(&r), finder.Finding(&v, r.Position)} {
 				if h != nil && h.Replacement != nil && !json.Valid(h.Replacement) {
