@@ -31,7 +31,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	}
 	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, rule.Tracing(o.Trace)
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewVerdict
-	r.Whole, r.WantStatus, r.Stage = true, o.WithStatus, admission.Stage(o.Stage)
+	r.Whole, r.WantStatus, r.Stage = call == CallAdmit, o.WithStatus, admission.Stage(o.Stage)
 	v := &Verdict{Revision: d.revision}
 	shown := o.Include.show(&r)
 	var out admission.Outcome

@@ -36,7 +36,7 @@ status: {phase: b}
 		{name: "changed", item: Item{Object: object(version, `,"spec":{"color":"black"}`), OldObject: old}, refusal: "Invalid",
 			found: []string{"/spec/color"}, forgiven: []string{"/status/phase"}},
 		{name: "incomplete", item: Item{Object: object("", `,"spec":{"color":"blue"}`), OldObject: old}, refusal: "Invalid",
-			found: []string{"/metadata/resourceVersion"}},
+			found: []string{"/metadata/resourceVersion", "/metadata/resourceVersion"}, forgiven: []string{"/status/phase"}},
 		{name: "completed", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","spec":{"color":"blue"}}`)), OldObject: old}, o: EvaluationOptions{CompleteMetadata: true},
 			forgiven: []string{"/status/phase"}},
 		{name: "status", item: Item{Object: object(version, `,"status":{"size":1}`), OldObject: old, Subresource: "status"}},
