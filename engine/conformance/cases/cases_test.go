@@ -15,7 +15,7 @@ import (
 func aside(c *casefile.Case) string {
 	switch {
 	case c.Op == "table" || c.Op == "fields" || c.Op == "scale" || c.Op == "openapi":
-		return "presentation is not asked yet"
+		return "what is shown of objects has oracles of its own, see the suites tables, selectors, scale and openapi"
 	case c.Op == "convert" && c.Request.Converted != nil:
 		return "there is no webhook to ask"
 	}

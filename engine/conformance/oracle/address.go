@@ -33,7 +33,14 @@ func (d *Definition) Address(r Request) (Request, bool) {
 		old.Metadata.UID == "" && bytes.Contains(r.Body, []byte(`"uid"`)) {
 		return r, false
 	}
-	if version := resourceVersionOf(r.Body); revisionOf(version) != 0 && resourceVersionOf(r.Old) != "" && r.Patch == "" { // the write is about what is stored
+	// The write is about what is stored, and whoever reads that is told its resourceVersion.
+	version, had := resourceVersionOf(r.Body), resourceVersionOf(r.Old)
+	if r.Patch != "" || revisionOf(version) == 0 {
+		if version = had; revisionOf(had) == 0 {
+			version = "1"
+		}
+	}
+	if version != had {
 		r.Old = edited(r.Old, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 	}
 	read, err := d.stored(r.Old, r.Version)
@@ -43,10 +50,7 @@ func (d *Definition) Address(r Request) (Request, bool) {
 	if len(content.IsPathSegmentName(old.Metadata.Name)) > 0 {
 		return r, false // no URL has it
 	}
-	if had, is := resourceVersionOf(r.Old), read.GetResourceVersion(); had != "" && revisionOf(had) == 0 || is != "" && revisionOf(is) == 0 {
-		return r, false // of no storage
-	}
-	if r.Patch != "" && (read.GetUID() == "" || revisionOf(read.GetResourceVersion()) == 0) {
+	if r.Patch != "" && read.GetUID() == "" {
 		return r, false // a patch finds nothing then
 	}
 	if r.Name == "" {

@@ -168,10 +168,18 @@ func compareRefusals(upstream, ours *Refusal) string {
 		return fmt.Sprintf("refusal: upstream %+v, ours none", *upstream)
 	case ownWords[ours.Reason] || upstream.Reason == Unworded:
 		return "" // a document that is not judged at all: crdeval says so in its own words
-	case *upstream != *ours:
+	case upstream.Code != ours.Code || upstream.Reason != ours.Reason || sent(upstream.Message) != sent(ours.Message):
 		return fmt.Sprintf("refusal: upstream %+v, ours %+v", *upstream, *ours)
 	}
 	return ""
+}
+
+// sent is a text as a client reads it: JSON has no other bytes than UTF-8.
+func sent(text string) (read string) {
+	if doc, err := json.Marshal(text); err != nil || json.Unmarshal(doc, &read) != nil {
+		return text
+	}
+	return read
 }
 
 func compareLists(what string, upstream, ours []string) []string {

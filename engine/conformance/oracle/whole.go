@@ -52,12 +52,6 @@ func CompareWhole(upstream, ours Answer, update bool) []string {
 
 // compareStatuses compares refusals, with their causes if both have a Status.
 func compareStatuses(upstream, ours Answer) string {
-	if ours.Refusal != nil { // a client reads a body's bytes as JSON has them
-		sent := *ours.Refusal
-		if text, err := json.Marshal(sent.Message); err == nil && json.Unmarshal(text, &sent.Message) == nil {
-			ours.Refusal = &sent
-		}
-	}
 	if upstream.Refusal == nil || ours.Refusal == nil || upstream.Status == nil || ours.Status == nil {
 		return compareRefusals(upstream.Refusal, ours.Refusal)
 	}
