@@ -13,11 +13,8 @@ import (
 )
 
 // handle stands for what createHandler does to metadata between decoding and the strategy: namespaces are matched, repeated owner references are
-// dropped, system fields are wiped. It does not set them.
+// dropped. System fields are not wiped, since they are the caller's here: of requests to the API server's own handlers they are.
 func (d *Definition) handle(obj *unstructured.Unstructured, r Request, headers *headers) error {
-	if r.Op == Create {
-		rest.WipeObjectMetaSystemFields(obj)
-	}
 	namespace := r.Namespace
 	if d.CRD.Spec.Scope != apiextensionsv1.NamespaceScoped {
 		namespace = ""

@@ -164,7 +164,7 @@ var directives = map[string]admission.FieldValidation{"": admission.Warn, oracle
 // judge answers a create or an update in one of the ways.
 func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, explained bool) {
 	q := &admission.Request{
-		Version: r.Version, Body: r.Body, YAML: r.YAML, FieldValidation: directives[r.FieldValidation], WantObject: true, Exact: w.exact, NoClosures: w.noClosures, Handler: r.Handler, Whole: r.Handler && r.Op == oracle.Create, Namespace: r.Namespace,
+		Version: r.Version, Body: r.Body, YAML: r.YAML, FieldValidation: directives[r.FieldValidation], WantObject: true, Exact: w.exact, NoClosures: w.noClosures, Handler: r.Handler, Namespace: r.Namespace,
 	}
 	var out admission.Outcome
 	var err error
