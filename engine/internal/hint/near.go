@@ -58,9 +58,9 @@ func slips(length int) int {
 	switch {
 	case length < 3:
 		return 0
-	case length < 5:
+	case length < 6:
 		return 1
-	case length < 9:
+	case length < 12:
 		return 2
 	}
 	return 3
