@@ -65,11 +65,11 @@ func compare(ctx context.Context, crds []published) (n extent, differences []str
 		}
 	}
 	for _, version := range slices.Sorted(maps.Keys(versions)) {
-		want, wantErr := upstreamV3(versions[version], version)
+		want, wantErr := UpstreamV3(versions[version], version)
 		got, gotErr := engine.OpenAPIV3(ctx, crds[0].ours.Group, version, ours...)
 		check("v3", want, wantErr, got, gotErr)
 	}
-	want, wantErr := upstreamV2(upstream)
+	want, wantErr := UpstreamV2(upstream)
 	got, gotErr := engine.OpenAPIV2(ctx, ours...)
 	check("v2", want, wantErr, got, gotErr)
 	return n, differences

@@ -1,10 +1,12 @@
 package openapi
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // TestCorpus compares the documents of every CRD of the corpus, byte for byte.
@@ -14,16 +16,17 @@ func TestCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sum extent
-	for _, crd := range c.CRDs {
-		d, report, err := engine.Compile(t.Context(), engine.JSON(crd.Doc), engine.Options{})
+	for i, crd := range c.CRDs {
+		// Some of them have rules that cost too much for a server of today to take. That is not what documents are about.
+		decoded, err := definition.Decode(crd.Doc)
 		if err != nil {
 			t.Fatalf("%s %s: %v", crd.Module, crd.Path, err)
 		}
-		if !report.Accepted {
-			t.Errorf("%s %s is refused", crd.Module, crd.Path)
-			continue
+		canonical, err := schema.Canonical(decoded.CRD)
+		if err != nil {
+			t.Fatal(err)
 		}
-		p, err := publish(d.Manifest(), d.Revision())
+		p, err := publish(canonical, fmt.Sprint("corpus ", i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,4 +37,7 @@ func TestCorpus(t *testing.T) {
 		sum.documents, sum.bytes = sum.documents+n.documents, sum.bytes+n.bytes
 	}
 	t.Logf("%d CRDs, %d documents, %d bytes", len(c.CRDs), sum.documents, sum.bytes)
+	if sum.documents < 2*len(c.CRDs) {
+		t.Error("a CRD has no documents")
+	}
 }

@@ -63,7 +63,7 @@ func TestExplain(t *testing.T) {
 			return
 		}
 		version := p.ours.Versions[served0].Name
-		document, err := upstreamV3(p.upstreams(), version)
+		document, err := UpstreamV3(p.upstreams(), version)
 		if err != nil {
 			t.Fatal(err)
 		}

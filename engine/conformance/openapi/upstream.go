@@ -18,8 +18,8 @@ var (
 	v2Options = builder.Options{V2: true, IncludeSelectableFields: true}
 )
 
-// upstreamV3 is what upstream's openapiv3 controller hands out for the CRDs that serve a version: the bytes it would send.
-func upstreamV3(crds []*apiextensionsv1.CustomResourceDefinition, version string) ([]byte, error) {
+// UpstreamV3 is what upstream's openapiv3 controller hands out for the CRDs that serve a version: the bytes it would send.
+func UpstreamV3(crds []*apiextensionsv1.CustomResourceDefinition, version string) ([]byte, error) {
 	docs := make([]*spec3.OpenAPI, len(crds))
 	for i, crd := range crds {
 		doc, err := builder.BuildOpenAPIV3(crd, version, v3Options)
@@ -35,9 +35,9 @@ func upstreamV3(crds []*apiextensionsv1.CustomResourceDefinition, version string
 	return json.Marshal(merged)
 }
 
-// upstreamV2 is what upstream's openapi controller makes of all served versions of CRDs, beside which nothing else is served. The bytes are as
+// UpstreamV2 is what upstream's openapi controller makes of all served versions of CRDs, beside which nothing else is served. The bytes are as
 // encoding/json prints them.
-func upstreamV2(crds []*apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
+func UpstreamV2(crds []*apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	var all []*spec.Swagger
 	for _, crd := range crds {
 		merged := &spec.Swagger{}
