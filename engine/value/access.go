@@ -2,6 +2,7 @@ package value
 
 import (
 	"math"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -112,8 +113,7 @@ func (d *Doc) Any(i uint32) any {
 	case Object:
 		object := make(map[string]any, n.Live)
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
-			m := &d.Nodes[c]
-			object[string(d.Src[m.KeySrc][m.Key:m.Key+m.KeyLen])] = d.Any(c)
+			object[strings.Clone(d.Key(c))] = d.Any(c)
 		}
 		return object
 	}

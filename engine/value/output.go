@@ -65,6 +65,9 @@ func (n *Node) asWritten() bool {
 
 // appendKey copies a key that was written without escapes and quotes any other.
 func (d *Doc) appendKey(dst []byte, n *Node) []byte {
+	if n.KeyLen == 0 { // it stands nowhere once its text is not the source any more
+		return append(dst, '"', '"')
+	}
 	key := d.Src[n.KeySrc][n.Key : n.Key+n.KeyLen]
 	if n.KeySrc == Arena {
 		return appendString(dst, string(key), false)

@@ -33,6 +33,7 @@ const noReplicas = math.MinInt32
 //
 // Upstream: registry/customresource/etcd.go, ScaleREST.Update and scaleUpdatedObjectInfo; endpoints/handlers/update.go and patch.go.
 func (p *pass) updateScale() error {
+	p.r.Whole = true // a Scale is what the handlers make it
 	v, err := p.addressOld()
 	if err != nil || p.out.Refusal != nil {
 		return err
