@@ -2,7 +2,8 @@
 # The proto toolbox: installs its pinned tools into .cache/proto and runs one of
 #
 #   generate.sh tools      installs the tools and nothing else
-#   generate.sh generate   everything that is generated from proto/crdeval: Go, REST glue, OpenAPI, Python stubs
+#   generate.sh generate   everything that is generated: from proto/crdeval Go, REST glue, OpenAPI, Python stubs; from upstream's packages what all
+#                          custom resources share in OpenAPI
 #   generate.sh lint       buf lint and format, and breaking
 #   generate.sh breaking   compares the protos with proto/image.binpb, the checked-in image of what is published
 #   generate.sh image      writes that image anew, once an addition to the API is meant to be kept
@@ -81,6 +82,13 @@ generate() {
 	"$cache/python/bin/python" -m grpc_tools.protoc -I proto -I proto/third_party \
 		--python_out="$python_out" --pyi_out="$python_out" --grpc_python_out="$python_out" \
 		$(cd proto && find crdeval -name '*.proto' | sort)
+	static
+}
+
+# static writes what the OpenAPI documents of all custom resources share, as upstream has it.
+static() {
+	(cd "$root/engine/conformance" && go run ./openapi/static >"$cache/static.json")
+	mv "$cache/static.json" "$root/engine/internal/openapi/static.json"
 }
 
 case "${1:-}" in

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-//go:generate sh -c "cd ../../conformance && go run ./openapi/static > ../internal/openapi/static.json"
+// static.json is written by make generate.
 
 //go:embed static.json
 var staticJSON []byte
