@@ -39,6 +39,7 @@ def admit(
     metadata: Metadata | None = None,
 ) -> Iterator[evaluation_pb2.VerdictResult]:
     """The verdict on each write. `at_once` items go into a message: 1 for those that come slowly, each to be answered at once."""
+    _check(at_once)
     first = evaluation_pb2.AdmitStreamRequest(catalog=catalog, options=options, crds=crds, stage=stage, include=include)
     messages = (evaluation_pb2.AdmitStreamRequest(items=some) for some in _messages(items, at_once))
     call = evaluation_pb2_grpc.EvaluationServiceStub(channel).AdmitStream(
@@ -61,6 +62,7 @@ def read(
     metadata: Metadata | None = None,
 ) -> Iterator[evaluation_pb2.TransformedResult]:
     """Each object as an API server reads it from its storage, at target_version or at its own."""
+    _check(at_once)
     first = evaluation_pb2.ReadStreamRequest(
         catalog=catalog, options=options, crds=crds, target_version=target_version, include=include
     )
@@ -71,9 +73,12 @@ def read(
     return _results(call)
 
 
-def _messages(items: Iterable[evaluation_pb2.Item], at_once: int) -> Iterator[list[evaluation_pb2.Item]]:
+def _check(at_once: int) -> None:
     if not 1 <= at_once <= ITEMS_AT_ONCE:
         raise ValueError(f"at_once is {at_once}: it is 1 to {ITEMS_AT_ONCE}")
+
+
+def _messages(items: Iterable[evaluation_pb2.Item], at_once: int) -> Iterator[list[evaluation_pb2.Item]]:
     some: list[evaluation_pb2.Item] = []
     size = 0
     for item in items:
