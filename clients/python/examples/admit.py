@@ -1,0 +1,67 @@
+"""Takes writes the whole way that an API server takes them, over gRPC, and prints what would be stored, and the objects as a table.
+
+    python admit.py TARGET OBJECT...
+    python admit.py TARGET --old OLD [--merge PATCH | --json PATCH | OBJECT...]
+
+TARGET is localhost:9090 or unix:///path/to/socket; the others are YAML or JSON files. The CRDs are registered already. Exits with 1 if
+a write would be refused, with 2 if one could not be evaluated.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import grpc
+
+from crdeval import writes
+from crdeval.v1 import evaluation_pb2
+
+MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
+
+
+def asked(args: argparse.Namespace) -> list[evaluation_pb2.Item]:
+    """The writes that the arguments ask for."""
+    if args.old is None:
+        return [writes.create(path.read_bytes()) for path in args.objects]
+    old = args.old.read_bytes()
+    items = [writes.update(old, path.read_bytes()) for path in args.objects]
+    if args.merge:
+        items.append(writes.patch(old, merge=args.merge.read_bytes()))
+    if args.json:
+        items.append(writes.patch(old, operations=args.json.read_bytes()))
+    return items
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("target")
+    parser.add_argument("--old", type=Path)
+    parser.add_argument("--merge", type=Path)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("objects", type=Path, nargs="*")
+    args = parser.parse_intermixed_args()
+    code = 0
+    with grpc.insecure_channel(args.target, options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)]) as channel:
+        results = writes.admit(channel, asked(args), options=evaluation_pb2.EvaluationOptions(complete_metadata=True))
+        for i, result in enumerate(results):
+            if result.WhichOneof("result") == "error":
+                print(f"write {i}: could not be evaluated: {result.error.message}")
+                code = 2
+                continue
+            verdict = result.verdict
+            print(f"write {i}: {'allowed' if verdict.allowed else 'refused: ' + verdict.refusal.message}")
+            for v in [*verdict.violations, *verdict.pruned]:
+                if v.HasField("hint"):
+                    print(f"  {v.pointer}: {v.hint.text}")
+            if verdict.allowed:
+                print(f"  stored: {writes.stored(result).decode()}")
+            else:
+                code = max(code, 1)
+        objects = [r.verdict.object.json for r in results if r.verdict.allowed]
+        if objects:
+            print(writes.table(channel, objects), end="")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

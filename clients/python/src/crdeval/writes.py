@@ -1,0 +1,117 @@
+"""Whole writes, and how objects are shown, over the generated stubs.
+
+    from crdeval import writes
+
+    results = writes.admit(channel, [writes.patch(stored, merge=b'{"spec": {"replicas": 3}}')])
+    print(writes.table(channel, [result.verdict.object.json for result in results]))
+
+Everything else is a method of the stubs in crdeval.v1. Texts are JSON or YAML, as bytes.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import grpc
+
+from crdeval.registry import Metadata, document
+from crdeval.v1 import document_pb2, evaluation_pb2, evaluation_pb2_grpc, presentation_pb2, presentation_pb2_grpc
+
+ITEMS_AT_ONCE = 1000
+"""Items in one call: what a server takes by default."""
+
+BYTES_AT_ONCE = 32 << 20
+"""Bytes of items in one call: half of what a server takes by default."""
+
+
+def create(new: bytes) -> evaluation_pb2.Item:
+    """The creation of an object."""
+    return evaluation_pb2.Item(object=document(new))
+
+
+def update(old: bytes, new: bytes, *, subresource: str = "") -> evaluation_pb2.Item:
+    """An update of what is stored; to the subresource "status", or to "scale", which takes an autoscaling/v1 Scale."""
+    return evaluation_pb2.Item(old_object=document(old), object=document(new), subresource=subresource)
+
+
+def patch(
+    old: bytes, *, merge: bytes | None = None, operations: bytes | None = None, subresource: str = ""
+) -> evaluation_pb2.Item:
+    """A patch of what is stored: `merge` is a merge patch (RFC 7386), `operations` a JSON patch (RFC 6902). One of them is given."""
+    if (merge is None) == (operations is None):
+        raise ValueError("give merge or operations")
+    if merge is not None:
+        change = evaluation_pb2.Patch(type=evaluation_pb2.PATCH_TYPE_MERGE, patch=document(merge))
+    else:
+        change = evaluation_pb2.Patch(type=evaluation_pb2.PATCH_TYPE_JSON, patch=document(operations or b""))
+    return evaluation_pb2.Item(old_object=document(old), patch=change, subresource=subresource)
+
+
+def admit(
+    channel: grpc.Channel,
+    items: Iterable[evaluation_pb2.Item],
+    *,
+    catalog: str = "default",
+    options: evaluation_pb2.EvaluationOptions | None = None,
+    stage: "evaluation_pb2.Stage | int" = evaluation_pb2.STAGE_UNSPECIFIED,
+    include: evaluation_pb2.Include | None = None,
+    crds: Sequence[document_pb2.Document] = (),
+    timeout: float | None = 60,
+    metadata: Metadata | None = None,
+) -> list[evaluation_pb2.VerdictResult]:
+    """Takes each write the whole way that an API server takes it, and stores nothing.
+
+    Returns a result for each, in their order: a `verdict` with the `object` that is answered and, where it is another, the `stored_object`; or
+    an `error`. They are sent in as many calls as it takes, each within the timeout. For more than fit into memory there is crdeval.streams.
+    """
+    stub = evaluation_pb2_grpc.EvaluationServiceStub(channel)
+    results: list[evaluation_pb2.VerdictResult] = []
+    batch: list[evaluation_pb2.Item] = []
+    size = 0
+
+    def send() -> None:
+        request = evaluation_pb2.AdmitRequest(
+            catalog=catalog, items=batch, options=options, crds=crds, stage=stage, include=include
+        )
+        results.extend(stub.Admit(request, timeout=timeout, metadata=metadata).results)
+        batch.clear()
+
+    for item in items:
+        bytes_of_item = item.ByteSize()
+        if batch and (len(batch) == ITEMS_AT_ONCE or size + bytes_of_item > BYTES_AT_ONCE):
+            send()
+            size = 0
+        batch.append(item)
+        size += bytes_of_item
+    if batch:
+        send()
+    return results
+
+
+def stored(result: evaluation_pb2.VerdictResult) -> bytes:
+    """What would be given to storage, as JSON. Empty for a write that is refused or could not be evaluated."""
+    verdict = result.verdict
+    return verdict.stored_object.json if verdict.HasField("stored_object") else verdict.object.json
+
+
+def table(
+    channel: grpc.Channel,
+    objects: Sequence[bytes],
+    *,
+    catalog: str = "default",
+    crd: str = "",
+    version: str = "",
+    text: presentation_pb2.TableText | None = None,
+    timeout: float | None = 60,
+    metadata: Metadata | None = None,
+) -> str:
+    """The objects as `kubectl get` prints them. All go in one call; `crd` is needed where there are none."""
+    request = presentation_pb2.TableRequest(
+        catalog=catalog,
+        crd=crd,
+        version=version,
+        objects=[document(o) for o in objects],
+        text=text or presentation_pb2.TableText(),
+    )
+    answer = presentation_pb2_grpc.PresentationServiceStub(channel).Table(request, timeout=timeout, metadata=metadata)
+    if answer.HasField("refusal"):
+        raise ValueError(answer.refusal.message)
+    return answer.text
