@@ -58,11 +58,13 @@ type EvaluationServiceClient interface {
 	//
 	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
 	// the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down: results that have not come by then have to be asked for
-	// again. All items see the catalog as it was at the first message. `item_timeout` bounds each item, the call's deadline the stream.
+	// again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
+	// lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
 	//
-	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line, or of application/yaml, a bare object a document; the fields of the first message
+	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line (with `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message
 	// are query parameters (`stage=STAGE_DECODE`, `options.view=VIEW_VERDICT`, `include.tableRow=true`). The answer is application/x-ndjson: a VerdictResult a line, in the order of
-	// the items. A line that is no Item has an error of its own. The last line of a stream that was cut short is {"error": Status} with neither `verdict` nor an item.
+	// the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no Item has an error of its own; one that is no JSON ends the stream. The last line of
+	// a stream that was cut short is {"error": Status}, without an index.
 	//
 	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
 	AdmitStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AdmitStreamRequest, AdmitStreamResponse], error)
@@ -203,11 +205,13 @@ type EvaluationServiceServer interface {
 	//
 	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
 	// the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down: results that have not come by then have to be asked for
-	// again. All items see the catalog as it was at the first message. `item_timeout` bounds each item, the call's deadline the stream.
+	// again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
+	// lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
 	//
-	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line, or of application/yaml, a bare object a document; the fields of the first message
+	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line (with `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message
 	// are query parameters (`stage=STAGE_DECODE`, `options.view=VIEW_VERDICT`, `include.tableRow=true`). The answer is application/x-ndjson: a VerdictResult a line, in the order of
-	// the items. A line that is no Item has an error of its own. The last line of a stream that was cut short is {"error": Status} with neither `verdict` nor an item.
+	// the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no Item has an error of its own; one that is no JSON ends the stream. The last line of
+	// a stream that was cut short is {"error": Status}, without an index.
 	//
 	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
 	AdmitStream(grpc.BidiStreamingServer[AdmitStreamRequest, AdmitStreamResponse]) error
