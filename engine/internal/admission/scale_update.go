@@ -50,7 +50,7 @@ func (p *pass) updateScale() error {
 		return err
 	}
 	p.known(v)
-	if sent != nil && (p.otherScale(sent) || p.otherScaleUID(sent)) {
+	if sent != nil && (p.otherScale(sent) || p.r.Stage != StageFinish && p.otherScaleUID(sent)) {
 		return nil
 	}
 	current, found, err := v.Scale.View().Of(p.d, p.old.root)
