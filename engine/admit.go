@@ -61,7 +61,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	}
 	if v.Allowed {
 		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
-		if o.View == ViewChanged && !out.Changed {
+		if o.View == ViewChanged && !out.Changed && item.Patch == nil {
 			v.Object = nil
 		}
 		v.Presented, v.Warnings = shown.tell(v.Warnings)

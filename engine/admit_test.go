@@ -171,3 +171,35 @@ func TestInclude(t *testing.T) {
 		t.Errorf("%v: %+v", err, v)
 	}
 }
+
+// TestAdmitViews: an object that is answered as it was sent is left out of the view of changes, whichever way it went.
+func TestAdmitViews(t *testing.T) {
+	d := compileCRD(t, storedCRD)
+	const settled = `"name":"w","namespace":"n","generation":2,"resourceVersion":"7"`
+	whole := widget("v1", settled, `,"spec":{"size":2},"status":{"phase":"x"}`)
+	for _, c := range []struct {
+		name  string
+		item  Item
+		shown bool
+	}{
+		{"unchanged", Item{Object: whole, OldObject: whole}, false},
+		{"unchanged, from another version", Item{Object: whole, OldObject: widget("v1beta1", settled, `,"spec":{"size":2}`)}, true},
+		{"unchanged at another version", Item{Object: widget("v1beta1", settled, `,"spec":{"size":2}`), OldObject: whole}, false},
+		{"a default", Item{Object: widget("v1", settled, `,"spec":{},"status":{"phase":"x"}`), OldObject: whole}, true},
+		{"another number", Item{Object: widget("v1", settled, `,"spec":{"size":2,"color":"\u0061\ud800"},"status":{"phase":"x"}`), OldObject: whole}, true},
+		{"a patch", Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{}`))}, OldObject: whole}, true},
+	} {
+		for _, view := range []View{ViewObject, ViewChanged, ViewVerdict} {
+			v, err := d.Admit(context.Background(), c.item, EvaluationOptions{View: view})
+			if err != nil || !v.Allowed {
+				t.Fatalf("%s: %v %+v", c.name, err, v)
+			}
+			if want := view == ViewObject || view == ViewChanged && c.shown; (v.Object != nil) != want {
+				t.Errorf("%s, view %d: object %s", c.name, view, v.Object)
+			}
+			if view == ViewVerdict && v.StoredObject != nil {
+				t.Errorf("%s: stored object %s", c.name, v.StoredObject)
+			}
+		}
+	}
+}

@@ -164,6 +164,7 @@ func (p *pass) store(v *Version) error {
 		return p.failed(err)
 	}
 	p.out.Object = out.Object
+	p.out.Changed = p.r.WantChanged && !sameJSON(p.json, out.Object[len(p.r.Buffer):])
 	if len(p.completed) > 0 {
 		p.withdraw()
 		stored = p.d.AppendJSON(stored[:0], p.root)
