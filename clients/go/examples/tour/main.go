@@ -62,6 +62,9 @@ func run(ctx context.Context, s settings) error {
 	if err := judge(ctx, srv.restURL, filepath.Join(s.samples, "updates"), "updates", asWritten); err != nil {
 		return err
 	}
+	if err := admit(ctx, client, filepath.Join(s.samples, "objects")); err != nil {
+		return err
+	}
 	printNext(srv, s.samples)
 	if s.once {
 		return nil

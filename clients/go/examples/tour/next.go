@@ -21,6 +21,16 @@ func printNext(srv *server, samples string) {
     "object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default", "resourceVersion": "1"},
       "status": {"runs": 11}}}]}'
 
+  # What would a patch store, and how would it be shown?
+  curl -sS -X POST %[1]s/v1/catalogs/default:admit -d '{"include": {"tableRow": true}, "items": [{
+    "oldObject": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default", "resourceVersion": "1"},
+      "spec": {"image": "busybox", "replicas": 1}},
+    "patch": {"type": "PATCH_TYPE_MERGE", "patch": {"spec": {"replicas": 3, "replica": 4}}}}]}'
+
+  # What kubectl would say of it
+  curl -sS -H 'Accept: text/plain' %[1]s/v1/catalogs/default/explain/crontabs.spec
+  kubectl --server %[1]s/v1/catalogs/default api-resources
+
   # See what would be pruned and defaulted
   curl -sS -X POST %[1]s/v1/catalogs/default:read -d '{"items": [{"object": {
     "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default"},
