@@ -80,6 +80,9 @@ func runCase(t *testing.T, c *casefile.Case) {
 		case "scale":
 			scaleCase(t, d, object, want)
 			continue
+		case "openapi":
+			openAPICase(t, d, want)
+			continue
 		}
 		writeCase(t, d, c, object, want)
 	}

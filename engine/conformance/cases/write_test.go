@@ -57,6 +57,12 @@ func writeAnswers(folder, file string) error {
 		if err != nil {
 			return err
 		}
+		if c.Op == "openapi" {
+			if err := encoder.Encode(published(c.Name, registered.V1)); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, object := range c.Objects {
 			if err := encoder.Encode(written(c.Name, d.Answer(request(c, object)), false)); err != nil {
 				return err

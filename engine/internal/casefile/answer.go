@@ -22,7 +22,8 @@ type Answer struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Errors are the findings, sorted by message.
 	Errors []Finding `json:"errors,omitempty"`
-	// Result is what is shown of the object, for table, fields, scale and openapi: a Table, an object with a text for each field, a Scale, a schema.
+	// Result is what is shown of the object, for table, fields, scale and openapi: a Table, an object with a text for each field, a Scale, the definitions of
+	// the kind as v2 and v3 have them.
 	Result json.RawMessage `json:"result,omitempty"`
 	// Error is set if the object could not be decoded or converted.
 	Error string `json:"error,omitempty"`
