@@ -108,7 +108,7 @@ var (
 )
 
 func (m *maker) name() string {
-	if m.Chance(88) {
+	if m.Chance(80) {
 		return generate.Pick(m.Rand, plainNames)
 	}
 	return generate.Pick(m.Rand, oddNames)
@@ -137,6 +137,10 @@ func (m *maker) schema(depth int, path []string) (object, []leaf) {
 		}
 		one, kind := m.scalar()
 		properties[name], leaves = one, append(leaves, leaf{at, kind})
+		if _, taken := properties["a"]; !taken && slices.Contains(oddNames, name) && m.Chance(60) { // of which a JSONPath may take the other for a part
+			one, kind := m.scalar()
+			properties["a"], leaves = one, append(leaves, leaf{slices.Concat(path, []string{"a"}), kind})
+		}
 	}
 	s := object{"type": "object", "properties": properties}
 	if depth > 0 && m.Chance(8) {
@@ -151,7 +155,7 @@ func (m *maker) schema(depth int, path []string) (object, []leaf) {
 func (m *maker) scalar() (object, string) {
 	kind := generate.Pick(m.Rand, []string{"string", "string", "string", "integer", "integer", "boolean", "number"})
 	s := object{"type": kind}
-	if m.Chance(10) {
+	if m.Chance(40) {
 		s["nullable"] = true
 	}
 	if m.Chance(15) {
@@ -178,7 +182,7 @@ func (m *maker) selected(leaves []leaf) (list []any, names []string) {
 
 // literals are values that a place may have whatever its schema says, since storage holds what was valid once. Numbers are written as an API server writes them.
 var literals = []string{
-	"null", "true", "false", "0", "1", "-1", "7", "9223372036854775807", "-9223372036854775808", "9223372036854776000", "1.5", "1e+21", "1e-7",
+	"null", "null", "null", "true", "false", "0", "1", "-1", "7", "9223372036854775807", "-9223372036854775808", "9223372036854776000", "1.5", "1e+21", "1e-7",
 	"123456789.125", "100000", "1234567", `""`, `"blue"`, `"red,green"`, `"a=b"`, `"a\\b"`, `"null"`, `"<nil>"`, `"true"`, `"7"`, `"é"`, `"\u2028\ud83d\ude00"`, `" x "`,
 	`"\ud800"`, `{}`, `[]`, `{"b":1,"a":[1,"x",null,{"c":1.5}]}`, `["x",["y"],null]`, `{"a":null}`,
 }
