@@ -51,7 +51,7 @@ func (w *writer) node(s *Props, r *Resource) {
 		}
 		required = demanded(s, members)
 	}
-	embedded := s.XEmbeddedResource && !(v2 && preserves(s))
+	embedded := s.XEmbeddedResource && (!v2 || !preserves(s))
 	if embedded {
 		for _, name := range []string{"kind", "apiVersion"} {
 			if !slices.Contains(required, name) {
