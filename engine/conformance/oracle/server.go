@@ -186,7 +186,11 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 		answer.Status = body
 		return answer
 	}
-	answer.Object, answer.Deletes = asSent(body, c, r.Old == nil), c.deleted
+	of := *c
+	if r.Op == Scale {
+		of.selfLink = "" // a Scale has none
+	}
+	answer.Object, answer.Deletes = asSent(body, &of, r.Old == nil), c.deleted
 	if c.written != nil {
 		answer.Stored = asSent(c.written, c, r.Old == nil)
 	}
