@@ -55,11 +55,11 @@ func TestFieldManagerTakesThem(t *testing.T) {
 		}
 		if subresource == "" {
 			scale, err := managedfields.NewScaleHandler(entries, kind.GroupVersion(), m.Mappings()).ToSubresource()
-			if err != nil || len(scale) != 1 || string(scale[0].FieldsV1.Raw) != `{"f:spec":{"f:replicas":{}}}` {
+			if err != nil || len(scale) != 1 || scale[0].FieldsV1.GetRawString() != `{"f:spec":{"f:replicas":{}}}` {
 				t.Errorf("of the scale: %+v, %v", scale, err)
 			}
 		}
-		return string(entries[0].FieldsV1.Raw)
+		return entries[0].FieldsV1.GetRawString()
 	}
 	if got := owned(""); got != `{"f:spec":{".":{},"f:size":{}}}` {
 		t.Errorf("by a write to the object %s is owned", got)
