@@ -238,6 +238,61 @@ func TestBadAdmits(t *testing.T) {
 	}
 }
 
+// TestConversionUnavailable: what only a webhook could convert fails alone, and what needs no conversion does not.
+func TestConversionUnavailable(t *testing.T) {
+	w := start(t, nil)
+	hooked := strings.Replace(lampManifest, "  scope: Namespaced", `  scope: Namespaced
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://example.com/convert"}}}`, 1)
+	got, err := w.registry.RegisterCrd(context.Background(), &crdevalv1.RegisterCrdRequest{Catalog: "default", Manifest: yamlDocument(hooked)})
+	if err != nil || !got.GetAccepted() {
+		t.Fatal(got, err)
+	}
+	stored, other := jsonDocument(lamp("v1", `,"spec":{}`)), jsonDocument(lamp("v1beta1", `,"spec":{}`))
+	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.Item{{Object: stored}, {Object: other}, {Object: stored, OldObject: other}, {Object: other, OldObject: stored}}})
+	if !results[0].GetVerdict().GetAllowed() {
+		t.Errorf("the storage version: %v", results[0])
+	}
+	for i, result := range results[1:] {
+		if st := status.FromProto(result.GetError()); st.Code() != codes.Unavailable || reason(t, st) != "CONVERSION_UNAVAILABLE" {
+			t.Errorf("%d: %v", i+1, result)
+		}
+	}
+	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", TargetVersion: "v1", Items: []*crdevalv1.Item{{Object: other}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := status.FromProto(read.GetResults()[0].GetError()); reason(t, st) != "CONVERSION_UNAVAILABLE" {
+		t.Errorf("Read: %v", read)
+	}
+	if a := w.do("POST", toShow+":table", `{"crd":"lamps.example.com","version":"v1","objects":[`+lamp("v1beta1", `,"spec":{}`)+`]}`); a.code != http.StatusServiceUnavailable || reason(t, a.status(t)) != "CONVERSION_UNAVAILABLE" {
+		t.Errorf("a table: HTTP %d %s", a.code, a.text)
+	}
+}
+
+// TestAdmitAnswersWithinTheLimit: an answer has two objects for one that was sent; those that find no room fail alone.
+func TestAdmitAnswersWithinTheLimit(t *testing.T) {
+	w := start(t, nil).withLamp()
+	long := strings.Repeat("x", maxMessage/6)
+	items := make([]*crdevalv1.Item, 5)
+	for i := range items {
+		items[i] = &crdevalv1.Item{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"color":"` + long + `"}}`)}
+	}
+	full, kept := 0, 0
+	for _, result := range w.admit(&crdevalv1.AdmitRequest{Items: items}) {
+		switch st := status.FromProto(result.GetError()); {
+		case result.GetVerdict().GetObject() != nil && result.GetVerdict().GetStoredObject() != nil:
+			kept++
+		case reason(t, st) == "LIMIT_EXCEEDED" && strings.Contains(st.Message(), "max_message_bytes"):
+			full++
+		default:
+			t.Errorf("%.300v", result)
+		}
+	}
+	if kept == 0 || full == 0 {
+		t.Errorf("%d results are there, %d found no room", kept, full)
+	}
+}
+
 func admitting(r *crdevalv1.AdmitRequest) func(context.Context, *wire) error {
 	return func(ctx context.Context, w *wire) error {
 		_, err := w.evaluation.Admit(ctx, r)

@@ -86,16 +86,6 @@ func invalid(field, format string, args ...any) error {
 	}
 }
 
-// unavailable is the problem of a request that needs a feature which this server does not have.
-func unavailable(feature crdevalv1.Feature, what string) error {
-	name := strings.TrimPrefix(feature.String(), "FEATURE_")
-	return &problem{
-		reason:   crdevalv1.ErrorReason_ERROR_REASON_FEATURE_NOT_AVAILABLE,
-		message:  fmt.Sprintf("%s needs the feature %s, which this server does not have: GetServerInfo lists what it has", what, name),
-		metadata: map[string]string{"feature": name},
-	}
-}
-
 // classify finds what an error is. Errors that nobody foresaw are faults: their text goes to the log and not to the caller.
 func classify(err error) *problem {
 	var known *problem

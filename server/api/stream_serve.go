@@ -86,6 +86,7 @@ type stream[M streamed, S any] struct {
 	work    chan span[S]
 	ready   chan *chunk[S] // in the order of the items; closed behind the last
 	next    int64          // index of the next item
+	closing atomic.Bool    // what is received from now on is not taken
 	ended   error          // why receiving ended, nil at the end of the stream; to be read when ready is closed
 }
 
@@ -176,6 +177,7 @@ func (t *stream[M, S]) run(ctx context.Context, first M) error {
 
 // finish answers what was received before the server began to drain.
 func (t *stream[M, S]) finish(ctx context.Context) error {
+	t.closing.Store(true)
 	for {
 		select {
 		case c, more := <-t.ready:
@@ -212,6 +214,8 @@ func (t *stream[M, S]) receiveAll(ctx context.Context, first M) {
 			return
 		case err != nil:
 			err = &brokenStream{err}
+		case t.closing.Load():
+			err = errStreamDraining
 		default:
 			err = t.take(ctx, m)
 		}

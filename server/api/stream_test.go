@@ -360,6 +360,23 @@ func TestStreamsDrain(t *testing.T) {
 	}
 }
 
+// TestStreamsDrainWhileSent: a client that sends on and on does not keep a server from shutting down; what was taken is answered.
+func TestStreamsDrainWhileSent(t *testing.T) {
+	draining := make(chan struct{})
+	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	stream := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
+	go func() {
+		for stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`), cronTab(`{}`))}) == nil {
+		}
+	}()
+	time.AfterFunc(100*time.Millisecond, func() { close(draining) })
+	if all, err := results(t, stream.Recv); reason(t, status.Convert(err)) != "OVERLOADED" {
+		t.Errorf("%d results, %v", len(all), err)
+	}
+}
+
 // TestStreamPlaces: there are no more streams at a time than the limit, and one that is cancelled or has timed out gives its place back.
 func TestStreamPlaces(t *testing.T) {
 	w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams = 1 }).withCronTab()

@@ -456,7 +456,7 @@ type FieldChange struct {
 	Value *Document `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	// Where a removed field was meant to be, or how it is spelled. As of Violation.hint.
 	Hint *Hint `protobuf:"bytes,4,opt,name=hint,proto3" json:"hint,omitempty"`
-	// Where a removed field stands in the source: its key, or a list's item. Absent for an added field, and where it is unknown.
+	// Where the value of a removed field begins in the source. Absent for an added field, and where it is unknown.
 	Position      *Position `protobuf:"bytes,5,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
