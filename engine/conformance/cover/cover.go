@@ -43,6 +43,8 @@ var Packages = []Package{
 	{"k8s.io/apiserver/pkg/cel/library", true},
 	{"k8s.io/apiextensions-apiserver/pkg/apiserver/validation", true},
 	{"k8s.io/apiextensions-apiserver/pkg/registry/customresource", true},
+	{"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor", true},
+	{"k8s.io/apiextensions-apiserver/pkg/apiserver", false},
 	{"k8s.io/apiextensions-apiserver/pkg/apiserver/schema", false},
 	{"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation", true},
 }

@@ -32,6 +32,8 @@ type Object struct {
 	FieldValidation string
 	// Patch is the media type of a Body that is a patch of Old. Name is that of the URL, empty for Old's own; Namespace likewise.
 	Patch, Name, Namespace string
+	// Mutation is a merge patch that mutating admission makes.
+	Mutation []byte
 }
 
 // The names that generated definitions carry.

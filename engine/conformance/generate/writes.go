@@ -162,6 +162,9 @@ func write(r Rand, crd *tree.Node) Object {
 	case 5:
 		o.Patch, o.Body = oracle.JSONPatch, jsonPatch(r, schema, old)
 	}
+	if o.Patch == "" && o.Op != oracle.Scale {
+		mutate(r, schema, body, &o)
+	}
 	if r.Chance(1) && o.Patch != "" {
 		o.Body = corrupt(r, o.Body)
 	}
@@ -179,6 +182,31 @@ func directed(r Rand, o Object) Object {
 		o.YAML = o.Patch == "" && o.Op != oracle.Scale
 	}
 	return o
+}
+
+// mutate has mutating admission change the object, now and then: values, a label, a field that nobody knows.
+func mutate(r Rand, schema, body *tree.Node, o *Object) {
+	if !r.Chance(20) {
+		return
+	}
+	made := body.Clone()
+	for range r.IntN(3) {
+		editAt(r, schema, made)
+	}
+	p := difference(body, made)
+	if p == nil || p.Kind != tree.Object {
+		p = tree.Obj()
+	}
+	p.Delete("apiVersion")
+	p.Delete("kind")
+	p.Delete("metadata")
+	if r.Chance(50) {
+		p.Set("metadata", tree.Obj("labels", tree.Obj("admitted", "yes")))
+	}
+	if r.Chance(20) {
+		p.Set(Pick(r, []string{"spec", "status", "unknownField"}), Pick(r, []*tree.Node{tree.Null(), tree.Obj("unknown", 1), tree.Int(1)}).Clone())
+	}
+	o.Mutation = p.JSON()
 }
 
 // creation makes a request to create an object, now and then one that leaves its name to the server, or that has what only a server may say.
@@ -207,6 +235,7 @@ func creation(r Rand, crd, endpoint *tree.Node) Object {
 	if r.Chance(5) {
 		o.Namespace = "other"
 	}
+	mutate(r, schema, body, &o)
 	return directed(r, o)
 }
 

@@ -60,6 +60,8 @@ type Request struct {
 	Whole bool
 	Name  string
 	Patch string
+	// Mutation is a merge patch that mutating admission applies, nil for none.
+	Mutation []byte
 }
 
 // Writes reports whether a request asks to write an object.

@@ -117,7 +117,7 @@ func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition, r Request)
 		query = "?" + url.Values{"fieldValidation": {r.FieldValidation}}.Encode()
 	}
 	c := &cell{held: r.Old, revision: r.revision()}
-	a := &witnessed{}
+	a := &witnessed{mutation: r.Mutation}
 	ctx := context.WithValue(context.WithValue(audit.WithAuditContext(context.Background()), cellKey{}, c), witnessKey{}, a)
 	q := httptest.NewRequestWithContext(request.WithRequestInfo(ctx, info), method, "http://server/"+query, bytes.NewReader(r.Body))
 	q.URL.Path = info.Path

@@ -4,15 +4,21 @@ import (
 	"context"
 	"encoding/json"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// witness is the admission of the oracle's server: it changes nothing, and keeps what a mutating webhook would be sent.
+// witness is the admission of the oracle's server: it keeps what a mutating webhook would be sent, and does what one would if the request says so.
 type witness struct{}
 
-// witnessed is what it saw of a request.
-type witnessed struct{ object, old json.RawMessage }
+// witnessed is what it saw of a request, and what it is to do.
+type witnessed struct {
+	object, old json.RawMessage
+	mutation    []byte
+}
 
 type witnessKey struct{}
 
@@ -22,10 +28,30 @@ func (witness) Handles(operation admission.Operation) bool {
 }
 
 // Admit implements admission.MutationInterface.
-func (witness) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	seen := ctx.Value(witnessKey{}).(*witnessed)
 	seen.object, seen.old = printed(a.GetObject()), printed(a.GetOldObject())
+	u, ok := a.GetObject().(*unstructured.Unstructured)
+	if !ok || seen.mutation == nil {
+		return nil
+	}
+	// As a webhook's patch is applied (admission/plugin/webhook/mutating/dispatcher.go): on the printed object, which is defaulted again then.
+	mutated, err := Mutate(seen.object, seen.mutation)
+	if err != nil {
+		return err
+	}
+	var made unstructured.Unstructured
+	if err := made.UnmarshalJSON(mutated); err != nil {
+		return err
+	}
+	u.Object = made.Object
+	o.GetObjectDefaulter().Default(u)
 	return nil
+}
+
+// Mutate applies a merge patch to an object as it is sent to a webhook.
+func Mutate(object, patch []byte) ([]byte, error) {
+	return jsonpatch.MergePatch(reprinted(object), patch)
 }
 
 func printed(o runtime.Object) json.RawMessage {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
@@ -48,6 +49,9 @@ func generates(r oracle.Request) bool { return bytes.Contains(r.Body, []byte("ge
 
 // whole answers a request as the API server's handlers do: by Admit, at once and in its two stages.
 func (d *Definition) whole(r oracle.Request) oracle.Answer {
+	if r.Mutation != nil {
+		return d.mutated(r)
+	}
 	ctx, o := context.Background(), options(r)
 	v, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil {
@@ -61,6 +65,38 @@ func (d *Definition) whole(r oracle.Request) oracle.Answer {
 		return a
 	}
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
+	return a
+}
+
+// mutated answers a request to a server with mutating admission of its own: DECODE, the mutation, FINISH.
+func (d *Definition) mutated(r oracle.Request) oracle.Answer {
+	ctx, o := context.Background(), options(r)
+	o.Stage = engine.StageDecode
+	decoded, err := d.facade.Admit(ctx, item(r), o)
+	if err != nil {
+		return oracle.Answer{Refusal: facadeRefusal(err)}
+	}
+	if !decoded.Allowed {
+		return answerOf(decoded)
+	}
+	object, err := oracle.Mutate(decoded.Object, r.Mutation)
+	if err != nil {
+		return oracle.Answer{Refusal: facadeRefusal(err)}
+	}
+	second := item(r)
+	second.Object = engine.JSON(object)
+	o.Stage = engine.StageFinish
+	finished, err := d.facade.Admit(ctx, second, o)
+	if err != nil {
+		return oracle.Answer{Refusal: facadeRefusal(fmt.Errorf("stage FINISH: %w", err))}
+	}
+	a := answerOf(finished)
+	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
+	for _, text := range foreign(decoded.Warnings) {
+		if !slices.Contains(a.Warnings, text) {
+			a.Warnings = append(a.Warnings, text)
+		}
+	}
 	return a
 }
 
@@ -87,6 +123,9 @@ func facadeRefusal(err error) *oracle.Refusal {
 
 // checkWhole looks for contradictions in what Admit says: the findings and the causes of the Status, and stage FINISH on what stage DECODE answered.
 func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
+	if r.Mutation != nil {
+		return nil
+	}
 	ctx, o := context.Background(), options(r)
 	v, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil {

@@ -163,10 +163,10 @@ func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disag
 // a storage see.
 func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcome, accepted bool, d *Disagreement) {
 	r := oracle.Request{Op: o.Op, Target: o.Target, Version: o.Version, Body: o.Body, Old: o.Old, YAML: o.YAML, FieldValidation: o.FieldValidation,
-		Patch: o.Patch, Name: o.Name, Namespace: o.Namespace}
+		Patch: o.Patch, Name: o.Name, Namespace: o.Namespace, Mutation: o.Mutation}
 	if r.Patch == "" && r.Op != oracle.Scale {
 		direct := r
-		direct.Name, direct.Namespace = "", ""
+		direct.Name, direct.Namespace, direct.Mutation = "", "", nil
 		// Half of the requests go through the handler's part as well, which is what the public call does.
 		// It writes managed fields anew, which rules on an update can tell from the old ones.
 		direct.Handler = len(o.Body)%2 == 0 && (o.Op == oracle.Create || (o.Op == oracle.Update || o.Op == oracle.Status) && !bytes.Contains(o.Body, []byte("managedFields")))

@@ -37,6 +37,8 @@ type Golden struct {
 	URLName      string `json:"urlName,omitempty"`
 	URLNamespace string `json:"urlNamespace,omitempty"`
 	Patch        string `json:"patch,omitempty"`
+	// Mutation is a merge patch that mutating admission makes.
+	Mutation json.RawMessage `json:"mutation,omitempty"`
 	// Answer is upstream's.
 	Answer oracle.Answer `json:"answer"`
 	// Differences is what ours differed in when the file was written.
@@ -157,6 +159,7 @@ func (p *reporter) write(d *Disagreement, n int) (string, error) {
 		g.Op, g.Target, g.Handler = d.Request.Op, d.Request.Target, d.Request.Handler
 		g.Version, g.Body, g.YAML, g.FieldValidation = d.Request.Version, string(d.Request.Body), d.Request.YAML, d.Request.FieldValidation
 		g.Old, g.Whole, g.URLName, g.URLNamespace, g.Patch = string(d.Request.Old), d.Request.Whole, d.Request.Name, d.Request.Namespace, d.Request.Patch
+		g.Mutation = d.Request.Mutation
 	}
 	doc, err := json.MarshalIndent(g, "", " ")
 	if err != nil {
@@ -244,7 +247,7 @@ func (g Golden) Case() ([]byte, *oracle.Request) {
 		return crd, nil
 	}
 	r := &oracle.Request{Op: g.Op, Target: g.Target, Handler: g.Handler, Version: g.Version, Body: []byte(g.Body), YAML: g.YAML, FieldValidation: g.FieldValidation,
-		Whole: g.Whole, Name: g.URLName, Namespace: g.URLNamespace, Patch: g.Patch}
+		Whole: g.Whole, Name: g.URLName, Namespace: g.URLNamespace, Patch: g.Patch, Mutation: g.Mutation}
 	if g.Old != "" {
 		r.Old = []byte(g.Old)
 	}
