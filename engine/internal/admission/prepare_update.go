@@ -183,6 +183,7 @@ func (p *pass) prepareStatus() {
 	if read := d.Field(sent, "resourceVersion"); read != 0 && d.Field(d.Field(root, "metadata"), "resourceVersion") == 0 {
 		// Bytes in a storage have none: the storage says it when they are read, and it is the one that was sent, or the write fails there.
 		p.substitute(d.Field(root, "metadata"), "resourceVersion", p.copyOf(read))
+		p.substitute(d.Field(p.old.root, "metadata"), "resourceVersion", p.copyOf(read))
 	}
 	p.old.end = uint32(len(d.Nodes))
 	d.MarkDirty(root, d.Field(root, "metadata"))
