@@ -60,7 +60,7 @@ generate: generate-tools ## Regenerate all generated code: Go, gateway, OpenAPI,
 bench: ## Print ours beside upstream's figures, taken in the same run; CASE=regexp
 	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)'
 
-conformance: ## Run N differential cases against upstream; SUITE=objects, updates, crds, cel or promises, N=… SEED=…
+conformance: ## Run N differential cases against upstream; SUITE=objects, updates, crds, cel, tables, selectors, scale, openapi or promises, N=… SEED=…
 	@cd engine/conformance && go run ./cmd/conformance -suite '$(SUITE)' -n $(N) -seed $(SEED)
 
 quirks: ## Switch off each reproduced quirk in turn: every one must turn the run red
