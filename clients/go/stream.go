@@ -135,6 +135,9 @@ func send(ctx context.Context, items iter.Seq[*crdevalv1.Item], end func() error
 	go func() {
 		defer close(ready)
 		for item := range items {
+			if ctx.Err() != nil {
+				return
+			}
 			select {
 			case ready <- item:
 			case <-ctx.Done():

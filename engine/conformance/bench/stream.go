@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,13 +22,13 @@ func streamed(o Options, _ string, _ *object) (line string, err error) {
 	root := filepath.Join("..", "..") // of the conformance module, where make bench runs
 	for name, path := range map[string]string{"crdeval": "./server/cmd/crdeval", "stream": "./server/app/stream"} {
 		o.progress("building %s", path)
-		build := exec.Command("go", "build", "-o", filepath.Join(dir, name), path)
+		build := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(dir, name), path)
 		build.Dir = root
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("go build %s: %w\n%s", path, err, out)
 		}
 	}
-	run := exec.Command(filepath.Join(dir, "stream"), "-server-binary", filepath.Join(dir, "crdeval"), "-n", "1000000") //nolint:gosec // what was built
+	run := exec.CommandContext(context.Background(), filepath.Join(dir, "stream"), "-server-binary", filepath.Join(dir, "crdeval"), "-n", "1000000") //nolint:gosec // what was built
 	run.Dir, run.Env = root, append(os.Environ(), "GOMAXPROCS=2")
 	var told bytes.Buffer
 	run.Stderr = &told

@@ -325,7 +325,7 @@ func (f *fixture) checkValidate(t *testing.T, label string, d *engine.Definition
 		return
 	}
 	var got apierrors.APIStatus
-	if got, _ = err.(apierrors.APIStatus); got == nil { //nolint:errorlint // it is what the handlers look for
+	if got, _ = err.(apierrors.APIStatus); got == nil {
 		t.Errorf("%s: %v", label, err)
 		return
 	}
