@@ -64,6 +64,10 @@ func (sum *tally) crd(t *testing.T, m *maker) {
 	m.group = "stable.example.com"
 	manifest := m.manifest("CronTab")
 	versions := manifest.At("spec", "versions").Items
+	if m.Chance(70) {
+		root := tree.Obj("type", "object", "properties", m.members(3))
+		versions[0].Set("schema", tree.Obj("openAPIV3Schema", root))
+	}
 	if s := versions[0].Get("schema"); s != nil && m.Chance(80) {
 		for _, v := range versions[1:] {
 			v.Set("schema", s.Clone())
