@@ -123,14 +123,17 @@ var literals = []string{
 
 // value makes a value, mostly a scalar at depth.
 func (m *maker) value(depth int) any {
+	const containers, objects = 50, 60 // percent
 	switch {
-	case depth < 4 && m.Chance(30):
+	case depth >= 4 || !m.Chance(containers):
+		return m.scalar()
+	case m.Chance(objects):
 		o := object{}
 		for range m.Between(0, 4) {
 			o[generate.Pick(m.Rand, keys)] = m.value(depth + 1)
 		}
 		return o
-	case depth < 4 && m.Chance(30):
+	default:
 		var list []any
 		alike := m.Chance(70)
 		for range m.Between(0, 4) {
@@ -145,7 +148,6 @@ func (m *maker) value(depth int) any {
 		}
 		return list
 	}
-	return m.scalar()
 }
 
 func (m *maker) scalar() any {

@@ -22,10 +22,8 @@ const strange = "{}[]()@$.,'\"*?=<>! \t\n\\0-+aé:"
 
 // path is a column's path: mostly one that leads somewhere in one of the objects.
 func (m *maker) path() string {
-	path := ""
-	if m.Chance(18) {
-		path = generate.Pick(m.Rand, oddPaths)
-	} else {
+	path := generate.Pick(m.Rand, oddPaths)
+	if !m.Chance(18) {
 		path = m.through(generate.Pick(m.Rand, m.objects), m.Between(1, 5))
 	}
 	if m.Chance(5) && path != "" {
@@ -72,12 +70,12 @@ func (m *maker) through(v any, steps int) string {
 
 func (m *maker) member(name string) string {
 	escaped := strings.ReplaceAll(name, ".", `\.`)
-	switch {
-	case m.Chance(12):
+	switch n := m.IntN(100); {
+	case n < 12:
 		return "['" + escaped + "']"
-	case m.Chance(2):
+	case n < 14:
 		return fmt.Sprintf("['%s','a']", escaped)
-	case m.Chance(2):
+	case n < 16:
 		return "['" + name + "']"
 	}
 	return "." + escaped
@@ -112,7 +110,7 @@ func (m *maker) elements(list []any, steps int) string {
 }
 
 func (m *maker) filter(element any) string {
-	left, right := "@", any(element)
+	left, right := "@", element
 	if o, ok := element.(object); ok && len(o) > 0 {
 		names := make([]string, 0, len(o))
 		for name := range o {
