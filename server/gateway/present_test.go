@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// TestShown: which form an Accept header asks for.
+func TestShown(t *testing.T) {
+	const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	for _, c := range []struct {
+		accept []string
+		want   shown
+	}{
+		{nil, shown{}},
+		{[]string{"text/plain"}, shown{text: true}},
+		{[]string{"text/plain; charset=utf-8, */*"}, shown{text: true}},
+		{[]string{"application/json", "text/plain"}, shown{}},
+		{[]string{"application/json;as=Table;v=v1;g=meta.k8s.io, text/plain"}, shown{text: true}},
+		{[]string{aggregated}, shown{aggregated: true}},
+		{[]string{"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + aggregated}, shown{aggregated: true}},
+		{[]string{"application/vnd.kubernetes.protobuf," + aggregated}, shown{aggregated: true}},
+		{[]string{"*/*," + aggregated}, shown{}},
+		{[]string{"", ";;;", "text/"}, shown{}},
+	} {
+		if got := shownOf(http.Header{"Accept": c.accept}); *got != c.want {
+			t.Errorf("%q: %+v, want %+v", c.accept, *got, c.want)
+		}
+	}
+}
+
+// TestAsParameters: headers and parameters of Kubernetes' clients come to what the messages have.
+func TestAsParameters(t *testing.T) {
+	for _, c := range []struct {
+		url, etag string
+		form      shown
+		want      string
+	}{
+		{"/v1/catalogs/c/apis", "", shown{}, ""},
+		{"/v1/catalogs/c/apis?timeout=32s", `"a"`, shown{}, "ifNoneMatch=%22a%22"},
+		{"/v1/catalogs/c/apis?ifNoneMatch=b", `"a"`, shown{}, "ifNoneMatch=b"},
+		{"/v1/catalogs/c/apis", "", shown{aggregated: true}, "aggregated=true"},
+		{"/v1/catalogs/c/apis/g/v1", "", shown{aggregated: true}, ""},
+		{"/v1/catalogs/c/openapi/v3/apis/g/v1?hash=AB&other=1", "", shown{}, "other=1"},
+		{"/v1/catalogs/c/apis?a=%zz", `"a"`, shown{}, "a=%zz"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
+		if c.etag != "" {
+			r.Header.Set("If-None-Match", c.etag)
+		}
+		if asParameters(r, &c.form); r.URL.RawQuery != c.want {
+			t.Errorf("%s: %s, want %s", c.url, r.URL.RawQuery, c.want)
+		}
+	}
+}
+
+// FuzzShown: whatever stands in an Accept header, at most one form is asked for.
+func FuzzShown(f *testing.F) {
+	for _, seed := range []string{"", "text/plain", "*/*;q=0.1", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", `a/b;c="`, ",,;"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, accept string) {
+		if s := shownOf(http.Header{"Accept": {accept}}); s.text && s.aggregated {
+			t.Errorf("%q: %+v", accept, s)
+		}
+	})
+}
