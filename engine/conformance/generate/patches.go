@@ -81,11 +81,11 @@ func targets(n *tree.Node, pointer string, parent *tree.Node, out []target) []ta
 }
 
 // jsonPatch makes a list of operations on an object, mostly such as can be carried out.
-func jsonPatch(r Rand, schema, old *tree.Node) []byte {
+func jsonPatch(r Rand, old *tree.Node) []byte {
 	list := tree.Arr()
 	all := targets(old, "", nil, nil)
 	for range r.Between(1, 4) {
-		list.Items = append(list.Items, operation(r, schema, all))
+		list.Items = append(list.Items, operation(r, all))
 	}
 	switch r.IntN(40) {
 	case 0:
@@ -100,7 +100,7 @@ func jsonPatch(r Rand, schema, old *tree.Node) []byte {
 	return list.JSON()
 }
 
-func operation(r Rand, schema *tree.Node, all []target) *tree.Node {
+func operation(r Rand, all []target) *tree.Node {
 	at := all[r.IntN(len(all))]
 	if at.pointer == "" && r.Chance(80) {
 		at = all[len(all)-1]

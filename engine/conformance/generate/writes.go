@@ -10,14 +10,12 @@ import (
 
 // Writes makes a group of all kinds of writes to objects of a definition with several versions, any of which is the stored one, and whose schemas and defaults differ.
 func Writes(r Rand) Group {
-	crd, schema := ruled(r)
+	crd, _ := ruled(r)
 	switch r.IntN(10) {
 	case 0, 1, 2:
-		schema = Schema(r)
-		crd = Manifest(schema)
+		crd = Manifest(Schema(r))
 	case 3, 4:
-		schema = ratchetSchema(r)
-		crd = Manifest(schema)
+		crd = Manifest(ratchetSchema(r))
 	}
 	first := crd.At("spec", "versions").Items[0]
 	if r.Chance(60) {
@@ -133,7 +131,7 @@ func write(r Rand, crd *tree.Node) Object {
 	schema := endpoint.At("schema", "openAPIV3Schema")
 	kind := r.weighted(3, 5, 3, 3, 4, 5)
 	if kind == 0 {
-		return creation(r, crd, endpoint)
+		return creation(r, endpoint)
 	}
 	old := stored(r, crd, kept)
 	body := old.Clone().Set("apiVersion", group+"/"+name)
@@ -160,7 +158,7 @@ func write(r Rand, crd *tree.Node) Object {
 	case 4:
 		o.Patch, o.Body = oracle.MergePatch, mergePatch(r, old, body).JSON()
 	case 5:
-		o.Patch, o.Body = oracle.JSONPatch, jsonPatch(r, schema, old)
+		o.Patch, o.Body = oracle.JSONPatch, jsonPatch(r, old)
 	}
 	if o.Patch == "" && o.Op != oracle.Scale {
 		mutate(r, schema, body, &o)
@@ -210,7 +208,7 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 }
 
 // creation makes a request to create an object, now and then one that leaves its name to the server, or that has what only a server may say.
-func creation(r Rand, crd, endpoint *tree.Node) Object {
+func creation(r Rand, endpoint *tree.Node) Object {
 	name, _ := endpoint.Get("name").Text()
 	schema := endpoint.At("schema", "openAPIV3Schema")
 	body := objectOf(r, schema).Set("apiVersion", group+"/"+name)
