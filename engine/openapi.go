@@ -216,11 +216,14 @@ func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form ope
 	return p, nil
 }
 
-// resource decodes the manifest again: a Definition keeps only what evaluations need.
+// resource reads the manifest again: a Definition keeps only what evaluations need.
 func (c *PublishedCRD) resource(ctx context.Context, version string) (*openapi.Resource, error) {
 	manifest, err := c.Manifest(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if r, ok := openapi.Read(manifest, version); ok {
+		return r, nil
 	}
 	m, err := definition.Decode(manifest)
 	if err != nil {

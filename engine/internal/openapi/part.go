@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -30,17 +31,18 @@ func Build(r *Resource, f Form) (*Part, error) {
 	w := &writer{form: f, d: value.Acquire()} // given back below: after a panic it must not be used again
 	p := &Part{form: f, shared: needed(r)}
 	noted := map[string][]byte{}
-	for _, path := range r.paths() {
-		w.out = nil
-		w.item(r, &path, noted)
-		p.paths = append(p.paths, entry{name: path.text, text: w.out})
+	text := func(write func()) []byte {
+		w.out = w.out[:0]
+		write()
+		return bytes.Clone(w.out)
 	}
-	w.out = nil
-	w.kind(r)
-	p.definitions = append(p.definitions, entry{name: r.model(r.Kind), text: slices.Clip(w.out)})
-	w.out = nil
-	w.list(r)
-	p.definitions = append(p.definitions, entry{name: r.model(r.ListKind), text: w.out})
+	for _, path := range r.paths() {
+		p.paths = append(p.paths, entry{name: path.text, text: text(func() { w.item(r, &path, noted) })})
+	}
+	p.definitions = []entry{
+		{name: r.model(r.Kind), text: text(func() { w.kind(r) })},
+		{name: r.model(r.ListKind), text: text(func() { w.list(r) })},
+	}
 	for _, name := range slices.Sorted(maps.Keys(noted)) {
 		p.parameters = append(p.parameters, entry{name: name, text: noted[name]})
 	}
