@@ -63,10 +63,13 @@ func (r *room) take(n int64) error {
 	return nil
 }
 
-func (r *room) giveBack() {
-	r.of.taken.Add(-r.taken)
-	r.taken = 0
+// give gives back n bytes of it.
+func (r *room) give(n int64) {
+	r.of.taken.Add(-n)
+	r.taken -= n
 }
+
+func (r *room) giveBack() { r.give(r.taken) }
 
 // readWhole reads a body of at most limit bytes, taking room for it before the memory. Errors are statuses.
 func readWhole(w http.ResponseWriter, r *http.Request, limit int64, held *room) ([]byte, error) {

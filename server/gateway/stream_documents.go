@@ -87,7 +87,9 @@ func (d *bodyDocuments) add(line []byte) (p piece, whole bool) {
 		d.current.text = append(d.current.text, line...)
 	}
 	if marker == '-' && d.started || marker == '.' {
-		p, whole = d.current, d.content
+		if p, whole = d.current, d.content; !whole {
+			d.lines.held.give(int64(len(p.text)))
+		}
 		d.current, d.started, d.content = d.at, false, false
 		if marker == '.' {
 			d.current = next

@@ -80,6 +80,8 @@ func (s *streamReader) readItems(ctx context.Context) error {
 		if item != nil {
 			s.items = append(s.items, item)
 			s.bytes += len(p.text)
+		} else {
+			s.held.give(int64(len(p.text)))
 		}
 		select {
 		case s.records <- at:
@@ -103,8 +105,8 @@ func (s *streamReader) flush() error {
 		return nil
 	}
 	err := s.to.send(s.items)
+	s.held.give(int64(s.bytes))
 	s.items, s.bytes = nil, 0
-	s.held.giveBack()
 	return err
 }
 

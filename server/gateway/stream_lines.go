@@ -31,7 +31,7 @@ type splitter interface {
 type bodyLines struct {
 	from   *bufio.Reader
 	most   int   // bytes in a piece
-	held   *room // grows with what is read, to be given back by the caller
+	held   *room // grows with what is read; what is in no piece is given back here, pieces by the caller
 	line   int   // of what comes next
 	offset int64
 }
@@ -57,6 +57,7 @@ func (l *bodyLines) next() (piece, error) {
 		if len(bytes.TrimLeft(p.text, " \t\r\n")) > 0 {
 			return p, nil
 		}
+		l.held.give(int64(len(p.text)))
 	}
 }
 
