@@ -12,6 +12,10 @@ const MaxPatchCopies = patch.MaxCopied
 // such bound.
 const MaxPatchShifts = patch.MaxShifted
 
+// MaxPatchNesting is how deep the operations of one JSON patch may nest lists and objects that they look into: more is ReasonLimitExceeded. API servers have no such bound, but
+// decode nothing that is nearly as deep.
+const MaxPatchNesting = patch.MaxNested
+
 // patchTypes are the types as package patch has them.
 var patchTypes = map[PatchType]patch.Type{MergePatch: patch.Merge, JSONPatch: patch.JSON}
 

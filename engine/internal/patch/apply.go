@@ -25,6 +25,9 @@ const (
 	// MaxShifted is how many elements of lists the operations of a JSON patch may move to another index, all together. API servers have no
 	// such bound: 10,000 insertions at the head of a list of a million take them minutes.
 	MaxShifted = 1 << 28
+	// MaxNested is how deep the operations of a JSON patch may nest lists and objects that they look into. API servers have no such bound, but decode
+	// no object of more than 10,000 levels.
+	MaxNested = 1 << 16
 )
 
 // Error is a patch that an API server refuses.
@@ -93,6 +96,8 @@ func Apply(o Object, p Document, strict bool, s *stop.Signal) (*Tree, error) {
 		return nil, err
 	case s.Stopped():
 		return nil, value.ErrStopped
+	case t.nested(t.root, MaxNested):
+		return nil, tooNested()
 	}
 	return t, nil
 }

@@ -114,6 +114,10 @@ func TestHostile(t *testing.T) {
 	operations := func(n int, op string) string { return "[" + strings.Repeat(op+",", n-1) + op + "]" }
 	list := "[" + strings.Repeat("1,", 600_000) + "1]"
 	text := strings.Repeat("x", 1<<20)
+	const levels = 9_000
+	deep := strings.Repeat("[", levels) + strings.Repeat("]", levels)
+	wrap := `{"op":"add","path":"/b","value":` + deep + `},{"op":"move","from":"/a","path":"/b` + strings.Repeat("/0", levels-1) + `/-"},{"op":"move","from":"/b","path":"/a"}`
+	nesting := `{"op":"add","path":"/a","value":[]},` + strings.Repeat(wrap+",", patch.MaxNested/levels) + wrap
 	for _, c := range []struct {
 		name, object, patch string
 		code                int // 0: a limit
@@ -123,6 +127,8 @@ func TestHostile(t *testing.T) {
 		{"copies of what is large", `{"a":"` + text + `"}`, operations(10, `{"op":"copy","from":"/a","path":"/b"}`), 422},
 		{"insertions at the head", `{"a":` + list + `}`, operations(10_000, `{"op":"add","path":"/a/0","value":1}`), 0},
 		{"removals from the head", `{"a":` + list + `}`, operations(10_000, `{"op":"remove","path":"/a/0"}`), 0},
+		{"lists put into lists", `{}`, "[" + nesting + "]", 0},
+		{"lists put into lists, and copied", `{}`, "[" + nesting + `,{"op":"copy","from":"/a","path":"/c"},{"op":"remove","path":"/a"},{"op":"remove","path":"/c"}]`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old, doc := value.Acquire(), value.Acquire()

@@ -55,6 +55,33 @@ type member struct {
 	node
 }
 
+// nested reports that more containers stand within each other than most. What was not opened is as deep as a document may be, and does not count.
+func (t *Tree) nested(n node, most int) bool {
+	if n.kind != opened {
+		return false
+	}
+	if most == 0 {
+		return true
+	}
+	c := &t.open[n.at]
+	for i := range c.elements {
+		if t.nested(c.elements[i], most-1) {
+			return true
+		}
+	}
+	for i := range c.members {
+		if !c.members[i].gone && t.nested(c.members[i].node, most-1) {
+			return true
+		}
+	}
+	return false
+}
+
+func tooNested() error {
+	return &value.LimitError{Limit: "nesting depth of what a patch makes", Unit: "levels", Maximum: MaxNested, Actual: MaxNested + 1, AtLeast: true,
+		Advice: "no API server decodes so deep an object"}
+}
+
 // many is how many members an object has when searching them is slower than a map.
 const many = 12
 

@@ -244,6 +244,9 @@ func (t *Tree) copy(op *operation) error {
 		return err
 	}
 	if n.kind != null {
+		if t.nested(n, MaxNested) {
+			return tooNested()
+		}
 		t.copied += t.printedLen(n)
 		if t.copied > MaxCopied {
 			return fmt.Errorf("the copies of the patch take %d bytes so far, more than the %d that they may", t.copied, MaxCopied)
