@@ -3,14 +3,11 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -19,40 +16,6 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
-
-// streams bounds the streams under way and ends them when the server drains.
-type streams struct {
-	most     int
-	places   *semaphore.Weighted
-	draining <-chan struct{} // nil: never
-}
-
-func newStreams(most int, draining <-chan struct{}) *streams {
-	return &streams{most: most, places: semaphore.NewWeighted(int64(most)), draining: draining}
-}
-
-// errStreamDraining is why a stream ends that neither its caller nor a message of it has ended.
-var errStreamDraining = &problem{
-	reason:  crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-	message: "the server is shutting down: send the items whose results have not come to another replica, or again",
-}
-
-// enter takes a place for a stream.
-func (s *streams) enter() (leave func(), err error) {
-	select {
-	case <-s.draining:
-		return nil, errStreamDraining
-	default:
-	}
-	if !s.places.TryAcquire(1) {
-		return nil, &problem{
-			reason:   crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-			message:  fmt.Sprintf("there are as many streams as the limit max_streams lets, %d: end others, or call another replica", s.most),
-			metadata: map[string]string{"limit": "max_streams", "maximum": fmt.Sprint(s.most)},
-		}
-	}
-	return func() { s.places.Release(1) }, nil
-}
 
 // A chunk is the items of one message, on their way through a stream.
 type chunk[S any] struct {
@@ -98,12 +61,15 @@ func serveStream[M streamed, S any, Req, Res any](s *evaluationService, g grpc.B
 		return s.faults.call(ctx, err)
 	}
 	defer leave()
-	first, err := kind.receive()
+	first, err := firstOf(s.streams, kind.receive)
+	var broken *brokenStream
 	switch {
 	case errors.Is(err, io.EOF):
 		return s.faults.call(ctx, invalid("catalog", "the stream ended before its first message: send one with the catalog"))
+	case errors.As(err, &broken):
+		return broken.status // the caller is gone, or gRPC itself refuses the message
 	case err != nil:
-		return err // the caller is gone, or gRPC itself refuses the message
+		return s.faults.call(ctx, err)
 	}
 	call := &stream[M, S]{streaming: kind, service: s, window: newWindow(), work: make(chan span[S], streamWindow), ready: make(chan *chunk[S], streamWindow)}
 	if err := call.open(ctx, first); err != nil {
@@ -114,7 +80,6 @@ func serveStream[M streamed, S any, Req, Res any](s *evaluationService, g grpc.B
 		return err
 	}
 	err = call.run(ctx, first)
-	var broken *brokenStream
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -123,12 +88,6 @@ func serveStream[M streamed, S any, Req, Res any](s *evaluationService, g grpc.B
 	}
 	return s.faults.call(ctx, err)
 }
-
-// brokenStream is the error of a stream on which nothing comes or goes any more, with the status that gRPC gives.
-type brokenStream struct{ status error }
-
-// Error is gRPC's text.
-func (e *brokenStream) Error() string { return e.status.Error() }
 
 // open checks the first message.
 func (t *stream[M, S]) open(ctx context.Context, first M) (err error) {
@@ -196,11 +155,7 @@ func (t *stream[M, S]) finish(ctx context.Context) error {
 // receiveAll receives messages, each when there is room for it.
 func (t *stream[M, S]) receiveAll(ctx context.Context, first M) {
 	defer close(t.ready)
-	defer func() {
-		if p := recover(); p != nil {
-			t.ended = fmt.Errorf("receiving from a stream: %w", &panicked{value: p, stack: debug.Stack()})
-		}
-	}()
+	defer receivingPanicked(&t.ended)
 	if t.ended = t.accept(ctx, first, t.batch.view); t.ended != nil {
 		return
 	}
@@ -253,10 +208,7 @@ func (t *stream[M, S]) check(m M) error {
 
 // view is the catalog as it is now, for the items of one message.
 func (t *stream[M, S]) view(ctx context.Context) (registry.View, error) {
-	if len(t.overlay) == 0 {
-		return t.service.registry.View(ctx, t.catalog, "")
-	}
-	return t.service.registry.ViewWith(ctx, t.catalog, "", t.overlay)
+	return viewOf(ctx, t.service.registry, t.catalog, "", t.overlay)
 }
 
 // accept puts the items of a message in line.

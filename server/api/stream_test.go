@@ -342,10 +342,16 @@ func TestStreamsOfLargeResults(t *testing.T) {
 	}
 }
 
-// TestStreamsDrain: a server that shuts down answers what it has received, and says so.
+// TestStreamsDrain: a server that shuts down answers what it has received, and says so, also to who has sent nothing yet.
 func TestStreamsDrain(t *testing.T) {
 	draining := make(chan struct{})
 	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	silent, err := w.evaluation.AdmitStream(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`), cronTab(`{}`))})
 	if m, err := stream.Recv(); err != nil || len(m.GetResults()) != 2 {
 		t.Fatalf("%v, %v", m, err)
@@ -356,6 +362,9 @@ func TestStreamsDrain(t *testing.T) {
 	}
 	late := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
 	if _, err := late.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" {
+		t.Error(err)
+	}
+	if _, err := silent.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "shutting down") {
 		t.Error(err)
 	}
 }
