@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -102,9 +103,12 @@ func (r *remote) admit(ctx context.Context, writes []write, tell func(*outcome) 
 	return nil
 }
 
-// part is as many items as go into the next call.
+// part is as many items as go into the next call: half of a message is theirs and the CRDs', since answers may be longer than questions.
 func (r *remote) part(writes []write) (items []*crdevalv1.Item) {
-	room := r.limits.GetMaxMessageBytes() / 2
+	room := int(r.limits.GetMaxMessageBytes() / 2)
+	for _, crd := range r.overlay {
+		room -= proto.Size(crd)
+	}
 	for i := range writes {
 		w := &writes[i]
 		item := &crdevalv1.Item{Object: sent(w.Document), Subresource: r.command.Subresource, Namespace: r.command.key(&w.id).namespace}
@@ -117,8 +121,7 @@ func (r *remote) part(writes []write) (items []*crdevalv1.Item) {
 				item.Patch.Type = crdevalv1.PatchType_PATCH_TYPE_JSON
 			}
 		}
-		room -= int64(len(w.Document.JSON) + len(w.Document.YAML))
-		if i > 0 && (room < 0 || i == min(callItems, int(r.limits.GetMaxBatchItems()))) {
+		if room -= proto.Size(item); i > 0 && (room < 0 || i == min(callItems, int(r.limits.GetMaxBatchItems()))) {
 			break
 		}
 		items = append(items, item)

@@ -3,10 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/manifests"
 )
 
 // samples are the CRDs and objects of deploy/samples, seen from testdata.
@@ -55,6 +63,32 @@ func withoutErrors(text string) string {
 		b.WriteString(what)
 	}
 	return b.String()
+}
+
+// TestCallsFitMessages: what goes into one call is counted whole: objects, old objects, patches and CRDs.
+func TestCallsFitMessages(t *testing.T) {
+	const most = 1 << 20
+	large := engine.JSON(fmt.Appendf(nil, `{"a":%q}`, strings.Repeat("x", most/20)))
+	small := engine.JSON([]byte(`{}`))
+	document := func(d engine.Document) source { return source{Manifest: manifests.Manifest{Document: d}} }
+	object := document(small)
+	for name, c := range map[string]struct {
+		write   write
+		overlay []*crdevalv1.Document
+		least   int
+	}{
+		"objects":     {write: write{source: document(large)}, least: 2},
+		"old objects": {write: write{source: object, old: new(document(large))}, least: 2},
+		"patches":     {write: write{source: object, old: &object, patch: &engine.Patch{Document: large}}, least: 2},
+		"CRDs":        {write: write{source: document(large)}, overlay: []*crdevalv1.Document{sent(large), sent(large)}, least: 2},
+		"one alone":   {write: write{source: object}, overlay: []*crdevalv1.Document{{Content: &crdevalv1.Document_Json{Json: make([]byte, most/2)}}}, least: 1},
+	} {
+		r := remote{command: &admitCommand{}, overlay: c.overlay, limits: &crdevalv1.Limits{MaxMessageBytes: most, MaxBatchItems: 1000}}
+		items := r.part(slices.Repeat([]write{c.write}, 100))
+		if size := proto.Size(&crdevalv1.AdmitRequest{Items: items, Crds: c.overlay}); len(items) < c.least || size > most {
+			t.Errorf("%s: %d items, %d bytes", name, len(items), size)
+		}
+	}
 }
 
 // serving starts a service on a socket, and ends it with the test.
