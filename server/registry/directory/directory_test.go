@@ -250,7 +250,7 @@ func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	put(t, a, crd("as", "1"))
 	b := newBackend(t)
 	first, second := watch(t, b, dir), watch(t, b, dir)
-	put(t, a, crd("as", "2"))
+	replace(t, a, crd("as", "2")) // at once: whoever reads a file that is half written says so
 	first.eventually("as:2")
 	first.stays("as:2")
 	if d, err := b.CRD(t.Context(), "default", "as.directory.example.com", "", ""); err != nil || d.Generation != 2 {
