@@ -37,7 +37,7 @@ func (p *pass) create() error {
 }
 
 // address reads the body and finds the endpoint that it is sent to. A body that cannot be read is refused; so is one for a subresource that
-// the endpoint's version does not have.
+// the endpoint's version does not have. Whatever the version answers, its warnings go with it.
 func (p *pass) address() (*Version, error) {
 	if err := p.read(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (p *pass) address() (*Version, error) {
 		p.out.Refusal = p.unread
 		return nil, err
 	}
-	p.out.Version = v
+	p.out.Version, p.out.Warnings = v, slices.Clip(v.Warnings)
 	if p.r.Status && !v.HasStatus {
 		name := p.r.Name
 		if name == "" && p.unread == nil {
@@ -57,7 +57,6 @@ func (p *pass) address() (*Version, error) {
 		p.out.Refusal = p.def.notFound(name)
 		return v, nil
 	}
-	p.out.Warnings = slices.Clip(v.Warnings)
 	p.out.Refusal = p.unread
 	return v, nil
 }

@@ -16,6 +16,8 @@ var found = []string{
 	// values that the cost of an equality depends on
 	`dyn(self) == true`, `true == dyn(self)`, `dyn(self.o) == 1`, `dyn(self.ls) == 'a'`, `'a' == dyn(self.ls)`, `dyn(self.set) == dyn(self.ms)`, `dyn(self.empty) == false`, `dyn(self.p) != 1`,
 	`cidr('::/0') == cidr('192.168.1.0/24')`,
+	// unions of sets and mergers of map lists that the compiler does not know as such
+	`dyn(self.list) + self.list.map(e, e) == self.list`, `dyn(self.set) + self.set.map(e, e) == self.set.reverse()`, `dyn(self.set) + self.set == ['b', 'a']`, `dyn(self.list) + self.list != self.list`,
 }
 
 func TestFound(t *testing.T) {

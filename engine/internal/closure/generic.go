@@ -141,9 +141,7 @@ func (f *Frame) joinedByKey(a, b val) (v val, ok bool) {
 	if !ok {
 		return val{}, false
 	}
-	v, ok = f.back(list.Add(y))
-	v.wide = true
-	return v, ok
+	return f.back(list.Add(y))
 }
 
 // unknownOnPanic makes a panic of cel-go's or upstream's own values Unknown: cel-go turns them into errors.

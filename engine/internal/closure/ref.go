@@ -2,11 +2,13 @@ package closure
 
 import (
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	celcommon "k8s.io/apiserver/pkg/cel/common"
 )
 
 // Values of the document with more nodes than these are not handed to functions of cel-go's that cannot be stopped: replay decides there.
@@ -125,7 +127,9 @@ func (f *Frame) back(r ref.Val) (val, bool) {
 				return val{}, false
 			}
 		}
-		return f.store(kindList, cells)
+		v, ok := f.store(kindList, cells)
+		v.wide = unordered(r)
+		return v, ok
 	}
 	if m, ok := r.(traits.Mapper); ok {
 		var cells []val
@@ -165,6 +169,15 @@ func unstructured(r ref.Val) bool {
 	}
 	return false
 }
+
+// unordered reports whether a list is upstream's union of sets or merger of map lists, of which == does not see the order. Their types have no
+// names outside of upstream's package, whose other lists are unstructured.
+func unordered(list ref.Val) bool {
+	t := reflect.TypeOf(list)
+	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == upstreamLists
+}
+
+var upstreamLists = reflect.TypeFor[celcommon.MapList]().PkgPath()
 
 // open makes one of upstream's own lists a computed one, to go through it; other values stay what they are.
 func (f *Frame) open(v val) (list val, ok bool) {

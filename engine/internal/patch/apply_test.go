@@ -43,6 +43,8 @@ func TestApply(t *testing.T) {
 		{name: "move", object: `{"a":{"b":1},"c":{}}`, patch: `[{"op":"move","from":"/a/b","path":"/c/b"}]`, want: `{"a":{},"c":{"b":1}}`},
 		{name: "move into itself", object: `{"a":{"b":1}}`, patch: `[{"op":"move","from":"/a","path":"/a/b"}]`, code: 422, detail: "no object and no list"},
 		{name: "copy", object: `{"a":{"b":[1]}}`, patch: `[{"op":"copy","from":"/a","path":"/c"},{"op":"add","path":"/c/b/-","value":2}]`, want: `{"a":{"b":[1]},"c":{"b":[1,2]}}`},
+		{name: "copy into itself", object: `{}`, patch: `[{"op":"add","path":"/a","value":{"z":1,"b":2}},{"op":"copy","from":"/a","path":"/a/c"}]`,
+			want: `{"a":{"b":2,"c":{"b":2,"z":1},"z":1}}`},
 		{name: "test", object: `{"a":{"b":1,"c":[2]}}`, patch: `[{"op":"test","path":"/a","value":{"c":[2],"b":1}}]`, want: `{"a":{"b":1,"c":[2]}}`},
 		{name: "test what is not there", object: `{}`, patch: `[{"op":"test","path":"/a","value":null},{"op":"test","path":"/a"}]`, want: `{}`},
 		{name: "test fails", object: `{"a":1}`, patch: `[{"op":"test","path":"/a","value":2}]`, code: 422, detail: "operation 0 (test /a): the value is another one"},

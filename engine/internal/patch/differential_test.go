@@ -215,13 +215,17 @@ func (g generator) operation() string {
 		op = g.pick("", "patch", "ADD")
 	}
 	add("op", fmt.Sprintf("%q", op))
+	from, path := g.path(), g.path()
+	if g.IntN(6) == 0 {
+		path = from + path // into itself
+	}
 	if g.IntN(80) == 0 {
 		add("path", g.any(1))
 	} else if g.IntN(80) > 0 {
-		add("path", fmt.Sprintf("%q", g.path()))
+		add("path", fmt.Sprintf("%q", path))
 	}
 	if op == "move" || op == "copy" {
-		add("from", fmt.Sprintf("%q", g.path()))
+		add("from", fmt.Sprintf("%q", from))
 	}
 	if (op == "add" || op == "replace" || op == "test") && g.IntN(20) > 0 {
 		add("value", g.any(2))

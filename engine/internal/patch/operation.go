@@ -243,6 +243,9 @@ func (t *Tree) copy(op *operation) error {
 	if err != nil {
 		return err
 	}
+	if n, err = t.get(from); err != nil { // the way to the place may have opened it, which shows where it is printed
+		return err
+	}
 	if n.kind != null {
 		if t.nested(n, MaxNested) {
 			return tooNested()
