@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/present"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -17,26 +18,13 @@ func plainScale(d *value.Doc, root uint32, s *Scale) bool {
 }
 
 func plainReplicas(d *value.Doc, root uint32, path ScalePath) bool {
-	c, ok := descend(d, root, path.Names)
+	c, ok := present.Descend(d, root, path.Names)
 	return ok && (c == 0 || d.Nodes[c].Kind == value.Int && d.Int(c) >= 0 && d.Int(c) <= math.MaxInt32)
 }
 
 func plainSelector(d *value.Doc, root uint32, path ScalePath) bool {
-	c, ok := descend(d, root, path.Names)
+	c, ok := present.Descend(d, root, path.Names)
 	return len(path.Names) == 0 || ok && (c == 0 || d.Nodes[c].Kind == value.String)
-}
-
-// descend follows names through objects: 0 if one is absent, not ok if something on the way is no object.
-func descend(d *value.Doc, node uint32, names []string) (uint32, bool) {
-	for _, name := range names {
-		if d.Nodes[node].Kind != value.Object {
-			return 0, false
-		}
-		if node = d.Field(node, name); node == 0 {
-			return 0, true
-		}
-	}
-	return node, true
 }
 
 // scale gives the findings about the fields behind the scale subresource. The accessors, and so their words, are apimachinery's.

@@ -78,7 +78,7 @@ func (s *Scale) Get(d *value.Doc, root uint32) ([]byte, error) {
 
 // integerAt is the integer at a path, 0 if there is none. Words about what is no integer are apimachinery's.
 func integerAt(d *value.Doc, root uint32, path []string) (n int64, found bool, err error) {
-	switch c, plain := down(d, root, path); {
+	switch c, plain := Descend(d, root, path); {
 	case plain && c == 0:
 		return 0, false, nil
 	case plain && d.Nodes[c].Kind == value.Int:
@@ -88,7 +88,7 @@ func integerAt(d *value.Doc, root uint32, path []string) (n int64, found bool, e
 }
 
 func stringAt(d *value.Doc, root uint32, path []string) (string, error) {
-	switch c, plain := down(d, root, path); {
+	switch c, plain := Descend(d, root, path); {
 	case plain && c == 0:
 		return "", nil
 	case plain && d.Nodes[c].Kind == value.String:
@@ -103,8 +103,8 @@ func materialised(d *value.Doc, root uint32) map[string]any {
 	return m
 }
 
-// down follows names through objects: 0 if one is absent, not plain if something on the way is no object.
-func down(d *value.Doc, node uint32, names []string) (c uint32, plain bool) {
+// Descend follows names through objects: 0 if one is absent, not plain if something on the way is no object.
+func Descend(d *value.Doc, node uint32, names []string) (c uint32, plain bool) {
 	for _, name := range names {
 		if d.Nodes[node].Kind != value.Object {
 			return 0, false
