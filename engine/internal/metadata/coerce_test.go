@@ -34,6 +34,8 @@ func TestCoerce(t *testing.T) {
 		{name: "repair", in: `{"name":"x"}`, options: Options{Lenient: true, RepairGeneration: true}, want: `{"name":"x","generation":1}`},
 		{name: "managed fields", in: `{"managedFields":[{"manager":"m","operation":"Update","time":"2024-01-02T03:04:05Z","fieldsV1":{"f:a":{}}}]}`,
 			want: `{"managedFields":[{"manager":"m","operation":"Update","time":"2024-01-02T03:04:05Z","fieldsV1":{"f:a":{}}}]}`},
+		{name: "whole numbers in managed fields are integers", in: `{"managedFields":[{"operation":"Update","fieldsV1":{"a":[1.0,1e3,0.5]}}]}`,
+			want: `{"managedFields":[{"operation":"Update","fieldsV1":{"a":[1,1000,0.5]}}]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,6 +58,11 @@ func TestCoerce(t *testing.T) {
 			want := `{"a":1,"metadata":` + tt.want + `}`
 			if got := string(d.AppendJSON(nil, root)); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			plain := value.Acquire()
+			defer plain.Release()
+			if at, err := plain.ParseJSON([]byte(want), value.Limits{}); err != nil || !reflect.DeepEqual(d.Any(root), plain.Any(at)) {
+				t.Errorf("got %#v, want %#v (%v)", d.Any(root), plain.Any(at), err)
 			}
 			if !reflect.DeepEqual(unknown, tt.unknown) {
 				t.Errorf("unknown %v, want %v", unknown, tt.unknown)

@@ -232,7 +232,7 @@ func isManagedFieldsEntry(d *value.Doc, i uint32) bool {
 				return false
 			}
 		case "fieldsV1":
-			if d.Nodes[c].Kind != value.Object {
+			if d.Nodes[c].Kind != value.Object || d.Nodes[c].Flags&value.Lossy != 0 { // 1.0 becomes the integer 1
 				return false
 			}
 		default:
