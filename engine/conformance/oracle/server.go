@@ -173,6 +173,9 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	if response.Code == http.StatusInternalServerError && c.read != nil {
 		// Written, and then not told: upstream takes an object with a list of items for a list, and fails to print it as one.
 		body = printed(c.read)
+	} else if response.Code == http.StatusInternalServerError && c.deleted {
+		answer.Deletes = true // as well, and no storage was given what it would have told: no Object means that
+		return answer
 	} else if response.Code >= http.StatusBadRequest {
 		var status metav1.Status
 		if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" {

@@ -218,6 +218,11 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 			if old != nil {
 				r.Old = old.JSON()
 			}
+			if a, ok := pr.upstream.(Addressed); ok && r.Whole {
+				if _, ok := a.Address(r); !ok {
+					return false // a storage could not have that: the disagreement would be another one
+				}
+			}
 			c.Request = &r
 			c.Upstream, c.Ours = guardAnswer(pr.upstream, r), guardAnswer(pr.ours, r)
 			c.Differences = Compare(r, c.Upstream, c.Ours)
