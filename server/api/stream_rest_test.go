@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -221,6 +222,29 @@ func (w *wire) open(t *testing.T, path string) (body *io.PipeWriter, answer func
 		lines := bufio.NewScanner(a.Body)
 		lines.Buffer(nil, maxMessage)
 		return lines
+	}
+}
+
+// TestStreamedContinue: a client that wants to be told to go on is told so, although its answer has begun by then.
+func TestStreamedContinue(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	told := false
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() { told = true }})
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+admitPath, strings.NewReader(`{"object":`+cronTab(`{}`)+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Expect", "100-continue")
+	a, err := (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: 2 * time.Second, DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(a.Body)
+	_ = a.Body.Close()
+	if lines := linesOf(t, string(text)); err != nil || !told || len(lines) != 1 || !lines[0].Verdict.Allowed {
+		t.Errorf("told to go on: %t; %s, %v", told, text, err)
 	}
 }
 

@@ -55,6 +55,9 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog s
 	w.Header().Set("Content-Type", mediaLines)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx holds lines back otherwise
+	if r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		w.WriteHeader(http.StatusContinue) // once a status is out, net/http does not say it any more, and clients such as curl would wait for it
+	}
 	w.WriteHeader(http.StatusOK)
 	if control.Flush() != nil {
 		return
