@@ -232,8 +232,7 @@ func (t *Tree) copy(op *operation) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.get(from)
-	if err != nil {
+	if _, err := t.get(from); err != nil {
 		return err
 	}
 	if !op.hasPath {
@@ -243,7 +242,8 @@ func (t *Tree) copy(op *operation) error {
 	if err != nil {
 		return err
 	}
-	if n, err = t.get(from); err != nil { // the way to the place may have opened it, which shows where it is printed
+	n, err := t.get(from) // now: the way to the place may have opened it, which shows where it is printed
+	if err != nil {
 		return err
 	}
 	if n.kind != null {
