@@ -28,7 +28,7 @@ func violations(found []admission.Finding) []Violation {
 	return list
 }
 
-// update adds the old object to the request of a Validate.
+// update adds the old object and the subresource to the request of a Validate or an Admit.
 func update(r *admission.Request, item *Item) error {
 	invalid := func(reason Reason, text string) error { return &Error{Reason: reason, Message: text} }
 	switch {
@@ -203,7 +203,7 @@ func (d *Definition) observe(ctx context.Context, call Call, item *Item, out *ad
 		version = out.Version.Name
 	}
 	d.observer.Evaluated(ctx, EvaluationEvent{
-		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: len(item.Object.JSON) + len(item.Object.YAML) + len(item.OldObject.JSON) + len(item.OldObject.YAML),
+		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: item.bytes(),
 		Explained: out.Explained, Allowed: (call == CallValidate || call == CallAdmit) && err == nil && out.Refusal == nil, Violations: len(out.Violations), Err: err,
 	})
 }

@@ -30,6 +30,15 @@ type Item struct {
 	Name string
 }
 
+// bytes is the length of all documents of the item.
+func (i *Item) bytes() int {
+	n := len(i.Object.JSON) + len(i.Object.YAML) + len(i.OldObject.JSON) + len(i.OldObject.YAML)
+	if i.Patch != nil {
+		n += len(i.Patch.Document.JSON) + len(i.Patch.Document.YAML)
+	}
+	return n
+}
+
 // Patch is a change to an object, as a client sends it with PATCH.
 type Patch struct {
 	Type PatchType
@@ -63,7 +72,7 @@ type View uint8
 const (
 	ViewObject  View = iota // the object
 	ViewChanged             // the object, if it differs from the one given
-	ViewVerdict             // no object; of Validate the verdict alone, without Pruned and Defaulted: the cheapest answer
+	ViewVerdict             // no object; of Validate and Admit the verdict alone, without Pruned, Defaulted and hints: the cheapest answer
 )
 
 // Stage says which part of a write Admit does. A server with mutating admission of its own calls twice: DECODE, its own, FINISH.
@@ -91,7 +100,7 @@ type Include struct {
 type EvaluationOptions struct {
 	// FieldValidation applies to Validate and Admit.
 	FieldValidation FieldValidation
-	// View applies to the calls that return an object, and to what Validate tells about changes.
+	// View applies to the calls that return an object, and to what Validate and Admit tell about changes.
 	View View
 	// CompleteMetadata fills in, while the object is judged, what a server would have by then and a manifest from a file
 	// need not have: a namespace for a namespaced object ("default" unless the item names one), a name generated from
@@ -101,7 +110,7 @@ type EvaluationOptions struct {
 	// AsGiven, for Validate: nothing is pruned, defaulted or prepared; the object is judged as it stands, against the old one as it
 	// stands (unless that is of another version and has to be converted).
 	AsGiven bool
-	// Trace asks Validate what the rules did on the way to their answers.
+	// Trace asks Validate and Admit what the rules did on the way to their answers.
 	Trace Trace
 	// TargetVersion, for Read and Convert: the version to convert to. Empty, for Read: no conversion.
 	TargetVersion string

@@ -80,7 +80,7 @@ type EvaluationEvent struct {
 	Call         Call
 	CRD, Version string
 	Duration     time.Duration
-	// Bytes is the size of the object as given.
+	// Bytes is the size of the objects and of the patch as given.
 	Bytes int
 	// Explained is set when the accept walk did not settle the item.
 	Explained bool

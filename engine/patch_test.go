@@ -141,3 +141,19 @@ func BenchmarkPatch(b *testing.B) {
 		})
 	}
 }
+
+// TestPatchObserved: whoever observes evaluations is told the size of all that was sent.
+func TestPatchObserved(t *testing.T) {
+	observer := &recorder{}
+	d, _, err := Compile(t.Context(), JSON([]byte(scaledCRD)), Options{Observer: observer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const patch = `{"spec":{"replicas":2}}`
+	if _, err := d.Admit(t.Context(), Item{OldObject: JSON([]byte(stored)), Patch: &Patch{Type: MergePatch, Document: JSON([]byte(patch))}}, EvaluationOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := observer.evaluated[0].Bytes, len(stored)+len(patch); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
