@@ -18,15 +18,15 @@ func (d *Definition) update(r Request) Answer {
 	if v == nil || !v.served {
 		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
 	}
+	var headers headers
+	headers.add(v.warnings...)
 	if r.Op == Status && !v.hasStatus {
-		return Answer{Refusal: &Refusal{Code: 404, Reason: Unworded}} // the text is about the name of the URL, which there is none of here
+		return Answer{Refusal: &Refusal{Code: 404, Reason: Unworded}, Warnings: headers.sent()} // the text is about the name of the URL, which there is none of here
 	}
 	strategy := v.update
 	if r.Op == Status {
 		strategy = v.status
 	}
-	var headers headers
-	headers.add(v.warnings...)
 	obj, strict, refusal := d.decode(v, r)
 	for _, text := range strict {
 		headers.add(yamlWarnings(text)...)
