@@ -101,7 +101,7 @@ const updates = 1000
 // BenchmarkOurs is our side of cases alone, for profiles.
 func BenchmarkOurs(b *testing.B) {
 	for name, do := range map[string]func(*ours, *object) error{
-		"admit":  func(us *ours, obj *object) error { _, err := us.create(obj.body); return err },
+		"admit": func(us *ours, obj *object) error { _, err := us.create(obj.body); return err },
 		"update": func(us *ours, obj *object) error {
 			old, body, err := obj.versions()
 			for n := 0; n < updates && err == nil; n++ {
