@@ -27,6 +27,9 @@ func scaled(t testing.TB) *Definition {
 	return d
 }
 
+// tooManyOperations is what is said of a patch of one operation more than there may be, as a whole.
+const tooManyOperations = "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+
 // TestPatch: what Admit makes of a patch, and how it is told that there is something wrong with one.
 func TestPatch(t *testing.T) {
 	d := scaled(t)
@@ -114,6 +117,22 @@ func TestPatch(t *testing.T) {
 				t.Errorf("pruned %+v %+v, want %s at %d:%d", v.Pruned, v.Pruned[0].Position, c.pruned, c.line, c.column)
 			}
 		})
+	}
+}
+
+// TestPatchOfTooManyOperations: the words of the refusal stand once in it, and in the Status.
+func TestPatchOfTooManyOperations(t *testing.T) {
+	patch := &Patch{Type: JSONPatch, Document: JSON([]byte("[" + strings.Repeat("{},", MaxPatchOperations) + "{}]"))}
+	v, err := scaled(t).Admit(context.Background(), Item{OldObject: JSON([]byte(stored)), Patch: patch}, EvaluationOptions{WithStatus: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Refusal{Code: 413, Reason: "RequestEntityTooLarge", Message: tooManyOperations}); v.Refusal == nil || *v.Refusal != want {
+		t.Errorf("%+v, want %+v", v.Refusal, want)
+	}
+	const want = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"` + tooManyOperations + `","reason":"RequestEntityTooLarge","code":413}`
+	if got := strings.TrimSpace(string(v.Status)); got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 

@@ -55,7 +55,7 @@ func (t *Tree) run(p Document) error {
 	n := t.patch.Len(p.Root)
 	if n > MaxOperations {
 		return &Error{Code: http.StatusRequestEntityTooLarge,
-			Text: fmt.Sprintf("Request entity too large: The allowed maximum operations in a JSON patch is %d, got %d", MaxOperations, n)}
+			Text: fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", MaxOperations, n)}
 	}
 	t.opens(&t.root)
 	k := 0
