@@ -156,16 +156,27 @@ func presentBody(ctx context.Context, answer proto.Message) (any, error) {
 	return answer, nil
 }
 
-// statusOf is the metav1.Status of a refusal.
+// statusOf is the metav1.Status of a refusal. An internal error has what it wraps as its cause, as apimachinery's NewInternalError tells it.
 func statusOf(r *crdevalv1.Refusal) written {
-	text, _ := json.Marshal(struct { // texts and numbers always encode
+	type cause struct {
+		Message string `json:"message"`
+	}
+	type details struct {
+		Causes []cause `json:"causes"`
+	}
+	status := struct {
 		Kind       string   `json:"kind"`
 		APIVersion string   `json:"apiVersion"`
 		Metadata   struct{} `json:"metadata"`
 		Status     string   `json:"status"`
 		Message    string   `json:"message"`
-		Reason     string   `json:"reason"`
+		Reason     string   `json:"reason,omitempty"`
+		Details    *details `json:"details,omitempty"`
 		Code       int32    `json:"code"`
-	}{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: r.GetMessage(), Reason: r.GetReason(), Code: r.GetCode()})
+	}{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: r.GetMessage(), Reason: r.GetReason(), Code: r.GetCode()}
+	if wrapped, ok := strings.CutPrefix(r.GetMessage(), "Internal error occurred: "); ok && r.GetReason() == "InternalError" {
+		status.Details = &details{Causes: []cause{{Message: wrapped}}}
+	}
+	text, _ := json.Marshal(status) // texts and numbers always encode
 	return append(text, '\n')
 }

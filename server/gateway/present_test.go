@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // TestShown: which form an Accept header asks for.
@@ -51,6 +53,25 @@ func TestAsParameters(t *testing.T) {
 		}
 		if asParameters(r, &c.form); r.URL.RawQuery != c.want {
 			t.Errorf("%s: %s, want %s", c.url, r.URL.RawQuery, c.want)
+		}
+	}
+}
+
+// TestStatusOf: a refusal is told as an API server tells it.
+func TestStatusOf(t *testing.T) {
+	const begin = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":`
+	for _, c := range []struct {
+		refusal *crdevalv1.Refusal
+		want    string
+	}{
+		{&crdevalv1.Refusal{Code: 500, Reason: "InternalError", Message: `Internal error occurred: the spec replicas field ".spec.replicas" does not exist`},
+			`"Internal error occurred: the spec replicas field \".spec.replicas\" does not exist","reason":"InternalError",` +
+				`"details":{"causes":[{"message":"the spec replicas field \".spec.replicas\" does not exist"}]},"code":500}`},
+		{&crdevalv1.Refusal{Code: 500, Message: ".spec.replicas accessor error: x"}, `".spec.replicas accessor error: x","code":500}`},
+		{&crdevalv1.Refusal{Code: 404, Reason: "NotFound", Message: "none"}, `"none","reason":"NotFound","code":404}`},
+	} {
+		if got := string(statusOf(c.refusal)); got != begin+c.want+"\n" {
+			t.Errorf("%s\nwant %s", got, begin+c.want)
 		}
 	}
 }
