@@ -19,6 +19,8 @@ type YAMLSource struct {
 	root   *yamlv3.Node
 	lines  []int // offset of the first character of each line
 
+	marks map[int][]int // offsets of each markEvery-th character of long lines
+
 	members map[*yamlv3.Node]members // of the mappings that were searched
 }
 
@@ -189,13 +191,53 @@ func (y *YAMLSource) place(n *yamlv3.Node) Position {
 	}
 	p := Position{Line: n.Line, Column: n.Column, Offset: len(y.text)}
 	if n.Line <= len(y.lines) {
-		p.Offset = y.lines[n.Line-1]
-		for range n.Column - 1 {
-			_, size := utf8.DecodeRune(y.text[p.Offset:])
-			p.Offset += size
-		}
+		p.Offset = y.offset(n.Line, n.Column)
 	}
 	return p
+}
+
+// markEvery is how many characters are counted at most for one position.
+const markEvery = 1024
+
+// offset is where a column of a line begins. JSON of some megabytes may be a single line, and everything in it asked for.
+func (y *YAMLSource) offset(line, column int) int {
+	from, left := y.lines[line-1], column-1
+	if left >= markEvery {
+		marks := y.marksOf(line)
+		at := min(left/markEvery, len(marks)) - 1
+		from, left = marks[at], left-(at+1)*markEvery
+	}
+	for range left {
+		_, size := utf8.DecodeRune(y.text[from:])
+		from += size
+	}
+	return from
+}
+
+// marksOf are the offsets of the characters markEvery, 2*markEvery, … of a line that has the first of them.
+func (y *YAMLSource) marksOf(line int) []int {
+	marks := y.marks[line]
+	if marks != nil {
+		return marks
+	}
+	at, end := y.lines[line-1], len(y.text)
+	if line < len(y.lines) {
+		end = y.lines[line]
+	}
+	for column := 1; at < end; column++ {
+		_, size := utf8.DecodeRune(y.text[at:])
+		if at += size; column%markEvery == 0 {
+			marks = append(marks, at)
+		}
+	}
+	if marks == nil { // a column beyond its line
+		marks = []int{end}
+	}
+	if y.marks == nil {
+		y.marks = map[int][]int{}
+	}
+	y.marks[line] = marks
+	return marks
 }
 
 var byteOrderMark = []byte("\ufeff")

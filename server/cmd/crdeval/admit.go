@@ -141,8 +141,8 @@ type admitter interface {
 	admit(ctx context.Context, writes []write, tell func(*outcome) error) error
 	// table is a table of objects that were admitted, of one kind and version, as kubectl prints it.
 	table(ctx context.Context, of tableKey, objects []*outcome, o tableOptions) (string, error)
-	// selects says whether a field selector selects an object.
-	selects(ctx context.Context, o *outcome, selector string) (bool, error)
+	// selects leaves the objects that a field selector selects.
+	selects(ctx context.Context, objects []*outcome, selector string) ([]*outcome, error)
 }
 
 // tally counts what became of what was judged.

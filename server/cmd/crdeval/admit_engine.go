@@ -201,13 +201,18 @@ func (e *embedded) definition(w *write) (*engine.Definition, error) {
 	return nil, fmt.Errorf("there is no CRD for %s of %s: give it with --crds, or among the files", w.id.Kind, w.id.APIVersion)
 }
 
-func (e *embedded) selects(ctx context.Context, o *outcome, selector string) (bool, error) {
-	d, version := e.of(o.apiVersion, o.Kind)
-	is, err := d.MatchFields(ctx, version, selector, engine.JSON(o.Object))
-	if err != nil {
-		return false, fmt.Errorf("--field-selector: %w", err)
+func (e *embedded) selects(ctx context.Context, objects []*outcome, selector string) (selected []*outcome, err error) {
+	for _, o := range objects {
+		d, version := e.of(o.apiVersion, o.Kind)
+		is, err := d.MatchFields(ctx, version, selector, engine.JSON(o.Object))
+		if err != nil {
+			return nil, fmt.Errorf("%s: --field-selector: %w", o.source.where(), err)
+		}
+		if is {
+			selected = append(selected, o)
+		}
 	}
-	return is, nil
+	return selected, nil
 }
 
 // of is the definition of a kind, and the version that an apiVersion names.

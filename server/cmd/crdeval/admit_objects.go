@@ -42,8 +42,12 @@ func (p *objectsPrinter) object(o *outcome) error {
 }
 
 func (p *objectsPrinter) close(ctx context.Context, by admitter, _ *tally) error {
-	if err := p.selected(ctx, by); err != nil {
-		return err
+	if selector := p.command.FieldSelector; selector != "" {
+		selected, err := by.selects(ctx, p.admitted, selector)
+		if err != nil {
+			return err
+		}
+		p.admitted = selected
 	}
 	if p.command.Output == "table" || p.command.Output == "wide" {
 		return p.tables(ctx, by)
@@ -64,25 +68,6 @@ func (p *objectsPrinter) close(ctx context.Context, by admitter, _ *tally) error
 			return err
 		}
 	}
-	return nil
-}
-
-// selected leaves those that the field selector selects.
-func (p *objectsPrinter) selected(ctx context.Context, by admitter) error {
-	if p.command.FieldSelector == "" {
-		return nil
-	}
-	kept := p.admitted[:0]
-	for _, o := range p.admitted {
-		is, err := by.selects(ctx, o, p.command.FieldSelector)
-		if err != nil {
-			return fmt.Errorf("%s: %w", o.source.where(), err)
-		}
-		if is {
-			kept = append(kept, o)
-		}
-	}
-	p.admitted = kept
 	return nil
 }
 

@@ -157,7 +157,10 @@ func (o *outcome) title() string {
 	if o.Namespace != "" {
 		name = o.Namespace + "/" + name
 	}
-	if name == "" {
+	switch {
+	case o.Kind == "" && name == "":
+		return "a document without a kind"
+	case name == "":
 		return o.Kind
 	}
 	return o.Kind + " " + name

@@ -49,7 +49,7 @@ func (p *textPrinter) object(o *outcome) error {
 	var b bytes.Buffer
 	where := o.source.where()
 	if o.Error != "" {
-		_, err := fmt.Fprintf(p.w, "%s:%d: %s: error: %s\n", o.File, o.Line, o.title(), o.Error)
+		_, err := p.w.Write(printable(fmt.Appendf(nil, "%s:%d: %s: error: %s\n", o.File, o.Line, o.title(), o.Error)))
 		return err
 	}
 	if p.quiet && o.Allowed && len(o.Warnings) == 0 {
@@ -96,7 +96,7 @@ func (p *textPrinter) object(o *outcome) error {
 			printTrace(&b, &o.traces[i])
 		}
 	}
-	_, err := p.w.Write(b.Bytes())
+	_, err := p.w.Write(printable(b.Bytes()))
 	return err
 }
 

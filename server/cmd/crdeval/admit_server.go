@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/status"
@@ -129,42 +131,91 @@ func (r *remote) part(writes []write) (items []*crdevalv1.Item) {
 	return items
 }
 
+// table asks for the rows in as many calls as it takes, and prints them as one table.
 func (r *remote) table(ctx context.Context, of tableKey, objects []*outcome, o tableOptions) (string, error) {
-	request := &crdevalv1.TableRequest{
-		Catalog: r.command.Catalog, Crd: of.crd, Crds: r.overlay, Now: timestamppb.New(o.now), RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
-		Text: &crdevalv1.TableText{Wide: o.wide, NoHeaders: o.noHeaders, Namespaces: o.namespaces, ShowKind: o.kinds},
+	var whole map[string]json.RawMessage
+	var rows []json.RawMessage
+	for len(objects) > 0 {
+		request := &crdevalv1.TableRequest{
+			Catalog: r.command.Catalog, Crd: of.crd, Crds: r.overlay, Now: timestamppb.New(o.now), RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
+		}
+		_, request.Version, _ = cutAPIVersion(of.apiVersion)
+		part := r.shown(objects)
+		for _, object := range part {
+			request.Objects = append(request.Objects, sent(engine.JSON(created(object.Object, o.now))))
+		}
+		answer, err := r.client.Presentation().Table(ctx, request)
+		if err != nil {
+			return "", told(r.command.Server, "table", err)
+		}
+		var some struct {
+			Rows []json.RawMessage `json:"rows"`
+		}
+		if err := errors.Join(json.Unmarshal(answer.GetTable().GetJson(), &some), json.Unmarshal(answer.GetTable().GetJson(), &whole)); err != nil {
+			return "", fmt.Errorf("%s: table: %w", r.command.Server, err)
+		}
+		rows, objects = append(rows, some.Rows...), objects[len(part):]
 	}
-	_, request.Version, _ = cutAPIVersion(of.apiVersion)
-	for _, object := range objects {
-		request.Objects = append(request.Objects, sent(engine.JSON(created(object.Object, o.now))))
-	}
-	answer, err := r.client.Presentation().Table(ctx, request)
+	all, err := json.Marshal(rows)
 	if err != nil {
-		return "", told(r.command.Server, "table", err)
+		return "", err
 	}
-	return answer.GetText(), nil
+	whole["rows"] = all
+	table, err := json.Marshal(whole)
+	if err != nil {
+		return "", err
+	}
+	group, _, _ := cutAPIVersion(of.apiVersion)
+	text, err := engine.TableText(ctx, table, of.kind+"."+group, engine.TextOptions{Wide: o.wide, NoHeaders: o.noHeaders, Namespaces: o.namespaces, ShowKind: o.kinds})
+	return string(text), err
 }
 
-func (r *remote) selects(ctx context.Context, o *outcome, selector string) (bool, error) {
-	request := &crdevalv1.SelectFieldsRequest{
-		Catalog: r.command.Catalog, Crd: o.crd, Crds: r.overlay, Selector: selector, Objects: []*crdevalv1.Document{sent(engine.JSON(o.Object))},
+func (r *remote) selects(ctx context.Context, objects []*outcome, selector string) (selected []*outcome, err error) {
+	for len(objects) > 0 {
+		part := r.shown(objects)
+		for i, o := range part { // of one kind and version a call
+			if o.Kind != part[0].Kind || o.apiVersion != part[0].apiVersion {
+				part = part[:i]
+				break
+			}
+		}
+		request := &crdevalv1.SelectFieldsRequest{Catalog: r.command.Catalog, Crd: part[0].crd, Crds: r.overlay, Selector: selector}
+		_, request.Version, _ = cutAPIVersion(part[0].apiVersion)
+		for _, o := range part {
+			request.Objects = append(request.Objects, sent(engine.JSON(o.Object)))
+		}
+		answer, err := r.client.Presentation().SelectFields(ctx, request)
+		if err != nil {
+			return nil, told(r.command.Server, "field selector", err)
+		}
+		if refused := answer.GetRefusal(); refused != nil {
+			return nil, fmt.Errorf("%s: --field-selector: %s", part[0].source.where(), refused.GetMessage())
+		}
+		if got := len(answer.GetResults()); got != len(part) {
+			return nil, fmt.Errorf("%s: %d answers to a field selector about %d objects", r.command.Server, got, len(part))
+		}
+		for i, result := range answer.GetResults() {
+			if e := result.GetError(); e != nil {
+				return nil, fmt.Errorf("%s: %w", part[i].source.where(), told("", "", status.ErrorProto(e)))
+			}
+			if result.GetSelected().GetMatches() {
+				selected = append(selected, part[i])
+			}
+		}
+		objects = objects[len(part):]
 	}
-	_, request.Version, _ = cutAPIVersion(o.apiVersion)
-	answer, err := r.client.Presentation().SelectFields(ctx, request)
-	if err != nil {
-		return false, told(r.command.Server, "field selector", err)
+	return selected, nil
+}
+
+// shown is as many objects as go into one call about how they are shown.
+func (r *remote) shown(objects []*outcome) []*outcome {
+	room := r.limits.GetMaxMessageBytes() / 4 // what is answered has cells beside metadata, and must fit as well
+	for i, o := range objects {
+		if room -= int64(len(o.Object)); i > 0 && (room < 0 || i == min(callItems, int(r.limits.GetMaxBatchItems()))) {
+			return objects[:i]
+		}
 	}
-	if refused := answer.GetRefusal(); refused != nil {
-		return false, fmt.Errorf("--field-selector: %s", refused.GetMessage())
-	}
-	if len(answer.GetResults()) != 1 {
-		return false, fmt.Errorf("%s: %d answers to a field selector about one object", r.command.Server, len(answer.GetResults()))
-	}
-	result := answer.GetResults()[0]
-	if e := result.GetError(); e != nil {
-		return false, told("", "", status.ErrorProto(e))
-	}
-	return result.GetSelected().GetMatches(), nil
+	return objects
 }
 
 // verdictAt is a verdict on its way back.

@@ -24,6 +24,11 @@ const sampleCRDs, sampleObjects = "../../../../deploy/samples/crds", "../../../.
 func TestAdmitWithServer(t *testing.T) {
 	t.Chdir("testdata")
 	socket := serving(t)
+	var many strings.Builder // more than go into one call
+	for i := range 3*callItems - 1 {
+		fmt.Fprintf(&many, "---\napiVersion: example.com/v%d\nkind: Kite\nmetadata: {name: %s, namespace: %s}\n", i/callItems%2+1, strings.Repeat("n", i%70+1)+fmt.Sprint(i), strings.Repeat("s", i%3+1))
+	}
+	long := file(t, many.String())
 	for _, args := range []string{
 		"--crds " + sampleCRDs + " " + sampleObjects,
 		"--crds " + sampleCRDs + " --explain " + sampleObjects,
@@ -40,6 +45,8 @@ func TestAdmitWithServer(t *testing.T) {
 		"--crds admit-crd.yaml --type json -p [{op:\u00a0replace,path:\u00a0/spec/size,value:\u00a04}] admit-old.yaml -o yaml",
 		"--crds admit-crd.yaml -p {spec:\u00a0{size:\u00a099}} admit-old.yaml",
 		"--crds admit-refused-crd.yaml admit-new.yaml",
+		"--crds admit-crd.yaml -o wide --now 2100-01-01T00:00:00Z " + long,
+		"--crds admit-crd.yaml -o table --no-headers --now 2100-01-01T00:00:00Z --field-selector metadata.namespace=ss " + long,
 	} {
 		t.Run(args, func(t *testing.T) {
 			split := strings.Fields(strings.ReplaceAll(args, "\u00a0", "\x00"))
@@ -99,7 +106,7 @@ func serving(t *testing.T) (address string) {
 	var wg sync.WaitGroup
 	var log bytes.Buffer
 	wg.Go(func() {
-		run(ctx, []string{"serve", "--store=memory", "--grpc-address", address, "--http-address=off"}, environment{nil, &log, &log})
+		run(ctx, []string{"serve", "--store=memory", "--grpc-address", address, "--http-address=off"}, environment{nil, &log, &log, nil})
 	})
 	t.Cleanup(func() {
 		cancel()

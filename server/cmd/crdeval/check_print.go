@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"unicode"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -39,8 +40,25 @@ func printJudgement(w io.Writer, j *judgement) error {
 	for _, warning := range j.Warnings {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(printable(b.Bytes()))
 	return err
+}
+
+// printable is a text as it may go to a terminal: control characters in it, which come from manifests, are spelled out.
+func printable(text []byte) []byte {
+	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+	if bytes.IndexFunc(text, control) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if control(r) {
+			fmt.Fprintf(&b, "\\x%02x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
 }
 
 func (j *judgement) head(b *bytes.Buffer) {

@@ -20,7 +20,7 @@ func (d *difference) print(w io.Writer, from string) error {
 		d.changes(&b, from)
 		d.objects(&b)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(printable(b.Bytes()))
 	return err
 }
 

@@ -39,6 +39,8 @@ type cli struct {
 type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// interrupted is closed when the command is to end, nil for never.
+	interrupted <-chan struct{}
 }
 
 // errRefused ends a command that has printed why already.
@@ -47,7 +49,7 @@ var errRefused = errors.New("refused")
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
-	code := run(ctx, os.Args[1:], environment{os.Stdin, os.Stdout, os.Stderr})
+	code := run(ctx, os.Args[1:], environment{os.Stdin, os.Stdout, os.Stderr, ctx.Done()})
 	stop()
 	os.Exit(code)
 }
@@ -91,7 +93,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	case errors.Is(err, errRefused):
 		return exitRefused
 	}
-	fmt.Fprintln(env.stderr, "crdeval:", err)
+	fmt.Fprintf(env.stderr, "crdeval: %s\n", printable([]byte(err.Error())))
 	return exitError
 }
 

@@ -23,14 +23,47 @@ type source struct {
 	several  bool // the file has more than this one
 }
 
-// readFile reads a file, - for stdin.
+// maxFileBytes bounds a file: what is in it is held in memory several times.
+const maxFileBytes = 512 << 20
+
+// readFile reads a file, - for stdin. A pipe that nobody writes to keeps it waiting, until the command is interrupted.
 func readFile(name string, env environment) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(env.stdin)
+	type result struct {
+		content []byte
+		err     error
 	}
-	content, err := os.ReadFile(name)
+	done := make(chan result, 1)
+	go func() {
+		content, err := readAll(name, env.stdin)
+		done <- result{content, err}
+	}()
+	select {
+	case r := <-done:
+		return r.content, r.err
+	case <-env.interrupted:
+		return nil, errors.New("interrupted")
+	}
+}
+
+func readAll(name string, stdin io.Reader) ([]byte, error) {
+	from := stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			return nil, e.Err // who tells it tells the name, too
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }()
+		from = file
+	}
+	content, err := io.ReadAll(io.LimitReader(from, maxFileBytes+1))
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
-		err = e.Err // who tells it tells the name, too
+		err = e.Err
+	}
+	if err == nil && len(content) > maxFileBytes {
+		return nil, fmt.Errorf("it has more than %d MiB: give it in parts", maxFileBytes>>20)
 	}
 	return content, err
 }
@@ -45,7 +78,7 @@ func filesOf(name string) ([]string, error) {
 	for _, e := range entries {
 		switch filepath.Ext(e.Name()) {
 		case ".yaml", ".yml", ".json":
-			if !e.IsDir() {
+			if e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0 {
 				files = append(files, filepath.Join(name, e.Name()))
 			}
 		}

@@ -20,6 +20,12 @@ func told(address, about string, err error) error {
 	if len(s.Details()) > 0 {
 		return errors.New(joined(address, about, message))
 	}
+	switch {
+	case strings.Contains(message, "frame too large"), strings.Contains(message, "error reading server preface"):
+		return errors.New(joined(address, "does not speak gRPC", "give the address of the service's gRPC listener, by default port 9090, and for TLS --tls-ca"))
+	case strings.Contains(message, "too many colons"):
+		return errors.New(joined(address, "is no address of a gRPC listener", "give HOST:PORT or unix:///PATH"))
+	}
 	late, failed := strings.CutPrefix(message, "latest balancer error: ")
 	switch waits := strings.Contains(message, "waiting for connections to become ready"); {
 	case s.Code() == codes.Unavailable, s.Code() == codes.DeadlineExceeded && failed:

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A pipe that nobody writes to keeps a command waiting no longer than until it is interrupted.
+func TestInterruptedWhileReading(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	interrupted := make(chan struct{})
+	time.AfterFunc(50*time.Millisecond, func() { close(interrupted) })
+	_, err := readFile(pipe, environment{interrupted: interrupted})
+	if err == nil || err.Error() != "interrupted" {
+		t.Error(err)
+	}
+	// Whoever waits for a writer is let go, for the sake of the check for goroutines that are left.
+	w, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+}
+
+// Pipes in a directory are no manifests.
+func TestDirectoriesWithPipes(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := filesOf(dir); err == nil || len(files) > 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+// What stands in manifests cannot steer a terminal.
+func TestControlCharacters(t *testing.T) {
+	t.Chdir("testdata")
+	object := "apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: \"a\\e[31mred\\u009b1m\", namespace: default}\nspec: {size: 99}\n"
+	code, stdout, stderr := invoke(t, object, "admit", "--crds", "admit-crd.yaml", "-")
+	if code != exitRefused || !strings.Contains(stdout, `a\x1b[31mred\x9b1m`) || strings.ContainsAny(stdout+stderr, "\x1b\u009b") {
+		t.Errorf("%d %q %q", code, stdout, stderr)
+	}
+}
+
+// Long lists are read once, however they are written.
+func TestLongListOnOneLine(t *testing.T) {
+	t.Chdir("testdata")
+	var b strings.Builder
+	b.WriteString(`{"apiVersion":"v1","kind":"List","items":[`)
+	for i := range 20_000 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`{"apiVersion":"example.com/v1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":3}}`)
+	}
+	b.WriteString("]}")
+	start := time.Now()
+	code, stdout, stderr := invoke(t, b.String(), "admit", "-q", "--crds", "admit-crd.yaml", "-")
+	if code != 0 || stdout != "20000 objects: 20000 allowed, 0 refused\n" {
+		t.Errorf("%d %s %s", code, stdout, stderr)
+	}
+	if took := time.Since(start); took > time.Minute {
+		t.Errorf("it took %v, which is not once", took)
+	}
+}
