@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -201,6 +202,38 @@ func BenchmarkHints(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				object := engine.YAML([]byte(cases[i%len(cases)][1]))
+				if _, err := d.Validate(context.Background(), engine.Item{Object: object}, engine.EvaluationOptions{View: view}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkHintsOfManyNames: ten fields that are unknown where ten thousand of the same letters are declared.
+func BenchmarkHintsOfManyNames(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	fields := func(n int, value string) string {
+		var text strings.Builder
+		for i := range n {
+			if i > 0 {
+				text.WriteByte(',')
+			}
+			name := make([]byte, 30)
+			for k := range name {
+				name[k] = "abcdefgh"[r.IntN(8)]
+			}
+			fmt.Fprintf(&text, "%q:%s", name, value)
+		}
+		return text.String()
+	}
+	d := compiled(b, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},"spec":{"group":"stable.example.com",
+		"scope":"Namespaced","names":{"plural":"crontabs","singular":"crontab","kind":"CronTab","listKind":"CronTabList"},"versions":[{"name":"v1","served":true,"storage":true,
+		"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{`+fields(10_000, `{"type":"string"}`)+`}}}}}}]}}`)
+	object := engine.JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default"},"spec":{` + fields(10, "1") + `}}`))
+	for name, view := range map[string]engine.View{"told": engine.ViewObject, "verdict": engine.ViewVerdict} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
 				if _, err := d.Validate(context.Background(), engine.Item{Object: object}, engine.EvaluationOptions{View: view}); err != nil {
 					b.Fatal(err)
 				}

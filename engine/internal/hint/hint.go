@@ -29,8 +29,8 @@ const (
 	MaxHints = 100
 	// MaxAsked is for how many things that are wrong a hint is looked for: the first ones.
 	MaxAsked = 1000
-	// maxWork is how much may be compared, in letters against letters, roughly: a few milliseconds.
-	maxWork = 1 << 20
+	// maxWork is how much may be compared, in letters against letters, roughly: half a millisecond. A call may have thousands of documents.
+	maxWork = 1 << 17
 	// longestPath is how long the names of a path may be together, in bytes, that a hint is about: it repeats them.
 	longestPath = 2 << 10
 )
@@ -45,6 +45,8 @@ type Finder struct {
 	done    <-chan struct{}
 
 	asked, given, work int
+
+	last spelled // what was last compared with others
 
 	doc    *value.Doc // the document as it was given, parsed when it is first looked at
 	root   uint32

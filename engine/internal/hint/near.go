@@ -1,6 +1,12 @@
 package hint
 
-import "strings"
+import (
+	"bytes"
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // How near a name is to another: the smaller, the nearer.
 type nearness int
@@ -19,38 +25,100 @@ const (
 // longestCompared is the length, in bytes, up to which names are compared letter by letter.
 const longestCompared = 64
 
-// near says how near two names are.
+// near says how near two names are. Most are far from each other, which is seen by their lengths and letters.
 func (f *Finder) near(a, b string) nearness {
-	f.work++
+	f.work += 4 + (len(a)+len(b))/8
 	if strings.EqualFold(a, b) {
 		return sameLetters
 	}
 	if len(a) > longestCompared || len(b) > longestCompared || len(a) == 0 || len(b) == 0 {
-		f.work += min(len(a), len(b), longestCompared)
 		return far
 	}
-	f.work += len(a) + len(b)
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	if plain(a) == plain(b) {
-		return samePlain
+	if f.last.of != a {
+		f.last = spell(a, nil)
 	}
-	if plural(a, b) || plural(b, a) {
-		return samePlural
+	var buffer [longestCompared]byte
+	other := spell(b, buffer[:0])
+	if other.foreign {
+		f.work += len(a) + len(b)
 	}
-	short, long := a, b
-	if len(short) > len(long) {
+	if max(len(f.last.lower), len(other.lower)) > longestCompared { // some letters have longer small ones
+		return far
+	}
+	return f.nearSpelled(f.last, other)
+}
+
+// nearSpelled is near, of names that differ not by the case of their letters alone.
+func (f *Finder) nearSpelled(one, other spelled) nearness {
+	a, b := one.lower, other.lower
+	if one.hyphens || other.hyphens {
+		if f.work += len(a) + len(b); plain(string(a)) == plain(string(b)) {
+			return samePlain
+		}
+	}
+	short, long := &one, &other
+	if len(short.lower) > len(long.lower) {
 		short, long = long, short
 	}
-	if most := slips(len(short)); most > 0 && len(long)-len(short) <= most {
-		f.work += len(a) * (2*most + 1)
-		if d := distance(a, b, most); d <= most {
+	extra := len(long.lower) - len(short.lower)
+	if extra <= 2 && plural(short.lower, long.lower) {
+		return samePlural
+	}
+	if most := slips(len(short.lower)); extra <= most && bits.OnesCount64(short.letters&^long.letters) <= most && bits.OnesCount64(long.letters&^short.letters) <= most {
+		d, looked := distance(a, b, most)
+		if f.work += 8 + 2*looked; d <= most {
 			return oneOff + nearness(d-1)
 		}
 	}
-	if len(short) >= 3 && strings.HasPrefix(long, short) {
+	if len(short.lower) >= 3 && bytes.HasPrefix(long.lower, short.lower) {
 		return shortened
 	}
 	return far
+}
+
+// spelled is a name and what is known of it.
+type spelled struct {
+	of      string
+	lower   []byte
+	letters uint64 // which letters it has, by their lowest bits: each slip of the pen takes at most one away and adds at most one
+	hyphens bool   // it has some that plain takes out
+	foreign bool   // it has letters other than ASCII's
+}
+
+// smalls are ASCII's letters in small.
+var smalls = func() (table [utf8.RuneSelf]byte) {
+	for c := range table {
+		table[c] = byte(unicode.ToLower(rune(c)))
+	}
+	return table
+}()
+
+// spell reads a name. The letters are put where there is room for them.
+func spell(name string, room []byte) spelled {
+	s := spelled{of: name}
+	if cap(room) < len(name) {
+		room = make([]byte, len(name))
+	}
+	room = room[:len(name)]
+	for i := range len(name) {
+		c := name[i]
+		if c >= utf8.RuneSelf {
+			s.foreign = true
+			break
+		}
+		c = smalls[c]
+		room[i] = c
+		s.letters |= 1 << (c & 63)
+	}
+	s.lower = room
+	if s.foreign {
+		s.lower, s.letters = []byte(strings.ToLower(name)), 0
+		for _, c := range s.lower {
+			s.letters |= 1 << (c & 63)
+		}
+	}
+	s.hyphens = s.letters&hyphenBits != 0 && strings.ContainsAny(name, hyphenLike)
+	return s
 }
 
 // slips is how many slips of the pen a name of a length may have and still be itself.
@@ -66,55 +134,66 @@ func slips(length int) int {
 	return 3
 }
 
-var hyphens = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
+const (
+	hyphenLike = "-_. "
+	hyphenBits = 1<<('-'&63) | 1<<('_'&63) | 1<<('.'&63) | 1<<(' '&63)
+)
 
-func plain(s string) string {
-	if strings.ContainsAny(s, "-_. ") {
-		return hyphens.Replace(s)
-	}
-	return s
-}
+var plain = strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace
 
 // plural reports whether the second is the plural of the first.
-func plural(one, many string) bool {
+func plural(one, many []byte) bool {
+	stem, last := one[:len(one)-1], one[len(one)-1]
+	ending, ok := bytes.CutPrefix(many, one)
 	switch {
-	case many == one+"s":
+	case ok && string(ending) == "s":
 		return true
-	case strings.HasSuffix(one, "y"):
-		return many == one[:len(one)-1]+"ies"
+	case last == 'y':
+		ending, ok = bytes.CutPrefix(many, stem)
+		return ok && string(ending) == "ies"
 	}
-	return many == one+"es" && strings.ContainsAny(one[len(one)-1:], "shxz")
+	return ok && string(ending) == "es" && strings.IndexByte("shxz", last) >= 0
 }
 
 // distance is how many letters must be added, taken away, changed or swapped with their neighbour to make of a text the other; where it is more
-// than most, some number beyond that. Only what is within most of the diagonal is looked at.
-func distance(a, b string, most int) int {
+// than most, some number beyond that. Only what is within most of the diagonal is looked at, row by row until it is clear; looked says how much that was.
+func distance(a, b []byte, most int) (d, looked int) {
 	const beyond = 2 * longestCompared
-	var rows [3][longestCompared + 2]int
+	var rows [3][longestCompared + 2]uint8
 	before, above, row := &rows[0], &rows[1], &rows[2]
-	for j := range len(b) + 1 {
-		above[j] = j
+	for j := range min(len(b), most+1) + 1 {
+		above[j] = uint8(j)
 	}
+	last := 0 // the least of the row above
 	for i := 1; i <= len(a); i++ {
 		from, to := max(1, i-most), min(len(b), i+most)
+		of := a[i-1]
 		row[from-1] = beyond
 		if from == 1 {
-			row[0] = i
+			row[0] = uint8(i)
 		}
+		least := row[from-1]
 		for j := from; j <= to; j++ {
 			change := above[j-1]
-			if a[i-1] != b[j-1] {
+			if of != b[j-1] {
 				change++
 			}
-			row[j] = min(change, above[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
+			cell := min(change, above[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && of == b[j-2] && a[i-2] == b[j-1] {
+				cell = min(cell, before[j-2]+1)
 			}
+			row[j] = cell
+			least = min(least, cell)
 		}
+		looked += to - from + 2
+		if int(least) > most && last >= most { // a swap goes on from two rows above
+			return beyond, looked
+		}
+		last = int(least)
 		row[to+1] = beyond // what the next row sees above its end
 		before, above, row = above, row, before
 	}
-	return above[len(b)]
+	return int(above[len(b)]), looked
 }
 
 // nearest is the name that is nearest, of several the first; none that is further than most, and none that skip says.

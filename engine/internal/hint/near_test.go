@@ -32,6 +32,10 @@ func TestNear(t *testing.T) {
 		{"", "name", far},
 		{strings.Repeat("x", 65), strings.Repeat("x", 64), far},
 		{strings.Repeat("x", 65), strings.Repeat("X", 65), sameLetters},
+		{strings.Repeat("Ⱥ", 30) + "a", strings.Repeat("Ⱥ", 30) + "b", far}, // whose small letters are longer
+		{"größe", "GRÖSSE", twoOff},
+		{"größen", "Größe", oneOff},
+		{"ÄNDERUNG", "äderung", oneOff},
 	} {
 		f := &Finder{}
 		if got := f.near(c.a, c.b); got != c.want || f.near(c.b, c.a) != got {
@@ -39,6 +43,44 @@ func TestNear(t *testing.T) {
 		}
 		if f.work == 0 {
 			t.Error("nothing was counted")
+		}
+	}
+}
+
+// TestNearIsSymmetrical, whatever was compared before, and is what it would be by the letters alone.
+func TestNearIsSymmetrical(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	letters := []rune("aAbBcCsyieé-_")
+	word := func() string {
+		b := make([]rune, r.IntN(8))
+		for i := range b {
+			b[i] = letters[r.IntN(len(letters))]
+		}
+		return string(b)
+	}
+	f := &Finder{}
+	for range 3_000 {
+		a, b := word(), word()
+		got := f.near(a, b)
+		if back := f.near(b, a); back != got {
+			t.Fatalf("%q and %q: %d, and %d", a, b, got, back)
+		}
+		if a == "" || b == "" || got <= samePlural {
+			continue
+		}
+		want := far
+		x, y := strings.ToLower(a), strings.ToLower(b)
+		short, long := x, y
+		if len(short) > len(long) {
+			short, long = long, short
+		}
+		if d := slowDistance(x, y); d <= slips(len(short)) {
+			want = oneOff + nearness(d-1)
+		} else if len(short) >= 3 && strings.HasPrefix(long, short) {
+			want = shortened
+		}
+		if got != want {
+			t.Fatalf("%q and %q: %d, want %d", a, b, got, want)
 		}
 	}
 }
@@ -60,7 +102,7 @@ func TestDistance(t *testing.T) {
 			if max(len(a), len(b))-min(len(a), len(b)) > most {
 				continue
 			}
-			if got := distance(a, b, most); got != want && (got <= most || want <= most) {
+			if got, _ := distance([]byte(a), []byte(b), most); got != want && (got <= most || want <= most) {
 				t.Fatalf("%q and %q, at most %d: %d, want %d", a, b, most, got, want)
 			}
 		}

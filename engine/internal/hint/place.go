@@ -1,6 +1,8 @@
 package hint
 
 import (
+	"iter"
+	"math/bits"
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/program"
@@ -107,6 +109,34 @@ func (p place) fields() []string {
 	all := slices.Concat(resourceFields, p.node.Names)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// children are the places of the fields that it declares, with their names.
+func (p place) children() iter.Seq2[place, string] {
+	return func(yield func(place, string) bool) {
+		direct := p.node != nil && p.meta == nil && !p.isResource()
+		for i, name := range p.fields() {
+			child := place{}
+			if direct {
+				child.node = p.node.Props[i]
+			} else {
+				child = p.child(name)
+			}
+			if !yield(child, name) {
+				return
+			}
+		}
+	}
+}
+
+// lookup is how much work it is to find a name in it and in its items.
+func (p place) lookup() (steps int) {
+	for _, one := range []place{p, p.item()} {
+		if one.node != nil {
+			steps += bits.Len(uint(len(one.node.Names)))
+		}
+	}
+	return steps
 }
 
 // wants are the types that values may have there, none if any will do.

@@ -81,17 +81,22 @@ func (f *Finder) below(parent value.Path, here place, key string) *Hint {
 			*into = append(*into, p)
 		}
 	}
-	for _, name := range here.fields() {
-		if f.work++; f.work >= maxWork {
+	for child, name := range here.children() {
+		if f.work += 1 + child.lookup(); f.work >= maxWork {
 			return nil
 		}
-		child, at := here.child(name), parent.With(value.Name(name))
+		declares := child.declares(key)
+		if !declares && !child.item().declares(key) {
+			continue
+		}
+		f.work += 8
+		at := parent.With(value.Name(name))
 		switch {
-		case child.declares(key) && f.at(at) != 0:
+		case declares && f.at(at) != 0:
 			if f.at(at.With(value.Name(key))) == 0 {
 				list(&there, at)
 			}
-		case child.declares(key) || child.item().declares(key):
+		default:
 			list(&elsewhere, at)
 		}
 	}
