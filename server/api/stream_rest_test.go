@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -245,6 +246,77 @@ func TestStreamedContinue(t *testing.T) {
 	_ = a.Body.Close()
 	if lines := linesOf(t, string(text)); err != nil || !told || len(lines) != 1 || !lines[0].Verdict.Allowed {
 		t.Errorf("told to go on: %t; %s, %v", told, text, err)
+	}
+}
+
+// TestStreamedCutOff: a body that is cut off, over a connection on which the client still listens, has the results of what came whole, and an error behind them.
+func TestStreamedCutOff(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	item := `{"object":` + cronTab(`{}`) + "}\n"
+	documents := cronTab(`{}`) + "\n---\n" + cronTab(`{}`) + "\n"
+	chunked := func(body string) string {
+		return fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
+	}
+	told := func(missing int, body string) string {
+		return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body)+missing, body)
+	}
+	for _, c := range []struct {
+		name, media, body string
+		results           int
+		cut               bool
+	}{
+		{"an item", "application/x-ndjson", chunked(item), 1, true},
+		{"items and a half", "application/x-ndjson", chunked(item + item + item[:20]), 2, true},
+		{"nothing", "application/x-ndjson", chunked("\n"), 0, true},
+		{"by length", "application/x-ndjson", told(9, item+item), 2, true},
+		{"within a chunk", "application/x-ndjson", strings.TrimSuffix(chunked(item+item), "}\n\r\n"), 1, true},
+		{"documents", "application/yaml", chunked(documents), 1, true},
+		{"half a marker", "application/yaml", told(9, documents+"---"), 1, true},
+		{"whole, by chunks", "application/x-ndjson", chunked(item+item) + "0\r\n\r\n", 2, false},
+		{"whole, by length", "application/x-ndjson", told(0, item+item), 2, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for range 10 { // it was a matter of luck
+				conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+				if _, err := io.WriteString(conn, "POST "+admitPath+" HTTP/1.1\r\nHost: x\r\nContent-Type: "+c.media+"\r\n"+c.body); err != nil {
+					t.Fatal(err)
+				}
+				_ = conn.(*net.TCPConn).CloseWrite()
+				var text []byte
+				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err == nil {
+					text, err = io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+				}
+				_ = conn.Close()
+				if err != nil {
+					t.Fatalf("%s, %v", text, err)
+				}
+				lines := linesOf(t, string(text))
+				if c.cut {
+					last := line{}
+					if len(lines) > 0 {
+						last = lines[len(lines)-1]
+						lines = lines[:len(lines)-1]
+					}
+					if last.Index != nil || last.Error == nil || last.Error.Details[0].Reason != "MALFORMED_BODY" {
+						t.Fatalf("%s", text)
+					}
+				}
+				if len(lines) != c.results {
+					t.Fatalf("%s", text)
+				}
+				for _, l := range lines {
+					if l.Verdict == nil || !l.Verdict.Allowed {
+						t.Fatalf("%s", text)
+					}
+				}
+			}
+		})
 	}
 }
 

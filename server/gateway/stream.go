@@ -43,7 +43,7 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog s
 		refuseMethod(w, r, []string{http.MethodPost})
 		return
 	}
-	serving, cancel := context.WithCancel(r.Context())
+	serving, cancel := context.WithCancel(contextOfClient(r))
 	defer cancel()
 	to, yaml, err := g.openStream(serving, r, verb, catalog)
 	if err != nil {
@@ -73,7 +73,7 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog s
 		defer held.giveBack()
 		from.read(serving)
 	})
-	out := &streamWriter{lineWriter: lineWriter{to: w, control: control}, from: to, records: from.records, answers: make(chan answered)}
+	out := &streamWriter{lineWriter: lineWriter{to: w, control: control}, from: to, records: from.records, answers: make(chan answered), gone: serving.Done()}
 	reading.Go(func() { out.receive(serving) })
 	failed := out.run(from)
 	cancel()
@@ -83,6 +83,15 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog s
 	}
 	reading.Wait()
 	out.end()
+}
+
+// contextOfClient ends when the client of a stream is known to be gone. Over HTTP/1.1 net/http takes the end of what a client sends for the end of the client: who
+// has sent a part of a body, or all of it, and closed that side of the connection may still read. That nobody does is what writing to it finds out.
+func contextOfClient(r *http.Request) context.Context {
+	if r.ProtoMajor == 1 {
+		return context.WithoutCancel(r.Context())
+	}
+	return r.Context()
 }
 
 // openStream begins the call behind a stream. When it returns, the server has accepted the first message. Errors are statuses.

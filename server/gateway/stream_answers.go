@@ -26,9 +26,10 @@ type streamWriter struct {
 	from    itemStream
 	records <-chan record
 	answers chan answered
-	results []result // that came and are not written
-	ended   bool     // no more will come
-	index   int64    // of the next item
+	gone    <-chan struct{} // closed when the client is known to be: no more answers come then
+	results []result        // that came and are not written
+	ended   bool            // no more will come
+	index   int64           // of the next item
 }
 
 // receive hands on what the stream brings, up to the error that ends it.
@@ -75,6 +76,8 @@ func (s *streamWriter) run(body *streamReader) (failed bool) {
 			err = s.take(a)
 		case <-idle.C:
 			err = s.write([]byte(" "))
+		case <-s.gone:
+			err = errClientGone
 		}
 		switch {
 		case errors.Is(err, errClientGone):
@@ -150,6 +153,8 @@ func (s *streamWriter) wait(idle <-chan time.Time) error {
 		return s.take(a)
 	case <-idle:
 		return s.write([]byte(" "))
+	case <-s.gone:
+		return errClientGone
 	}
 }
 

@@ -57,6 +57,9 @@ func (d *bodyDocuments) line() ([]byte, error) {
 			return nil, d.ended
 		}
 		d.read, d.ended = d.lines.read(d.read[:0])
+		if d.ended != nil && !errors.Is(d.ended, io.EOF) {
+			return nil, d.ended // half a line says nothing, be it three dashes
+		}
 		d.rest = d.read
 		if d.at.offset == 0 && bytes.HasPrefix(d.rest, byteOrderMark) {
 			d.current.text = append(d.current.text, byteOrderMark...)
