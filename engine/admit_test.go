@@ -203,3 +203,54 @@ func TestAdmitViews(t *testing.T) {
 		}
 	}
 }
+
+// TestAdmitObjectsTakenForLists: a write that an API server stores, and cannot answer, is allowed with a note; a Scale, and what is no list, has none.
+func TestAdmitObjectsTakenForLists(t *testing.T) {
+	for _, version := range []string{"v1", "v2"} {
+		d, report, err := Compile(context.Background(), JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},
+			"spec":{"group":"stable.example.com","names":{"kind":"CronTab","plural":"crontabs"},"scope":"Namespaced","versions":[
+			{"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
+			 "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"spec":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}},
+			{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`)), Options{})
+		if err != nil || d == nil {
+			t.Fatal(err, report)
+		}
+		object := func(items string) Document {
+			return JSON([]byte(`{"apiVersion":"stable.example.com/` + version + `","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"},"spec":{"replicas":1}` + items + `}`))
+		}
+		none := `,"items":{}`
+		for _, c := range []struct {
+			name string
+			item Item
+			want bool
+		}{
+			{"a creation", Item{Object: object(`,"items":[]`)}, true},
+			{"one with elements", Item{Object: object(`,"items":[{"a":1.0}]`)}, true},
+			{"no list", Item{Object: object(none)}, false},
+			{"an update", Item{Object: object(`,"items":[]`), OldObject: object(none)}, true},
+			{"an update that mends it", Item{Object: object(none), OldObject: object(`,"items":[]`)}, false},
+			{"a patch", Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"items":[]}`))}, OldObject: object(none)}, true},
+			{"a refused one", Item{Object: object(`,"items":[]`), Namespace: "other"}, false},
+		} {
+			v, err := d.Admit(context.Background(), c.item, EvaluationOptions{})
+			if err != nil {
+				t.Fatalf("%s, %s: %v", version, c.name, err)
+			}
+			want := 0
+			if c.want {
+				want = 1
+			}
+			if v.Allowed != (c.name != "a refused one") || strings.Count(strings.Join(v.Warnings, "\n"), `crdeval: an object with a list "items"`) != want {
+				t.Errorf("%s, %s: %+v %q", version, c.name, v.Refusal, v.Warnings)
+			}
+		}
+		if version == "v2" {
+			continue
+		}
+		scale := JSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default","resourceVersion":"7"},"spec":{"replicas":2}}`))
+		v, err := d.Admit(context.Background(), Item{Subresource: "scale", Object: scale, OldObject: object(`,"items":[]`)}, EvaluationOptions{})
+		if err != nil || !v.Allowed || len(v.Warnings) > 0 {
+			t.Errorf("a Scale: %v %+v", err, v)
+		}
+	}
+}

@@ -36,6 +36,18 @@ func (p *pass) respond(v *Version) error {
 		return nil
 	case p.out.Refusal != nil:
 		return nil
+	}
+	asList := !p.r.Scale && p.takenForList()
+	err := p.written(v)
+	if asList && p.out.Refusal == nil {
+		p.warn(notice + takenForList)
+	}
+	return err
+}
+
+// written is respond of a write that comes to the storage.
+func (p *pass) written(v *Version) error {
+	switch {
 	case p.deletes():
 		p.out.Deletes = true
 		p.withdraw()
@@ -50,6 +62,18 @@ func (p *pass) respond(v *Version) error {
 		return nil
 	}
 	return p.exactly()
+}
+
+// takenForList is said of an object that API servers take for a list when they answer it.
+const takenForList = `an object with a list "items" at its root is stored, but API servers answer the write, and each GET of the object, ` +
+	"with 500 *unstructured.Unstructured is not a list: no Items field in this object"
+
+// takenForList reports whether it is one of those.
+//
+// Upstream: apimachinery, unstructured.go, IsList; endpoints/handlers/response.go, transformResponseObject.
+func (p *pass) takenForList() bool {
+	items := p.d.Field(p.root, "items")
+	return items != 0 && p.d.Nodes[items].Kind == value.Array
 }
 
 // deletes reports that the update takes the last finalizer off an object that waits for it to be deleted.
