@@ -31,7 +31,8 @@ const (
 //
 // Bounds: 3 MiB and 10,000 levels of nesting; YAML aliases may expand to ten times the source or 3 MiB, whichever is
 // more (ServerService.GetServerInfo publishes the figures in force). Errors: LIMIT_EXCEEDED beyond a bound. A Document of
-// an evaluation that is not JSON or YAML is not an error but a refusal, as it is to an API server.
+// an evaluation that is not JSON or YAML is not an error but a refusal, as it is to an API server; where its kind has to be read from it first,
+// because the item names no `crd`, it is that item's error OBJECT_UNREADABLE.
 type Document struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one is set. Results are JSON always, also when the input was YAML.
