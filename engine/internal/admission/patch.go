@@ -107,7 +107,7 @@ func (p *pass) readPatch() (refused bool, err error) {
 		}
 		text := "invalid JSON patch"
 		if json.Valid(q.patch.Text) { // a number outside of float64
-			text = "error decoding patch: " + err.Error()
+			text = q.patch.OutOfRange(err, p.r.FieldValidation != Ignore)
 		}
 		p.out.Refusal = badRequest(text, text)
 		p.warn(notice + "the patch cannot be read: " + err.Error())

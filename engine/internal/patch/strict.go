@@ -32,6 +32,17 @@ func (p Document) decode() error {
 	return nil
 }
 
+// OutOfRange is what an API server says of a patch with a number outside of float64; err is that of reading it. Whoever validates fields, strict, decodes a JSON patch into
+// operations first. Document needs no tree for it.
+func (p Document) OutOfRange(err error, strict bool) string {
+	if p.Type == JSON && strict {
+		if _, of := p.unmarshal(); of != nil {
+			err = of
+		}
+	}
+	return "error decoding patch: " + upstreamNames.Replace(err.Error())
+}
+
 // readable refuses a JSON patch that is no list of objects. Merge patches are looked at when they are applied.
 func (p Document) readable() error {
 	if p.Type == Merge || p.isList() {
