@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -156,5 +157,68 @@ func TestLineFeeds(t *testing.T) {
 	text, err := Marshaler{}.Marshal(&crdevalv1.GetServerInfoRequest{})
 	if err != nil || string(text) != "{}\n" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestRefusedAtOnce: who is refused reads so while it still sends, and what was read of its body takes no room meanwhile.
+func TestRefusedAtOnce(t *testing.T) {
+	held := NewBodies(1<<20, nil)
+	_, rest := serve(t, Options{MaxBodyBytes: 100 << 10, Bodies: held, Before: func(r *http.Request) error {
+		if r.Header.Get("Authorization") == "none" {
+			return failure(codes.Unauthenticated, crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
+		}
+		return nil
+	}})
+	for _, c := range []struct {
+		name, head string
+		sent       int
+		code       int
+	}{
+		{"a token", "POST /v1/catalogs/default/crds HTTP/1.1\r\nAuthorization: none", 1, 401},
+		{"a token of a stream", "POST /v1/catalogs/default:admitStream HTTP/1.1\r\nAuthorization: none", 1, 401},
+		{"a parameter of a stream", "POST /v1/catalogs/default:admitStream?x=1 HTTP/1.1", 1, 400},
+		{"a media type", "POST /v1/catalogs/default/crds HTTP/1.1\r\nContent-Type: text/csv", 1, 415},
+		{"a method", "PUT /v1/catalogs/default:admit HTTP/1.1", 1, 405},
+		{"a path", "POST /v1/nothing HTTP/1.1", 1, 404},
+		{"a query", "POST /v1/catalogs/default:admit?x=1 HTTP/1.1", 1, 400},
+		{"a webhook", "POST /webhooks/nothing HTTP/1.1", 1, 404},
+		{"a webhook's token", "POST /webhooks/catalogs/default/mutate HTTP/1.1\r\nAuthorization: none", 1, 401},
+		{"a method of a webhook", "PUT /webhooks/catalogs/default/mutate HTTP/1.1", 1, 405},
+		{"too much", "POST /v1/catalogs/default/crds HTTP/1.1", 200 << 10, 413},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(rest.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			_ = conn.SetDeadline(time.Now().Add(drainTime / 2))
+			if _, err := fmt.Fprintf(conn, "%s\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", c.head, c.sent, strings.Repeat(" ", c.sent)); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if err != nil || resp.StatusCode != c.code || held.Taken() != 0 {
+				t.Errorf("HTTP %d %s, %v; %d bytes are taken", resp.StatusCode, text, err, held.Taken())
+			}
+			if _, err := io.WriteString(conn, "1\r\n \r\n"); err != nil { // who does not read yet is not cut off
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestEscapedPaths: what grpc-gateway has no path for is answered as what nobody has one for.
+func TestEscapedPaths(t *testing.T) {
+	_, rest := serve(t, Options{})
+	for _, path := range []string{"/v1/catalogs/default/openapi/v3/apis/..%2f..", "/v1/nothing"} {
+		code, text, _ := send(t, http.MethodGet, rest.URL+path, nil, nil)
+		if code != http.StatusNotFound || !strings.Contains(text, `"reason":"PATH_NOT_FOUND"`) {
+			t.Errorf("%s: HTTP %d %s", path, code, text)
+		}
 	}
 }

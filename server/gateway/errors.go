@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -115,4 +116,15 @@ func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w 
 		err = status.Error(codes.InvalidArgument, malformed.Error())
 	}
 	writeError(w, status.Convert(err))
+}
+
+// handleRoutingError is grpc-gateway's way to say that it has no path for a request. That the router has one for it is so for the likes of apis/..%2f.. only, in
+// which grpc-gateway looks at what is not unescaped.
+func handleRoutingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+	if code == http.StatusBadRequest {
+		writeError(w, status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+			fmt.Sprintf("the path %s is not escaped as it should be", r.URL.EscapedPath()), nil)))
+		return
+	}
+	writeError(w, status.Convert(nothingThere(r)))
 }

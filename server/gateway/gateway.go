@@ -98,6 +98,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	muxOptions := []runtime.ServeMuxOption{
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, Marshaler{}),
 		runtime.WithErrorHandler(handleError),
+		runtime.WithRoutingErrorHandler(handleRoutingError),
 		runtime.WithIncomingHeaderMatcher(func(key string) (string, bool) { return strings.ToLower(key), passedOn[key] }),
 		runtime.WithOutgoingHeaderMatcher(func(key string) (string, bool) { return key, strings.HasPrefix(key, "crdeval-") }),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
@@ -151,7 +152,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if serve := g.own(r.URL.Path); serve != nil {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			refuseMethod(w, r, []string{http.MethodGet, http.MethodHead})
+			g.refuseMethod(w, r, []string{http.MethodGet, http.MethodHead})
 			return
 		}
 		serve(w, r)
@@ -160,16 +161,15 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, allowed := g.router.find(r.Method, r.URL.Path)
 	switch {
 	case !utf8.ValidString(r.URL.Path):
-		writeError(w, status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
-			fmt.Sprintf("the path %q is not UTF-8", r.URL.Path), nil)))
+		g.refuseBody(w, r, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+			fmt.Sprintf("the path %q is not UTF-8", r.URL.Path), nil))
 	case path == nil && len(allowed) > 0:
-		refuseMethod(w, r, allowed)
+		g.refuseMethod(w, r, allowed)
 	case path == nil:
-		writeError(w, status.Convert(failure(codes.NotFound, crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND,
-			fmt.Sprintf("there is nothing at %s: /openapi.json lists the paths", r.URL.Path), nil)))
+		g.refuseBody(w, r, nothingThere(r))
 	case path.body == "*" && r.URL.RawQuery != "":
-		writeError(w, status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
-			fmt.Sprintf("%s %s takes no query parameters: everything is in the body", r.Method, r.URL.Path), nil)))
+		g.refuseBody(w, r, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+			fmt.Sprintf("%s %s takes no query parameters: everything is in the body", r.Method, r.URL.Path), nil))
 	default:
 		g.call(w, r, path)
 	}
@@ -214,6 +214,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 	defer held.giveBack()
 	b, err := readBody(w, r, &g.options, held)
 	if err != nil {
+		held.giveBack() // nothing of it is kept while the rest is thrown away
 		g.refuseBody(w, r, err)
 		return
 	}
@@ -235,11 +236,20 @@ func hasBody(r *http.Request) bool {
 
 // refuseBody answers to a request whose body was not read to its end.
 func (g *gateway) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
-	w.Header().Set("Connection", "close")           // what drain leaves of the body is not waited for
-	if status.Code(err) != codes.DeadlineExceeded { // else there is nothing to drain
+	g.refuseWith(w, r, err, func(w http.ResponseWriter, err error) { writeError(w, status.Convert(err)) })
+}
+
+// refuseWith is refuseBody for an error that is written in some way. It writes it at once: whoever is still sending may read it and stop.
+func (g *gateway) refuseWith(w http.ResponseWriter, r *http.Request, err error, write func(http.ResponseWriter, error)) {
+	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 tells clients by itself to send no more of a body, without harm to others of the connection
+		write(w, err)
+		return
+	}
+	w.Header().Set("Connection", "close") // net/http neither waits for the body then, nor for what is left of it
+	write(w, err)
+	if http.NewResponseController(w).Flush() == nil && status.Code(err) != codes.DeadlineExceeded { // else there is nothing to drain
 		drain(w, r, 4*g.options.MaxBodyBytes)
 	}
-	writeError(w, status.Convert(err))
 }
 
 // drainTime bounds how long drain takes.
@@ -252,6 +262,11 @@ func drain(w http.ResponseWriter, r *http.Request, atMost int64) {
 	_, _ = io.CopyN(io.Discard, r.Body, atMost)
 }
 
+// nothingThere is the error of a path that leads nowhere.
+func nothingThere(r *http.Request) error {
+	return failure(codes.NotFound, crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND, fmt.Sprintf("there is nothing at %s: /openapi.json lists the paths", r.URL.Path), nil)
+}
+
 // restorePositions lets findings about a body point into it.
 func restorePositions(ctx context.Context, _ http.ResponseWriter, answer proto.Message) error {
 	if b, ok := ctx.Value(bodyKey{}).(*body); ok {
@@ -260,10 +275,10 @@ func restorePositions(ctx context.Context, _ http.ResponseWriter, answer proto.M
 	return nil
 }
 
-func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+func (g *gateway) refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	writeError(w, status.Convert(failure(codes.Unimplemented, crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED,
-		fmt.Sprintf("%s does not take %s: it takes %s", r.URL.Path, r.Method, strings.Join(allowed, ", ")), nil)))
+	g.refuseBody(w, r, failure(codes.Unimplemented, crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED,
+		fmt.Sprintf("%s does not take %s: it takes %s", r.URL.Path, r.Method, strings.Join(allowed, ", ")), nil))
 }
 
 // own returns the handler of what is no call of the API.

@@ -40,7 +40,7 @@ func streamOf(path string) (verb, catalog string, found bool) {
 // know no path parameters, so that an item would go to the catalog that it names itself, and end without a word at what is no JSON.
 func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog string) {
 	if r.Method != http.MethodPost {
-		refuseMethod(w, r, []string{http.MethodPost})
+		g.refuseMethod(w, r, []string{http.MethodPost})
 		return
 	}
 	serving, cancel := context.WithCancel(contextOfClient(r))

@@ -42,13 +42,13 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request) {
 	name, catalog, found := webhookOf(r.URL.Path)
 	switch {
 	case !found:
-		refuseReview(w, failure(codes.NotFound, crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND,
-			fmt.Sprintf("there is nothing at %s: webhooks are at /webhooks/catalogs/{catalog}/mutate and /webhooks/catalogs/{catalog}/validate", r.URL.Path), nil))
+		g.refuseWith(w, r, failure(codes.NotFound, crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND,
+			fmt.Sprintf("there is nothing at %s: webhooks are at /webhooks/catalogs/{catalog}/mutate and /webhooks/catalogs/{catalog}/validate", r.URL.Path), nil), refuseReview)
 		return
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
-		refuseReview(w, failure(codes.Unimplemented, crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED,
-			fmt.Sprintf("%s does not take %s: it takes POST", r.URL.Path, r.Method), nil))
+		g.refuseWith(w, r, failure(codes.Unimplemented, crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED,
+			fmt.Sprintf("%s does not take %s: it takes POST", r.URL.Path, r.Method), nil), refuseReview)
 		return
 	}
 	outcome := "error"
@@ -59,11 +59,8 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request) {
 	defer held.giveBack()
 	request, err := g.review(w, r, held)
 	if err != nil {
-		w.Header().Set("Connection", "close")
-		if status.Code(err) != codes.DeadlineExceeded {
-			drain(w, r, 4*g.options.MaxBodyBytes)
-		}
-		refuseReview(w, err)
+		held.giveBack()
+		g.refuseWith(w, r, err, refuseReview)
 		return
 	}
 	answer, err := g.answerReview(r, name, catalog, request)
