@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -90,7 +91,11 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 	case err != nil:
 		return nil, faultError(err)
 	case out.Refusal != nil:
-		return nil, &Error{Reason: ReasonObjectRefused, Message: out.Refusal.Message, Refusal: refusalOf(out.Refusal)}
+		message := out.Refusal.Message
+		if cause := out.Refusal.Cause; !strings.Contains(message, cause) { // an API server does not tell why a Scale cannot be decoded
+			message += ": " + cause
+		}
+		return nil, &Error{Reason: ReasonObjectRefused, Message: message, Refusal: refusalOf(out.Refusal)}
 	}
 	return out.Object, nil
 }
