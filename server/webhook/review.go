@@ -71,7 +71,7 @@ func (r *Request) check() error {
 	}
 	switch {
 	case q.Resource.Resource == "" || q.Resource.Version == "":
-		return malformed("request.resource has no resource or no version: %s %s", q.Resource.Resource, q.Resource.Version)
+		return malformed("request.resource has no resource or no version: resource %q, version %q", q.Resource.Resource, q.Resource.Version)
 	case len(q.Object.Raw) == 0:
 		return malformed("request.object is missing, and the operation is %s", q.Operation)
 	case q.Operation == admissionv1.Update && len(q.OldObject.Raw) == 0:

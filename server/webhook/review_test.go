@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 		{"no request", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{}}`, `the AdmissionReview has no request`},
 		{"no uid", review(strings.Replace(ok, `"u"`, `""`, 1)), `request.uid is empty`},
 		{"another operation", review(strings.Replace(ok, `CREATE`, `PATCH`, 1)), `request.operation is "PATCH": it is CREATE, UPDATE, DELETE or CONNECT`},
-		{"no resource", review(strings.Replace(ok, `"xs"`, `""`, 1)), `request.resource has no resource or no version`},
+		{"no resource", review(strings.Replace(ok, `"xs"`, `""`, 1)), `request.resource has no resource or no version: resource "", version "v1"`},
 		{"no object", review(strings.Replace(ok, `{"a":1}`, `null`, 1)), `request.object is missing, and the operation is CREATE`},
 		{"no old object", review(strings.Replace(ok, `CREATE`, `UPDATE`, 1)), `request.oldObject is missing, and the operation is UPDATE`},
 		{"an endless version", `{"kind":"AdmissionReview","apiVersion":"` + strings.Repeat("x", 10000) + `"}`, `xxx…" and kind`},

@@ -198,6 +198,10 @@ func TestReviews(t *testing.T) {
 			message: `crons of stable.example.com/v1 cannot be judged: `,
 		},
 		{
+			name: "the core group", webhook: "validate", review: strings.ReplaceAll(review("CREATE", `{}`, ``), `"group":"stable.example.com"`, `"group":""`), outcome: "denied", code: 403,
+			message: `crontabs of v1 cannot be judged: they are of the core group, which no CRD can have; take the resource out of the rules of the webhook`,
+		},
+		{
 			name: "no CRD to mutate by", webhook: "mutate", review: strings.ReplaceAll(review("CREATE", `{}`, ``), `"crontabs"`, `"crons"`), outcome: "denied", code: 403,
 			message: `; register the CRD in the catalog default of crdeval, or take the resource out of the rules of the webhook`,
 		},
