@@ -24,6 +24,13 @@ const (
 // bodyStep is the room that a body takes at first whose length nobody told; it doubles as more arrives.
 const bodyStep = 64 << 10
 
+// Of all room, one reservedPart is kept for bodies of at most smallBody bytes, so that a few large ones, which may take minutes to arrive, do not keep all others out. A
+// large body that is the only one may have all the same what there is.
+const (
+	reservedPart = 8
+	smallBody    = 1 << 20
+)
+
 // Bodies bounds the memory of the request bodies that a gateway holds at one time. A body is read whole before the gRPC server sees its
 // call and stays until that is answered, so that the server's own bound on calls comes too late for it. It is safe for concurrent use.
 type Bodies struct {
@@ -31,6 +38,8 @@ type Bodies struct {
 	patience time.Duration
 	refused  func()
 	taken    atomic.Int64
+	large    atomic.Int64 // of that, by bodies of more than small bytes
+	small    int64
 }
 
 // NewBodies returns room for max bytes. refused, if not nil, is told of every body that finds none.
@@ -38,7 +47,7 @@ func NewBodies(max int64, refused func()) *Bodies {
 	if refused == nil {
 		refused = func() {}
 	}
-	return &Bodies{max: max, patience: bodyPatience, refused: refused}
+	return &Bodies{max: max, patience: bodyPatience, refused: refused, small: min(smallBody, max/reservedPart)}
 }
 
 // Taken is how many bytes are held at this moment.
@@ -52,20 +61,40 @@ type room struct {
 
 // take takes n bytes more. The error is a status.
 func (r *room) take(n int64) error {
-	if now := r.of.taken.Add(n); now > r.of.max {
-		r.of.taken.Add(-n)
-		r.of.refused()
-		return failure(codes.Unavailable, crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-			fmt.Sprintf("there is no room for the body: the bodies of all calls would have %d bytes in memory, and --rest-body-bytes is %d: try again later, or send fewer items in a call", now, r.of.max),
-			map[string]string{"limit": "rest_body_bytes", "maximum": fmt.Sprint(r.of.max)})
+	b := r.of
+	before, after := b.largeOf(r.taken), b.largeOf(r.taken+n)
+	if large := b.large.Add(after - before); after > 0 && large > b.max-b.max/reservedPart && large != after {
+		b.large.Add(before - after)
+		return b.refuse(fmt.Sprintf("the bodies of more than %d bytes would have %d bytes in memory together, which is more than what smaller ones leave them: --rest-body-bytes is %d", b.small, large, b.max))
+	}
+	if now := b.taken.Add(n); now > b.max {
+		b.taken.Add(-n)
+		b.large.Add(before - after)
+		return b.refuse(fmt.Sprintf("the bodies of all calls would have %d bytes in memory, and --rest-body-bytes is %d", now, b.max))
 	}
 	r.taken += n
 	return nil
 }
 
+// largeOf is what of a body's room counts as that of a large one: all or nothing.
+func (b *Bodies) largeOf(taken int64) int64 {
+	if taken > b.small {
+		return taken
+	}
+	return 0
+}
+
+func (b *Bodies) refuse(why string) error {
+	b.refused()
+	return failure(codes.Unavailable, crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+		fmt.Sprintf("there is no room for the body: %s: try again later, or send fewer items in a call", why),
+		map[string]string{"limit": "rest_body_bytes", "maximum": fmt.Sprint(b.max)})
+}
+
 // give gives back n bytes of it.
 func (r *room) give(n int64) {
 	r.of.taken.Add(-n)
+	r.of.large.Add(r.of.largeOf(r.taken-n) - r.of.largeOf(r.taken))
 	r.taken -= n
 }
 

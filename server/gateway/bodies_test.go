@@ -75,6 +75,40 @@ func TestBodiesInMemory(t *testing.T) {
 	}
 }
 
+// TestRoomForSmallBodies: large bodies leave room for small ones, however they grow and shrink; one alone may have all.
+func TestRoomForSmallBodies(t *testing.T) {
+	const unit = smallBody
+	bodies := NewBodies(16*unit, nil) // of which 2 are kept
+	take := func(r *room, n int64, want bool) {
+		t.Helper()
+		if err := r.take(n); (err == nil) != want {
+			t.Errorf("%d on top of %d, where all have %d: %v", n, r.taken, bodies.Taken(), err)
+		}
+	}
+	alone := &room{of: bodies}
+	take(alone, 16*unit, true)
+	take(&room{of: bodies}, 1, false)
+	alone.giveBack()
+
+	first, second, growing := &room{of: bodies}, &room{of: bodies}, &room{of: bodies}
+	take(first, 10*unit, true)
+	take(second, 5*unit, false)
+	take(second, 4*unit, true)
+	take(growing, unit, true) // it is small
+	take(growing, 1, false)   // it is not any more
+	small := &room{of: bodies}
+	take(small, unit, true)
+	take(&room{of: bodies}, 1, false)
+	second.give(3*unit + unit/2)
+	take(growing, unit, true)
+	for _, r := range []*room{first, second, growing, small} {
+		r.giveBack()
+	}
+	if bodies.Taken() != 0 || bodies.large.Load() != 0 {
+		t.Errorf("%d bytes stay taken, %d by large ones", bodies.Taken(), bodies.large.Load())
+	}
+}
+
 // TestSlowBodies: a body that does not arrive gives its room back, with an error that says so.
 func TestSlowBodies(t *testing.T) {
 	held := NewBodies(1000, nil)
