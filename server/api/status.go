@@ -154,7 +154,11 @@ func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
 		p.metadata["actual"] = strconv.FormatInt(e.Actual, 10)
 	}
 	if e.Position != nil {
-		p.metadata["line"], p.metadata["column"] = strconv.Itoa(e.Position.Line), strconv.Itoa(e.Position.Column)
+		for name, at := range map[string]int{"line": e.Position.Line, "column": e.Position.Column} {
+			if at > 0 { // the YAML library knows lines alone
+				p.metadata[name] = strconv.Itoa(at)
+			}
+		}
 	}
 	return p
 }

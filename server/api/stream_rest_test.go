@@ -129,6 +129,26 @@ func TestStreamedYAML(t *testing.T) {
 	}
 }
 
+// TestStreamedYAMLErrors: errors about documents that cannot be read name lines of the body, and no column that nobody knows.
+func TestStreamedYAMLErrors(t *testing.T) {
+	w := start(t, nil).withCronTab()
+	for _, path := range []string{admitPath, "/v1/catalogs/default:readStream"} {
+		got := w.streamed(t, path, "a: 1\n---\nb: 2\n---\n\tbad: [\n---\nc: 2\n  d: {\n", "Content-Type", "application/yaml")
+		if len(got) != 4 {
+			t.Fatalf("%v", got)
+		}
+		for i, line := range map[int]string{2: "5", 3: "8"} {
+			e := got[i].Error
+			if e == nil || e.Details[0].Reason != "OBJECT_UNREADABLE" || !strings.Contains(e.Message, "yaml: line "+line+": ") || e.Details[0].Metadata["line"] != line {
+				t.Fatalf("%s: %v, want line %s", path, got[i], line)
+			}
+			if column, told := e.Details[0].Metadata["column"]; told {
+				t.Errorf("%s: %v has the column %s", path, got[i], column)
+			}
+		}
+	}
+}
+
 // TestStreamedEnd: what ends a stream is told behind the results of what came before.
 func TestStreamedEnd(t *testing.T) {
 	w := start(t, nil).withCronTab()
@@ -136,7 +156,7 @@ func TestStreamedEnd(t *testing.T) {
 	for _, c := range []struct{ name, body, query, media, message string }{
 		{"no JSON", strings.Repeat(good, 150) + "{\"object\":\n" + good, "", "", "line 151, column 11: "},
 		{"YAML", good + "apiVersion: v1\n", "", "", "line 2, column 1: "},
-		{"two values", good + `{} {}`, "", "", "line 2, column 4: there is something after the value"},
+		{"two values", good + `{} {}`, "", "", "line 2, column 4: there is something after the value: a line is one value (each line"},
 		{"no JSON object", cronTab(`{}`) + "\n{\"kind\":", "?bare=true", "", "line 2, column "},
 		{"a long line", good + `{"object":"` + strings.Repeat("x", maxMessage) + `"}`, "", "", "line 2: what begins here has more bytes than the limit max_message_bytes"},
 	} {

@@ -127,6 +127,7 @@ func (s *streamWriter) answer(at record, idle <-chan time.Time) error {
 	next := s.results[0]
 	s.results = s.results[1:]
 	at.shift(next.places())
+	at.shiftError(next.message)
 	text, err := s.marshal(next.message)
 	if err != nil {
 		return err

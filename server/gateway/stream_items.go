@@ -7,12 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -166,6 +171,36 @@ func (r *record) shift(places []place) {
 	}
 }
 
+// linesInText finds the lines that errors about a document name.
+var linesInText = regexp.MustCompile(`\bline (\d+)\b`)
+
+// shiftError lets an error about an object that cannot be read, if the result is one, say where in the body that is.
+func (r *record) shiftError(result proto.Message) {
+	failed, ok := result.(interface{ GetError() *statusv1.Status })
+	if !ok || len(failed.GetError().GetDetails()) == 0 {
+		return
+	}
+	st, info := failed.GetError(), &errdetails.ErrorInfo{}
+	if st.GetDetails()[0].UnmarshalTo(info) != nil {
+		return
+	}
+	line, err := strconv.Atoi(info.GetMetadata()["line"])
+	if err != nil || info.GetReason() != strings.TrimPrefix(crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE.String(), reasonPrefix) {
+		return
+	}
+	if column, err := strconv.Atoi(info.GetMetadata()["column"]); err == nil && line == 1 {
+		info.Metadata["column"] = strconv.Itoa(column + r.column)
+	}
+	info.Metadata["line"] = strconv.Itoa(line + r.line - 1)
+	st.Message = linesInText.ReplaceAllStringFunc(st.GetMessage(), func(found string) string {
+		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
+		return "line " + strconv.Itoa(n+r.line-1)
+	})
+	if detail, err := anypb.New(info); err == nil {
+		st.Details[0] = detail
+	}
+}
+
 // malformedLine is the status of a line that is not what it should be.
 func malformedLine(p piece, err error) error {
 	text := err.Error()
@@ -176,6 +211,7 @@ func malformedLine(p piece, err error) error {
 		}
 		text = fmt.Sprintf("column %d: %s", 1+utf8.RuneCount(p.text[:min(ours.offset, len(p.text))]), text)
 	}
+	text = strings.Replace(text, "a body is one value", "a line is one value", 1)
 	hint := "each line is an Item of JSON"
 	switch begin := bytes.TrimLeft(p.text, " \t"); {
 	case len(begin) > 0 && begin[0] != '{':
