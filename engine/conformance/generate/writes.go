@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -204,7 +205,9 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	if r.Chance(20) {
 		p.Set(Pick(r, []string{"spec", "status", "unknownField"}), Pick(r, []*tree.Node{tree.Null(), tree.Obj("unknown", 1), tree.Int(1)}).Clone())
 	}
-	o.Mutation = p.JSON()
+	if made := p.JSON(); json.Valid(made) { // a string that became a number may be none
+		o.Mutation = made
+	}
 }
 
 // creation makes a request to create an object, now and then one that leaves its name to the server, or that has what only a server may say.

@@ -30,11 +30,14 @@ type Finding struct {
 
 // key is what two findings are compared by. JSON values are compared by their canonical text.
 func (f Finding) key() string {
-	bad := "(omitted)"
+	bad, message := "(omitted)", f.Message
 	if f.BadValue != nil {
 		bad = string(canonical(f.BadValue))
+		if own := string(unmanaged([]byte(bad))); own != bad { // the managed fields of a whole object that is shown are the server's affair
+			message, bad = strings.Replace(message, bad, own, 1), own
+		}
 	}
-	return Timeless(strings.Join([]string{f.Type, f.Field, f.Detail, bad, f.Message}, "\x00"))
+	return Timeless(strings.Join([]string{f.Type, f.Field, f.Detail, bad, message}, "\x00"))
 }
 
 // generated are the names of types that upstream makes of the time at which it compiles a rule.
@@ -168,7 +171,7 @@ func compareRefusals(upstream, ours *Refusal) string {
 		return fmt.Sprintf("refusal: upstream %+v, ours none", *upstream)
 	case ownWords[ours.Reason] || upstream.Reason == Unworded:
 		return "" // a document that is not judged at all: crdeval says so in its own words
-	case upstream.Code != ours.Code || upstream.Reason != ours.Reason || sent(upstream.Message) != sent(ours.Message):
+	case upstream.Code != ours.Code || upstream.Reason != ours.Reason || Timeless(sent(upstream.Message)) != Timeless(sent(ours.Message)):
 		return fmt.Sprintf("refusal: upstream %+v, ours %+v", *upstream, *ours)
 	}
 	return ""

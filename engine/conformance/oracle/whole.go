@@ -72,9 +72,10 @@ func compareStatuses(upstream, ours Answer) string {
 	return ""
 }
 
+// statusOf reads a Status, without the names that upstream generates.
 func statusOf(text []byte) metav1.Status {
 	var s metav1.Status
-	_ = json.Unmarshal(text, &s)
+	_ = json.Unmarshal([]byte(Timeless(string(text))), &s)
 	return s
 }
 
@@ -115,7 +116,7 @@ func withoutOrder(s metav1.Status) []byte {
 	if err != nil {
 		return nil
 	}
-	return []byte(Timeless(string(text)))
+	return text
 }
 
 // unmanaged is an object without managed fields: how a server tracks them is its own affair.

@@ -37,8 +37,9 @@ type Golden struct {
 	URLName      string `json:"urlName,omitempty"`
 	URLNamespace string `json:"urlNamespace,omitempty"`
 	Patch        string `json:"patch,omitempty"`
-	// Mutation is a merge patch that mutating admission makes.
-	Mutation json.RawMessage `json:"mutation,omitempty"`
+	// Mutation is a merge patch that mutating admission makes. MutationText holds it instead if it is not JSON.
+	Mutation     json.RawMessage `json:"mutation,omitempty"`
+	MutationText string          `json:"mutationText,omitempty"`
 	// Answer is upstream's.
 	Answer oracle.Answer `json:"answer"`
 	// Differences is what ours differed in when the file was written.
@@ -159,7 +160,9 @@ func (p *reporter) write(d *Disagreement, n int) (string, error) {
 		g.Op, g.Target, g.Handler = d.Request.Op, d.Request.Target, d.Request.Handler
 		g.Version, g.Body, g.YAML, g.FieldValidation = d.Request.Version, string(d.Request.Body), d.Request.YAML, d.Request.FieldValidation
 		g.Old, g.Whole, g.URLName, g.URLNamespace, g.Patch = string(d.Request.Old), d.Request.Whole, d.Request.Name, d.Request.Namespace, d.Request.Patch
-		g.Mutation = d.Request.Mutation
+		if g.Mutation = d.Request.Mutation; g.Mutation != nil && !json.Valid(g.Mutation) {
+			g.Mutation, g.MutationText = nil, string(g.Mutation)
+		}
 	}
 	doc, err := json.MarshalIndent(g, "", " ")
 	if err != nil {
@@ -219,9 +222,11 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 				r.Old = old.JSON()
 			}
 			if a, ok := pr.upstream.(Addressed); ok && r.Whole {
-				if _, ok := a.Address(r); !ok {
+				addressed, ok := a.Address(r)
+				if !ok {
 					return false // a storage could not have that: the disagreement would be another one
 				}
+				r = addressed
 			}
 			c.Request = &r
 			c.Upstream, c.Ours = guardAnswer(pr.upstream, r), guardAnswer(pr.ours, r)
@@ -255,6 +260,9 @@ func (g Golden) Case() ([]byte, *oracle.Request) {
 		Whole: g.Whole, Name: g.URLName, Namespace: g.URLNamespace, Patch: g.Patch, Mutation: g.Mutation}
 	if g.Old != "" {
 		r.Old = []byte(g.Old)
+	}
+	if g.MutationText != "" {
+		r.Mutation = []byte(g.MutationText)
 	}
 	return crd, r
 }
