@@ -216,9 +216,10 @@ func (p *pass) refusedReplicas(v *Version, sent *autoscalingv1.Scale) bool {
 	return false
 }
 
-// answerScale answers a write to the scale subresource with the Scale, and tells what is stored.
+// answerScale answers a write to the scale subresource with the Scale, and tells what is stored. What a storage gives back may have no Scale: then that is the answer,
+// whether or not objects are wanted.
 func (p *pass) answerScale(v *Version, want bool) error {
-	if !want {
+	if !want && !p.storing {
 		p.out.Object, p.out.Stored = nil, nil
 		return nil
 	}
@@ -232,6 +233,10 @@ func (p *pass) answerScale(v *Version, want bool) error {
 	d.Release()
 	if err != nil {
 		p.out.Refusal = badRequest(err.Error(), err.Error())
+		return nil
+	}
+	if !want {
+		p.out.Object, p.out.Stored = nil, nil
 		return nil
 	}
 	if p.out.Stored == nil && !p.out.Deletes {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -46,7 +47,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 // usualFindings is how many findings an object mostly has, if it has any.
 const usualFindings = 12
 
-// typeErrors are the findings about kind and apiVersion.
+// typeErrors are the findings about kind and apiVersion. Upstream reads them off the group, the version and the kind that they make: "/v1" is v1 of no group.
 func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 	add := func(key, bad, want string) {
 		bad = strings.Clone(bad)
@@ -56,10 +57,16 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 		found = append(found, f)
 	}
 	kind, _ := nestedString(p.d, p.root, "kind")
+	apiVersion, _ := nestedString(p.d, p.root, "apiVersion")
+	if apiVersion != v.APIVersion {
+		of, err := schema.ParseGroupVersion(apiVersion)
+		if apiVersion = of.String(); err != nil {
+			kind = "" // what cannot be read has no kind either
+		}
+	}
 	if kind != p.def.Kind {
 		add("kind", kind, p.def.Kind)
 	}
-	apiVersion, _ := nestedString(p.d, p.root, "apiVersion")
 	if apiVersion != v.APIVersion {
 		add("apiVersion", apiVersion, v.APIVersion)
 	}
