@@ -16,6 +16,8 @@ type Options struct {
 	Turn time.Duration
 	// Copies is how many copies of a compiled version heap cases hold at a time, at least 2.
 	Copies int
+	// Streamed is how many objects the case stream/crontab sends; 0 is 1,000,000.
+	Streamed int
 	// Progress is told about sources that are fetched and cases that begin; nil for silence.
 	Progress func(string)
 }

@@ -2,12 +2,14 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -19,7 +21,10 @@ func streamed(o Options, _ string, _ *object) (line string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	root := filepath.Join("..", "..") // of the conformance module, where make bench runs
+	root, err := mainModule()
+	if err != nil {
+		return "", err
+	}
 	for name, path := range map[string]string{"crdeval": "./server/cmd/crdeval", "stream": "./server/app/stream"} {
 		o.progress("building %s", path)
 		build := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(dir, name), path)
@@ -28,7 +33,7 @@ func streamed(o Options, _ string, _ *object) (line string, err error) {
 			return "", fmt.Errorf("go build %s: %w\n%s", path, err, out)
 		}
 	}
-	run := exec.CommandContext(context.Background(), filepath.Join(dir, "stream"), "-server-binary", filepath.Join(dir, "crdeval"), "-n", "1000000") //nolint:gosec // what was built
+	run := exec.CommandContext(context.Background(), filepath.Join(dir, "stream"), "-server-binary", filepath.Join(dir, "crdeval"), "-n", strconv.Itoa(cmp.Or(o.Streamed, 1_000_000))) //nolint:gosec // what was built
 	run.Dir, run.Env = root, append(os.Environ(), "GOMAXPROCS=2")
 	var told bytes.Buffer
 	run.Stderr = &told
@@ -37,4 +42,13 @@ func streamed(o Options, _ string, _ *object) (line string, err error) {
 		return "", fmt.Errorf("%w: %s%s", err, out, told.Bytes())
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+// mainModule is the folder of the main module, two above this one's.
+func mainModule() (string, error) {
+	out, err := exec.CommandContext(context.Background(), "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMOD: %w", err)
+	}
+	return filepath.Join(filepath.Dir(strings.TrimSpace(string(out))), "..", ".."), nil
 }
