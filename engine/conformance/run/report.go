@@ -60,6 +60,9 @@ func newReporter(suite string, o Options, j *judge) *reporter {
 	return &reporter{suite: suite, o: o, j: j, seen: map[string]int{}}
 }
 
+// quoted are the values in a refusal, whose braces are not those of a value alone.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
+
 var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+|\{.*\}`)
 
 // signature is what two disagreements have in common when they have one cause: the differences without their values.
@@ -72,6 +75,9 @@ func signature(d *Disagreement) string {
 		var finding oracle.Finding
 		_ = json.Unmarshal([]byte(first[f:]), &finding)
 		return first[:f] + finding.Type + literal.ReplaceAllString(finding.Detail, "_")
+	}
+	if strings.Contains(first, "refusal: upstream ") {
+		return quoted.ReplaceAllString(first, "_")
 	}
 	return literal.ReplaceAllString(first, "_")
 }
