@@ -15,7 +15,7 @@ import (
 func (p *pass) decoded() error {
 	p.withdraw()
 	p.object()
-	if p.r.WantObject && p.d.Nodes[p.root].Flags&value.Lossy != 0 {
+	if p.r.WantObject && p.lossy() {
 		p.out.Object = p.d.AppendDecoded(p.r.Buffer, p.root) // what comes back is judged by what it is: 1.0 is no integer to a rule
 	}
 	if p.r.WantObject && p.old.root != 0 {

@@ -56,7 +56,7 @@ func (p *pass) written(v *Version) error {
 	case p.readsAsWritten(v):
 		p.present(v)
 		return nil
-	case p.out.Explained || p.d.Nodes[p.root].Flags&value.Lossy != 0 || !p.def.renames():
+	case p.out.Explained || p.lossy() || !p.def.renames():
 		return p.store(v)
 	case p.storeQuickly(v):
 		return nil
@@ -99,7 +99,17 @@ func (p *pass) readsAsWritten(v *Version) bool {
 	if p.out.Explained || v != p.def.Storage || p.old.converted || creating && v.HasStatus && v.Plan.DefaultsStatus() {
 		return false
 	}
-	return p.d.Nodes[p.root].Flags&value.Lossy == 0
+	return !p.lossy()
+}
+
+// lossy reports that something in the object is printed otherwise than it was read: -0.0, which a storage gives back as 0. A status that was put into
+// the object from elsewhere says so itself.
+func (p *pass) lossy() bool {
+	flags := p.d.Nodes[p.root].Flags
+	if status := p.d.Field(p.root, "status"); status != 0 {
+		flags |= p.d.Nodes[status].Flags
+	}
+	return flags&value.Lossy != 0
 }
 
 // storeQuickly is store for an object that went the fast way, on its tree: what is stored is printed and then read where it is. False: the tree is half
