@@ -60,14 +60,21 @@ func TestTheWorstRule(t *testing.T) {
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				r.Options = options
-				ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second) // room for a busy machine to answer in
-				defer cancel()
-				begin := time.Now()
-				got, err := w.evaluation.Validate(ctx, r)
-				if err != nil {
-					t.Fatalf("no answer within the deadline: %v", err)
+				var got *crdevalv1.ValidateResponse
+				for attempt := 1; ; attempt++ {
+					ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second) // room for a busy machine to answer in
+					begin := time.Now()
+					answer, err := w.evaluation.Validate(ctx, r)
+					cancel()
+					if err != nil {
+						t.Fatalf("no answer within the deadline: %v", err)
+					}
+					t.Logf("%d bytes: the whole batch took %v", len(bad.GetJson()), time.Since(begin).Round(100*time.Microsecond))
+					if got = answer; attempt == 3 || !lateBeside(got.GetResults(), at) {
+						break
+					}
+					t.Log("the machine was away for as long as an item may take: once more")
 				}
-				t.Logf("%d bytes: the whole batch took %v", len(bad.GetJson()), time.Since(begin).Round(100*time.Microsecond))
 				for n, result := range got.GetResults() {
 					if n != at {
 						if !result.GetVerdict().GetAllowed() {
@@ -84,4 +91,14 @@ func TestTheWorstRule(t *testing.T) {
 			})
 		}
 	}
+}
+
+// lateBeside reports that another item than the one at an index ran out of time.
+func lateBeside(results []*crdevalv1.VerdictResult, at int) bool {
+	for n, result := range results {
+		if n != at && codes.Code(result.GetError().GetCode()) == codes.DeadlineExceeded { //nolint:gosec // codes are small
+			return true
+		}
+	}
+	return false
 }
