@@ -58,13 +58,12 @@ func (c *chronicle) ring(catalog string) *ring {
 	return c.rings[catalog]
 }
 
-// add records what a commit did, behind the sequence before, and wakes those who watch.
-func (c *chronicle) add(before, sequence uint64, changes []change) {
-	if len(changes) == 0 {
-		return
-	}
+// add records what a commit did, behind the sequence before, and wakes those who watch. Its state is served, by serve, in the same moment: who reads the
+// one finds the other, in either order.
+func (c *chronicle) add(before, sequence uint64, changes []change, serve func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	serve()
 	touched := map[*ring]bool{}
 	for i := range changes {
 		ch := &changes[i]

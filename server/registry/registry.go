@@ -138,10 +138,9 @@ func (r *Registry) Close(ctx context.Context) error {
 }
 
 // publish makes a snapshot the one that is served. Only one goroutine at a time may: the one that follows the store, if it is a Watcher, otherwise
-// the one that is writing.
+// the one that is writing. Who watches is told of the changes when the snapshot is served, not before: what an event names can be asked for.
 func (r *Registry) publish(s *snapshot, changes []change) {
-	r.news.add(r.snapshot.Load().sequence, s.sequence, changes)
-	r.snapshot.Store(s)
+	r.news.add(r.snapshot.Load().sequence, s.sequence, changes, func() { r.snapshot.Store(s) })
 	r.changed.wake()
 }
 

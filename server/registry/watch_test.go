@@ -136,6 +136,32 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// What an event tells of is served: who asks for it at once finds it.
+func TestWhatIsToldIsServed(t *testing.T) {
+	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
+	ctx, cancel := context.WithCancel(t.Context())
+	told, done := make(chan string), make(chan error, 1)
+	go func() {
+		done <- r.Watch(ctx, "default", "", func(e Event) error {
+			if e.CRD != nil {
+				_, err := r.CRD(ctx, "default", e.CRD.Name, e.CRD.Revision, "")
+				told <- fmt.Sprint(e.Type, " ", err)
+			}
+			return nil
+		})
+	}()
+	for i := range 500 {
+		mustRegister(t, r, "default", short(fmt.Sprint(i), fmt.Sprint("n", i)))
+		if got := <-told; got != "ADDED <nil>" {
+			t.Fatalf("event %d: %s", i, got)
+		}
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 // What one commit did to several CRDs is told whole: who stops in between is told of it again.
 func TestWatchTellsWholeCommits(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *Registry) {
@@ -257,7 +283,7 @@ func TestNewsOfAllCatalogs(t *testing.T) {
 		sequence++
 		d := *big
 		d.record.Etag = fmt.Sprint(sequence)
-		c.add(sequence-1, sequence, []change{{catalog: catalog, before: bare(0), after: &d}})
+		c.add(sequence-1, sequence, []change{{catalog: catalog, before: bare(0), after: &d}}, func() {})
 	}
 	add("0")
 	for range 30 {
