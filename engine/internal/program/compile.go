@@ -128,6 +128,9 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	for i := mark; i < end; i++ {
 		name := c.names[i]
 		p = s.Properties[name]
+		if n.Flags&(Root|Embedded) != 0 {
+			c.defaultOfType(&p, name)
+		}
 		before := c.enterMeta(&n, name)
 		c.scope = scope.Property(name)
 		child := c.node(&p, n.childPosition(name), spine.Child(name))

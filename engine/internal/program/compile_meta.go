@@ -1,6 +1,7 @@
 package program
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -24,6 +25,17 @@ func (c *compiler) enterMeta(n *Node, name string) (before []string) {
 		c.inMeta = slices.Concat(before, []string{name})
 	}
 	return before
+}
+
+// defaultOfType forgets the default of a resource's apiVersion or kind that is no string, as upstream does when it prunes
+// defaults. Only below additionalProperties, where defaults are not judged, can there be one.
+func (c *compiler) defaultOfType(s *apiextensionsv1.JSONSchemaProps, name string) {
+	if name != "apiVersion" && name != "kind" || !hasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
+		return
+	}
+	if text := bytes.TrimLeft(s.Default.Raw, " \t\r\n"); text[0] != '"' {
+		s.Default = nil
+	}
 }
 
 // defaultInMeta gives s with its default as it comes out of ObjectMeta, which keeps neither unknown fields nor empty values:
