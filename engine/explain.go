@@ -51,11 +51,11 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...Publ
 	if err != nil {
 		return "", err
 	}
-	p, err := c.openAPIPart(ctx, version, openapi.V3Form, true)
+	p, err := c.openAPIPart(ctx, version, openapi.V3Form, mostKept)
 	if err != nil {
 		return "", err
 	}
-	document, err := openapi.V3([]*openapi.Part{p}, MaxOpenAPIBytes)
+	document, err := openapi.V3(openapi.PartsOf(p), openapi.Room{MaxBytes: MaxOpenAPIBytes})
 	if err != nil {
 		return "", openAPIError(err)
 	}

@@ -1,17 +1,13 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // MaxOpenAPIBytes bounds one OpenAPI document. Beyond it there is a LIMIT_EXCEEDED.
@@ -54,103 +50,33 @@ func Published(definitions ...*Definition) []PublishedCRD {
 //
 // The error is VERSION_NOT_FOUND if nothing is served there, INVALID_ARGUMENT if two CRDs have the same kind there, LIMIT_EXCEEDED, or ITEM_DEADLINE.
 func OpenAPIV3(ctx context.Context, group, version string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
-	var members []PublishedCRD
-	for _, c := range inOrder(crds) {
-		if c.Group == group && slices.Contains(c.served(), version) {
-			members = append(members, c)
-		}
-	}
-	if len(members) == 0 {
-		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("no CRD serves version %q of group %q", version, group)}
-	}
-	key := documentKey(group, version, members)
-	if doc, ok := keptDocuments.Get(key); ok {
-		return doc, nil
-	}
-	doc, err := openAPIV3(ctx, version, members, true)
-	if err == nil {
-		keptDocuments.Put(key, doc, int64(cap(doc.JSON)+len(doc.ETag)))
-	}
-	return doc, err
+	return OpenAPIPublisher{}.V3(ctx, group, version, crds...)
 }
 
 // OpenAPIV3Index returns what an API server answers at /openapi/v3 about the CRDs: the URL of each document, which has its ETag as a hash. root is what stands
 // before /openapi/v3 in these URLs: "" as on an API server. Errors are those of OpenAPIV3.
 func OpenAPIV3Index(ctx context.Context, root string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
-	members := map[GroupVersion][]PublishedCRD{}
-	for _, c := range inOrder(crds) {
-		for _, v := range c.served() {
-			at := GroupVersion{Group: c.Group, Version: v}
-			members[at] = append(members[at], c)
-		}
-	}
-	places := make([]openapi.Place, 0, len(members))
-	for at, of := range members {
-		key := documentKey(at.Group, at.Version, of)
-		etag, ok := keptETags.Get(key)
-		if !ok {
-			// Nothing of it is kept but the ETag: the document may never be asked for, and there may be thousands.
-			doc, err := openAPIV3(ctx, at.Version, of, false)
-			if err != nil {
-				return nil, err
-			}
-			etag = doc.ETag
-			keptETags.Put(key, etag, int64(len(etag)))
-		}
-		places = append(places, openapi.Place{Group: at.Group, Version: at.Version, ETag: etag})
-	}
-	return openAPIDocument(openapi.Index(root, places)), nil
+	return OpenAPIPublisher{}.V3Index(ctx, root, crds...)
 }
 
 // OpenAPIV2 returns what the CRDs contribute to what an API server answers at /openapi/v2: all of their served versions in one document. Where two have the same
 // kind, the one whose name comes later counts. The error is LIMIT_EXCEEDED or ITEM_DEADLINE.
 func OpenAPIV2(ctx context.Context, crds ...PublishedCRD) (*OpenAPIDocument, error) {
-	crds = inOrder(crds)
-	key := documentKey("", "v2", crds)
-	if doc, ok := keptDocuments.Get(key); ok {
-		return doc, nil
-	}
-	var parts []*openapi.Part
-	room := int64(MaxOpenAPIBytes)
-	for _, c := range crds {
-		for _, v := range c.served() {
-			p, err := c.openAPIPart(ctx, v, openapi.V2Form, true)
-			if err != nil {
-				return nil, err
-			}
-			if parts, room = append(parts, p), room-p.Size(); room < 0 {
-				return nil, openAPIError(openapi.TooLarge(MaxOpenAPIBytes-room, MaxOpenAPIBytes))
-			}
-		}
-	}
-	text, err := openapi.V2(parts, MaxOpenAPIBytes)
-	if err != nil {
-		return nil, openAPIError(err)
-	}
-	doc := openAPIDocument(text)
-	keptDocuments.Put(key, doc, int64(cap(doc.JSON)+len(doc.ETag)))
-	return doc, nil
+	return OpenAPIPublisher{}.V2(ctx, crds...)
 }
 
 // OpenAPIModels returns a document like those of v3 with every version of one CRD, served or not: the types by which an API server tracks who owns which field, since
 // objects may remember owners of versions that are served no more. Its components.schemas are what upstream's managedfields.NewTypeConverter takes. Errors
 // are those of OpenAPIV3.
 func OpenAPIModels(ctx context.Context, crd PublishedCRD) (*OpenAPIDocument, error) {
-	var parts []*openapi.Part
-	for _, c := range inOrder([]PublishedCRD{crd}) {
-		for _, v := range c.Versions {
-			p, err := c.openAPIPart(ctx, v.Name, openapi.V3Form, true)
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, p)
+	var of []publishedVersion
+	crds := inOrder([]PublishedCRD{crd})
+	for i := range crds {
+		for _, v := range crds[i].Versions {
+			of = append(of, publishedVersion{&crds[i], v.Name})
 		}
 	}
-	text, err := openapi.V3(parts, MaxOpenAPIBytes)
-	if err != nil {
-		return nil, openAPIError(err)
-	}
-	return openAPIDocument(text), nil
+	return OpenAPIPublisher{}.document(ctx, openapi.V3Form, of, mostKept)
 }
 
 // OpenAPIKept returns how many bytes of OpenAPI documents, and of parts of them, the process keeps because they were asked for lately: 40 MiB at most.
@@ -164,37 +90,17 @@ var (
 )
 
 // documentKey is the same for equal documents.
-func documentKey(group, version string, members []PublishedCRD) string {
+func documentKey(group, version string, of []publishedVersion) string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s/%s", group, version) // a hash never fails
-	for i := range members {
-		_, _ = fmt.Fprintf(h, " %s", members[i].Revision)
+	for i := range of {
+		_, _ = fmt.Fprintf(h, " %s", of[i].crd.Revision)
 	}
 	return string(h.Sum(nil))
 }
 
-func openAPIV3(ctx context.Context, version string, members []PublishedCRD, keep bool) (*OpenAPIDocument, error) {
-	parts := make([]*openapi.Part, len(members))
-	for i := range members {
-		p, err := members[i].openAPIPart(ctx, version, openapi.V3Form, keep)
-		if err != nil {
-			return nil, err
-		}
-		parts[i] = p
-	}
-	text, err := openapi.V3(parts, MaxOpenAPIBytes)
-	if err != nil {
-		return nil, openAPIError(err)
-	}
-	return openAPIDocument(text), nil
-}
-
-func openAPIDocument(text []byte) *OpenAPIDocument {
-	return &OpenAPIDocument{JSON: text, ETag: openapi.ETag(text)}
-}
-
-// openAPIPart returns what a version contributes to the documents of a form.
-func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form openapi.Form, keep bool) (*openapi.Part, error) {
+// openAPIPart returns what a version contributes to the documents of a form. It is kept if it has at most so many bytes.
+func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form openapi.Form, keep int64) (*openapi.Part, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Reason: ReasonItemDeadline, Message: "the call ended before the OpenAPI document was made: " + err.Error(), Err: err}
 	}
@@ -210,7 +116,7 @@ func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form ope
 	if err != nil {
 		return nil, &Error{Reason: ReasonInternal, Message: "OpenAPI of " + c.Name + ", version " + version + ": " + err.Error(), Err: err}
 	}
-	if keep {
+	if p.Size() <= keep {
 		keptParts.Put(key, p, p.Size())
 	}
 	return p, nil
@@ -233,40 +139,4 @@ func (c *PublishedCRD) resource(ctx context.Context, version string) (*openapi.R
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("the manifest of CRD %s has no version %q", c.Name, version)}
 	}
 	return openapi.Describe(m.CRD, version), nil
-}
-
-func (c *PublishedCRD) served() []string {
-	var names []string
-	for _, v := range c.Versions {
-		if v.Served {
-			names = append(names, v.Name)
-		}
-	}
-	return names
-}
-
-// inOrder returns the CRDs in the order of their names, in which documents are made, with all about them filled in.
-func inOrder(crds []PublishedCRD) []PublishedCRD {
-	out := make([]PublishedCRD, 0, len(crds))
-	for _, c := range crds {
-		if d := c.Definition; d != nil {
-			c = PublishedCRD{
-				Definition: d, Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions, Names: d.standing.Names,
-				Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
-			}
-		}
-		if c.Name != "" {
-			out = append(out, c)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b PublishedCRD) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
-
-func openAPIError(err error) error {
-	var limit *value.LimitError
-	if errors.As(err, &limit) {
-		return &Error{Reason: ReasonLimitExceeded, Message: limit.Error(), Limit: limit.Maximum, Actual: limit.Actual, Err: err}
-	}
-	return &Error{Reason: ReasonInvalidArgument, Message: err.Error(), Err: err}
 }

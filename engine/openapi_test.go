@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -152,5 +153,96 @@ func BenchmarkOpenAPI(b *testing.B) {
 		if _, err := engine.OpenAPIV3(b.Context(), d.Group(), "v1", crd); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// shallow describes CRDs whose documents are large, each some MiB, and tells before each reading of a manifest.
+func shallow(name string, count, bytes int, reading func()) []engine.PublishedCRD {
+	text := strings.Repeat("x", bytes)
+	crds := make([]engine.PublishedCRD, count)
+	for i := range crds {
+		kind := fmt.Sprintf("Shallow%03d", i)
+		crds[i] = engine.PublishedCRD{
+			Name: strings.ToLower(kind) + "s.sea.example.com", Group: "sea.example.com", Revision: fmt.Sprint(name, " ", i), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
+			Manifest: func(context.Context) ([]byte, error) {
+				reading()
+				return []byte(strings.NewReplacer("boats", strings.ToLower(kind)+"s", `"kind":"Boat"`, `"kind":"`+kind+`","listKind":"`+kind+`List"`, "A boat.", text).Replace(boatsCRD)), nil
+			},
+		}
+	}
+	return crds
+}
+
+// TestOpenAPIMemory: while a large document is made, in either form, it is what is in memory, and little else.
+func TestOpenAPIMemory(t *testing.T) {
+	const beside = 32 << 20 // what is kept, what is held, a manifest and its part
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var most, readings uint64
+	crds := shallow(t.Name(), 24, 2<<20, func() {
+		if readings++; readings%4 == 0 {
+			most = max(most, live())
+		}
+	})
+	for name, call := range map[string]func(engine.OpenAPIPublisher) (*engine.OpenAPIDocument, error){
+		"v2": func(p engine.OpenAPIPublisher) (*engine.OpenAPIDocument, error) { return p.V2(t.Context(), crds...) },
+		"v3": func(p engine.OpenAPIPublisher) (*engine.OpenAPIDocument, error) {
+			return p.V3(t.Context(), "sea.example.com", "v1", crds...)
+		},
+	} {
+		most, readings = 0, 0
+		before := live()
+		asked := int64(0)
+		doc, err := call(engine.OpenAPIPublisher{Room: func(n int64) error {
+			asked += n
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := uint64(len(doc.JSON))
+		t.Logf("%s: %d MiB, at most %d MiB in memory, %d readings", name, size>>20, (most-before)>>20, readings)
+		if size < 48<<20 || most > before+size+beside {
+			t.Errorf("%s: a document of %d bytes, and %d in memory", name, size, most-before)
+		}
+		if uint64(asked) < size || uint64(asked) > size+1024 {
+			t.Errorf("%s: asked for room for %d bytes, of %d", name, asked, size)
+		}
+		readings = 0
+		var limit *engine.Error
+		if doc, err := call(engine.OpenAPIPublisher{MaxBytes: 20 << 20}); doc != nil || !errors.As(err, &limit) || limit.Reason != engine.ReasonLimitExceeded || limit.Limit != 20<<20 || readings > 12 {
+			t.Errorf("%s: %v after %d readings", name, err, readings)
+		}
+		full := errors.New("full")
+		if doc, err := call(engine.OpenAPIPublisher{Room: func(int64) error { return full }}); doc != nil || !errors.Is(err, full) {
+			t.Errorf("%s without room: %v", name, err)
+		}
+	}
+}
+
+// TestOpenAPIIndexRoom: the documents behind an index follow one another; room is asked for what the largest takes.
+func TestOpenAPIIndexRoom(t *testing.T) {
+	crds := shallow(t.Name(), 3, 1<<20, func() {})
+	for i := range crds {
+		crds[i].Group = fmt.Sprint("g", i)
+	}
+	asked := int64(0)
+	if _, err := (engine.OpenAPIPublisher{Room: func(n int64) error { asked += n; return nil }}).V3Index(t.Context(), "", crds...); err != nil || asked < 1<<20 || asked > 2<<20 {
+		t.Errorf("%v, asked for %d", err, asked)
+	}
+	// A document that is kept needs no room, and is refused all the same where it is too large.
+	small := engine.Published(boats(t, "Skiff"))
+	if _, err := engine.OpenAPIV2(t.Context(), small...); err != nil {
+		t.Fatal(err)
+	}
+	if doc, err := (engine.OpenAPIPublisher{Room: func(int64) error { return errors.New("asked") }}).V2(t.Context(), small...); err != nil || doc == nil {
+		t.Error(err)
+	}
+	if _, err := (engine.OpenAPIPublisher{MaxBytes: 100}).V2(t.Context(), small...); engine.ReasonOf(err) != engine.ReasonLimitExceeded {
+		t.Error(err)
 	}
 }

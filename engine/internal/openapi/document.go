@@ -18,43 +18,54 @@ type ConflictError struct{ Definition string }
 // Error returns upstream's text.
 func (e *ConflictError) Error() string { return "OpenAPI V3 merge schema conflict on " + e.Definition }
 
-// V3 puts the parts of one group and version together. The error is a *ConflictError, or a *value.LimitError if there would be more than maxBytes.
+// V3 puts the parts of one group and version together. The error is a *ConflictError, a *value.LimitError if there would be more than there is room for, or
+// one of making the parts.
 // (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/merge.go, MergeSpecsV3)
-func V3(parts []*Part, maxBytes int64) ([]byte, error) {
-	m := merge(parts)
-	if m.conflict != "" {
-		return nil, &ConflictError{Definition: m.conflict}
-	}
-	if err := m.fits(maxBytes); err != nil {
+func V3(parts Parts, room Room) ([]byte, error) {
+	l, err := lay(parts, V3Form, room.MaxBytes)
+	if err != nil {
 		return nil, err
 	}
-	w := m.begin(V3Form)
+	if l.conflict != "" {
+		return nil, &ConflictError{Definition: l.conflict}
+	}
+	w, err := l.begin(room)
+	if err != nil {
+		return nil, err
+	}
 	w.raw([]byte(`{"openapi":"3.0.0",` + info))
-	w.key("paths").entries(m.paths)
+	w.key("paths")
+	l.outline(w, paths)
 	w.key("components").open('{')
-	w.key("schemas").entries(m.definitions)
+	w.key("schemas")
+	l.outline(w, definitions)
 	w.close('}')
 	w.close('}')
-	return w.out, nil
+	return l.fill(w, parts)
 }
 
-// V2 puts parts of any groups and versions together; where two define the same kind, the later one counts. The error is a *value.LimitError if
-// there would be more than maxBytes.
+// V2 puts parts of any groups and versions together; where two define the same kind, the later one counts. Errors are those of V3, but for the first.
 // (merge.go, MergeSpecs; an API server adds what it serves itself)
-func V2(parts []*Part, maxBytes int64) ([]byte, error) {
-	m := merge(parts)
-	if err := m.fits(maxBytes); err != nil {
+func V2(parts Parts, room Room) ([]byte, error) {
+	l, err := lay(parts, V2Form, room.MaxBytes)
+	if err != nil {
 		return nil, err
 	}
-	w := m.begin(V2Form)
+	w, err := l.begin(room)
+	if err != nil {
+		return nil, err
+	}
 	w.raw([]byte(`{"swagger":"2.0",` + info))
-	w.key("paths").entries(m.paths)
-	if len(m.definitions) > 0 {
-		w.key("definitions").entries(m.definitions)
-		w.key("parameters").entries(m.parameters)
+	w.key("paths")
+	l.outline(w, paths)
+	if len(l.members[definitions]) > 0 {
+		w.key("definitions")
+		l.outline(w, definitions)
+		w.key("parameters")
+		l.outline(w, parameters)
 	}
 	w.close('}')
-	return w.out, nil
+	return l.fill(w, parts)
 }
 
 // Place is a document of v3 as the index lists it.
@@ -73,7 +84,11 @@ func Index(root string, places []Place) []byte {
 		texts[name] = w.out
 	}
 	w := writer{out: []byte("{")}
-	w.key("paths").entries(texts)
+	w.key("paths").open('{')
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		w.key(name).raw(texts[name])
+	}
+	w.close('}')
 	w.close('}')
 	return w.out
 }
@@ -82,72 +97,7 @@ func Index(root string, places []Place) []byte {
 // (handler3/handler.go, computeETag)
 func ETag(document []byte) string { return fmt.Sprintf("%X", sha512.Sum512(document)) }
 
-// merged are the maps of a document.
-type merged struct {
-	paths, definitions, parameters map[string][]byte
-	conflict                       string
-}
-
-func merge(parts []*Part) *merged {
-	m := &merged{paths: map[string][]byte{}, definitions: map[string][]byte{}, parameters: map[string][]byte{}}
-	for _, p := range parts {
-		for _, name := range p.shared {
-			m.definitions[name] = static().Definitions[name].text(p.form)
-		}
-	}
-	seen := map[string]bool{}
-	for _, p := range parts {
-		for _, e := range p.paths {
-			m.paths[e.name] = e.text
-		}
-		for _, e := range p.definitions {
-			if seen[e.name] && m.conflict == "" {
-				m.conflict = e.name
-			}
-			seen[e.name] = true
-			m.definitions[e.name] = e.text
-		}
-		for _, e := range p.parameters {
-			m.parameters[e.name] = e.text
-		}
-	}
-	return m
-}
-
-// size is the length of the document but for the few bytes around its maps.
-func (m *merged) size() int64 {
-	size := int64(0)
-	for _, list := range []map[string][]byte{m.paths, m.definitions, m.parameters} {
-		for name, text := range list {
-			size += int64(len(name) + len(text) + len(`"":,`))
-		}
-	}
-	return size
-}
-
-func (m *merged) fits(maxBytes int64) error {
-	if size := m.size(); size > maxBytes {
-		return TooLarge(size, maxBytes)
-	}
-	return nil
-}
-
 // TooLarge is the error of a document of more than maxBytes.
 func TooLarge(size, maxBytes int64) *value.LimitError {
 	return &value.LimitError{Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, AtLeast: true, Advice: "ask for the documents of fewer CRDs"}
-}
-
-// begin returns a writer with room for the document.
-func (m *merged) begin(f Form) *writer {
-	const around = 256
-	return &writer{form: f, out: make([]byte, 0, m.size()+around)}
-}
-
-// entries writes a map in the order of its keys.
-func (w *writer) entries(m map[string][]byte) {
-	w.open('{')
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		w.key(name).raw(m[name])
-	}
-	w.close('}')
 }

@@ -100,7 +100,7 @@ func TestDocuments(t *testing.T) {
 		}
 		return p
 	}
-	v3, err := V3([]*Part{part("A", V3Form), part("B", V3Form)}, 1<<20)
+	v3, err := V3(PartsOf(part("A", V3Form), part("B", V3Form)), Room{MaxBytes: 1 << 20})
 	if err != nil || !json.Valid(v3) {
 		t.Fatalf("%v %s", err, v3)
 	}
@@ -110,21 +110,21 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	var conflict *ConflictError
-	if _, err := V3([]*Part{part("A", V3Form), part("A", V3Form)}, 1<<20); !errors.As(err, &conflict) || conflict.Definition != "a.b.v1.A" {
+	if _, err := V3(PartsOf(part("A", V3Form), part("A", V3Form)), Room{MaxBytes: 1 << 20}); !errors.As(err, &conflict) || conflict.Definition != "a.b.v1.A" {
 		t.Errorf("two of a kind: %v", err)
 	}
-	v2, err := V2([]*Part{part("A", V2Form), part("A", V2Form)}, 1<<20)
+	v2, err := V2(PartsOf(part("A", V2Form), part("A", V2Form)), Room{MaxBytes: 1 << 20})
 	if err != nil || !json.Valid(v2) {
 		t.Errorf("%v %s", err, v2)
 	}
 	var limit *value.LimitError
-	if _, err := V3([]*Part{part("A", V3Form)}, 1000); !errors.As(err, &limit) || limit.Maximum != 1000 || limit.Actual < 1000 {
+	if _, err := V3(PartsOf(part("A", V3Form)), Room{MaxBytes: 1000}); !errors.As(err, &limit) || limit.Maximum != 1000 || limit.Actual < 1000 {
 		t.Errorf("too large: %v", err)
 	}
-	if _, err := V2([]*Part{part("A", V2Form)}, 1000); !errors.As(err, &limit) {
+	if _, err := V2(PartsOf(part("A", V2Form)), Room{MaxBytes: 1000}); !errors.As(err, &limit) {
 		t.Errorf("too large: %v", err)
 	}
-	if empty, err := V2(nil, 1000); err != nil || string(empty) != `{"swagger":"2.0",`+info+`,"paths":{}}` {
+	if empty, err := V2(Parts{}, Room{MaxBytes: 1000}); err != nil || string(empty) != `{"swagger":"2.0",`+info+`,"paths":{}}` {
 		t.Errorf("of nothing: %v %s", err, empty)
 	}
 }

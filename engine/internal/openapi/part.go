@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"iter"
 	"maps"
 	"slices"
 
@@ -48,6 +49,13 @@ func Build(r *Resource, f Form) (*Part, error) {
 	}
 	w.d.Release()
 	return p, w.err
+}
+
+// sections are the part's entries by the map that they belong to.
+func (p *Part) sections() iter.Seq2[section, []entry] {
+	return func(yield func(section, []entry) bool) {
+		_ = yield(paths, p.paths) && yield(definitions, p.definitions) && yield(parameters, p.parameters)
+	}
 }
 
 // Size returns about how many bytes the part retains.
