@@ -44,6 +44,8 @@ type Error struct {
 	Limit, Actual int64
 	// Refusal is set for ReasonObjectRefused.
 	Refusal *Refusal
+	// Warnings go with a Refusal: what an API server does not tell of it, as Verdict.Warnings has it. None mostly.
+	Warnings []string
 	// Position is where in the document it went wrong, nil if that is not known.
 	Position *Position
 	// Err is the cause, nil mostly: a context's error, a syntax error.

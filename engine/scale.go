@@ -62,7 +62,7 @@ func unscaled(err error) error {
 // on the path that are absent are made, and the Scale's resourceVersion, if it has one, becomes the object's. Nothing is validated, defaulted or counted up, and managed
 // fields are left to the server: Admit with the subresource scale is the whole write. version is that of the request, empty for the object's own; the Scale is
 // decoded as strictly as with FieldValidationIgnore. The error is an *Error: INVALID_ARGUMENT as with GetScale; OBJECT_REFUSED, with the API server's answer in its Refusal,
-// for a Scale that cannot be decoded or is that of another object (name, namespace, uid), and for an object in which the path leads through something that is no object.
+// and in its Warnings why a Scale cannot be decoded, for a Scale that cannot be decoded or is that of another object (name, namespace, uid), and for an object in which the path leads through something that is no object.
 func (d *Definition) SetScale(ctx context.Context, version string, object, scale Document) ([]byte, error) {
 	switch {
 	case scale.Absent():
@@ -95,7 +95,7 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 		if cause := out.Refusal.Cause; !strings.Contains(message, cause) { // an API server does not tell why a Scale cannot be decoded
 			message += ": " + cause
 		}
-		return nil, &Error{Reason: ReasonObjectRefused, Message: message, Refusal: refusalOf(out.Refusal)}
+		return nil, &Error{Reason: ReasonObjectRefused, Message: message, Refusal: refusalOf(out.Refusal), Warnings: out.Warnings}
 	}
 	return out.Object, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,6 +48,7 @@ func TestSetScale(t *testing.T) {
 		name, object, scale, want string
 		reason                    Reason
 		message                   string
+		warnings                  []string
 	}{
 		{name: "set", object: stored, scale: scaleOf(`"name":"x"`, "9"), want: strings.Replace(stored, `"replicas":1`, `"replicas":9`, 1)},
 		{name: "no replicas before", object: strings.Replace(stored, `"spec":{"replicas":1,"image":"a<b"},`, "", 1), scale: scaleOf(`"name":"x"`, "9"),
@@ -58,15 +60,21 @@ func TestSetScale(t *testing.T) {
 		{name: "no name", object: stored, scale: scaleOf(``, "9"), reason: ReasonObjectRefused, message: "name must be provided"},
 		{name: "another uid", object: stored, scale: scaleOf(`"name":"x","uid":"v"`, "9"), reason: ReasonObjectRefused, message: "UID in precondition: v"},
 		{name: "no number", object: stored, scale: scaleOf(`"name":"x"`, `"9"`), reason: ReasonObjectRefused,
-			message: `no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111": json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`},
+			message:  `no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111": json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`,
+			warnings: []string{"crdeval: the Scale cannot be decoded: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"}},
 		{name: "the least number", object: stored, scale: scaleOf(`"name":"x"`, `-2147483648`), reason: ReasonObjectRefused, message: "cannot be empty"},
-		{name: "no Scale", object: stored, scale: stored, reason: ReasonObjectRefused},
+		{name: "no Scale", object: stored, scale: stored, reason: ReasonObjectRefused,
+			warnings: []string{`crdeval: the Scale cannot be decoded: no kind "CronTab" is registered for version "stable.example.com/v1" in scheme "pkg/runtime/scheme.go:111"`}},
 		{name: "no subresource", object: strings.Replace(stored, "/v1", "/v2", 1), scale: scaleOf(`"name":"x"`, "9"), reason: ReasonInvalidArgument},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := d.SetScale(context.Background(), "", JSON([]byte(c.object)), JSON([]byte(c.scale)))
 			if string(got) != c.want || ReasonOf(err) != c.reason || err != nil && !strings.Contains(err.Error(), c.message) {
 				t.Errorf("%s, %v\nwant %s", got, err, c.want)
+			}
+			var e *Error
+			if errors.As(err, &e) && !slices.Equal(e.Warnings, c.warnings) {
+				t.Errorf("warnings %q, want %q", e.Warnings, c.warnings)
 			}
 		})
 	}

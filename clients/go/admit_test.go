@@ -130,6 +130,10 @@ func TestPresentation(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(scaled), `"spec":{"color":"green","lamps":1}}`) {
 		t.Errorf("%s, %v", scaled, err)
 	}
+	_, err = c.SetScale(ctx, s, green, []byte(strings.Replace(string(scale), `"replicas":`, `"replicas":"one","was":`, 1)))
+	if !errors.As(err, &refused) || refused.GetCode() != 400 || strings.Contains(refused.GetMessage(), "unmarshal") || !strings.Contains(err.Error(), "cannot unmarshal string") {
+		t.Errorf("a Scale with a text: %v", err)
+	}
 	for what, ask := range map[string]func() ([]byte, error){
 		`"swagger":"2.0"`:                func() ([]byte, error) { return c.OpenAPIV2(ctx) },
 		`"apis/sea.example.com/v1beta1"`: func() ([]byte, error) { return c.OpenAPIV3(ctx, "", "") },

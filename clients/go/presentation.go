@@ -3,6 +3,7 @@ package crdeval
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/status"
 
@@ -10,16 +11,22 @@ import (
 )
 
 // Refused is the error of what an API server would refuse to show: it has the code, the reason and the text of the Status that it would send.
-type Refused struct{ *crdevalv1.Refusal }
+type Refused struct {
+	*crdevalv1.Refusal
+	// Warnings are what the Status does not tell: why a Scale cannot be decoded.
+	Warnings []string
+}
 
-// Error is the text of the Status.
-func (r *Refused) Error() string { return r.GetMessage() }
+// Error is the text of the Status, and the warnings behind it.
+func (r *Refused) Error() string {
+	return strings.Join(append([]string{r.GetMessage()}, r.Warnings...), ": ")
+}
 
-func refusedBy(r *crdevalv1.Refusal) error {
+func refusedBy(r *crdevalv1.Refusal, warnings ...string) error {
 	if r == nil {
 		return nil
 	}
-	return &Refused{r}
+	return &Refused{r, warnings}
 }
 
 // Subject says what is shown: a CRD and one of its versions. The zero value is the CRD of the first object, at that object's version.
@@ -122,7 +129,7 @@ func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) 
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: set scale: %w", err)
 	}
-	return r.GetObject().GetJson(), refusedBy(r.GetRefusal())
+	return r.GetObject().GetJson(), refusedBy(r.GetRefusal(), r.GetWarnings()...)
 }
 
 // OpenAPIV3 answers the OpenAPI v3 document of a group and version of the catalog, as an API server publishes it; of "" and "" the index of all.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -29,7 +30,12 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 	answer := &crdevalv1.SetScaleResponse{}
 	var err error
 	answer.Object, answer.Refusal, answer.Revision, err = s.ofObject(ctx, r, r.GetObject(), func(on *subject, object engine.Document) ([]byte, error) {
-		return on.definition.SetScale(ctx, on.version, object, scale)
+		text, err := on.definition.SetScale(ctx, on.version, object, scale)
+		var refused *engine.Error
+		if errors.As(err, &refused) {
+			answer.Warnings = refused.Warnings
+		}
+		return text, err
 	})
 	if err != nil {
 		return nil, s.faults.call(ctx, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,6 +164,18 @@ func TestScale(t *testing.T) {
 	refused, err := w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(`{"kind":7}`)})
 	if err != nil || refused.GetRefusal().GetCode() != http.StatusBadRequest {
 		t.Errorf("what is no Scale: %v %v", refused, err)
+	}
+	// Why a Scale cannot be decoded, which the API server's answer does not say, is told beside it: as Admit warns of the write.
+	const textual = `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":"9"}}`
+	const why = `crdeval: the Scale cannot be decoded: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`
+	refused, err = w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(textual)})
+	if err != nil || strings.Contains(refused.GetRefusal().GetMessage(), "unmarshal") || !slices.Equal(refused.GetWarnings(), []string{why}) {
+		t.Errorf("a Scale with a text: %v %v", refused, err)
+	}
+	rest := w.do("POST", toShow+":setScale", `{"object":`+aLamp+`,"scale":`+textual+`}`)
+	rest.isStatus(t, http.StatusBadRequest, "BadRequest", refused.GetRefusal().GetMessage())
+	if got := rest.header.Get("Warning"); got != `299 - "`+why+`"` {
+		t.Errorf("header Warning: %q", got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/proto"
 
@@ -92,6 +93,11 @@ func presentHead(ctx context.Context, w http.ResponseWriter, answer proto.Messag
 	}
 	h := w.Header()
 	message := answer.ProtoReflect().Interface() // what grpc-gateway has wrapped
+	if a, ok := message.(warned); ok {
+		for _, text := range a.GetWarnings() {
+			h.Add("Warning", warningHeader(text))
+		}
+	}
 	if r, ok := message.(refusable); ok && r.GetRefusal() != nil {
 		w.WriteHeader(int(r.GetRefusal().GetCode()))
 		return nil
@@ -120,9 +126,27 @@ func presentHead(ctx context.Context, w http.ResponseWriter, answer proto.Messag
 	return nil
 }
 
-// refusable is an answer that may be what an API server refuses with, tagged one with an etag.
+// warningHeader is a warning as API servers send it, and kubectl prints it. What cannot be in a header is a space.
+func warningHeader(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case unicode.IsControl(r):
+			b.WriteByte(' ')
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			fallthrough
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return `299 - "` + b.String() + `"`
+}
+
+// refusable is an answer that may be what an API server refuses with, warned one with warnings beside what is its body, tagged one with an etag.
 type (
 	refusable interface{ GetRefusal() *crdevalv1.Refusal }
+	warned    interface{ GetWarnings() []string }
 	tagged    interface {
 		GetEtag() string
 		GetDocument() *crdevalv1.Document

@@ -1019,7 +1019,10 @@ type SetScaleResponse struct {
 	// object.
 	Refusal *Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
 	// The revision of the CRD that was used.
-	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	// What an API server does not tell: why a Scale cannot be decoded, which is but *no kind is registered* to it. As Admit warns of a write to the scale. Over REST each is a
+	// header `Warning: 299 - "…"`.
+	Warnings      []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1073,6 +1076,13 @@ func (x *SetScaleResponse) GetRevision() string {
 		return x.Revision
 	}
 	return ""
+}
+
+func (x *SetScaleResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
 }
 
 // Request of GetOpenApi.
@@ -1906,11 +1916,12 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12*\n" +
 	"\x05scale\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\x12\x19\n" +
 	"\bat_least\x18\a \x01(\tR\aatLeast\x12(\n" +
-	"\x04crds\x18\b \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\x8b\x01\n" +
+	"\x04crds\x18\b \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\xa7\x01\n" +
 	"\x10SetScaleResponse\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12-\n" +
 	"\arefusal\x18\x02 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision\"\xb0\x01\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\x12\x1a\n" +
+	"\bwarnings\x18\x04 \x03(\tR\bwarnings\"\xb0\x01\n" +
 	"\x11GetOpenApiRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04spec\x18\x02 \x01(\tR\x04spec\x12\x14\n" +

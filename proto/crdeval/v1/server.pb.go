@@ -179,7 +179,8 @@ type Limits struct {
 	MaxStreamItems int32 `protobuf:"varint,22,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
 	// Items of one stream that are under way, sent and not yet answered: 1,000. More wait in the connection.
 	MaxStreamWindow int32 `protobuf:"varint,23,opt,name=max_stream_window,json=maxStreamWindow,proto3" json:"max_stream_window,omitempty"`
-	// Calls of AdmitStream and ReadStream under way at one time, all callers together. One more gets OVERLOADED. Default 64.
+	// Calls of AdmitStream and ReadStream under way at one time, all callers together. One more takes the place of the one on which nothing has moved for
+	// longest, if that is a minute, and gets OVERLOADED if there is none. Default 64, and no more than a quarter of the calls in flight that the server takes.
 	MaxStreams    int32 `protobuf:"varint,24,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -119,12 +119,14 @@ class EvaluationServiceServicer:
         message. No more than Limits.max_stream_window items are under way: who does not read the results cannot send on.
 
         An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
-        the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down: results that have not come by then have to be asked for
-        again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
+        the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down, when memory is short for longer than a moment, and for a
+        stream on which nothing has moved for a minute, in either direction, while all of Limits.max_streams are taken and another one begins: results that have not come by then
+        have to be asked for again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
         lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
 
         Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line (with `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message
-        are query parameters (`stage=STAGE_DECODE`, `options.view=VIEW_VERDICT`, `include.tableRow=true`). The answer is application/x-ndjson: a VerdictResult a line, in the order of
+        are query parameters (`stage=STAGE_DECODE`, `options.view=VIEW_VERDICT`, `include.tableRow=true`). With `crds=2` the first two lines or documents are no items but the CRDs that are
+        brought along. The answer is application/x-ndjson: a VerdictResult a line, in the order of
         the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no Item has an error of its own; one that is no JSON ends the stream. The last line of
         a stream that was cut short is {"error": Status}, without an index.
 

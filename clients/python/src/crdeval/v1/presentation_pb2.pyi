@@ -183,14 +183,16 @@ class SetScaleRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
 
 class SetScaleResponse(_message.Message):
-    __slots__ = ("object", "refusal", "revision")
+    __slots__ = ("object", "refusal", "revision", "warnings")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     object: _document_pb2.Document
     refusal: _violation_pb2.Refusal
     revision: str
-    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GetOpenApiRequest(_message.Message):
     __slots__ = ("catalog", "spec", "group", "version", "at_least", "if_none_match")
