@@ -21,6 +21,7 @@ func TestPages(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Dir: filepath.Join("testdata", "pages", page), UpdateScripts: *updatePages, RequireExplicitExec: true, RequireUniqueNames: true,
+				Cmds: restCommands(),
 			})
 		})
 	}
