@@ -46,6 +46,9 @@ lint: $(CACHE)/golangci-lint generate-tools ## Run golangci-lint and buf lint, a
 	cd engine/conformance && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	$(CURDIR)/.tools/generate.sh lint
 
+# Findings are kept with the paths of their checkout, of which another one knows nothing.
+lint: export GOLANGCI_LINT_CACHE = $(CACHE)/lint
+
 $(CACHE)/golangci-lint: .tools/lint/go.mod .tools/lint/go.sum
 	@mkdir -p $(CACHE)
 	cd .tools/lint && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
