@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdeval/crdeval/engine"
@@ -29,14 +26,9 @@ func TestFieldManagementIsUpstreams(t *testing.T) {
 		if err != nil || d == nil {
 			t.Fatalf("%v %+v", err, report)
 		}
-		then := metav1.NewTime(time.Unix(1700000000, 0))
-		crd.UID, crd.Status.AcceptedNames = types.UID(crd.Name), crd.Spec.Names
+		crd.Status.AcceptedNames = crd.Spec.Names
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 		crd.Status.StoredVersions = []string{d.StorageVersion()}
-		crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
-			{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: then},
-			{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: then},
-		}
 		storages, err := serving(crd)
 		if err != nil {
 			t.Fatal(err)

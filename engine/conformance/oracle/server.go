@@ -13,36 +13,22 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver"
-	"k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
 // server is the API server's own handler of custom resources, with one definition, over a storage that holds what the request says. Whatever it answers is upstream's
 // by construction: routing, decoding, coercion, patching, admission, strategies, conversion, encoding, and the metav1.Status of a refusal.
 type server struct{ handler http.Handler }
 
-// established is long ago: the handler lets two seconds pass before it serves a new definition.
-var established = metav1.NewTime(time.Unix(1700000000, 0))
-
 // newServer serves a definition.
-func newServer(served *apiextensionsv1.CustomResourceDefinition) (*server, error) {
-	crd := served.DeepCopy()
-	crd.UID = types.UID(crd.Name)
-	for i := range crd.Status.Conditions {
-		crd.Status.Conditions[i].LastTransitionTime = established
-	}
-	informer := externalversions.NewSharedInformerFactory(nil, 0).Apiextensions().V1().CustomResourceDefinitions()
-	if err := informer.Informer().GetIndexer().Add(crd); err != nil {
-		return nil, err
-	}
-	handler, err := apiserver.NewCustomResourceDefinitionHandler(nil, nil, informer, http.NotFoundHandler(), options{}, witness{}, nil, nil, nil, 1, nil,
-		time.Minute, time.Minute, nil, MaxBody)
+func newServer(crd *apiextensionsv1.CustomResourceDefinition) (*server, error) {
+	handler, err := served.Handler(crd, open, witness{})
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +37,6 @@ func newServer(served *apiextensionsv1.CustomResourceDefinition) (*server, error
 	}
 	return &server{handler: filters.WithWarningRecorder(handler)}, nil
 }
-
-// MaxBody is the largest body that an API server reads.
-const MaxBody = 3 << 20
 
 // addressed says where a request goes.
 func (r Request) addressed(crd *apiextensionsv1.CustomResourceDefinition) (method string, info *request.RequestInfo) {

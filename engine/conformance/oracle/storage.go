@@ -4,17 +4,10 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
-	"k8s.io/apimachinery/pkg/runtime/serializer/recognizer"
-	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
-	"k8s.io/client-go/tools/cache"
+
+	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
 // cell is the storage as one request sees it: the one object that the request is about. It travels in the request's context, so that requests share nothing.
@@ -40,6 +33,9 @@ type memory struct {
 	storage.Interface // what no write calls
 	codec             runtime.Codec
 }
+
+// open is the storage of all definitions.
+func open(o served.Opened) storage.Interface { return memory{codec: o.Codec} }
 
 // Versioner implements storage.Interface.
 func (memory) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
@@ -117,23 +113,4 @@ func (m memory) Delete(ctx context.Context, _ string, out runtime.Object, _ *sto
 	c := cellOf(ctx)
 	c.deleted = true
 	return m.decode(c.held, out, c.revision)
-}
-
-// storageCodec is what apiextensions' NewCRDRESTOptionsGetter gives the storage of custom resources.
-var storageCodec = runtime.NewCodec(unstructured.UnstructuredJSONScheme, recognizer.NewDecoder(
-	cbor.NewSerializer(unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper()), unstructured.UnstructuredJSONScheme))
-
-// options gives every storage of the handler a memory over the codec that the handler made for it.
-type options struct{}
-
-// GetRESTOptions implements generic.RESTOptionsGetter.
-func (options) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
-	return generic.RESTOptions{
-		StorageConfig:  (&storagebackend.Config{Codec: storageCodec}).ForResource(resource),
-		ResourcePrefix: resource.Group + "/" + resource.Resource, // as SimpleStorageFactory says
-		Decorator: func(c *storagebackend.ConfigForResource, _ string, _ func(runtime.Object) (string, error), _, _ func() runtime.Object, _ storage.AttrFunc,
-			_ storage.IndexerFuncs, _ *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
-			return memory{codec: c.Codec}, func() {}, nil
-		},
-	}, nil
 }

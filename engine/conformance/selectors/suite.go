@@ -12,12 +12,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
@@ -146,7 +142,7 @@ func (r *run) group(k uint64) (n Counts) {
 		n.Refused = 1
 		return n
 	}
-	s, err := newServer(established(registered.V1), g.Objects)
+	s, err := newServer(registered.V1, g.Objects)
 	if err != nil {
 		r.differs(&n, &g, k, "upstream does not serve: %v", err)
 		return n
@@ -159,18 +155,6 @@ func (r *run) group(k uint64) (n Counts) {
 		p.list(q)
 	}
 	return n
-}
-
-// established makes a definition one that has been served for long.
-func established(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-	crd = crd.DeepCopy()
-	crd.UID = types.UID(crd.Name)
-	then := metav1.NewTime(time.Unix(1700000000, 0))
-	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
-		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: then},
-		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: then},
-	}
-	return crd
 }
 
 // pair is one definition on both sides.

@@ -4,18 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"regexp"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine"
@@ -176,149 +173,11 @@ func (r *run) group(g *group, k uint64) (n Counts) {
 		n.Refused, n.Cases = 1, 1
 		return n
 	}
-	p := &pair{run: r, g: g, k: k, crd: established(registered.V1), ours: definition, n: &n, rand: generate.New("tables, asked", r.Seed, k)}
+	p := &pair{run: r, g: g, k: k, crd: registered.V1, ours: definition, n: &n, rand: generate.New("tables, asked", r.Seed, k)}
 	for _, v := range g.Versions {
-		p.table(v)
+		p.tables(v)
 	}
 	return n
-}
-
-// pair is one definition on both sides.
-type pair struct {
-	*run
-	g    *group
-	k    uint64
-	crd  *apiextensionsv1.CustomResourceDefinition
-	ours *engine.Definition
-	n    *Counts
-	rand generate.Rand
-}
-
-var includes = []struct {
-	name   string
-	object engine.RowObject
-}{{"", engine.RowMetadata}, {"Metadata", engine.RowMetadata}, {"None", engine.RowNone}, {"Object", engine.RowWhole}}
-
-// table compares the table of all objects at a version.
-func (p *pair) table(version string) {
-	include := generate.Pick(p.rand, includes)
-	p.n.Tables++
-	// A server that was never asked before: ranges leave traces in it.
-	s, err := newServer(p.crd, p.g.Objects)
-	if err != nil {
-		p.tell("upstream does not serve", err.Error())
-		return
-	}
-	before := time.Now()
-	theirs, status, err := s.list(version, include.name)
-	after := time.Now()
-	if err != nil {
-		p.tell("upstream does not answer", err.Error())
-		return
-	}
-	mine, err := p.our(version, include.object, before)
-	if status != nil || err != nil {
-		p.n.Declined++
-		p.n.Cases++
-		var e *engine.Error
-		if status == nil || !errors.As(err, &e) || e.Refusal == nil || e.Refusal.Code != status.Code || e.Refusal.Reason != string(status.Reason) || e.Refusal.Message != status.Message {
-			p.tell("refusal", fmt.Sprintf("at %s: upstream %+v, ours %v %+v", version, status, err, e))
-		}
-		return
-	}
-	want, err := decode(theirs)
-	if err != nil {
-		p.tell("upstream answers no JSON", err.Error())
-		return
-	}
-	got, err := decode(mine.JSON())
-	if err != nil {
-		p.tell("ours is no JSON", err.Error()+": "+string(mine.JSON()))
-		return
-	}
-	p.count(got)
-	if !reflect.DeepEqual(got, want) {
-		later, err := p.our(version, include.object, after)
-		if err == nil {
-			got, err = decode(later.JSON())
-		}
-		if err != nil || !reflect.DeepEqual(got, want) {
-			p.unlike(version, include.name, got, want)
-			return
-		}
-		mine = later
-	}
-	p.texts(theirs, mine)
-}
-
-// unlike tells that tables differ, unless upstream has several answers and ours is one.
-func (p *pair) unlike(version, include string, got, want any) {
-	loose := false
-	for _, path := range p.g.Paths {
-		loose = loose || wild(path)
-	}
-	for try := 0; loose && try < 200; try++ {
-		s, err := newServer(p.crd, p.g.Objects)
-		if err != nil {
-			break
-		}
-		theirs, _, err := s.list(version, include)
-		if err != nil {
-			break
-		}
-		if again, err := decode(theirs); err == nil && reflect.DeepEqual(got, again) {
-			p.n.Unordered++
-			return
-		}
-	}
-	cause, a, b := difference("", got, want)
-	p.tell("table: "+cause, fmt.Sprintf("at %s, include %q: %s\n  ours     %.1500s\n  upstream %.1500s\n  objects %s", version, include, cause, a, b, bytes.Join(p.g.Objects, []byte("\n    "))))
-}
-
-func (p *pair) our(version string, object engine.RowObject, now time.Time) (*engine.Table, error) {
-	left := int64(3)
-	var docs []engine.Document
-	for _, o := range p.g.Objects {
-		docs = append(docs, engine.JSON(o))
-	}
-	return p.ours.Table(context.Background(), version, docs, engine.TableOptions{
-		Now: now, Object: object, ResourceVersion: fmt.Sprint(revision), Continue: "next", RemainingItemCount: &left,
-	})
-}
-
-func (p *pair) tell(cause, what string) { p.differs(p.n, p.k, p.g.Manifest, cause, what) }
-
-func (p *pair) count(table any) {
-	t, _ := table.(map[string]any)
-	rows, _ := t["rows"].([]any)
-	p.n.Rows += len(rows)
-	p.n.Cases += max(len(rows), 1)
-	for _, r := range rows {
-		row, _ := r.(map[string]any)
-		cells, _ := row["cells"].([]any)
-		p.n.Cells += len(cells)
-		for _, c := range cells {
-			if c != nil {
-				p.n.Shown++
-			}
-		}
-	}
-}
-
-// texts compares what is printed of a table, in two ways.
-func (p *pair) texts(theirs []byte, mine *engine.Table) {
-	kind := schema.GroupKind{Group: p.crd.Spec.Group, Kind: p.crd.Spec.Names.Kind}
-	for range 2 {
-		o := textOptions(p.rand)
-		p.n.Texts++
-		p.n.Cases++
-		for _, d := range compareText(theirs, mine, kind, p.crd.Spec.Scope == apiextensionsv1.NamespaceScoped, o) {
-			if strings.HasPrefix(d, "kubectl prints nothing") { // of whole objects that are items of lists, and have no kind
-				continue
-			}
-			p.tell("text", d)
-		}
-	}
 }
 
 func decode(text []byte) (any, error) {

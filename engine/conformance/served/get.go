@@ -1,0 +1,50 @@
+package served
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// routes finds out what a URL means, as an API server does: a selector for one name makes of a list one of that name.
+var routes = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+
+// Panicked is what an API server answers when a handler panics; the filter that does so is around the handler.
+const Panicked = "This request caused apiserver to panic. Look in the logs for details."
+
+// Get asks a handler for a path: its body, or the Status of a refusal.
+func Get(h http.Handler, path string, query url.Values, accept string) (body []byte, refusal *metav1.Status, err error) {
+	defer func() {
+		if recover() != nil {
+			body, refusal, err = nil, &metav1.Status{Code: http.StatusInternalServerError, Message: Panicked}, nil
+		}
+	}()
+	ctx := audit.WithAuditContext(context.Background())
+	q := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://server"+path, nil)
+	q.URL.RawQuery = query.Encode()
+	q.Header.Set("Accept", accept)
+	info, err := routes.NewRequestInfo(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	response := httptest.NewRecorder()
+	h.ServeHTTP(response, q.WithContext(request.WithRequestInfo(ctx, info)))
+	body = bytes.TrimSpace(response.Body.Bytes())
+	if response.Code == http.StatusOK {
+		return body, nil, nil
+	}
+	refusal = &metav1.Status{}
+	if err := json.Unmarshal(body, refusal); err != nil {
+		return nil, nil, fmt.Errorf("upstream answers %d with %q", response.Code, body)
+	}
+	return nil, refusal, nil
+}
