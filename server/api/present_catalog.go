@@ -8,42 +8,60 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
 )
 
 // Discover answers the resources of a catalog.
 func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.DiscoverRequest) (*crdevalv1.DiscoverResponse, error) {
-	document, etag, err := s.discover(ctx, r)
-	if err == nil {
-		err = s.fits("the discovery document", len(document))
-	}
+	answer, err := s.discover(ctx, r)
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
+	return answer, nil
+}
+
+func (s *presentationService) discover(ctx context.Context, r *crdevalv1.DiscoverRequest) (*crdevalv1.DiscoverResponse, error) {
+	switch err := needed(field{"catalog", r.GetCatalog()}); {
+	case err != nil:
+		return nil, err
+	case r.GetVersion() != "" && r.GetGroup() == "":
+		return nil, invalid("group", "group is required with version: it is a version of that group")
+	case r.GetAggregated() && r.GetGroup() != "":
+		return nil, invalid("aggregated", "aggregated and group exclude each other: the aggregated document has all groups")
+	}
+	view, err := s.registry.View(ctx, r.GetCatalog(), atLeast(ctx, r.GetAtLeast()))
+	if err != nil {
+		return nil, err
+	}
+	asked := askedToDiscover(view, r)
+	if etag := s.etags.known(asked, r.GetIfNoneMatch()); etag != "" {
+		return &crdevalv1.DiscoverResponse{Etag: etag}, nil
+	}
+	document, etag, err := s.discovered(ctx, view, r)
+	if err != nil {
+		return nil, err
+	}
 	answer := &crdevalv1.DiscoverResponse{Etag: quoted(etag)}
+	s.etags.keep(asked, answer.Etag)
 	if !matches(r.GetIfNoneMatch(), answer.Etag) {
 		answer.Document = json(document)
 	}
 	return answer, nil
 }
 
-func (s *presentationService) discover(ctx context.Context, r *crdevalv1.DiscoverRequest) (document []byte, etag string, err error) {
-	switch err := needed(field{"catalog", r.GetCatalog()}); {
-	case err != nil:
-		return nil, "", err
-	case r.GetVersion() != "" && r.GetGroup() == "":
-		return nil, "", invalid("group", "group is required with version: it is a version of that group")
-	case r.GetAggregated() && r.GetGroup() != "":
-		return nil, "", invalid("aggregated", "aggregated and group exclude each other: the aggregated document has all groups")
+// discovered makes the document.
+func (s *presentationService) discovered(ctx context.Context, view registry.View, r *crdevalv1.DiscoverRequest) (document []byte, etag string, err error) {
+	crds, versions := view.Discoverable(), 0
+	for i := range crds {
+		versions += len(crds[i].Versions)
 	}
-	view, err := s.registry.View(ctx, r.GetCatalog(), atLeast(ctx, r.GetAtLeast()))
-	if err != nil {
+	if err := s.room.take(ctx, min(int64(versions)*discoveryBytes, s.room.max/2)); err != nil {
 		return nil, "", err
 	}
-	found := engine.Discover(view.Discoverable()...)
+	found := engine.Discover(crds...)
 	switch {
 	case r.GetAggregated():
 		document, etag = found.Aggregated()
-		return document, etag, nil
 	case r.GetVersion() != "":
 		document = found.Resources(r.GetGroup(), r.GetVersion())
 	case r.GetGroup() != "":
@@ -54,7 +72,10 @@ func (s *presentationService) discover(ctx context.Context, r *crdevalv1.Discove
 	if document == nil {
 		return nil, "", noGroupVersion(r.GetCatalog(), r.GetGroup(), r.GetVersion())
 	}
-	return document, fmt.Sprintf("%X", sha256.Sum256(document)), nil
+	if etag == "" {
+		etag = fmt.Sprintf("%X", sha256.Sum256(document))
+	}
+	return document, etag, s.fits("the discovery document", len(document))
 }
 
 func noGroupVersion(catalog, group, version string) error {
@@ -72,21 +93,14 @@ func noGroupVersion(catalog, group, version string) error {
 
 // GetOpenApi answers an OpenAPI document of a catalog.
 func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOpenApiRequest) (*crdevalv1.GetOpenApiResponse, error) {
-	document, err := s.openAPI(ctx, r)
-	if err == nil {
-		err = s.fits("the OpenAPI document", len(document.JSON))
-	}
+	answer, err := s.openAPI(ctx, r)
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
-	}
-	answer := &crdevalv1.GetOpenApiResponse{Etag: quoted(document.ETag)}
-	if !matches(r.GetIfNoneMatch(), answer.Etag) {
-		answer.Document = json(document.JSON)
 	}
 	return answer, nil
 }
 
-func (s *presentationService) openAPI(ctx context.Context, r *crdevalv1.GetOpenApiRequest) (*engine.OpenAPIDocument, error) {
+func (s *presentationService) openAPI(ctx context.Context, r *crdevalv1.GetOpenApiRequest) (*crdevalv1.GetOpenApiResponse, error) {
 	group, version := r.GetGroup(), r.GetVersion()
 	switch err := needed(field{"catalog", r.GetCatalog()}, field{"spec", r.GetSpec()}); {
 	case err != nil:
@@ -102,19 +116,46 @@ func (s *presentationService) openAPI(ctx context.Context, r *crdevalv1.GetOpenA
 	if err != nil {
 		return nil, err
 	}
-	published := view.Published()
+	asked := askedOpenAPI(view, r)
+	if etag := s.etags.known(asked, r.GetIfNoneMatch()); etag != "" {
+		return &crdevalv1.GetOpenApiResponse{Etag: etag}, nil
+	}
+	document, err := s.published(ctx, view, r)
+	if err != nil {
+		return nil, err
+	}
+	answer := &crdevalv1.GetOpenApiResponse{Etag: quoted(document.ETag)}
+	s.etags.keep(asked, answer.Etag)
+	if !matches(r.GetIfNoneMatch(), answer.Etag) {
+		answer.Document = json(document.JSON)
+	}
+	return answer, nil
+}
+
+// published makes the document, or has it from before.
+func (s *presentationService) published(ctx context.Context, view registry.View, r *crdevalv1.GetOpenApiRequest) (*engine.OpenAPIDocument, error) {
+	publisher := engine.OpenAPIPublisher{
+		MaxBytes: int64(s.mostBytes()),
+		Room:     func(bytes int64) error { return s.room.take(ctx, copies*bytes) },
+	}
+	var document *engine.OpenAPIDocument
+	var err error
 	switch {
 	case r.GetSpec() == "v2":
-		return engine.OpenAPIV2(ctx, published...)
-	case group == "":
-		return engine.OpenAPIV3Index(ctx, "", published...)
+		document, err = publisher.V2(ctx, view.Published()...)
+	case r.GetGroup() == "":
+		document, err = publisher.V3Index(ctx, "", view.Published()...)
+	default:
+		document, err = publisher.V3(ctx, r.GetGroup(), r.GetVersion(), view.Published()...)
 	}
-	document, err := engine.OpenAPIV3(ctx, group, version, published...)
-	var none *engine.Error
-	if errors.As(err, &none) && none.Reason == engine.ReasonVersionNotFound {
-		return nil, noGroupVersion(r.GetCatalog(), group, version)
+	var failed *engine.Error
+	switch {
+	case err == nil:
+		return document, s.fits("the OpenAPI document", len(document.JSON)) // an index is not bounded by the publisher
+	case errors.As(err, &failed) && failed.Reason == engine.ReasonVersionNotFound:
+		return nil, noGroupVersion(r.GetCatalog(), r.GetGroup(), r.GetVersion())
 	}
-	return document, err
+	return nil, err
 }
 
 // GetFieldManagement answers what server-side apply has to know of a CRD.

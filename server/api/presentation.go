@@ -19,6 +19,8 @@ type presentationService struct {
 	registry Registry
 	limits   Limits
 	faults   faults
+	etags    etags
+	room     *documentRoom
 }
 
 // about is what requests about objects of one CRD have in common.
@@ -139,10 +141,14 @@ func refusedBy(err error) *crdevalv1.Refusal {
 	return nil
 }
 
+// mostBytes is how large a document may be that is an answer.
+func (s *presentationService) mostBytes() int {
+	return s.limits.MaxMessageBytes - s.limits.MaxMessageBytes/roomForFields
+}
+
 // fits is the error of an answer that is too large.
 func (s *presentationService) fits(what string, size int) error {
-	room := s.limits.MaxMessageBytes - s.limits.MaxMessageBytes/roomForFields
-	if size <= room {
+	if size <= s.mostBytes() {
 		return nil
 	}
 	return &problem{

@@ -24,6 +24,8 @@ type Options struct {
 	// ItemFailed is told of each item of an evaluation that is answered with an error, by its reason: most of them never reach the engine and its
 	// Observer. Nil: nobody is told.
 	ItemFailed func(reason string)
+	// Refused is told of each call that is refused since documents about catalogs leave no memory for its own. Nil: nobody is told.
+	Refused func()
 	// Log gets the errors that are faults. Default: slog.Default().
 	Log *slog.Logger
 }
@@ -44,7 +46,12 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{
 		registry: o.Registry, limits: o.Limits, faults: f, streams: newStreams(o.Limits.MaxStreams, o.Draining),
 	})
-	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{registry: o.Registry, limits: o.Limits, faults: f})
+	if o.Refused == nil {
+		o.Refused = func() {}
+	}
+	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{
+		registry: o.Registry, limits: o.Limits, faults: f, etags: newETags(), room: &documentRoom{max: documentMessages * int64(o.Limits.MaxMessageBytes), refused: o.Refused},
+	})
 	crdevalv1.RegisterServerServiceServer(r, &serverService{info: info(o)})
 }
 

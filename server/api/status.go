@@ -131,7 +131,7 @@ func reasonNamed(name string) crdevalv1.ErrorReason {
 // limitNames are the limits of documents as GetServerInfo spells them, by what engine/value calls them.
 var limitNames = map[string]string{
 	"document size": "max_document_bytes", "nesting depth": "max_document_depth", "alias expansion": "max_alias_bytes",
-	"table": "max_message_bytes", "list of findings": "max_findings", "texts of the findings": "max_finding_bytes",
+	"table": "max_message_bytes", "OpenAPI document": "max_message_bytes", "list of findings": "max_findings", "texts of the findings": "max_finding_bytes",
 }
 
 func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {

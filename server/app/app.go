@@ -186,7 +186,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		return err
 	}
 	api.Register(a.grpc, api.Options{
-		Registry: a.registry, Limits: a.config.limits(), Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), ItemFailed: failedItem, Log: a.log,
+		Registry: a.registry, Limits: a.config.limits(), Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), ItemFailed: failedItem, Refused: a.refused, Log: a.log,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {

@@ -104,4 +104,6 @@ type View interface {
 	Discoverable() []engine.DiscoverableCRD
 	// Published describes the established CRDs, by name, for engine.OpenAPIV3 and V2. Nothing is compiled.
 	Published() []engine.PublishedCRD
+	// State is comparable: it equals that of another view of this process exactly if nothing was written to the catalog in between. It keeps nothing in memory.
+	State() any
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"weak"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -83,6 +84,9 @@ func (v catalogView) Published() []engine.PublishedCRD {
 	}
 	return list
 }
+
+// State implements View.
+func (v catalogView) State() any { return weak.Make(v.catalog) }
 
 // definition returns the compiled program of a revision, from the cache or built.
 func (v catalogView) definition(ctx context.Context, d *crd, digest string) (*engine.Definition, error) {
