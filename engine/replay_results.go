@@ -102,8 +102,9 @@ func (r *replay) results() {
 	if !ok {
 		return
 	}
+	places := given.Finder()
 	r.differ(before.Object, after.Object, func(p value.Path, both bool) FieldDifference {
-		there := given.Lookup(root, p)
+		there := places.Lookup(root, p)
 		if there == 0 || both && given.Nodes[there].Kind == value.Null {
 			return FieldDifference{Outcome: DefaultedOtherwise}
 		}

@@ -62,6 +62,16 @@ func (f *Finder) Child(parent uint32, s Segment) uint32 {
 	return f.Field(parent, s.key)
 }
 
+// Lookup follows a path from a root and returns the node there, 0 if there is none.
+func (f *Finder) Lookup(root uint32, p Path) uint32 {
+	for _, s := range p {
+		if root = f.Child(root, s); root == 0 {
+			return 0
+		}
+	}
+	return root
+}
+
 // Deepest is the node to which a path leads, or its deepest ancestor that is there.
 func (f *Finder) Deepest(root uint32, p Path) uint32 {
 	for _, s := range p {

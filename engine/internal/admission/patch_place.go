@@ -8,29 +8,44 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// mostPlaced bounds the search for places: findings times operations.
+// mostPlaced bounds the search for places in a JSON patch: findings times operations.
 const mostPlaced = 1 << 20
 
 // placeInPatch makes the positions of findings those in the patch: of the value that the patch puts there. What the patch does not touch has none; of
-// very many findings none has.
+// very many findings about very many operations none has.
 func (p *pass) placeInPatch() {
 	p.unplaced()
 	q, n := p.patching, len(p.out.Violations)+len(p.out.Forgiven)+len(p.out.Pruned)
 	if q.patch.Type == patch.JSON && n*q.doc.Len(q.patch.Root) > mostPlaced {
 		return
 	}
+	places := q.places()
 	for _, list := range [][]Finding{p.out.Violations, p.out.Forgiven} {
 		for i := range list {
-			if n := q.node(list[i].Path); n != 0 {
-				list[i].Position = q.doc.Position(n)
+			if i%64 == 63 && p.stop.Stopped() {
+				return // as the caller sees
+			}
+			if node, at := places.of(list[i].Path); node != 0 {
+				list[i].Position = q.doc.PositionOf(node, at)
 			}
 		}
 	}
 	for i := range p.out.Pruned {
-		if n := q.node(p.out.Pruned[i].Path); n != 0 {
-			p.out.Pruned[i].Position = q.doc.KeyPosition(n)
+		if i%64 == 63 && p.stop.Stopped() {
+			return
+		}
+		if node, at := places.of(p.out.Pruned[i].Path); node != 0 {
+			p.out.Pruned[i].Position = q.keyPosition(node, at)
 		}
 	}
+}
+
+// keyPosition is where the key of a member of the patch begins.
+func (q *patching) keyPosition(node uint32, at value.Path) value.Position {
+	if q.yaml != nil {
+		return q.yaml.KeyPosition(at)
+	}
+	return q.doc.KeyPosition(node)
 }
 
 // unplaced takes positions from what is told about an object that stands in no text: the old one, changed.
@@ -45,24 +60,53 @@ func (p *pass) unplaced() {
 	}
 }
 
-// node is what the patch puts at a place of the patched object, 0 if it puts nothing there.
-func (q *patching) node(at value.Path) (found uint32) {
-	if q.patch.Type == patch.Merge {
-		return q.doc.Lookup(q.patch.Root, at)
-	}
+// patchPlaces finds what a patch puts at places of the patched object.
+type patchPlaces struct {
+	doc    *value.Doc
+	root   uint32
+	finder *value.Finder
+	puts   []put // of a JSON patch
+	merge  bool
+}
+
+// put is an operation that puts a value at a path.
+type put struct {
+	path  string
+	value uint32
+	at    value.Path // of the value in the patch
+}
+
+func (q *patching) places() *patchPlaces {
 	d := q.doc
-	for op := d.Nodes[q.patch.Root].First; op != 0; op = d.Nodes[op].Next {
+	s := &patchPlaces{doc: d, root: q.patch.Root, finder: d.Finder(), merge: q.patch.Type == patch.Merge}
+	if s.merge {
+		return s
+	}
+	i := 0
+	for op := d.Nodes[s.root].First; op != 0; op = d.Nodes[op].Next {
 		name, path, given := d.Field(op, "op"), d.Field(op, "path"), d.Field(op, "value")
-		if given == 0 || d.Nodes[name].Kind != value.String || d.Nodes[path].Kind != value.String || d.Str(name) == "test" {
-			continue
+		if given != 0 && d.Nodes[name].Kind == value.String && d.Nodes[path].Kind == value.String && d.Str(name) != "test" {
+			s.puts = append(s.puts, put{path: d.Str(path), value: given, at: value.Path{value.At(i), value.Name("value")}})
 		}
-		if rest, ok := below(at, d.Str(path)); ok {
-			if n := d.Lookup(given, rest); n != 0 {
-				found = n // the last operation that puts something there
+		i++
+	}
+	return s
+}
+
+// of is what the patch puts at a place of the patched object, 0 if it puts nothing there, and where that is in the patch. Of several operations it is the last.
+func (s *patchPlaces) of(place value.Path) (node uint32, at value.Path) {
+	if s.merge {
+		return s.finder.Lookup(s.root, place), place
+	}
+	for i := len(s.puts) - 1; i >= 0; i-- {
+		op := &s.puts[i]
+		if rest, ok := below(place, op.path); ok {
+			if node = s.finder.Lookup(op.value, rest); node != 0 {
+				return node, op.at.With(rest...)
 			}
 		}
 	}
-	return found
+	return 0, nil
 }
 
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")

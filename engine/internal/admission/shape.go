@@ -128,9 +128,13 @@ func (p *pass) unknownMetadata(paths []string) {
 	if err != nil {
 		return // it was read before
 	}
-	for _, text := range paths {
+	places := newLocator(original, root, p.stop)
+	for i, text := range paths {
+		if i%64 == 63 && p.stop.Stopped() {
+			return // as the caller sees
+		}
 		c := Change{Text: text}
-		if path, node := locate(original, root, text, nil); node != 0 {
+		if path, node := places.find(text); node != 0 {
 			c.Path, c.Pointer, c.Value = path.Detach(), path.Pointer(), original.AppendJSON(nil, node)
 			switch {
 			case p.text != value.Request || p.r.Patch != 0:

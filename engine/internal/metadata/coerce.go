@@ -107,21 +107,32 @@ func unmarshal(text []byte, m *metav1.ObjectMeta, o Options) (unknown []string, 
 }
 
 func unknownPaths(strict []error, o Options) (paths []string) {
-	prefix := ""
+	if len(strict) == 0 {
+		return nil
+	}
+	prefix := o.prefix()
 	for _, e := range strict {
 		var f kjson.FieldError
 		if errors.As(e, &f) {
-			if prefix == "" {
-				prefix = o.Path.Child("metadata").String() + "."
-			}
 			paths = append(paths, prefix+f.FieldPath())
 		}
 	}
 	return paths
 }
 
+// prefix is what the paths of fields of the metadata begin with.
+func (o *Options) prefix() string { return o.Path.Child("metadata").String() + "." }
+
+// known are the fields of metav1.ObjectMeta.
+var known = map[string]bool{
+	"name": true, "generateName": true, "namespace": true, "selfLink": true, "uid": true, "resourceVersion": true, "generation": true,
+	"creationTimestamp": true, "deletionTimestamp": true, "deletionGracePeriodSeconds": true, "labels": true, "annotations": true,
+	"ownerReferences": true, "finalizers": true, "managedFields": true,
+}
+
 // decodeFields reads field by field and leaves out those that do not fit. What one field leaves behind is what a second
-// decoding into the same ObjectMeta leaves behind, as upstream does it. Upstream goes in random order, we sort.
+// decoding into the same ObjectMeta leaves behind, as upstream does it. Upstream goes in random order, we sort. Fields that ObjectMeta does not have
+// leave nothing behind: they are not decoded, since there may be as many as fit into an object.
 func decodeFields(fields map[string]any, o Options) (m *metav1.ObjectMeta, unknown []string, err error) {
 	m = &metav1.ObjectMeta{}
 	trial := &metav1.ObjectMeta{}
@@ -130,7 +141,14 @@ func decodeFields(fields map[string]any, o Options) (m *metav1.ObjectMeta, unkno
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
+	prefix := o.prefix()
 	for _, k := range keys {
+		if !known[k] {
+			if o.Track {
+				unknown = append(unknown, prefix+k)
+			}
+			continue
+		}
 		text, err := utiljson.Marshal(map[string]any{k: fields[k]})
 		if err != nil || utiljson.Unmarshal(text, trial) != nil {
 			continue

@@ -31,6 +31,9 @@ func TestCoerce(t *testing.T) {
 		{name: "wrong type", in: `{"labels":{"a":1}}`, err: "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"},
 		{name: "no object", in: `[]`, err: "json: cannot unmarshal array into Go value of type v1.ObjectMeta"},
 		{name: "lenient", in: `{"name":"x","labels":{"a":1,"b":"c"},"finalizers":"f"}`, options: Options{Lenient: true, RepairGeneration: true}, want: `{"name":"x","generation":1}`},
+		{name: "lenient, unknown fields", in: `{"labels":1,"foo":{"b":1},"Name":"y","a.b":2,"name":"x","ownerReferences":[{"uid":"1","z":2}]}`,
+			options: Options{Lenient: true, Track: true}, want: `{"name":"x","ownerReferences":[{"uid":"1","apiVersion":"","kind":"","name":""}]}`,
+			unknown: []string{"metadata.Name", "metadata.a.b", "metadata.foo", "metadata.ownerReferences[0].z"}},
 		{name: "repair", in: `{"name":"x"}`, options: Options{Lenient: true, RepairGeneration: true}, want: `{"name":"x","generation":1}`},
 		{name: "managed fields", in: `{"managedFields":[{"manager":"m","operation":"Update","time":"2024-01-02T03:04:05Z","fieldsV1":{"f:a":{}}}]}`,
 			want: `{"managedFields":[{"manager":"m","operation":"Update","time":"2024-01-02T03:04:05Z","fieldsV1":{"f:a":{}}}]}`},
@@ -128,6 +131,19 @@ func compare(t *testing.T, d *value.Doc, root uint32, want *metav1.ObjectMeta) {
 	gotText, _ := json.Marshal(d.Any(root))
 	if string(gotText) != string(wantText) {
 		t.Fatalf("got  %s\nwant %s", gotText, wantText)
+	}
+}
+
+// TestKnownFields: what is none of these is not even decoded where metadata is read leniently.
+func TestKnownFields(t *testing.T) {
+	of := reflect.TypeFor[metav1.ObjectMeta]()
+	for i := range of.NumField() {
+		if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); !known[name] {
+			t.Errorf("ObjectMeta has a field %s that is not known", name)
+		}
+	}
+	if len(known) != of.NumField() {
+		t.Errorf("%d fields are known, ObjectMeta has %d", len(known), of.NumField())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
@@ -109,7 +110,11 @@ func shortened(text string) string {
 	if len(text) <= shown {
 		return text
 	}
-	return text[:shown] + "…"
+	end := shown
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
 }
 
 var (

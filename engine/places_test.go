@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+const manyCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},
+"spec":{"group":"example.com","names":{"kind":"Thing","plural":"things"},"scope":"Namespaced","versions":[
+{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+  "spec":{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}}}}}]}}`
+
+// TestManyPlaces: very many fields that are removed are told one by one, with their places, in a time that grows with their number and not with its square,
+// which would take minutes; API servers go through them once.
+func TestManyPlaces(t *testing.T) {
+	d, _, err := Compile(context.Background(), JSON([]byte(manyCRD)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, most = 100_000, 30 * time.Second // a second on an idle machine
+	object := func(metadata, spec string) Document {
+		return JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"default","resourceVersion":"1"` + metadata + `},"spec":{` + spec + `}}`))
+	}
+	unknown := numbered(n, `"u%07d":1`)
+	old := object("", "")
+	patched := func(of PatchType, patch Document) func(context.Context) ([]FieldChange, error) {
+		return func(ctx context.Context) ([]FieldChange, error) {
+			v, err := d.Validate(ctx, Item{OldObject: old, Patch: &Patch{Type: of, Document: patch}}, EvaluationOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return v.Pruned, nil
+		}
+	}
+	read := func(object Document) func(context.Context) ([]FieldChange, error) {
+		return func(ctx context.Context) ([]FieldChange, error) {
+			v, err := d.Read(ctx, Item{Object: object}, EvaluationOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return v.Pruned, nil
+		}
+	}
+	merge, operation := JSON([]byte(`{"spec":{`+unknown+`}}`)), JSON([]byte(`[{"op":"add","path":"/spec","value":{`+unknown+`}}]`))
+	mergeYAML := YAML([]byte(`{"spec": {` + numbered(n/4, `"u%07d": 1`) + `}}`))
+	metadata := object(`,"labels":5,`+unknown, "")
+	embedded := object("", `"list":[`+numbered(n/2, `{"apiVersion":"v1","kind":"A","metadata":{"x":%d}}`)+`]`)
+	for _, c := range []struct {
+		name   string
+		do     func(context.Context) ([]FieldChange, error)
+		in     []byte
+		pruned int
+		second string // of those removed, in the order of their paths
+	}{
+		{"merge patch", patched(MergePatch, merge), merge.JSON, n, `"u0000001"`},
+		{"JSON patch", patched(JSONPatch, operation), operation.JSON, n, `"u0000001"`},
+		{"merge patch in YAML", patched(MergePatch, mergeYAML), mergeYAML.YAML, n / 4, `"u0000001"`},
+		{"metadata", read(metadata), metadata.JSON, n, `"u0000001"`},
+		{"embedded metadata", read(embedded), embedded.JSON, n / 2, `"x":10000}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), most)
+			defer cancel()
+			pruned, err := c.do(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(pruned) != c.pruned {
+				t.Fatalf("%d fields were removed, want %d", len(pruned), c.pruned)
+			}
+			if at := pruned[1].Position; at == nil || at.Offset != bytes.Index(c.in, []byte(c.second)) {
+				t.Errorf("%s stands at %+v, want offset %d", pruned[1].Path, at, bytes.Index(c.in, []byte(c.second)))
+			}
+		})
+	}
+}
+
+// numbered is n times a text, each time with its number.
+func numbered(n int, format string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(parts, ",")
+}
+
+// TestManyDifferences is TestManyPlaces for a replay: the differences that are not told are counted.
+func TestManyDifferences(t *testing.T) {
+	const n, most = 100_000, 30 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	var of [2]*Definition
+	for i, schema := range [...]string{`"spec":{"type":"object",`, `"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true,`} {
+		d, _, err := Compile(ctx, JSON([]byte(strings.Replace(manyCRD, `"spec":{"type":"object",`, schema, 1))), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of[i] = d
+	}
+	object := JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"default"},"spec":{` + numbered(n, `"u%07d":1`) + `}}`))
+	replayed, err := Replay(ctx, of[0], of[1], []Item{{Object: object}}, EvaluationOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := replayed[0]; r.Err != nil || len(r.Differences)+r.OmittedDifferences != n || r.Differences[0].Outcome != PrunedOtherwise {
+		t.Errorf("%v, %d differences and %d more, want %d that are pruned otherwise", r.Err, len(r.Differences), r.OmittedDifferences, n)
+	}
+}
