@@ -4,29 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/suite"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Options say what to run.
+// Options say what to run; a case is one CRD at all of its versions, in both forms.
 type Options struct {
-	// N is the number of cases, a case being one CRD at all of its versions, in both forms.
-	N    int
-	Seed uint64
-	// Limit ends the run after that many distinct disagreements; 0 means 20.
-	Limit int
-	// Workers is the number of goroutines; 0 means GOMAXPROCS.
-	Workers int
-	// Log receives disagreements.
-	Log io.Writer
+	suite.Options
 	// UpstreamOnly exercises upstream alone.
 	UpstreamOnly bool
 	// Real has the schemas of real CRDs; nil: generated ones have to do.
@@ -60,64 +50,24 @@ func (n *Counts) Detail() string {
 // Failed reports whether the run is red.
 func (n *Counts) Failed() bool { return n.Disagreements > 0 }
 
-func (n *Counts) add(m Counts) {
-	n.Cases += m.Cases
-	n.Disagreements += m.Disagreements
-	n.Unacceptable += m.Unacceptable
-	n.Unpublished += m.Unpublished
-	n.Unreadable += m.Unreadable
-	n.Documents += m.Documents
-	n.Bytes += m.Bytes
-	n.Crashed += m.Crashed
-}
+// Compared implements suite.Counts.
+func (n Counts) Compared() int { return n.Cases }
 
 // Run compares the documents of generated CRDs.
 func Run(o Options) Counts {
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Limit == 0 {
-		o.Limit = 20
-	}
-	r := &run{Options: o, seen: map[string]int{}}
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for k, more := r.take(); more; k, more = r.take() {
-				n := r.group(k)
-				r.mu.Lock()
-				r.sum.add(n)
-				r.mu.Unlock()
-			}
-		}()
-	}
-	wg.Wait()
-	return r.sum
+	r := &run{suite.New[Counts]("openapi", o.Options), o}
+	return r.Runner.Run(0, r.group)
 }
 
 type run struct {
-	Options
-	mu   sync.Mutex
-	next uint64
-	sum  Counts
-	seen map[string]int
-}
-
-// take returns the number of the next group, unless the run is over.
-func (r *run) take() (k uint64, more bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	k, r.next = r.next, r.next+1
-	return k, r.sum.Cases < r.N && len(r.seen) < r.Limit
+	*suite.Runner[Counts]
+	options Options
 }
 
 // group compares the k-th group.
 func (r *run) group(k uint64) (n Counts) {
 	ctx := context.Background()
-	m := &maker{Rand: generate.New("openapi", r.Seed, k), real: r.Real}
+	m := &maker{Rand: generate.New("openapi", r.Seed, k), real: r.options.Real}
 	var crds []published
 	var texts []string
 	for i, manifest := range m.manifests() {
@@ -151,7 +101,7 @@ func (r *run) group(k uint64) (n Counts) {
 	if len(crds) == 0 {
 		return n
 	}
-	e, differences, crashed := guarded(ctx, crds, r.UpstreamOnly)
+	e, differences, crashed := guarded(ctx, crds, r.options.UpstreamOnly)
 	if crashed {
 		n.Crashed++
 	}
@@ -180,19 +130,9 @@ func guarded(ctx context.Context, crds []published, upstreamOnly bool) (n extent
 	return n, differences, false
 }
 
-// shownPerCause is how many disagreements of what looks like one cause are printed.
-const shownPerCause = 2
-
-var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
-
 // differs tells a disagreement.
 func (r *run) differs(n *Counts, k uint64, manifests []byte, differences ...string) {
 	n.Disagreements++
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	cause, _, _ := strings.Cut(literal.ReplaceAllString(differences[0], "_"), "\n")
-	if r.seen[cause]++; r.seen[cause] > shownPerCause || r.Log == nil {
-		return
-	}
-	_, _ = fmt.Fprintf(r.Log, "\nDISAGREEMENT openapi, seed %d, group %d\n  %s\n  definitions: %s\n", r.Seed, k, strings.Join(differences, "\n  "), manifests)
+	cause, _, _ := strings.Cut(differences[0], "\n")
+	r.Tell(k, cause, fmt.Sprintf("%s\n  definitions: %s", strings.Join(differences, "\n  "), manifests))
 }

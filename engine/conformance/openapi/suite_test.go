@@ -5,6 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
 // TestSuite compares the documents of some generated CRDs.
@@ -17,7 +18,7 @@ func TestSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := Run(Options{N: 600, Seed: 1, Log: t.Output(), Real: real})
+	n := Run(Options{Options: suite.Options{N: 600, Seed: 1, Log: t.Output()}, Real: real})
 	t.Log(&n)
 	t.Log(n.Detail())
 	if n.Failed() || n.Cases < 600 {

@@ -10,7 +10,7 @@ import (
 // Suite is a named mixture of generators.
 type Suite struct {
 	Name string
-	// Share is the percentage of a whole run's cases that the suite has; what is left of them is the expressions' (see cmd/conformance).
+	// Share is the percentage of a whole run's cases that the suite has; the rest is for suites with cases of their own (see cmd/conformance).
 	Share int
 	// parts are generators with their weights.
 	parts []part

@@ -5,12 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	kjson "sigs.k8s.io/json"
 
@@ -18,20 +13,9 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/ours"
 	"github.com/crdeval/crdeval/engine/conformance/run"
+	"github.com/crdeval/crdeval/engine/conformance/served"
+	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
-
-// Options say what to run.
-type Options struct {
-	// N is the number of cases, a case being one request.
-	N    int
-	Seed uint64
-	// Limit ends the run after that many distinct disagreements; 0 means 20.
-	Limit int
-	// Workers is the number of goroutines; 0 means GOMAXPROCS.
-	Workers int
-	// Log receives disagreements.
-	Log io.Writer
-}
 
 // Counts say what a run was made of.
 type Counts struct {
@@ -42,9 +26,8 @@ type Counts struct {
 	Codes           map[int32]int
 }
 
-func newCounts() Counts {
-	return Counts{Asked: map[how]int{}, Accepted: map[how]int{}, Codes: map[int32]int{}}
-}
+// Compared implements suite.Counts.
+func (n Counts) Compared() int { return n.Cases }
 
 // String is what a run prints.
 func (n *Counts) String() string {
@@ -59,61 +42,30 @@ func (n *Counts) Detail() string {
 // Failed reports whether the run is red.
 func (n *Counts) Failed() bool { return n.Disagreements > 0 }
 
-// Run compares generated requests.
-func Run(o Options) Counts {
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Limit == 0 {
-		o.Limit = 20
-	}
-	r := &runner{Options: o, seen: map[string]int{}, sum: newCounts()}
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for !r.over() {
-				r.group(r.next.Add(1) - 1)
-			}
-		}()
-	}
-	wg.Wait()
-	return r.sum
+// Run compares generated requests, each of which is a case.
+func Run(o suite.Options) Counts {
+	r := &runner{suite.New[Counts]("scale", o)}
+	return r.Run(0, r.group)
 }
 
-type runner struct {
-	Options
-	next atomic.Uint64
-	mu   sync.Mutex
-	sum  Counts
-	seen map[string]int
-}
-
-func (r *runner) over() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sum.Cases >= r.N || len(r.seen) >= r.Limit
-}
+type runner struct{ *suite.Runner[Counts] }
 
 // group compares all requests of one definition.
-func (r *runner) group(k uint64) {
+func (r *runner) group(k uint64) Counts {
+	n := Counts{Definitions: 1, Asked: map[how]int{}, Accepted: map[how]int{}, Codes: map[int32]int{}}
 	g := makeGroup(r.Seed, k)
 	upstream, a := run.Upstream{}.Register(g.Manifest)
 	theirs, _, err := compile(g.Manifest)
 	mine, b := ours.Engine{}.Register(g.Manifest)
 	if upstream == nil || mine == nil || err != nil {
-		r.tell(fmt.Sprintf("group %d", k), g.Manifest, nil, []string{fmt.Sprintf("the definition is refused: upstream %+v %v, ours %+v", a, err, b)})
-		return
+		n.Cases, n.Disagreements = 1, 1
+		r.Tell(k, "registration", fmt.Sprintf("the definition is refused: upstream %+v %v, ours %+v\n  definition %s", a, err, b, g.Manifest))
+		return n
 	}
 	facade, _, err := engine.Compile(context.Background(), engine.JSON(g.Manifest), engine.Options{})
 	if err != nil {
 		panic(err) // it was compiled a moment ago
 	}
-	r.mu.Lock()
-	r.sum.Definitions++
-	r.mu.Unlock()
 	for i, q := range g.Requests {
 		c := comparison{definition: theirs, mine: mine, facade: facade, ask: q}
 		up, diffs := c.run()
@@ -123,11 +75,13 @@ func (r *runner) group(k uint64) {
 				diffs, unordered = nil, true
 			}
 		}
-		r.count(q, up, unordered)
+		n.count(q, up, unordered)
 		if len(diffs) > 0 {
-			r.tell(fmt.Sprintf("seed %d group %d request %d", r.Seed, k, i), g.Manifest, &q, diffs)
+			n.Disagreements++
+			r.Tell(k, diffs[0], fmt.Sprintf("request %d, %s\n  definition %s\n  old  %s\n  body %s\n  %s", i, q, g.Manifest, q.Old, q.Body, strings.Join(diffs, "\n  ")))
 		}
 	}
+	return n
 }
 
 const mostReruns = 64
@@ -141,44 +95,17 @@ func compile(manifest []byte) (*oracle.Definition, oracle.Answer, error) {
 	return d, a, err
 }
 
-func (r *runner) count(q ask, up oracle.Answer, unordered bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sum.Cases++
-	r.sum.Asked[q.how]++
+func (n *Counts) count(q ask, up oracle.Answer, unordered bool) {
+	n.Cases++
+	n.Asked[q.how]++
 	if unordered {
-		r.sum.Unordered++
+		n.Unordered++
 	}
 	if up.Refusal == nil {
-		r.sum.Accepted[q.how]++
+		n.Accepted[q.how]++
 	} else {
-		r.sum.Codes[up.Refusal.Code]++
+		n.Codes[up.Refusal.Code]++
 	}
-}
-
-// varying is what differs between disagreements of one cause.
-var varying = regexp.MustCompile(`[0-9]+|"[^"]*"|\{.*\}`)
-
-// shown is how many disagreements of what looks like one cause are printed.
-const shown = 2
-
-func (r *runner) tell(name string, manifest []byte, q *ask, diffs []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sum.Disagreements++
-	cause := varying.ReplaceAllString(diffs[0], "*")
-	if r.seen[cause]++; r.seen[cause] > shown || r.Log == nil {
-		return
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "scale: %s\n  definition %s\n", name, manifest)
-	if q != nil {
-		fmt.Fprintf(&b, "  %s\n  old  %s\n  body %s\n", q, q.Old, q.Body)
-	}
-	for _, d := range diffs {
-		fmt.Fprintf(&b, "  %s\n", d)
-	}
-	_, _ = io.WriteString(r.Log, b.String())
 }
 
 // comparison is one request before both sides.
@@ -226,14 +153,11 @@ func printed(text []byte) []byte {
 	return made
 }
 
-// crash is what an API server answers when its handler panics.
-const crash = "This request caused apiserver to panic. Look in the logs for details."
-
 // served is what the API server's handlers answer.
 func (c comparison) served() (a oracle.Answer) {
 	defer func() {
 		if recover() != nil {
-			a = oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Message: crash}}
+			a = oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Message: served.Panicked}}
 		}
 	}()
 	return c.definition.Answer(c.ask.Request)

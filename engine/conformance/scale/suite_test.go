@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
 // TestScale runs a part of the suite, enough that every call is carried out and refused.
@@ -13,7 +15,7 @@ func TestScale(t *testing.T) {
 		n = 400
 	}
 	var log strings.Builder
-	c := Run(Options{N: n, Seed: 1, Log: &log})
+	c := Run(suite.Options{N: n, Seed: 1, Log: &log})
 	if c.Failed() {
 		t.Fatalf("%s\n%s", c.String(), log.String())
 	}

@@ -4,33 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
-
-// Options say what to run.
-type Options struct {
-	// N is the number of cases, a case being one object at one version, or one selector.
-	N    int
-	Seed uint64
-	// Limit ends the run after that many distinct disagreements; 0 means 20.
-	Limit int
-	// Workers is the number of goroutines; 0 means GOMAXPROCS.
-	Workers int
-	// Log receives disagreements.
-	Log io.Writer
-}
 
 // Counts say what a run was made of.
 type Counts struct {
@@ -57,75 +40,21 @@ func (n *Counts) Detail() string {
 // Failed reports whether the run is red.
 func (n *Counts) Failed() bool { return n.Disagreements > 0 }
 
-// Run compares generated selectors.
-func Run(o Options) Counts {
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Limit == 0 {
-		o.Limit = 20
-	}
-	r := &run{Options: o, seen: map[string]int{}}
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for !r.over() {
-				k := r.next.Add(1) - 1
-				r.add(r.group(k))
-			}
-		}()
-	}
-	wg.Wait()
-	return r.sum
+// Compared implements suite.Counts.
+func (n Counts) Compared() int { return n.Cases }
+
+// Run compares generated selectors; a case is one object at one version, or one selector.
+func Run(o suite.Options) Counts {
+	r := &run{suite.New[Counts]("selectors", o)}
+	return r.Run(0, r.group)
 }
 
-type run struct {
-	Options
-	next atomic.Uint64
-	mu   sync.Mutex
-	sum  Counts
-	seen map[string]int
-}
-
-func (r *run) over() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sum.Cases >= r.N || len(r.seen) >= r.Limit
-}
-
-func (r *run) add(n Counts) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := &r.sum
-	s.Cases += n.Cases
-	s.Disagreements += n.Disagreements
-	s.Definitions += n.Definitions
-	s.Refused += n.Refused
-	s.Lists += n.Lists
-	s.Declined += n.Declined
-	s.Selected += n.Selected
-	s.Objects += n.Objects
-	s.Odd += n.Odd
-}
-
-// shownPerCause is how many disagreements of what looks like one cause are printed.
-const shownPerCause = 2
-
-var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
+type run struct{ *suite.Runner[Counts] }
 
 // differs tells a disagreement.
 func (r *run) differs(n *Counts, g *group, k uint64, format string, args ...any) {
 	n.Disagreements++
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	cause := literal.ReplaceAllString(format, "_")
-	if r.seen[cause]++; r.seen[cause] > shownPerCause || r.Log == nil {
-		return
-	}
-	_, _ = fmt.Fprintf(r.Log, "\nDISAGREEMENT selectors, seed %d, group %d\n  %s\n  definition: %s\n", r.Seed, k, fmt.Sprintf(format, args...), g.Manifest)
+	r.Tell(k, format, fmt.Sprintf(format+"\n  definition: %s", append(args, g.Manifest)...))
 }
 
 // group compares the k-th group.

@@ -3,12 +3,14 @@ package selectors
 import (
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
 // TestRunAgrees is a short run: what make conformance does at length.
 func TestRunAgrees(t *testing.T) {
 	var log strings.Builder
-	n := Run(Options{N: 1000, Seed: 1, Log: &log})
+	n := Run(suite.Options{N: 1000, Seed: 1, Log: &log})
 	if n.Failed() {
 		t.Errorf("%s\n%s\n%s", &n, n.Detail(), log.String())
 	}

@@ -5,12 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
-	"regexp"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,21 +14,14 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
-// Options say what to run.
+// Options say what to run; a case is a row, a refused table, or a text.
 type Options struct {
-	// N is the number of cases, a case being a row, a refused table, or a text.
-	N    int
-	Seed uint64
-	// Limit ends the run after that many distinct disagreements; 0 means 20.
-	Limit int
-	// Workers is the number of goroutines; 0 means GOMAXPROCS.
-	Workers int
+	suite.Options
 	// Corpus has definitions and objects to begin with, nil for none. All of them are compared, whatever N is.
 	Corpus *corpus.Corpus
-	// Log receives disagreements.
-	Log io.Writer
 }
 
 // Counts say what a run was made of.
@@ -66,98 +54,51 @@ func (n *Counts) Failed() bool {
 	return n.Disagreements > 0 || n.Unordered > 3 && n.Unordered*1000 > n.Cases*mostUnordered
 }
 
+// Compared implements suite.Counts.
+func (n Counts) Compared() int { return n.Cases }
+
 // Run compares the tables of the corpus and generated ones.
 func Run(o Options) Counts {
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Limit == 0 {
-		o.Limit = 20
-	}
-	r := &run{Options: o, seen: map[string]int{}, now: time.Now().Truncate(time.Second)}
+	r := &run{Runner: suite.New[Counts]("tables", o.Options), now: time.Now().Truncate(time.Second)}
 	var real []group
 	if o.Corpus != nil {
 		real = corpusGroups(o.Corpus, r.now)
 	}
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for {
-				k := r.next.Add(1) - 1
-				if r.over(k < uint64(len(real))) {
-					return
-				}
-				if k < uint64(len(real)) {
-					r.add(r.group(&real[k], k))
-					continue
-				}
-				k -= uint64(len(real))
-				g := makeGroup(r.Seed, k, r.now)
-				r.add(r.group(&g, k))
-				r.add(r.text(k))
-			}
-		}()
-	}
-	wg.Wait()
-	return r.sum
+	first := uint64(len(real))
+	return r.Run(first, func(k uint64) Counts {
+		if k < first {
+			return r.group(&real[k], k)
+		}
+		g := makeGroup(o.Seed, k-first, r.now)
+		n := r.group(&g, k)
+		r.text(&n, k)
+		return n
+	})
 }
 
 type run struct {
-	Options
-	now  time.Time
-	next atomic.Uint64
-	mu   sync.Mutex
-	sum  Counts
-	seen map[string]int
+	*suite.Runner[Counts]
+	now time.Time
 }
-
-func (r *run) over(real bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sum.Cases >= r.N && !real || len(r.seen) >= r.Limit
-}
-
-func (r *run) add(n Counts) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	sum, more := reflect.ValueOf(&r.sum).Elem(), reflect.ValueOf(n)
-	for i := range sum.NumField() {
-		sum.Field(i).SetInt(sum.Field(i).Int() + more.Field(i).Int())
-	}
-}
-
-// shownPerCause is how many disagreements of what looks like one cause are printed.
-const shownPerCause = 2
-
-var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
 
 // differs tells a disagreement.
 func (r *run) differs(n *Counts, k uint64, manifest []byte, cause, what string) {
 	n.Disagreements++
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	cause = literal.ReplaceAllString(cause, "_")
-	if r.seen[cause]++; r.seen[cause] > shownPerCause || r.Log == nil {
-		return
-	}
 	const most = 6000
 	if len(what) > most {
 		what = what[:most] + "…"
 	}
-	_, _ = fmt.Fprintf(r.Log, "\nDISAGREEMENT tables, seed %d, group %d: %s\n  %s\n  definition: %.3000s\n", r.Seed, k, cause, what, manifest)
+	r.Tell(k, cause, fmt.Sprintf("%s\n  %s\n  definition: %.3000s", cause, what, manifest))
 }
 
 // text compares what is printed of the k-th table without a definition.
-func (r *run) text(k uint64) Counts {
-	n := Counts{Cases: 1, Texts: 1}
+func (r *run) text(n *Counts, k uint64) {
+	n.Cases++
+	n.Texts++
 	table, o := makeTable(r.Seed, k)
 	for _, d := range compareText(table, nil, schema.GroupKind{Group: apiGroup, Kind: "CronTab"}, true, o) {
-		r.differs(&n, k, nil, "text", d+"\n"+string(table))
+		r.differs(n, k, nil, "text", d+"\n"+string(table))
 	}
-	return n
 }
 
 // group compares one definition's tables.

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
 // TestGenerated runs a short suite.
 func TestGenerated(t *testing.T) {
-	n := Run(Options{N: 2000, Seed: 7, Log: os.Stdout})
+	n := Run(Options{Options: suite.Options{N: 2000, Seed: 7, Log: os.Stdout}})
 	t.Log(n.String())
 	t.Log(n.Detail())
 	if n.Failed() {
@@ -28,7 +29,7 @@ func TestCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := Run(Options{Seed: 1, Corpus: c, Log: os.Stdout})
+	n := Run(Options{Options: suite.Options{Seed: 1, Log: os.Stdout}, Corpus: c})
 	t.Log(n.String())
 	t.Log(n.Detail())
 	if n.Failed() || n.Definitions < len(c.CRDs) {

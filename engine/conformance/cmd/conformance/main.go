@@ -102,15 +102,7 @@ func conformance() error {
 		}
 	}
 	results := run.Run(real, f.Options)
-	ran, failed := expressions(f)
-	compared, differ := selected(f)
-	ran, failed = ran || compared, failed || differ
-	resized, unequal := scaled(f)
-	ran, failed = ran || resized, failed || unequal
-	published, unlike := documents(f, real)
-	ran, failed = ran || published, failed || unlike
-	shown, differs := tabled(f, c)
-	ran, failed = ran || shown, failed || differs
+	ran, failed := own(f, c, real)
 	kept, broken := promised(f, c)
 	failed = failed || broken
 	if len(results) == 0 && !ran && !kept {

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine/conformance/cel"
+	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/openapi"
+	"github.com/crdeval/crdeval/engine/conformance/scale"
+	"github.com/crdeval/crdeval/engine/conformance/selectors"
+	"github.com/crdeval/crdeval/engine/conformance/suite"
+	"github.com/crdeval/crdeval/engine/conformance/tables"
+)
+
+// ownSuite is a suite that is none of package run's: its cases are not objects of definitions, or it makes its own.
+type ownSuite struct {
+	name string
+	// share is the percentage of a whole run's cases that the suite has.
+	share int
+	// subject says that there is nothing to do where upstream alone is exercised.
+	subject bool
+	run     func(suite.Options) counts
+}
+
+// counts are what such a suite returns.
+type counts interface {
+	fmt.Stringer
+	Detail() string
+	Failed() bool
+}
+
+func ownSuites(f flags, c *corpus.Corpus, real *generate.Real) []ownSuite {
+	return []ownSuite{
+		{"cel", 11, false, func(o suite.Options) counts {
+			n := cel.Run(cel.Options{N: o.N, Seed: o.Seed, Limit: o.Limit, Workers: o.Workers, Log: o.Log, Quick: f.Quick, UpstreamOnly: f.upstreamOnly})
+			return &n
+		}},
+		{"selectors", 2, true, func(o suite.Options) counts { n := selectors.Run(o); return &n }},
+		{"scale", 2, true, func(o suite.Options) counts { n := scale.Run(o); return &n }},
+		{"openapi", 2, false, func(o suite.Options) counts { // which takes upstream long
+			n := openapi.Run(openapi.Options{Options: o, UpstreamOnly: f.upstreamOnly, Real: real})
+			return &n
+		}},
+		{"tables", 3, true, func(o suite.Options) counts {
+			if f.Suite == "" {
+				c = nil // a whole run has no time for all definitions of the corpus
+			}
+			n := tables.Run(tables.Options{Options: o, Corpus: c})
+			return &n
+		}},
+	}
+}
+
+// own runs those of the suites that were asked for.
+func own(f flags, c *corpus.Corpus, real *generate.Real) (ran, failed bool) {
+	for _, s := range ownSuites(f, c, real) {
+		if f.Suite != "" && f.Suite != s.name || f.Generator != "" || s.subject && f.upstreamOnly {
+			continue
+		}
+		o := suite.Options{N: f.N, Seed: f.Seed, Limit: f.Limit, Workers: f.Workers, Log: f.Log}
+		if f.Suite == "" {
+			o.N = f.N * s.share / 100
+		}
+		n := s.run(o)
+		fmt.Println(n)
+		fmt.Println(n.Detail())
+		ran, failed = true, failed || n.Failed()
+	}
+	return ran, failed
+}
