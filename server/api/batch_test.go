@@ -66,10 +66,16 @@ func TestItemsFailAlone(t *testing.T) {
 		{"talks", "CRD_NOT_FOUND", codes.NotFound},
 	} {
 		t.Run(c.crd, func(t *testing.T) {
-			got, err := w.evaluation.Prune(context.Background(), &crdevalv1.PruneRequest{
-				Catalog: "default", Options: &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(50 * time.Millisecond)},
-				Items: []*crdevalv1.Item{good, {Crd: c.crd, Object: good.GetObject()}, good},
-			})
+			r := &crdevalv1.PruneRequest{Catalog: "default", Items: []*crdevalv1.Item{good, {Crd: c.crd, Object: good.GetObject()}, good}}
+			if c.crd == "waits" {
+				r.Options = &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(50 * time.Millisecond)}
+			}
+			got, err := w.evaluation.Prune(context.Background(), r)
+			for err == nil && lateBeside(1, got.GetResults()) && r.GetOptions().GetItemTimeout().AsDuration() < time.Minute {
+				t.Logf("the machine was away for %v: once more", r.GetOptions().GetItemTimeout().AsDuration())
+				r.Options.ItemTimeout = durationpb.New(10 * r.GetOptions().GetItemTimeout().AsDuration())
+				got, err = w.evaluation.Prune(context.Background(), r)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,9 +99,7 @@ func TestDeadline(t *testing.T) {
 	for range 9 {
 		r.Items = append(r.Items, &crdevalv1.Item{Crd: "waits", Object: jsonDocument(cronTab(`{}`))})
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // room for a busy machine to answer in
-	defer cancel()
-	got, err := w.evaluation.Validate(ctx, r)
+	got, err := patiently(t, func(ctx context.Context) (*crdevalv1.ValidateResponse, error) { return w.evaluation.Validate(ctx, r) })
 	if err != nil {
 		t.Fatalf("no answer within the deadline: %v", err)
 	}
@@ -107,10 +111,17 @@ func TestDeadline(t *testing.T) {
 			t.Errorf("item %d: %v", i+1, result)
 		}
 	}
-	rest := w.do("POST", "/v1/catalogs/default:validate", `{"items":[{"crd":"waits","object":{}}]}`, "Grpc-Timeout", "2S")
-	if rest.code != http.StatusOK || !strings.Contains(rest.text, "ITEM_DEADLINE") {
-		t.Errorf("REST: %d %s", rest.code, rest.text)
+	for _, timeout := range []string{"1S", "3S", "9S"} {
+		rest := w.do("POST", "/v1/catalogs/default:validate", `{"items":[{"crd":"waits","object":{}}]}`, "Grpc-Timeout", timeout)
+		if rest.code == http.StatusOK && strings.Contains(rest.text, "ITEM_DEADLINE") {
+			return
+		}
+		t.Logf("REST, within %s: %d %s", timeout, rest.code, rest.text)
+		if rest.code != http.StatusGatewayTimeout { // as if the machine was away when the answer was due
+			break
+		}
 	}
+	t.Error("REST: no answer within the deadline")
 }
 
 // TestAligned: result i is that of item i, in batches of every size, on several goroutines.

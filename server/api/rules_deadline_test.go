@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -60,20 +61,13 @@ func TestTheWorstRule(t *testing.T) {
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				r.Options = options
-				var got *crdevalv1.ValidateResponse
-				for attempt := 1; ; attempt++ {
-					ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second) // room for a busy machine to answer in
-					begin := time.Now()
-					answer, err := w.evaluation.Validate(ctx, r)
-					cancel()
-					if err != nil {
-						t.Fatalf("no answer within the deadline: %v", err)
-					}
-					t.Logf("%d bytes: the whole batch took %v", len(bad.GetJson()), time.Since(begin).Round(100*time.Microsecond))
-					if got = answer; attempt == 3 || !lateBeside(got.GetResults(), at) {
-						break
-					}
+				got, err := patiently(t, func(ctx context.Context) (*crdevalv1.ValidateResponse, error) { return w.evaluation.Validate(ctx, r) })
+				for attempt := 1; err == nil && attempt < 3 && lateBeside(at, got.GetResults()); attempt++ {
 					t.Log("the machine was away for as long as an item may take: once more")
+					got, err = patiently(t, func(ctx context.Context) (*crdevalv1.ValidateResponse, error) { return w.evaluation.Validate(ctx, r) })
+				}
+				if err != nil {
+					t.Fatalf("no answer within the deadline: %v", err)
 				}
 				for n, result := range got.GetResults() {
 					if n != at {
@@ -94,11 +88,28 @@ func TestTheWorstRule(t *testing.T) {
 }
 
 // lateBeside reports that another item than the one at an index ran out of time.
-func lateBeside(results []*crdevalv1.VerdictResult, at int) bool {
+func lateBeside[R interface{ GetError() *statusv1.Status }](at int, results []R) bool {
 	for n, result := range results {
 		if n != at && codes.Code(result.GetError().GetCode()) == codes.DeadlineExceeded { //nolint:gosec // codes are small
 			return true
 		}
 	}
 	return false
+}
+
+// patiently makes a call that takes as long as its deadline lets it, and has an answer before that. Of the time a tenth is kept for the answer, which a busy machine
+// may miss: the deadline is a longer one then.
+func patiently[R any](t *testing.T, call func(context.Context) (R, error)) (answer R, err error) {
+	t.Helper()
+	for timeout := 2 * time.Second; timeout < 30*time.Second; timeout *= 3 {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		begin := time.Now()
+		answer, err = call(ctx)
+		cancel()
+		t.Logf("within %v: after %v, %v", timeout, time.Since(begin).Round(100*time.Microsecond), err)
+		if status.Code(err) != codes.DeadlineExceeded {
+			break
+		}
+	}
+	return answer, err
 }

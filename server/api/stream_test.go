@@ -346,7 +346,7 @@ func TestStreamsOfLargeResults(t *testing.T) {
 func TestStreamsDrain(t *testing.T) {
 	draining := make(chan struct{})
 	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	silent, err := w.evaluation.AdmitStream(ctx)
 	if err != nil {
@@ -373,7 +373,7 @@ func TestStreamsDrain(t *testing.T) {
 func TestStreamsDrainWhileSent(t *testing.T) {
 	draining := make(chan struct{})
 	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	stream := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
 	go func() {
@@ -405,21 +405,27 @@ func TestStreamPlaces(t *testing.T) {
 	if _, err := results(t, first.Recv); status.Code(err) != codes.Canceled {
 		t.Error(err)
 	}
-	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
 	var second grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]
-	for second = w.admitStream(short, &crdevalv1.AdmitStreamRequest{}); ; second = w.admitStream(short, &crdevalv1.AdmitStreamRequest{}) {
-		if header, err := second.Header(); err == nil && header != nil {
-			break
-		}
-		if short.Err() != nil {
+	for timeout := 300 * time.Millisecond; second == nil; timeout *= 10 { // the place is given back behind the answer, and a busy machine may take its time
+		if timeout > time.Minute {
 			t.Fatal("the place was not given back")
+		}
+		short, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		for second == nil && short.Err() == nil {
+			stream, err := w.evaluation.AdmitStream(short)
+			if err != nil || stream.Send(&crdevalv1.AdmitStreamRequest{Catalog: "default"}) != nil {
+				continue
+			}
+			if header, err := stream.Header(); err == nil && header != nil {
+				second = stream
+			}
 		}
 	}
 	if _, err := results(t, second.Recv); status.Code(err) != codes.DeadlineExceeded {
 		t.Error(err)
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		third := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
