@@ -48,8 +48,11 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 		}
 		plan.DropNulls(p.d, p.root)
 	}
-	embedded, found := plan.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
-	if found != nil {
+	embedded, found, err := plan.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
+	switch {
+	case err != nil:
+		return nil, nil, exceeded(err)
+	case found != nil:
 		return nil, found.Error, nil
 	}
 	if p.r.WantChanges {
@@ -167,8 +170,11 @@ func (p *pass) prune() error {
 		}
 		p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
 	}
-	embedded, found := p.own.Plan.CoerceEmbedded(p.d, p.root, track)
-	if found != nil {
+	embedded, found, err := p.own.Plan.CoerceEmbedded(p.d, p.root, track)
+	switch {
+	case err != nil:
+		return exceeded(err)
+	case found != nil:
 		return refused(found.Error)
 	}
 	p.unknownMetadata(embedded)

@@ -115,7 +115,7 @@ func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Pat
 			return
 		}
 	}
-	_, bad := plan.CoerceEmbedded(c.d, root, metadata.Options{Path: path})
+	_, bad, _ := plan.CoerceEmbedded(c.d, root, metadata.Options{Path: path}) // which has no bound where nothing is tracked
 	if unknown && !c.unprunedToo() {
 		// The reference's finding refers to the very value that is coerced next, and is printed after that.
 		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), "must not have unknown fields"))
@@ -147,7 +147,7 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *program.Node, path *field.
 	}
 	var invalid error
 	resource := program.Plan{Root: in.resource, Structural: true, HasSchema: true}
-	if _, bad := resource.CoerceEmbedded(c.d, object, metadata.Options{}); bad != nil {
+	if _, bad, _ := resource.CoerceEmbedded(c.d, object, metadata.Options{}); bad != nil {
 		invalid = bad.Error
 	} else {
 		invalid = violation.Together(violation.Errors(resource.ExplainEmbedded(c.d, object, program.At{Room: c.room, Stop: c.stop})))

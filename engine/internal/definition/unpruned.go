@@ -84,7 +84,7 @@ func (c *pruneCheck) prune(raw []byte, way []string) {
 		return
 	}
 	was := c.d.Any(before)
-	_, _ = c.plan.CoerceEmbedded(c.d, root, metadata.Options{Lenient: true}) // which has no errors then
+	_, _, _ = c.plan.CoerceEmbedded(c.d, root, metadata.Options{Lenient: true}) // which has no errors then
 	_, _ = c.plan.Prune(c.d, root, false)                                    // nothing is tracked, so nothing can be too long
 	after := c.at(root, way)
 	c.found = c.found || after == 0 || !reflect.DeepEqual(was, c.d.Any(after))

@@ -141,10 +141,13 @@ func decodeFields(fields map[string]any, o Options) (m *metav1.ObjectMeta, unkno
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
-	prefix := o.prefix()
+	prefix := ""
 	for _, k := range keys {
 		if !known[k] {
 			if o.Track {
+				if prefix == "" {
+					prefix = o.prefix()
+				}
 				unknown = append(unknown, prefix+k)
 			}
 			continue

@@ -46,7 +46,7 @@ func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 		statusOnly: m.StatusOnly, shaping: m.StatusOnly, dropping: m.StatusOnly, decoded: m.Decoded,
 	}
 	if m.Edits != nil {
-		m.Edits.reset()
+		m.Edits.reset(d)
 	}
 	return w.node(p.Root, root) && !w.doubt && (m.Edits == nil || !m.Edits.tooMany())
 }
@@ -203,12 +203,12 @@ func (w *acceptor) filled(parent, c uint32) {
 
 func (w *acceptor) push(i uint32) {
 	if w.edits != nil {
-		w.edits.stack = append(w.edits.stack, i)
+		w.edits.enter(i)
 	}
 }
 
 func (w *acceptor) pop() {
 	if w.edits != nil {
-		w.edits.stack = w.edits.stack[:len(w.edits.stack)-1]
+		w.edits.leave()
 	}
 }

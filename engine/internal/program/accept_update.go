@@ -26,7 +26,7 @@ func (p *Plan) AcceptDecoded(d *value.Doc, root uint32, m Mode) bool {
 	}
 	d.SetSource(value.Defaults, p.defaults)
 	if m.Edits != nil {
-		m.Edits.reset()
+		m.Edits.reset(d)
 	}
 	w := acceptor{d: d, p: p, stop: m.Stop, edits: m.Edits, shaping: true, room: newRoom(m.Limits.DefaultBytes())}
 	return w.node(p.Root, root) && !w.doubt && (m.Edits == nil || !m.Edits.tooMany())

@@ -10,8 +10,27 @@ import (
 // inside nested arrays for long paths to each of them. These bounds keep what one document costs in proportion to its size.
 // Beyond them accept doubts, and the exact steps end with a *value.LimitError. The reference has neither bound.
 
-// maxPathSteps bounds the steps of all paths that one walk takes down for what it prunes or fills in: some hundred MiB.
-const maxPathSteps = 1 << 21
+// What bounds the paths that one walk takes down for what it prunes or fills in: their steps, which may take some hundred MiB, and their texts, in bytes. A
+// key of a megabyte is in the path of everything below it.
+const (
+	maxPathSteps = 1 << 21
+	maxPathBytes = 32 << 20
+)
+
+// lengths are what paths come to.
+type lengths struct{ steps, bytes int }
+
+// exceed reports whether that is more than the bounds.
+func (l *lengths) exceed() bool { return l.steps > maxPathSteps || l.bytes > maxPathBytes }
+
+// exceeded is the error of paths that exceed them.
+func (l *lengths) exceeded() error {
+	const limit, advice = "paths of pruned and defaulted fields", "send a smaller document, or one with fewer unknown fields"
+	if l.steps > maxPathSteps {
+		return &value.LimitError{Limit: limit, Unit: "path steps", Maximum: maxPathSteps, Actual: maxPathSteps + 1, AtLeast: true, Advice: advice}
+	}
+	return &value.LimitError{Limit: limit, Unit: "bytes", Maximum: maxPathBytes, Actual: maxPathBytes + 1, AtLeast: true, Advice: advice}
+}
 
 // maxPlanDefaultBytes bounds what the defaults of a plan add to each other while they are made ready: nested ones hold those below
 // them, so that the sum grows with the square of the schema's depth.
@@ -34,13 +53,6 @@ func (r *room) exceeded(advice string) error {
 	return &value.LimitError{
 		Limit: "expansion by defaults", Unit: "bytes", Maximum: int64(r.most), Actual: int64(r.most - r.left), AtLeast: true,
 		Advice: advice,
-	}
-}
-
-func tooManySteps() error {
-	return &value.LimitError{
-		Limit: "paths of pruned and defaulted fields", Unit: "path steps", Maximum: maxPathSteps, Actual: maxPathSteps + 1, AtLeast: true,
-		Advice: "send a smaller document, or one with fewer unknown fields",
 	}
 }
 

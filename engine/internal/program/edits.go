@@ -30,16 +30,34 @@ type Edit struct {
 type Edits struct {
 	List []Edit
 
+	d         *value.Doc
 	ancestors []uint32
 	stack     []uint32 // the containers from the root down to where the walk is
+	deep      int      // bytes of their keys
+	bytes     int      // of the keys in all paths
 }
 
-func (e *Edits) reset() {
-	e.List, e.ancestors, e.stack = e.List[:0], e.ancestors[:0], e.stack[:0]
+func (e *Edits) reset(d *value.Doc) {
+	*e = Edits{List: e.List[:0], d: d, ancestors: e.ancestors[:0], stack: e.stack[:0]}
 }
 
 // tooMany reports that the edits are more than are told: the walk doubts, and the exact steps say so.
-func (e *Edits) tooMany() bool { return len(e.ancestors) > maxPathSteps }
+func (e *Edits) tooMany() bool {
+	told := lengths{len(e.ancestors), e.bytes}
+	return told.exceed()
+}
+
+// enter and leave follow the walk into a container and out of it.
+func (e *Edits) enter(container uint32) {
+	e.stack = append(e.stack, container)
+	e.deep += int(e.d.Nodes[container].KeyLen)
+}
+
+func (e *Edits) leave() {
+	last := len(e.stack) - 1
+	e.deep -= int(e.d.Nodes[e.stack[last]].KeyLen)
+	e.stack = e.stack[:last]
+}
 
 // add notes an edit of a member of parent, which is the top of the stack or about to be its next entry.
 func (e *Edits) add(k EditKind, parent, node uint32) {
@@ -48,8 +66,10 @@ func (e *Edits) add(k EditKind, parent, node uint32) {
 	}
 	from := uint32(len(e.ancestors))
 	e.ancestors = append(e.ancestors, e.stack...)
+	e.bytes += e.deep + int(e.d.Nodes[node].KeyLen)
 	if n := len(e.stack); n == 0 || e.stack[n-1] != parent {
 		e.ancestors = append(e.ancestors, parent)
+		e.bytes += int(e.d.Nodes[parent].KeyLen)
 	}
 	e.List = append(e.List, Edit{Kind: k, Node: node, from: from, to: uint32(len(e.ancestors))})
 }

@@ -24,7 +24,7 @@ func stepByStep(t testing.TB, p *Plan, src []byte) (findings []string, out []byt
 	}
 	pruned = prune(t, p, d, root)
 	p.DropNulls(d, root)
-	if _, bad := p.CoerceEmbedded(d, root, metadata.Options{}); bad != nil {
+	if _, bad, _ := p.CoerceEmbedded(d, root, metadata.Options{}); bad != nil {
 		return []string{bad.Error.Error()}, nil, nil, nil
 	}
 	for _, c := range fillDefaults(t, p, d, root) {

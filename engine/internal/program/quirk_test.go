@@ -61,7 +61,7 @@ func TestSwitches(t *testing.T) {
 			d, root := parseText(t, c.object)
 			out := changed(prune(t, p, d, root))
 			p.DropNulls(d, root)
-			if _, err := p.CoerceEmbedded(d, root, metadata.Options{}); err != nil {
+			if _, err, _ := p.CoerceEmbedded(d, root, metadata.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			fillDefaults(t, p, d, root)

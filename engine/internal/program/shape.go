@@ -23,30 +23,35 @@ type shaper struct {
 	d       *value.Doc
 	track   bool
 	path    value.Path // kept only while tracking
+	deep    int        // bytes of the keys in path
 	changes []Change
 	slots   []uint32 // stack of member tables, for defaulting
 	room    room     // for defaulting
-	steps   int      // of the paths in changes
+	told    lengths  // of the paths in changes
 	err     error    // a bound was exceeded: the walk ends, the tree is half done
 }
 
 func (s *shaper) enter(seg value.Segment) {
 	if s.track {
 		s.path = append(s.path, seg)
+		s.deep += len(seg.Key())
 	}
 }
 
 func (s *shaper) leave() {
 	if s.track {
-		s.path = s.path[:len(s.path)-1]
+		last := len(s.path) - 1
+		s.deep -= len(s.path[last].Key())
+		s.path = s.path[:last]
 	}
 }
 
 // record notes a change at a segment below the current path.
 func (s *shaper) record(seg value.Segment, node uint32) {
 	if s.track {
-		if s.steps += len(s.path) + 1; s.steps > maxPathSteps {
-			s.err = tooManySteps()
+		s.told.steps, s.told.bytes = s.told.steps+len(s.path)+1, s.told.bytes+s.deep+len(seg.Key())
+		if s.told.exceed() {
+			s.err = s.told.exceeded()
 			return
 		}
 		path := s.path.With(seg).Detach()

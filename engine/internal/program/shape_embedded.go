@@ -13,26 +13,34 @@ import (
 // CoerceEmbedded checks the types of apiVersion and kind and rewrites the metadata of each embedded resource, as
 // objectmeta.CoerceWithOptions does without the resource root (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta).
 // o.Path is the place of the value, nil for the root of an object; o.Lenient removes what is malformed; o.Track asks for the
-// unknown metadata fields, which come back sorted. The error is the first in document order; the Doc is of no use after it.
-func (p *Plan) CoerceEmbedded(d *value.Doc, root uint32, o metadata.Options) (unknown []string, err *violation.Violation) {
+// unknown metadata fields, which come back sorted. What is found is the first in document order; the error is a *value.LimitError, about the paths of
+// unknown fields. The Doc is of no use after either.
+func (p *Plan) CoerceEmbedded(d *value.Doc, root uint32, o metadata.Options) (unknown []string, found *violation.Violation, err error) {
 	if !p.Structural || p.Root.Flags&EmbeddedBelow == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	c := coercer{tour: tour{d: d, at: At{Field: o.Path}}, o: o}
 	c.coerce(p.Root, root)
-	if c.err != nil {
-		return nil, c.err
+	switch {
+	case c.told.exceed():
+		return nil, nil, c.told.exceeded()
+	case c.err != nil:
+		return nil, c.err, nil
 	}
 	slices.Sort(c.unknown)
-	return c.unknown, nil
+	return c.unknown, nil, nil
 }
 
 type coercer struct {
 	tour
 	o       metadata.Options
 	unknown []string
+	told    lengths // of unknown
 	err     *violation.Violation
 }
+
+// goesOn reports that nothing has ended the walk.
+func (w *coercer) goesOn() bool { return w.err == nil && !w.told.exceed() }
 
 func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
 	if n == nil || n.Flags&EmbeddedBelow == 0 {
@@ -41,7 +49,7 @@ func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
 	switch w.d.Nodes[i].Kind {
 	case value.Array:
 		k := 0
-		for c := w.d.Nodes[i].First; c != 0 && w.err == nil; c = w.d.Nodes[c].Next {
+		for c := w.d.Nodes[i].First; c != 0 && w.goesOn(); c = w.d.Nodes[c].Next {
 			w.enter(step{kind: stepItem, index: k})
 			dirty = w.coerce(n.Items, c) || dirty
 			w.leave()
@@ -49,7 +57,7 @@ func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
 		}
 	case value.Object:
 		var prev, next uint32
-		for c := w.d.Nodes[i].First; c != 0 && w.err == nil; c = next {
+		for c := w.d.Nodes[i].First; c != 0 && w.goesOn(); c = next {
 			next = w.d.Nodes[c].Next
 			key := w.d.Key(c)
 			if n.Flags&Embedded != 0 && isMeta(key) {
@@ -80,6 +88,9 @@ func (w *coercer) coerceMeta(object, prev, c uint32, key string) (removed, chang
 		o.Path = w.field()
 		changed, unknown, err := metadata.Coerce(w.d, object, o)
 		w.unknown = append(w.unknown, unknown...)
+		for _, path := range unknown {
+			w.told.bytes += len(path)
+		}
 		if err != nil && !w.o.Lenient { // what cannot be read at all stays as it is, if leniently
 			w.fail(c, key, err.Error())
 		}

@@ -138,7 +138,7 @@ func TestCoerceEmbedded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, root := parseText(t, c.object)
-			unknown, err := p.CoerceEmbedded(d, root, metadata.Options{Lenient: c.lenient, Track: true})
+			unknown, err, _ := p.CoerceEmbedded(d, root, metadata.Options{Lenient: c.lenient, Track: true})
 			if err != nil {
 				if err.Error.Error() != c.err || err.Step != violation.Decode {
 					t.Errorf("error %q", err.Error.Error())
