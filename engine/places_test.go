@@ -110,3 +110,37 @@ func TestManyDifferences(t *testing.T) {
 		t.Errorf("%v, %d differences and %d more, want %d that are pruned otherwise", r.Err, len(r.Differences), r.OmittedDifferences, n)
 	}
 }
+
+// TestLongPlaces: a map's key of a megabyte is in the place of everything below it. Places of traces and of changes are bounded.
+func TestLongPlaces(t *testing.T) {
+	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},
+"spec":{"group":"example.com","names":{"kind":"Thing","plural":"things"},"scope":"Namespaced","versions":[
+{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+  "spec":{"type":"object","additionalProperties":{"type":"array","maxItems":500,"items":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 1"}]}}},
+  "more":{"type":"object","additionalProperties":{"type":"object","properties":{"a":{"type":"string"}}}}}}}}]}}`
+	d, report, err := Compile(context.Background(), JSON([]byte(crd)), Options{})
+	if err != nil || d == nil {
+		t.Fatal(err, report)
+	}
+	object := func(member, below string) Item {
+		return Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"default"},"` + member + `":{"` +
+			strings.Repeat("k", 1_000_000) + `":` + below + `}}`))}
+	}
+	const n = 500
+	v, err := d.Validate(context.Background(), object("spec", `[`+strings.Repeat("2,", n-1)+`2]`), EvaluationOptions{Trace: TraceAll})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.Allowed || len(v.Traces) < 2 || len(v.Traces) > 10 || len(v.Traces)+v.OmittedTraces != n {
+		t.Errorf("allowed %v, %d traces and %d more", v.Allowed, len(v.Traces), v.OmittedTraces)
+	}
+	unknown := object("more", `{`+numbered(1000, `"u%d":1`)+`}`)
+	for name, do := range map[string]func() error{
+		"Validate": func() error { _, err := d.Validate(context.Background(), unknown, EvaluationOptions{}); return err },
+		"Prune":    func() error { _, err := d.Prune(context.Background(), unknown, EvaluationOptions{}); return err },
+	} {
+		if err := do(); ReasonOf(err) != ReasonLimitExceeded {
+			t.Errorf("%s of 1000 unknown fields below a key of a megabyte: %v, want %s", name, err, ReasonLimitExceeded)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type Verdict struct {
 	// those of rules as warnings, which are also among Warnings, and say nothing of the others.
 	Forgiven []Violation
 	// Traces are what the rules did, as EvaluationOptions.Trace asks, in the order in which they ran; OmittedTraces is how many more there
-	// were than MaxTraces.
+	// were than MaxTraces, or than 4 MiB of their places.
 	Traces        []RuleTrace
 	OmittedTraces int
 	// Warnings are the texts of the Warning headers the API server would send. Read-only: results share them.

@@ -88,7 +88,7 @@ type Outcome struct {
 	Refusal *Refusal
 	// Violations are the findings.
 	Violations []Finding
-	// Traces are those of the rules that Request.Trace asks for, OmittedTraces how many more there were than rule.MaxTraces.
+	// Traces are those of the rules that Request.Trace asks for, OmittedTraces how many more there were than room.
 	Traces        []rule.Trace
 	OmittedTraces int
 	// Forgiven are the findings of an update that do not stand against it, since what they are about is as it was.

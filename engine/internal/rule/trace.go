@@ -69,6 +69,7 @@ const (
 	MaxTraceSteps      = 1000    // of one rule at one value
 	MaxTraceValueBytes = 1 << 10 // of one value, and of one text
 	maxTraceBytes      = 4 << 20 // of one document: then traces have no steps any more
+	maxTracePlaces     = 4 << 20 // bytes of the paths and pointers of one document: then there are no traces any more
 )
 
 // traces is what a run keeps about tracing.
@@ -76,10 +77,14 @@ type traces struct {
 	list    []Trace
 	omitted int
 	bytes   int
+	places  int                   // bytes of paths and pointers
 	made    map[tracedKey]*traced // programs, which values of one run share
 }
 
-// Traces are those of the run, in the order of evaluation, and how many more there were than MaxTraces.
+// full: what comes now is counted alone.
+func (t *traces) full() bool { return len(t.list) >= MaxTraces || t.places > maxTracePlaces }
+
+// Traces are those of the run, in the order of evaluation, and how many more there were than there was room for.
 func (r *Run) Traces() (list []Trace, omitted int) { return r.traces.list, r.traces.omitted }
 
 // skips tells why no rule of the set runs at the site, "" if they do.
@@ -96,9 +101,7 @@ func (e *evaluation) skips() string {
 // skipAll traces the rules of the set from an index on as skipped.
 func (e *evaluation) skipAll(from int, why string) {
 	for i := from; i < len(e.set.rules); i++ {
-		t := e.trace(&e.set.rules[i])
-		t.Outcome, t.Why = Skipped, why
-		e.run.traces.add(t)
+		e.add(&e.set.rules[i], Trace{Outcome: Skipped, Why: why})
 	}
 }
 
@@ -110,8 +113,7 @@ func (e *evaluation) traced(c *rule) (more bool) {
 	if e.last.stopped || e.run.Stopped() {
 		return more
 	}
-	t := e.trace(c)
-	t.Cost = int64(e.last.cost)
+	t := Trace{Cost: int64(e.last.cost)}
 	switch {
 	case c.blank:
 		t.Outcome, t.Why = Skipped, "the rule is empty"
@@ -129,10 +131,10 @@ func (e *evaluation) traced(c *rule) (more bool) {
 	if e.run.Trace == TraceFailed && (t.Outcome == Passed || t.Outcome == Skipped) {
 		return more
 	}
-	if t.Outcome != Skipped && c.compileError == "" && len(e.run.traces.list) < MaxTraces {
+	if t.Outcome != Skipped && c.compileError == "" && !e.run.traces.full() {
 		e.steps(c, &t)
 	}
-	e.run.traces.add(t)
+	e.add(c, t)
 	return more
 }
 
@@ -154,23 +156,21 @@ func (e *evaluation) ended() string {
 	return fmt.Sprintf("the rules before it used up the %d that all rules of an object may cost", Budget)
 }
 
-// trace is the trace of a rule before anything is known about it.
-func (e *evaluation) trace(c *rule) Trace {
-	v := e.at.Violation(e.at.Self, &field.Error{}, nil, c.keyword())
-	return Trace{
-		Path: v.Path, Schema: v.Schema,
-		Rule: &violation.RuleRef{Index: c.index, Text: c.text, Reason: string(c.reason)},
-	}
-}
-
-// add keeps a trace if there is room.
-func (t *traces) add(one Trace) {
-	if len(t.list) >= MaxTraces {
-		t.omitted++
+// add says of a trace where it is, and keeps it if there is room.
+func (e *evaluation) add(c *rule, t Trace) {
+	all := &e.run.traces
+	if all.full() {
+		all.omitted++
 		return
 	}
-	for i := range one.Steps {
-		t.bytes += len(one.Steps[i].Expression) + len(one.Steps[i].Value) + len(one.Steps[i].Error)
+	v := e.at.Violation(e.at.Self, &field.Error{}, nil, c.keyword())
+	t.Path, t.Schema, t.Rule = v.Path, v.Schema, &violation.RuleRef{Index: c.index, Text: c.text, Reason: string(c.reason)}
+	all.places += len(t.Schema)
+	for i := range t.Path {
+		all.places += len(t.Path[i].Key())
 	}
-	t.list = append(t.list, one)
+	for i := range t.Steps {
+		all.bytes += len(t.Steps[i].Expression) + len(t.Steps[i].Value) + len(t.Steps[i].Error)
+	}
+	all.list = append(all.list, t)
 }
