@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ func difference(from, to []byte) ([]byte, error) {
 		return nil, err
 	}
 	d.had, d.has = d.from.Finder(), d.to.Finder()
-	d.members(a, b)
+	d.members(a, b, unlimited)
 	if len(d.out) == 0 {
 		return nil, nil
 	}
@@ -53,10 +54,13 @@ type differ struct {
 	out      []byte // the operations so far, without the bracket that closes the list
 }
 
-// members compares two objects.
-func (d *differ) members(a, b uint32) {
+// unlimited is the most of the whole object, in whose place no other can be put.
+const unlimited = math.MaxInt
+
+// members compares two objects, until the operations reach most bytes.
+func (d *differ) members(a, b uint32, most int) {
 	above := len(d.path)
-	for c := d.from.Nodes[a].First; c != 0; c = d.from.Nodes[c].Next {
+	for c := d.from.Nodes[a].First; c != 0 && len(d.out) <= most; c = d.from.Nodes[c].Next {
 		d.enter(d.from.Key(c))
 		if e := d.has.Field(b, d.from.Key(c)); e != 0 {
 			d.values(c, e)
@@ -65,7 +69,7 @@ func (d *differ) members(a, b uint32) {
 		}
 		d.path = d.path[:above]
 	}
-	for e := d.to.Nodes[b].First; e != 0; e = d.to.Nodes[e].Next {
+	for e := d.to.Nodes[b].First; e != 0 && len(d.out) <= most; e = d.to.Nodes[e].Next {
 		if d.had.Field(a, d.to.Key(e)) == 0 {
 			d.enter(d.to.Key(e))
 			d.operation("add", e)
@@ -74,10 +78,10 @@ func (d *differ) members(a, b uint32) {
 	}
 }
 
-// elements compares two arrays of one length.
-func (d *differ) elements(a, b uint32) {
+// elements compares two arrays of one length, likewise.
+func (d *differ) elements(a, b uint32, most int) {
 	above := len(d.path)
-	for c, e, i := d.from.Nodes[a].First, d.to.Nodes[b].First, 0; c != 0 && e != 0; c, e, i = d.from.Nodes[c].Next, d.to.Nodes[e].Next, i+1 {
+	for c, e, i := d.from.Nodes[a].First, d.to.Nodes[b].First, 0; c != 0 && e != 0 && len(d.out) <= most; c, e, i = d.from.Nodes[c].Next, d.to.Nodes[e].Next, i+1 {
 		d.path = strconv.AppendInt(append(d.path, '/'), int64(i), 10)
 		d.values(c, e)
 		d.path = d.path[:above]
@@ -88,11 +92,12 @@ func (d *differ) elements(a, b uint32) {
 func (d *differ) values(a, b uint32) {
 	m, n := &d.from.Nodes[a], &d.to.Nodes[b]
 	before := len(d.out)
+	most := before + len(d.path) + len(d.to.Raw(b)) + len(`{"op":"replace","path":"","value":},`)
 	switch {
 	case m.Kind == value.Object && n.Kind == value.Object:
-		d.members(a, b)
+		d.members(a, b, most)
 	case m.Kind == value.Array && n.Kind == value.Array && m.Live == n.Live:
-		d.elements(a, b)
+		d.elements(a, b, most)
 	case m.Kind == value.Array || n.Kind == value.Array || m.Kind == value.Object || n.Kind == value.Object:
 		d.operation("replace", b)
 		return
@@ -102,7 +107,7 @@ func (d *differ) values(a, b uint32) {
 		}
 		return
 	}
-	if changed := len(d.out) - before; changed > len(d.path)+len(d.to.Raw(b))+len(`{"op":"replace","path":"","value":},`) {
+	if len(d.out) > most {
 		d.out = d.out[:before]
 		d.operation("replace", b)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -39,6 +40,25 @@ func TestDifference(t *testing.T) {
 		if patch, err := difference([]byte(from), []byte(`{}`)); err == nil {
 			t.Errorf("%s: %s", from, patch)
 		}
+	}
+}
+
+// TestDifferenceBelowALongKey: operations below a key of many bytes, each of which names it, are not piled up before the container takes their place.
+func TestDifferenceBelowALongKey(t *testing.T) {
+	const n = 2000
+	object := func(element string) []byte {
+		return []byte(`{"spec":{"` + strings.Repeat("k", 100_000) + `":[` + strings.Repeat(element+",", n) + `{}]}}`)
+	}
+	from, to := object(`{"x":null}`), object(`{}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	patch, err := difference(from, to)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(patch) > len(to)+100 {
+		t.Fatalf("%d bytes, %v", len(patch), err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 20<<20 {
+		t.Errorf("it took %d MiB for objects of %d KiB", took>>20, len(from)>>10)
 	}
 }
 
