@@ -180,7 +180,7 @@ func (w *watched) eventually(what string) {
 
 func (w *watched) until(done func() bool, state func() string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("%s\n%s", state(), w.log)
 		}
@@ -236,9 +236,20 @@ func refused(plural string) string {
 	return strings.Replace(crd(plural, "x"), "{type: object, description", "{type: objekt, description", 1)
 }
 
+// put writes a file so that nobody sees half of it, however long the machine is away: one that is there by one write into it, with line feeds at the end where it was longer.
 func put(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		replace(t, path, content)
+		return
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(content + strings.Repeat("\n", max(0, int(info.Size())-len(content)))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -247,7 +258,9 @@ func put(t *testing.T, path, content string) {
 func replace(t *testing.T, path, content string) {
 	t.Helper()
 	temporary := filepath.Join(filepath.Dir(path), ".new")
-	put(t, temporary, content)
+	if err := os.WriteFile(temporary, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	rename(t, temporary, path)
 }
 
