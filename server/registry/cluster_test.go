@@ -23,7 +23,8 @@ type cluster struct {
 
 func newCluster() *cluster { return &cluster{sequence: 40, entries: map[string]Entry{}} }
 
-func (c *cluster) commit(t Transaction) (uint64, error) {
+// commit makes a commit. then, if given, is called when it is made and nobody has been told of it: its error is the answer.
+func (c *cluster) commit(t Transaction, then func() error) (uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range t.Expect {
@@ -45,7 +46,10 @@ func (c *cluster) commit(t Transaction) (uint64, error) {
 		}
 	}
 	c.log = append(c.log, done)
-	c.changed.wake()
+	defer c.changed.wake()
+	if then != nil {
+		return c.sequence, then()
+	}
 	return c.sequence, nil
 }
 
@@ -62,7 +66,7 @@ type link struct {
 	mu       sync.Mutex
 	cut      bool
 	watching bool
-	// afterCommit is called between a commit and its answer; its error is the answer.
+	// afterCommit is called between a commit and its answer, before anybody is told of it; its error is the answer.
 	afterCommit func() error
 	switched    broadcast
 }
@@ -106,11 +110,7 @@ func (l *link) Commit(ctx context.Context, t Transaction) (uint64, error) {
 		<-ctx.Done()
 		return 0, context.Cause(ctx)
 	}
-	sequence, err := l.commit(t)
-	if err == nil && l.afterCommit != nil {
-		err = l.afterCommit()
-	}
-	return sequence, err
+	return l.commit(t, l.afterCommit)
 }
 
 func (l *link) Watch(ctx context.Context, after uint64, tell func(Commit)) error {
@@ -124,23 +124,13 @@ func (l *link) Watch(ctx context.Context, after uint64, tell func(Commit)) error
 	}()
 	for {
 		changed, switched := l.changed.next(), l.switched.next()
-		if !l.isCut() {
-			l.cluster.mu.Lock()
-			if after < l.compacted {
-				l.cluster.mu.Unlock()
-				return ErrCompacted
-			}
-			var news []Commit
-			for _, c := range l.log {
-				if c.Sequence > after {
-					news = append(news, c)
-				}
-			}
-			l.cluster.mu.Unlock()
-			for _, c := range news {
-				tell(c)
-				after = c.Sequence
-			}
+		news, err := l.news(after)
+		if err != nil {
+			return err
+		}
+		for _, c := range news {
+			tell(c)
+			after = c.Sequence
 		}
 		select {
 		case <-changed:
@@ -149,6 +139,24 @@ func (l *link) Watch(ctx context.Context, after uint64, tell func(Commit)) error
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// news are the commits behind one, as far as they come through.
+func (l *link) news(after uint64) (news []Commit, err error) {
+	l.cluster.mu.Lock() // a commit that cuts the link is not among them
+	defer l.cluster.mu.Unlock()
+	switch {
+	case l.isCut():
+		return nil, nil
+	case after < l.compacted:
+		return nil, ErrCompacted
+	}
+	for _, c := range l.log {
+		if c.Sequence > after {
+			news = append(news, c)
+		}
+	}
+	return news, nil
 }
 
 func (l *link) Latest(ctx context.Context) (uint64, error) {

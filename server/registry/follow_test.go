@@ -157,7 +157,7 @@ func TestUnreadableCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r, _ := replicas(t, 1)
 		mustRegister(t, r[0], "default", foos("1"))
-		if _, err := c.commit(Transaction{Put: []Entry{{Key: "future/x"}}}); err != nil {
+		if _, err := c.commit(Transaction{Put: []Entry{{Key: "future/x"}}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -167,7 +167,7 @@ func TestUnreadableCommit(t *testing.T) {
 		if _, err := r[0].CRD(t.Context(), "default", "foos.g.io", "", ""); err != nil {
 			t.Error(err)
 		}
-		if _, err := c.commit(Transaction{Delete: []string{"future/x"}}); err != nil {
+		if _, err := c.commit(Transaction{Delete: []string{"future/x"}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(lastPause)
