@@ -250,7 +250,7 @@ func (w *wire) open(t *testing.T, path string) (body *io.PipeWriter, answer func
 func TestStreamedContinue(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	told := false
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() { told = true }})
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+admitPath, strings.NewReader(`{"object":`+cronTab(`{}`)+`}`))
@@ -301,7 +301,7 @@ func TestStreamedCutOff(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+				_ = conn.SetDeadline(time.Now().Add(time.Minute))
 				if _, err := io.WriteString(conn, "POST "+admitPath+" HTTP/1.1\r\nHost: x\r\nContent-Type: "+c.media+"\r\n"+c.body); err != nil {
 					t.Fatal(err)
 				}

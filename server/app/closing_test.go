@@ -19,7 +19,7 @@ func TestClosingDoesNotWaitForever(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	err := c.all(ctx)
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if !closed || err == nil || !strings.Contains(err.Error(), "closing what hangs: it was not done in time") || !strings.Contains(err.Error(), "broken") {

@@ -46,7 +46,7 @@ func TestReplicasAndAPartition(t *testing.T) {
 			"crdeval.v1.RegistryService": healthv1.HealthCheckResponse_NOT_SERVING,
 		} {
 			var got *healthv1.HealthCheckResponse
-			for deadline := time.Now().Add(10 * time.Second); got.GetStatus() != want && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); got.GetStatus() != want && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 				got, _ = health.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})
 			}
 			if got.GetStatus() != want {
@@ -82,7 +82,7 @@ func (r *running) eventually(t *testing.T, path string, code int, text string) {
 
 func fetchUntil(t *testing.T, call func() (int, string), code int, text string) string {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		got, body := call()
 		if got == code && strings.Contains(body, text) {
 			return body
