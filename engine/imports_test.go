@@ -15,6 +15,7 @@ const module = "github.com/crdeval/crdeval/"
 var rank = map[string]int{
 	"engine/value":                0,
 	"engine/internal/quirk":       0,
+	"engine/internal/spelling":    0,
 	"engine/internal/stop":        0,
 	"engine/internal/pattern":     1,
 	"engine/violation":            1,

@@ -6,5 +6,5 @@
 // bound in number and in the work that they take (Finder), however long and many its keys and the schema's are: beyond it there are none.
 //
 // It knows the compiled schema (package program) and the document as it was given. It does not find anything wrong itself: package admission
-// does, and package engine asks. Read hint.go first, then near.go, which says what is near to what.
+// does, and package engine asks. Read hint.go first, then near.go, which says what is near to what; package spelling has the indexes of names.
 package hint

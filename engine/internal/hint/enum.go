@@ -1,8 +1,8 @@
 package hint
 
 import (
-	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,52 +22,45 @@ func (f *Finder) enum(v *violation.Violation, at value.Position) *Hint {
 	if !ok {
 		return nil
 	}
-	allowed := f.allowed(v)
-	names := make([]string, len(allowed))
-	for i := range allowed {
-		names[i] = allowed[i].text
-	}
-	name, how := f.nearest(bad, names, nil)
+	texts, values := f.allowed(v)
+	text, how := f.nearest(bad, texts, nil, nil)
 	if how == far {
-		return f.like(bad, v.BadValue, allowed)
+		return f.like(bad, v.BadValue, texts, values)
 	}
-	for _, a := range allowed {
-		if a.text != name {
-			continue
-		}
-		switch _, isText := v.BadValue.(string); {
-		case bad == name && isText:
-			return &Hint{Text: "did you mean " + string(a.json) + ", without quotes?", Replacement: a.json}
-		case bad == name:
-			return &Hint{Text: "did you mean " + string(a.json) + ", in quotes?", Replacement: a.json}
-		}
-		return &Hint{Text: "did you mean " + string(a.json) + "?", Replacement: a.json}
+	meant := value.AppendAny(nil, values[slices.Index(texts, text)])
+	switch _, isText := v.BadValue.(string); {
+	case bad == text && isText:
+		return &Hint{Text: "did you mean " + string(meant) + ", without quotes?", Replacement: meant}
+	case bad == text:
+		return &Hint{Text: "did you mean " + string(meant) + ", in quotes?", Replacement: meant}
 	}
-	return nil
+	return &Hint{Text: "did you mean " + string(meant) + "?", Replacement: meant}
 }
 
 // like is the value of an enum that means the same as one whose letters are others: the nearest number, off for no. Nil if there is none.
-func (f *Finder) like(bad string, value any, allowed []option) *Hint {
-	var best *option
-	least := math.Inf(1)
-	for i := range allowed {
-		a := &allowed[i]
-		if a.isText() {
-			if means := truth(bad); means != "" && means == truth(a.text) {
-				return &Hint{Text: "did you mean " + string(a.json) + "?", Replacement: a.json}
+func (f *Finder) like(bad string, given any, texts []string, values []any) *Hint {
+	means := truth(bad)
+	size, isNumber := number(given)
+	best, least := -1, math.Inf(1)
+	for i, text := range texts {
+		if f.work++; f.work >= maxWork {
+			return nil
+		}
+		if _, isText := values[i].(string); isText {
+			if means != "" && means == truth(text) {
+				meant := value.AppendAny(nil, text)
+				return &Hint{Text: "did you mean " + string(meant) + "?", Replacement: meant}
 			}
 			continue
 		}
-		given, isNumber := number(value)
-		n, err := strconv.ParseFloat(a.text, 64)
-		if off := math.Abs(n - given); isNumber && err == nil && off < least {
-			best, least = a, off
+		if n, ok := number(values[i]); ok && isNumber && math.Abs(n-size) < least {
+			best, least = i, math.Abs(n-size)
 		}
 	}
-	if best == nil {
+	if best < 0 {
 		return nil
 	}
-	return &Hint{Text: "the nearest value is " + best.text, Replacement: best.json}
+	return &Hint{Text: "the nearest value is " + texts[best], Replacement: []byte(texts[best])}
 }
 
 // number is the number that a bad value is.
@@ -96,35 +89,31 @@ func (f *Finder) spelling(v *violation.Violation, at value.Position) (string, bo
 	return f.scalar(node, at)
 }
 
-// option is one value of an enum.
-type option struct {
-	text string // a string's content, or the JSON of anything else
-	json []byte
-}
-
-func (o *option) isText() bool { return o.json[0] == '"' }
-
-// allowed are the values of the enum that a finding is about: the schema's, or, where that is in a junctor, those that the finding itself lists.
-func (f *Finder) allowed(v *violation.Violation) (list []option) {
+// allowed are the values of the enum that a finding is about, and how they are written, strings without quotes: the schema's, or, where that is in a junctor, those
+// that the finding itself lists. Lists, objects and texts that are too long to be repeated are left out.
+func (f *Finder) allowed(v *violation.Violation) (texts []string, values []any) {
+	add := func(text string, one any) {
+		texts, values = append(texts, text), append(values, one)
+	}
 	if p := f.to(v.Path); p.node != nil && p.node.Valid != nil && p.node.Valid.Enum != nil {
 		for _, one := range p.node.Valid.Enum.Values {
-			if f.work++; f.work >= maxWork {
-				return nil
+			if f.work += 4; f.work >= maxWork {
+				return nil, nil
 			}
 			switch text := one.(type) {
 			case string:
-				if f.work += len(text) / 8; len(text) <= longestShown {
-					list = append(list, option{text: text, json: value.AppendAny(nil, one)})
+				if len(text) <= longestShown {
+					add(text, one)
 				}
 			case bool, int64, float64:
-				printed := value.AppendAny(nil, one)
-				list = append(list, option{text: string(printed), json: printed})
+				f.work += 16
+				add(string(value.AppendAny(nil, one)), one)
 			}
 		}
-		return list
+		return texts, values
 	}
 	if _, isText := v.BadValue.(string); !isText {
-		return nil
+		return nil, nil
 	}
 	rest, ok := strings.CutPrefix(v.Detail, "supported values: ")
 	for ok && f.work < maxWork {
@@ -132,11 +121,10 @@ func (f *Finder) allowed(v *violation.Violation) (list []option) {
 		if err != nil {
 			break
 		}
-		f.work += 1 + len(quoted)/8
+		f.work += 16 + len(quoted)/4
 		text, _ := strconv.Unquote(quoted) // it is quoted
-		replacement, _ := json.Marshal(text)
-		list = append(list, option{text: text, json: replacement})
+		add(text, text)
 		rest, ok = strings.CutPrefix(rest[len(quoted):], ", ")
 	}
-	return list
+	return texts, values
 }

@@ -2,6 +2,7 @@ package hint
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/spelling"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -29,8 +30,8 @@ const (
 	MaxHints = 100
 	// MaxAsked is for how many things that are wrong a hint is looked for: the first ones.
 	MaxAsked = 1000
-	// maxWork is how much may be compared, in letters against letters, roughly: half a millisecond. A call may have thousands of documents.
-	maxWork = 1 << 17
+	// maxWork is how much may be compared, in letters against letters, roughly: a tenth of a millisecond. A call may have a thousand documents.
+	maxWork = 1 << 15
 	// longestPath is how long the names of a path may be together, in bytes, that a hint is about: it repeats them.
 	longestPath = 2 << 10
 )
@@ -46,7 +47,8 @@ type Finder struct {
 
 	asked, given, work int
 
-	last spelled // what was last compared with others
+	last spelled      // what was last compared with others
+	room spelling.Set // scratch
 
 	doc    *value.Doc // the document as it was given, parsed when it is first looked at
 	root   uint32

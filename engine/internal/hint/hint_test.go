@@ -3,6 +3,9 @@ package hint
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -244,4 +247,41 @@ func FuzzHints(f *testing.F) {
 			t.Errorf("%q, and then %q", a, b)
 		}
 	})
+}
+
+// TestWorkIsBounded: whatever names and enums are like, the work for one document ends at its bound, give or take one look.
+func TestWorkIsBounded(t *testing.T) {
+	const most = 1 << 12 // an index of ten thousand names is looked at in one go: twice its length, with their own
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, word := range map[string]func(i int) string{
+		"of few letters": func(i int) string {
+			b := make([]byte, 30)
+			for k := range b {
+				b[k] = "abcd"[r.IntN(4)]
+			}
+			return fmt.Sprint(string(b), i)
+		},
+		"of one beginning": func(i int) string { return fmt.Sprint("specification", i) },
+		"nearly too long":  func(i int) string { return strings.Repeat("x", 58) + fmt.Sprint(i) },
+		"too long":         func(i int) string { return strings.Repeat("x", 70) + fmt.Sprint(i) },
+		"not ASCII's":      func(i int) string { return "größe" + fmt.Sprint(i) },
+	} {
+		var properties, values []string
+		for i := range 10_000 {
+			w := word(i)
+			properties = append(properties, fmt.Sprintf(`%q:{"type":"object","properties":{"deep":{"type":"string"}}}`, w))
+			values = append(values, strconv.Quote(w))
+		}
+		plan := planOf(t, `{"type":"object","properties":{"e":{"type":"string","enum":[`+strings.Join(values, ",")+`]},"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
+		index := plan.Root.Child("spec").Spelling().Size() / 8
+		f := New(plan, nil, false, value.Limits{}, nil, nil)
+		enum := violation.Of(violation.Schema, field.NotSupported(nil, "specification", values), pathOf("/e"))
+		for i := range 100 {
+			f.Removed(&Removed{Path: value.Path{value.Name("spec"), value.Name(word(i) + "y")}})
+			f.Finding(&enum, value.Position{})
+		}
+		if over := f.work - maxWork; over < 0 || over > most+int(index) {
+			t.Errorf("names %s: %d of work, the bound is %d", name, f.work, maxWork)
+		}
+	}
 }

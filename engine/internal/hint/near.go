@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/crdeval/crdeval/engine/internal/spelling"
 )
 
 // How near a name is to another: the smaller, the nearer.
@@ -23,7 +25,7 @@ const (
 )
 
 // longestCompared is the length, in bytes, up to which names are compared letter by letter.
-const longestCompared = 64
+const longestCompared = spelling.Longest
 
 // near says how near two names are. Most are far from each other, which is seen by their lengths and letters.
 func (f *Finder) near(a, b string) nearness {
@@ -196,16 +198,62 @@ func distance(a, b []byte, most int) (d, looked int) {
 	return int(above[len(b)]), looked
 }
 
-// nearest is the name that is nearest, of several the first; none that is further than most, and none that skip says.
-func (f *Finder) nearest(to string, names []string, skip func(string) bool) (best string, how nearness) {
+// nearest is the name that is nearest, of several the first; none that is further than most, and none that skip says. There may be an index of the names.
+func (f *Finder) nearest(to string, names []string, index *spelling.Index, skip func(string) bool) (best string, how nearness) {
 	how = far
-	for _, name := range names {
+	look := func(name string) bool {
 		if f.work >= maxWork {
-			return "", far // an answer that depends on how far one came is none
+			return false
 		}
 		if n := f.near(to, name); n < how && (skip == nil || !skip(name)) {
 			best, how = name, n
 		}
+		return true
+	}
+	if !f.nearby(to, names, index, look) || f.work >= maxWork {
+		return "", far // an answer that depends on how far one came is none
+	}
+	return best, how
+}
+
+// nearby looks at the names that may be near to one, or at all, in their order, until look has enough. It says whether it came to the end.
+func (f *Finder) nearby(to string, names []string, index *spelling.Index, look func(string) bool) bool {
+	if index != nil {
+		near, looked, ok := index.Near(to, slips(len(to)), maxWork-f.work, f.room)
+		if ok {
+			if f.work += 16 + looked; f.work >= maxWork {
+				return false
+			}
+			f.room = near
+			for i := range near.All() {
+				if !look(names[i]) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	for _, name := range names {
+		if !look(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearestField is the field of a place that is nearest to a name.
+func (f *Finder) nearestField(of place, to string, skip func(string) bool) (best string, how nearness) {
+	names, index := of.names()
+	best, how = f.nearest(to, names, index, skip)
+	if !of.isResource() {
+		return best, how
+	}
+	name, n := f.nearest(to, resourceFields, nil, skip)
+	if f.work >= maxWork {
+		return "", far
+	}
+	if n < how || n == how && name < best {
+		return name, n
 	}
 	return best, how
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/spelling"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -96,35 +97,49 @@ func (p place) declares(name string) bool {
 	return found || p.isResource() && slices.Contains(resourceFields, name)
 }
 
-// fields are the names that it declares.
-func (p place) fields() []string {
+// names are those of its fields in the order of the alphabet, without those that every resource has, and the index of them, if there is one.
+func (p place) names() ([]string, *spelling.Index) {
 	switch {
 	case p.meta != nil:
-		return p.meta.fields
+		return p.meta.fields, nil
 	case p.node == nil:
-		return nil
-	case !p.isResource():
-		return p.node.Names
+		return nil, nil
 	}
-	all := slices.Concat(resourceFields, p.node.Names)
-	slices.Sort(all)
-	return slices.Compact(all)
+	return p.node.Names, p.node.Spelling()
 }
 
-// children are the places of the fields that it declares, with their names.
-func (p place) children() iter.Seq2[place, string] {
+// holders are the places of the fields that have fields of their own, or whose items have some, with their names in the order of the alphabet.
+func (p place) holders() iter.Seq2[place, string] {
 	return func(yield func(place, string) bool) {
-		direct := p.node != nil && p.meta == nil && !p.isResource()
-		for i, name := range p.fields() {
-			child := place{}
-			if direct {
-				child.node = p.node.Props[i]
-			} else {
-				child = p.child(name)
+		switch {
+		case p.meta != nil:
+			for _, name := range p.meta.fields {
+				if below := p.meta.below[name]; below != nil && !yield(place{meta: below}, name) {
+					return
+				}
 			}
-			if !yield(child, name) {
+			return
+		case p.node == nil:
+			return
+		}
+		const metadata = "metadata" // of a resource it is none of the schema's
+		waiting := p.isResource()
+		for slot := range p.node.Holders {
+			name := p.node.Names[slot]
+			if waiting && name >= metadata {
+				if waiting = false; !yield(place{meta: objectMeta}, metadata) {
+					return
+				}
+			}
+			if name == metadata && p.isResource() {
+				continue
+			}
+			if !yield(place{node: p.node.Props[slot]}, name) {
 				return
 			}
+		}
+		if waiting {
+			yield(place{meta: objectMeta}, metadata)
 		}
 	}
 }

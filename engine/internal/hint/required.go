@@ -57,7 +57,7 @@ func (f *Finder) required(v *violation.Violation) *Hint {
 
 // closest reports whether no other field is nearer to a key that is unknown.
 func (f *Finder) closest(parent value.Path, key, name string) bool {
-	best, _ := f.nearest(key, f.to(parent).fields(), func(other string) bool { return other != name && f.at(parent.With(value.Name(other))) != 0 })
+	best, _ := f.nearestField(f.to(parent), key, func(other string) bool { return other != name && f.at(parent.With(value.Name(other))) != 0 })
 	return best == name
 }
 

@@ -14,7 +14,7 @@ func (f *Finder) unknown(path value.Path) *Hint {
 	}
 	parent, key := path[:len(path)-1], path[len(path)-1].Key()
 	here := f.to(parent)
-	name, how := f.nearest(key, here.fields(), func(name string) bool { return f.at(parent.With(value.Name(name))) != 0 })
+	name, how := f.nearestField(here, key, func(name string) bool { return f.at(parent.With(value.Name(name))) != 0 })
 	if how <= oneOff {
 		return didYouMean(parent, name)
 	}
@@ -81,8 +81,8 @@ func (f *Finder) below(parent value.Path, here place, key string) *Hint {
 			*into = append(*into, p)
 		}
 	}
-	for child, name := range here.children() {
-		if f.work += 1 + child.lookup(); f.work >= maxWork {
+	for child, name := range here.holders() {
+		if f.work += 4 + 2*child.lookup(); f.work >= maxWork {
 			return nil
 		}
 		declares := child.declares(key)
