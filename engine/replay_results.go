@@ -209,7 +209,14 @@ func (r *replay) differ(before, after []byte, what func(p value.Path, both bool)
 		return
 	}
 	t := trees{a: a, b: b, tell: func(p value.Path, i, j uint32) {
+		if r.ctx.Err() != nil {
+			return // as Replay says
+		}
 		d := what(p, i != 0 && j != 0)
+		if d.Outcome != ConvertedOtherwise && len(r.Differences) >= MaxReplayDifferences {
+			r.omit(d.Outcome) // the place, which may be long, is of no interest any more
+			return
+		}
 		d.Path, d.Pointer = p.Dotted(), p.Pointer()
 		if i != 0 {
 			d.Old = a.AppendJSON(nil, i)
@@ -230,15 +237,26 @@ func (r *replay) difference(d FieldDifference) {
 	if d.Outcome == ConvertedOtherwise && slices.ContainsFunc(r.Differences, same) {
 		return
 	}
-	r.add(d.Outcome)
-	slices.SortFunc(r.Outcomes, func(a, b ReplayOutcome) int { return cmp.Compare(slices.Index(outcomes, a), slices.Index(outcomes, b)) })
 	bytes := len(d.Old) + len(d.New)
 	if len(r.Differences) >= MaxReplayDifferences || len(r.Differences) > 0 && r.bytes+bytes > MaxReplayBytes {
-		r.OmittedDifferences++
+		r.omit(d.Outcome)
 		return
 	}
+	r.tell(d.Outcome)
 	r.bytes += bytes
 	r.Differences = append(r.Differences, d)
+}
+
+// omit counts a difference that is not told.
+func (r *replay) omit(of ReplayOutcome) {
+	r.tell(of)
+	r.OmittedDifferences++
+}
+
+// tell adds an outcome in its place.
+func (r *replay) tell(outcome ReplayOutcome) {
+	r.add(outcome)
+	slices.SortFunc(r.Outcomes, func(a, b ReplayOutcome) int { return cmp.Compare(slices.Index(outcomes, a), slices.Index(outcomes, b)) })
 }
 
 // outcomes are all in their order.
