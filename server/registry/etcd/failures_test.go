@@ -23,12 +23,12 @@ func put(key, value string) registry.Transaction {
 	return registry.Transaction{Put: []registry.Entry{{Key: key, Value: []byte(value)}}}
 }
 
-// within fails the test if f takes longer than a request may, and something.
+// within fails the test if f takes longer than a request may, and what a busy machine takes.
 func within(t *testing.T, limit time.Duration, f func()) {
 	t.Helper()
 	began := time.Now()
 	f()
-	if took := time.Since(began); took > limit+2*time.Second {
+	if took := time.Since(began); took > limit+15*time.Second {
 		t.Errorf("it took %v, with a limit of %v", took, limit)
 	}
 }
@@ -129,8 +129,21 @@ func TestAway(t *testing.T) {
 }
 
 func TestNobodyThere(t *testing.T) {
-	_, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{"http://127.0.0.1:1"}, DialTimeout: 300 * time.Millisecond})
-	says(t, err, "127.0.0.1:1", "connection refused", "check that it runs")
+	err := unopened(t, etcd.Options{Endpoints: []string{"http://127.0.0.1:1"}, DialTimeout: 300 * time.Millisecond}, "connection refused")
+	says(t, err, "127.0.0.1:1", "check that it runs")
+}
+
+// unopened is why a store cannot be opened. The reason comes with the first attempt to connect, for which a busy machine needs more time than any other.
+func unopened(t *testing.T, o etcd.Options, reason string) (err error) {
+	t.Helper()
+	for ; o.DialTimeout < 30*time.Second; o.DialTimeout *= 4 {
+		if _, err = etcd.Open(t.Context(), o); err == nil || strings.Contains(err.Error(), reason) {
+			break
+		}
+		t.Logf("within %v: %v", o.DialTimeout, err)
+	}
+	says(t, err, reason)
+	return err
 }
 
 // What etcd does not take at once is told apart from everything else, and changes nothing.
@@ -229,7 +242,7 @@ func TestUsers(t *testing.T) {
 	must(client.AuthEnable(t.Context()))
 
 	options := func(user, password string) etcd.Options {
-		return etcd.Options{Endpoints: []string{server.Endpoint}, Username: user, Password: password, DialTimeout: 2 * time.Second, Log: slog.New(slog.DiscardHandler)}
+		return etcd.Options{Endpoints: []string{server.Endpoint}, Username: user, Password: password, DialTimeout: 10 * time.Second, Log: slog.New(slog.DiscardHandler)}
 	}
 	writer := open(t, options("writer", "secret"))
 	if _, err := writer.Commit(t.Context(), put("a", "1")); err != nil {
@@ -273,7 +286,7 @@ func TestUsers(t *testing.T) {
 		select {
 		case c := <-commits:
 			found = len(c.Put) == 1 && c.Put[0].Key == "late"
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the watch of a reader whose token expired tells nothing")
 		}
 	}
@@ -304,8 +317,8 @@ func TestTLS(t *testing.T) {
 		{"plain text", "http://" + address, nil, "TLS on both sides"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{tc.endpoint}, TLS: tc.tls, DialTimeout: time.Second})
-			says(t, err, tc.says, address)
+			err := unopened(t, etcd.Options{Endpoints: []string{tc.endpoint}, TLS: tc.tls, DialTimeout: time.Second}, tc.says)
+			says(t, err, address)
 			t.Log(err)
 		})
 	}

@@ -24,7 +24,7 @@ var watching = []test{
 }
 
 // patience bounds how long a commit may take to be told.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // watched is a Watch that runs, and what it told.
 type watched struct {
