@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/cover"
@@ -124,7 +125,7 @@ func covered(f flags) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	binary := filepath.Join(dir, "conformance")
 	build := exec.CommandContext(ctx, "go", "build", "-cover", "-covermode=set", "-coverpkg="+cover.Flag(mainPackage), "-o", binary, mainPackage)
