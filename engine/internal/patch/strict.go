@@ -32,15 +32,29 @@ func (p Document) decode() error {
 	return nil
 }
 
-// OutOfRange is what an API server says of a patch with a number outside of float64; err is that of reading it. Whoever validates fields, strict, decodes a JSON patch into
-// operations first. Document needs no tree for it.
+// OutOfRange is what an API server says of a patch with a number outside of float64; err is that of reading it. Whoever validates fields, strict, decodes the
+// patch as what it has to be first; nobody else decodes numbers, but sees that they are no patch. Document needs no tree for it.
 func (p Document) OutOfRange(err error, strict bool) string {
-	if p.Type == JSON && strict {
+	if strict {
 		if _, of := p.unmarshal(); of != nil {
 			err = of
 		}
+	} else if of := p.undecodable(); of != nil {
+		return of.Error()
 	}
 	return "error decoding patch: " + upstreamNames.Replace(err.Error())
+}
+
+// undecodable says of a text that is no patch what the library says with which API servers patch.
+func (p Document) undecodable() error {
+	if p.Type == JSON {
+		_, err := jsonpatch.DecodePatch(p.Text)
+		return err
+	}
+	if _, err := jsonpatch.MergePatch([]byte("{}"), p.Text); err == jsonpatch.ErrBadJSONPatch {
+		return err
+	}
+	return nil
 }
 
 // readable refuses a JSON patch that is no list of objects. Merge patches are looked at when they are applied.
