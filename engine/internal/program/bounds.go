@@ -69,39 +69,57 @@ func tooManyProperties(count int) error {
 	}
 }
 
+// maxPlaceBytes bounds the names of properties on the ways to all schema nodes of a version together: what is said of a node names its place. Large
+// CRDs of today have a hundredth of it; one with a name of a megabyte, and thousands of rules below it, would take gigabytes.
+const maxPlaceBytes = 64 << 20
+
 // Fits looks for the bounds of Compile that can be told by a glance at the schema, before anything is spent on it. The error is
 // a *value.LimitError.
 func Fits(s *apiextensionsv1.JSONSchemaProps) error {
+	var f fitting
+	return f.schema(s, 0)
+}
+
+// fitting is one run of Fits.
+type fitting struct{ places int }
+
+// schema looks at a schema node and those below it; deep is how many bytes the names on the way to it have.
+func (f *fitting) schema(s *apiextensionsv1.JSONSchemaProps, deep int) error {
 	if s == nil {
 		return nil
 	}
 	if err := tooManyProperties(len(s.Properties)); err != nil {
 		return err
 	}
+	if f.places += deep; f.places > maxPlaceBytes {
+		return &value.LimitError{Limit: "places of all parts of a schema", Unit: "bytes", Maximum: maxPlaceBytes, Actual: maxPlaceBytes + 1, AtLeast: true,
+			Advice: "shorten the names of properties that hold many others"}
+	}
 	var p apiextensionsv1.JSONSchemaProps // one for all, which are large
-	for _, p = range s.Properties {
-		if err := Fits(&p); err != nil {
+	var name string
+	for name, p = range s.Properties {
+		if err := f.schema(&p, deep+len(name)); err != nil {
 			return err
 		}
 	}
 	for _, list := range [...][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
 		for i := range list {
-			if err := Fits(&list[i]); err != nil {
+			if err := f.schema(&list[i], deep); err != nil {
 				return err
 			}
 		}
 	}
 	if s.Items != nil {
-		if err := Fits(s.Items.Schema); err != nil {
+		if err := f.schema(s.Items.Schema, deep); err != nil {
 			return err
 		}
 	}
 	if s.AdditionalProperties != nil {
-		if err := Fits(s.AdditionalProperties.Schema); err != nil {
+		if err := f.schema(s.AdditionalProperties.Schema, deep); err != nil {
 			return err
 		}
 	}
-	return Fits(s.Not)
+	return f.schema(s.Not, deep)
 }
 
 // limit takes note of the first error about a bound; nil is none.

@@ -5,9 +5,30 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/value"
 )
+
+// TestPlacesOfSchemasAreBounded: what is said of a schema node names it by all names on the way.
+func TestPlacesOfSchemasAreBounded(t *testing.T) {
+	below := func(n int) *apiextensionsv1.JSONSchemaProps {
+		props := make(map[string]apiextensionsv1.JSONSchemaProps, n)
+		for i := range n {
+			props[fmt.Sprint(i)] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+		}
+		return &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
+			strings.Repeat("k", 1<<20): {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: props}}},
+		}}
+	}
+	if err := Fits(below(maxPlaceBytes>>20 - 4)); err != nil {
+		t.Error(err)
+	}
+	if l := limit(t, Fits(below(maxPlaceBytes>>20))); l.Maximum != maxPlaceBytes {
+		t.Errorf("%+v", l)
+	}
+}
 
 // TestPathsOfLongKeysAreBounded: a key of a map is in the path of everything below it, so a small document can ask for hundreds of gigabytes of paths.
 func TestPathsOfLongKeysAreBounded(t *testing.T) {
