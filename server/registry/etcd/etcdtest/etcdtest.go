@@ -19,7 +19,7 @@ import (
 )
 
 // startTimeout bounds how long a server may take until it serves; it takes 0.3 s on an idle machine.
-const startTimeout = 30 * time.Second
+const startTimeout = 2 * time.Minute
 
 // Options of a server. The zero value is a server for tests of anything but durability.
 type Options struct {
@@ -51,14 +51,7 @@ func Start(t testing.TB, options ...Options) *Server {
 	if len(options) > 0 {
 		o = options[0]
 	}
-	client, err := port()
-	if err != nil {
-		t.Fatal(err)
-	}
-	peer, err := port()
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, peer := reserve(t), reserve(t)
 	scheme := "http"
 	if o.Certificates != nil {
 		scheme = "https"
