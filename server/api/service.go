@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -26,6 +27,10 @@ type Options struct {
 	ItemFailed func(reason string)
 	// Refused is told of each call that is refused since documents about catalogs leave no memory for its own. Nil: nobody is told.
 	Refused func()
+	// UnderPressure says that memory is short: streams wait then, since what they hold was not refused when their call came in. Nil: nobody looks.
+	UnderPressure func() bool
+	// StillTime is for how long nothing has to have moved on a stream before another may take its place, where there is no free one. Default: a minute.
+	StillTime time.Duration
 	// Log gets the errors that are faults. Default: slog.Default().
 	Log *slog.Logger
 }
@@ -44,7 +49,7 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 		registry: o.Registry, limits: o.Limits, faults: f, watches: newWatches(o.Limits.MaxWatches, o.Draining),
 	})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{
-		registry: o.Registry, limits: o.Limits, faults: f, streams: newStreams(o.Limits.MaxStreams, o.Draining),
+		registry: o.Registry, limits: o.Limits, faults: f, streams: newStreams(o),
 	})
 	if o.Refused == nil {
 		o.Refused = func() {}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"sync/atomic"
+	"time"
 )
 
 // The bounds of one stream. What is under way is what was received and not answered yet.
@@ -20,21 +21,32 @@ const (
 
 // window counts what is under way. One goroutine enters, others leave.
 type window struct {
+	memory       *streamsMemory
 	items, bytes atomic.Int64
 	left         chan struct{} // has an element if something left since it was looked at
 }
 
-func newWindow() *window { return &window{left: make(chan struct{}, 1)} }
+func newWindow(m *streamsMemory) *window { return &window{memory: m, left: make(chan struct{}, 1)} }
 
-// wait returns when there is room for the largest message; the error is that of the context. A message may always enter where nothing else is.
+// wait returns when there is room for the largest message. A message may always enter where nothing else is, unless memory is short. The error is that of the context, or errShort.
 func (w *window) wait(ctx context.Context) error {
 	for {
 		items, bytes := w.items.Load(), w.bytes.Load()
-		if items == 0 || items <= streamWindow-maxStreamItems && bytes < streamBytes {
+		var look <-chan time.Time
+		switch room := items <= streamWindow-maxStreamItems && bytes < streamBytes && !w.memory.full(); {
+		case items == 0:
+			if err := w.memory.wait(ctx); err != nil {
+				return err
+			}
 			return ctx.Err()
+		case room && !w.memory.pressure():
+			return ctx.Err()
+		case room:
+			look = time.After(memoryLook)
 		}
 		select {
 		case <-w.left:
+		case <-look:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -45,6 +57,7 @@ func (w *window) wait(ctx context.Context) error {
 func (w *window) enter(items int, bytes int64) {
 	w.items.Add(int64(items))
 	w.bytes.Add(bytes)
+	w.memory.held.Add(bytes)
 }
 
 // leave takes them off again.
@@ -55,3 +68,6 @@ func (w *window) leave(items int, bytes int64) {
 	default:
 	}
 }
+
+// close takes off what is left when the stream is over. Nothing enters or leaves any more.
+func (w *window) close() { w.memory.held.Add(-w.bytes.Swap(0)) }

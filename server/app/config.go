@@ -57,7 +57,7 @@ type Config struct {
 	EtcdPasswordFile string   `help:"File with that user's password." placeholder:"FILE" group:"etcd"`
 
 	CacheBytes    Bytes `default:"256MiB" help:"Memory for compiled programs. The least recently used are dropped and built again when needed." group:"Resources"`
-	MaxInFlight   int   `default:"256" help:"Calls in flight, over gRPC and REST together; more are refused with OVERLOADED. 0: no bound." group:"Resources"`
+	MaxInFlight   int   `default:"256" help:"Calls in flight, over gRPC and REST together; more are refused with OVERLOADED. A quarter of them, at most 64, may be streams. 0: no bound." group:"Resources"`
 	RESTBodyBytes Bytes `name:"rest-body-bytes" default:"0" help:"Memory for the bodies of REST requests, all together; those without room are refused with OVERLOADED. 0: four times --max-message-bytes." group:"Resources"`
 
 	MaxMessageBytes  Bytes `default:"64MiB" help:"Size of one message or REST body, either way." group:"Limits"`
@@ -162,5 +162,14 @@ func (c *Config) documents() engine.Limits {
 }
 
 func (c *Config) limits() api.Limits {
-	return api.Limits{MaxBatchItems: c.MaxBatchItems, MaxMessageBytes: int(c.MaxMessageBytes), Documents: c.documents()}
+	return api.Limits{MaxBatchItems: c.MaxBatchItems, MaxMessageBytes: int(c.MaxMessageBytes), MaxStreams: c.maxStreams(), Documents: c.documents()}
+}
+
+// maxStreams leaves three quarters of the places for calls in flight to those that end soon. 0: the default.
+func (c *Config) maxStreams() int {
+	const share, most = 4, 64
+	if c.MaxInFlight == 0 {
+		return 0
+	}
+	return min(max(c.MaxInFlight/share, 1), most)
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
@@ -45,21 +46,28 @@ func limitMemory() int64 {
 
 // pressure says whether memory is short: whether what the last garbage collection found alive is more than seven eighths of the
 // limit. It looks at most ten times a second. It is nil without a limit.
+//
+// Who is refused allocates next to nothing, so that the collection which would find memory again may not come about for minutes: while memory is short, one is begun
+// every second.
 func pressure(limit int64) func() bool {
 	if limit <= 0 {
 		return nil
 	}
 	var (
-		next  atomic.Int64 // when to look again, in nanoseconds since start
-		short atomic.Bool
-		start = time.Now()
+		next    atomic.Int64 // when to look again, in nanoseconds since start
+		collect atomic.Int64 // when to begin a collection if memory is short
+		short   atomic.Bool
+		start   = time.Now()
 	)
 	return func() bool {
 		now := int64(time.Since(start))
 		if due := next.Load(); now >= due && next.CompareAndSwap(due, now+int64(100*time.Millisecond)) {
 			sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 			metrics.Read(sample)
-			short.Store(sample[0].Value.Uint64() > uint64(limit/8*7))
+			was := short.Swap(sample[0].Value.Uint64() > uint64(limit/8*7))
+			if due := collect.Load(); short.Load() && now >= due && collect.CompareAndSwap(due, now+int64(time.Second)) && was {
+				go runtime.GC()
+			}
 		}
 		return short.Load()
 	}

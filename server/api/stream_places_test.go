@@ -1,0 +1,111 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+)
+
+type writing = grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]
+
+// TestStillStreamsMakeRoom: a stream on which nothing moves keeps its place as long as nobody else needs it, whatever it waits for, and then gives it up.
+func TestStillStreamsMakeRoom(t *testing.T) {
+	object := cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 500_000)))
+	for name, begin := range map[string]func(*testing.T, *wire) writing{
+		"it waits for its first message": func(t *testing.T, w *wire) writing {
+			stream, err := w.evaluation.AdmitStream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return stream
+		},
+		"it waits for items": func(t *testing.T, w *wire) writing {
+			stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
+			if _, err := stream.Recv(); err != nil {
+				t.Fatal(err)
+			}
+			return stream
+		},
+		"nobody reads it": func(t *testing.T, w *wire) writing {
+			stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
+			go func() {
+				for stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(object, object)}) == nil {
+				}
+			}()
+			if _, err := stream.Header(); err != nil {
+				t.Fatal(err)
+			}
+			return stream
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams, o.StillTime = 1, 500*time.Millisecond }).withCronTab()
+			ended := displaced(t, w, begin)
+			for ended != nil && strings.Contains(ended.Error(), "as many streams as the limit") { // the other came first to the server
+				ended = displaced(t, w, begin)
+			}
+			if reason(t, status.Convert(ended)) != "OVERLOADED" || !strings.Contains(ended.Error(), "another one has taken its place") {
+				t.Error(ended)
+			}
+		})
+	}
+}
+
+// displaced begins a stream, and then others until one has a place. It returns how the first one ended.
+func displaced(t *testing.T, w *wire, begin func(*testing.T, *wire) writing) error {
+	t.Helper()
+	still := begin(t, w)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		other := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
+		m, err := other.Recv()
+		if err == nil && len(m.GetResults()) == 1 {
+			_ = other.CloseSend()
+			if _, err := other.Recv(); !errors.Is(err, io.EOF) {
+				t.Error(err)
+			}
+			break
+		}
+		if reason(t, status.Convert(err)) != "OVERLOADED" || time.Now().After(deadline) {
+			t.Fatalf("the place was not given up: %v", err)
+		}
+	}
+	_, ended := results(t, still.Recv)
+	return ended
+}
+
+// TestStreamsWaitForMemory: while memory is short nothing more is taken, and then everything.
+func TestStreamsWaitForMemory(t *testing.T) {
+	var short atomic.Bool
+	var views atomic.Int64
+	w := startWith(t, func(r api.Registry) api.Registry { return counting{r, &views} }, func(o *api.Options) { o.UnderPressure = short.Load }).withCronTab()
+	stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	short.Store(true)
+	for range 3 { // one may be on its way already
+		if err := stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := settled(t, &views); got > 2 {
+		t.Errorf("%d messages were taken while memory was short", got)
+	}
+	short.Store(false)
+	_ = stream.CloseSend()
+	for range 3 {
+		if _, err := stream.Recv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
