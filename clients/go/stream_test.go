@@ -20,7 +20,7 @@ import (
 
 func dialed(t *testing.T, o ...crdeval.Option) (*replaceable, *crdeval.Client) {
 	t.Helper()
-	server := start(t, "--store=memory", "--drain-timeout=5s")
+	server := start(t, "--store=memory", "--drain-timeout=1m")
 	c, err := crdeval.Dial(server.address, o...)
 	if err != nil {
 		t.Fatal(err)
