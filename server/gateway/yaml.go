@@ -73,7 +73,10 @@ type batch interface{ GetItems() []*crdevalv1.Item }
 // decodeAround is decode for a body that cannot be read as a whole, or has keys twice, because of objects in it: these are their items' matter, and go
 // on as the YAML that they are. Whatever else is wrong with the body is the fault.
 func (b *body) decodeAround(request batch, v any, fault error) error {
-	rest, apart := setApart(b.data, b.limits)
+	rest, apart, err := b.setApart()
+	if err != nil {
+		return err
+	}
 	if len(apart) == 0 {
 		return fault
 	}

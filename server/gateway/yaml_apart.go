@@ -18,6 +18,7 @@ type aloneObject struct {
 	text         []byte
 	offset       int // of text in the body
 	line, column int // likewise, from 1
+	flow         bool
 }
 
 // padding is how many bytes document adds.
@@ -33,16 +34,20 @@ func (o *aloneObject) document() []byte {
 }
 
 // setApart finds the objects of a body with items that cannot be read by themselves or have keys twice, and returns the body with null in
-// their places. It finds none where the body is not plainly laid out.
-func setApart(text []byte, limits value.Limits) (rest []byte, apart []*aloneObject) {
+// their places. It finds none where the body is not plainly laid out. The error is that of more items than there may be.
+func (b *body) setApart() (rest []byte, apart []*aloneObject, err error) {
+	text := b.data
 	if !plainlyLaidOut(text) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	root := nodes(text)
-	lines := lineOffsets(text)
-	items, after := member(root, "items", position{len(lines) + 1, 1})
+	lines := newLineTable(text)
+	items, after := member(root, "items", position{len(lines.starts) + 1, 1})
 	if items == nil || items.Kind != yaml.SequenceNode {
-		return nil, nil
+		return nil, nil, nil
+	}
+	if limit, limited := b.lists["items"]; limited && len(items.Content) > limit.Maximum {
+		return nil, nil, &listError{"items", limit}
 	}
 	rest = bytes.Clone(text)
 	for i, item := range items.Content {
@@ -54,7 +59,7 @@ func setApart(text []byte, limits value.Limits) (rest []byte, apart []*aloneObje
 		if object == nil || object.Kind != yaml.MappingNode || object.Anchor != "" || object.Style&yaml.TaggedStyle != 0 {
 			continue
 		}
-		start, end := lines.offset(text, position{object.Line, object.Column}), lines.offset(text, next)
+		start, end := lines.offset(position{object.Line, object.Column}), lines.offset(next)
 		if object.Style&yaml.FlowStyle != 0 {
 			end = start + flowMapping(text[start:max(start, end)])
 		} else if end < len(text) {
@@ -63,14 +68,16 @@ func setApart(text []byte, limits value.Limits) (rest []byte, apart []*aloneObje
 		if end-start < len("null") {
 			continue
 		}
-		o := &aloneObject{item: i, text: withoutDash(text[start:end]), offset: start, line: object.Line, column: object.Column}
-		if !o.faulty(limits) {
+		o := &aloneObject{
+			item: i, text: withoutDash(text[start:end]), offset: start, line: object.Line, column: object.Column, flow: object.Style&yaml.FlowStyle != 0,
+		}
+		if !o.faulty(b.limits) {
 			continue
 		}
 		apart = append(apart, o)
 		blank(rest[start : start+len(o.text)])
 	}
-	return rest, apart
+	return rest, apart, nil
 }
 
 // flowMapping is the length of the flow mapping that a text begins with, 0 if that is not found. Behind it there are the ends of what it is in.
@@ -88,9 +95,11 @@ func flowMapping(text []byte) int {
 
 // faulty says whether an object cannot be turned into JSON alone. One with aliases of what stands elsewhere may or may not be.
 func (o *aloneObject) faulty(limits value.Limits) bool {
-	padded := make([]byte, 0, o.column+len(o.text)) // the first line indented as the others
-	padded = append(append(padded, bytes.Repeat([]byte{' '}, o.column-1)...), o.text...)
-	_, source, err := value.YAMLToJSON(padded, limits)
+	alone := o.text
+	if !o.flow { // the first line is indented as the others; in a flow mapping, which may stand far to the right, that does not matter
+		alone = append(bytes.Repeat([]byte{' '}, o.column-1), o.text...)
+	}
+	_, source, err := value.YAMLToJSON(alone, limits)
 	if err != nil {
 		_, limit := errors.AsType[*value.LimitError](err)
 		return !limit && !strings.Contains(err.Error(), "unknown anchor")
@@ -142,30 +151,37 @@ func member(mapping *yaml.Node, key string, after position) (found *yaml.Node, n
 	return found, next
 }
 
-// lineTable has the offset of each line.
-type lineTable []int
+// lineTable finds the offsets of positions in a text. It goes on from the position that was asked for last, as a line can be as long as the text.
+type lineTable struct {
+	text   []byte
+	starts []int // of the lines
+	last   position
+	at     int // the offset of last
+}
 
-func lineOffsets(text []byte) lineTable {
-	table := lineTable{0}
+func newLineTable(text []byte) *lineTable {
+	t := &lineTable{text: text, starts: []int{0}, last: position{1, 1}}
 	for i, c := range text {
 		if c == '\n' {
-			table = append(table, i+1)
+			t.starts = append(t.starts, i+1)
 		}
 	}
-	return table
+	return t
 }
 
 // offset is that of a position, the text's length for one behind it.
-func (t lineTable) offset(text []byte, p position) int {
-	if p.line < 1 || p.line > len(t) {
-		return len(text)
+func (t *lineTable) offset(p position) int {
+	if p.line < 1 || p.line > len(t.starts) {
+		return len(t.text)
 	}
-	at := t[p.line-1]
-	for range p.column - 1 {
-		_, size := utf8.DecodeRune(text[at:])
-		at += size
+	if p.line != t.last.line || p.column < t.last.column {
+		t.last, t.at = position{p.line, 1}, t.starts[p.line-1]
 	}
-	return at
+	for ; t.last.column < p.column; t.last.column++ {
+		_, size := utf8.DecodeRune(t.text[t.at:])
+		t.at += size
+	}
+	return t.at
 }
 
 // withoutDash leaves out the dash of the next item where it stands on a line of its own.
