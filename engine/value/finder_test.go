@@ -55,7 +55,7 @@ func TestManyPositionsByPath(t *testing.T) {
 			t.Fatalf("element %d at %+v", i, got)
 		}
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 5*time.Second { // some milliseconds on an idle machine
 		t.Errorf("took %v", took)
 	}
 }

@@ -64,16 +64,25 @@ func TestStops(t *testing.T) {
 			if err != nil || c.missing != nil {
 				t.Fatal(text, err, c.missing)
 			}
-			done := make(chan struct{})
-			const wait = 5 * time.Millisecond
-			timer := time.AfterFunc(wait, func() { close(done) })
-			f.Limit, f.Stop = limit, stop.On(done)
-			start := time.Now()
-			outcome := c.closure.Eval(f)
-			took := time.Since(start)
-			timer.Stop()
-			if took > wait+slack {
-				t.Errorf("%s, limit %d: %v after %v", text, limit, outcome, took)
+			var outcome Outcome
+			var took time.Duration
+			for attempt := 1; ; attempt++ {
+				done := make(chan struct{})
+				const wait = 5 * time.Millisecond
+				timer := time.AfterFunc(wait, func() { close(done) })
+				f.Limit, f.Stop = limit, stop.On(done)
+				start := time.Now()
+				outcome = c.closure.Eval(f)
+				took = time.Since(start)
+				timer.Stop()
+				if took <= wait+slack {
+					break
+				}
+				if attempt == attempts {
+					t.Errorf("%s, limit %d: %v after %v", text, limit, outcome, took)
+					break
+				}
+				t.Logf("%s, limit %d: %v after %v: once more", text, limit, outcome, took)
 			}
 			if testing.Verbose() {
 				t.Logf("%-70s %8d: %v, cost %d, %v", text, limit, outcome, f.Cost, took.Round(10*time.Microsecond))
@@ -82,8 +91,11 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// slack is what a loaded machine may take longer. What this test looks for takes seconds.
-const slack = 250 * time.Millisecond
+// slack is what a loaded machine may take longer, in one of so many attempts. What this test looks for takes seconds, each time.
+const (
+	slack    = 250 * time.Millisecond
+	attempts = 5
+)
 
 // largeObject has 3 MB, with the lists and maps of the rules.
 func largeObject() string {

@@ -129,11 +129,18 @@ func TestPatternOfManyClasses(t *testing.T) {
 	for i := range 20000 {
 		b.WriteRune(rune(0x4e00 + i))
 	}
-	start := time.Now()
-	if matched, ok := Intern(b.String()).Match("a", nil); matched || !ok {
-		t.Error("matches")
-	}
-	if took := time.Since(start); took > time.Second {
-		t.Errorf("took %v", took)
+	for attempt := 1; ; attempt++ { // a busy machine may be away for a second, once
+		b.WriteRune(rune('a' + attempt)) // not the pattern that is known by then
+		start := time.Now()
+		if matched, ok := Intern(b.String()).Match("a", nil); matched || !ok {
+			t.Error("matches")
+		}
+		took := time.Since(start)
+		if took <= time.Second {
+			return
+		}
+		if attempt == 3 {
+			t.Fatalf("took %v", took)
+		}
 	}
 }

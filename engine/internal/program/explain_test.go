@@ -327,7 +327,7 @@ func TestExplainStopsSoon(t *testing.T) {
 		at := At{Stop: stop.On(done)}
 		p.Explain(d, root, at)
 		p.ExplainLists(d, root, at)
-		if took := time.Since(start); took > time.Second { // some milliseconds on an idle machine, minutes if nothing stopped it
+		if took := time.Since(start); took > 10*time.Second { // some milliseconds on an idle machine, minutes if nothing stopped it
 			t.Errorf("%s: took %v after it was stopped", c.name, took)
 		}
 	}
@@ -341,16 +341,22 @@ func TestManyRequiredNames(t *testing.T) {
 		fmt.Fprintf(&members, `"a%d":1,`, i)
 	}
 	p := compileText(t, `v:{"type":"object","x-kubernetes-preserve-unknown-fields":true,"required":[`+names.String()+`"z"]}`, Options{})
-	start := time.Now()
-	d, root := parseText(t, `v:{`+members.String()+`"y":1}`)
-	if p.Accept(d, root, Mode{}) {
-		t.Error("accepted without z")
-	}
-	d, root = parseText(t, `v:{`+members.String()+`"y":1}`)
-	if got := p.Explain(d, root, At{}); len(got) != 1 {
-		t.Errorf("%d findings", len(got))
-	}
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("took %v", took)
+	for attempt := 1; ; attempt++ { // a busy machine may be away for seconds, once
+		start := time.Now()
+		d, root := parseText(t, `v:{`+members.String()+`"y":1}`)
+		if p.Accept(d, root, Mode{}) {
+			t.Error("accepted without z")
+		}
+		d, root = parseText(t, `v:{`+members.String()+`"y":1}`)
+		if got := p.Explain(d, root, At{}); len(got) != 1 {
+			t.Errorf("%d findings", len(got))
+		}
+		took := time.Since(start)
+		if took <= 3*time.Second {
+			return
+		}
+		if attempt == 3 {
+			t.Fatalf("took %v", took)
+		}
 	}
 }

@@ -270,7 +270,7 @@ func TestStops(t *testing.T) {
 			why = vars.stop.failure.Error()
 		}
 		t.Logf("%8.1f ms, %5.1f ms after its end  %-80.80s %.90s", took.Seconds()*1e3, over.Seconds()*1e3, c.expression, why)
-		if over > time.Second {
+		if over > 5*time.Second { // some milliseconds on an idle machine
 			t.Errorf("%s went on for %v after its end", c.expression, over)
 		}
 	}
