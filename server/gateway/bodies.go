@@ -130,11 +130,15 @@ type pacedBody struct {
 	deadlines *http.ResponseController
 	next      time.Time // the deadline of what has not been read
 	set       bool
+	off       bool // it may take its time
 	read      int64
 }
 
 // Read moves the deadline by what has been read since the last whole bodyPace.
 func (p *pacedBody) Read(to []byte) (n int, err error) {
+	if p.off {
+		return p.body.Read(to)
+	}
 	if !p.set {
 		_ = p.deadlines.SetReadDeadline(p.next) // not every writer has deadlines
 		p.set = true

@@ -281,17 +281,19 @@ func (g *gateway) refuseMethod(w http.ResponseWriter, r *http.Request, allowed [
 		fmt.Sprintf("%s does not take %s: it takes %s", r.URL.Path, r.Method, strings.Join(allowed, ", ")), nil))
 }
 
+// ownPages are the paths that are no calls of the API.
+var ownPages = map[string]func(*gateway, http.ResponseWriter, *http.Request){
+	"/healthz": func(_ *gateway, w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, []byte(`{"status":"SERVING"}`))
+	},
+	"/readyz":       (*gateway).ready,
+	"/openapi.json": func(_ *gateway, w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, openAPI) },
+}
+
 // own returns the handler of what is no call of the API.
 func (g *gateway) own(path string) http.HandlerFunc {
-	switch path {
-	case "/healthz":
-		return func(w http.ResponseWriter, _ *http.Request) {
-			writeJSON(w, http.StatusOK, []byte(`{"status":"SERVING"}`))
-		}
-	case "/readyz":
-		return g.ready
-	case "/openapi.json":
-		return func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, openAPI) }
+	if serve := ownPages[path]; serve != nil {
+		return func(w http.ResponseWriter, r *http.Request) { serve(g, w, r) }
 	}
 	if page := g.options.Pages[path]; page != nil {
 		return page.ServeHTTP

@@ -21,11 +21,6 @@ import (
 // streamPatience is how long a client may not take what is written to it. It may have work to do with every result, so it is longer than that of a watch.
 const streamPatience = 5 * time.Minute
 
-// streamVerbs are the verbs of the streams, behind the catalog's path.
-var streamVerbs = map[string]func(*gateway, context.Context, *http.Request, string) (itemStream, error){
-	"admitStream": (*gateway).openAdmitStream, "readStream": (*gateway).openReadStream,
-}
-
 // streamOf finds which stream of which catalog a path names.
 func streamOf(path string) (verb, catalog string, found bool) {
 	segments, verb := split(path)
@@ -45,34 +40,28 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog s
 	}
 	serving, cancel := context.WithCancel(contextOfClient(r))
 	defer cancel()
-	to, yaml, err := g.openStream(serving, r, verb, catalog)
+	control := http.NewResponseController(w)
+	_ = control.EnableFullDuplex() // HTTP/2 is so anyway, and says that it cannot
+	held := &room{of: g.options.Bodies}
+	defer held.giveBack()
+	to, from, err := g.openStream(serving, r, verb, catalog, &streamBody{body: r.Body, control: control, most: g.options.MaxBodyBytes, held: held})
 	if err != nil {
+		held.giveBack()
 		g.refuseBody(w, r, err)
 		return
 	}
-	control := http.NewResponseController(w)
-	_ = control.EnableFullDuplex() // HTTP/2 is so anyway, and says that it cannot
 	w.Header().Set("Content-Type", mediaLines)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx holds lines back otherwise
-	if r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+	if r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Expect"), "100-continue") && !from.begun {
 		w.WriteHeader(http.StatusContinue) // once a status is out, net/http does not say it any more, and clients such as curl would wait for it
 	}
 	w.WriteHeader(http.StatusOK)
 	if control.Flush() != nil {
 		return
 	}
-	held := &room{of: g.options.Bodies}
-	from := &streamReader{to: to, body: r.Body, held: held, records: make(chan record, recordsAhead), bare: yaml || r.URL.Query().Get(paramBare) == "true"}
-	pieces := newLines(r.Body, g.options.MaxBodyBytes, held)
-	if from.from = pieces; yaml {
-		from.from, from.yaml = newDocuments(pieces), true
-	}
 	var reading sync.WaitGroup
-	reading.Go(func() {
-		defer held.giveBack()
-		from.read(serving)
-	})
+	reading.Go(func() { from.read(serving) })
 	out := &streamWriter{lineWriter: lineWriter{to: w, control: control}, from: to, records: from.records, answers: make(chan answered), gone: serving.Done()}
 	reading.Go(func() { out.receive(serving) })
 	failed := out.run(from)
@@ -95,37 +84,50 @@ func contextOfClient(r *http.Request) context.Context {
 }
 
 // openStream begins the call behind a stream. When it returns, the server has accepted the first message. Errors are statuses.
-func (g *gateway) openStream(ctx context.Context, r *http.Request, verb, catalog string) (to itemStream, yaml bool, err error) {
+func (g *gateway) openStream(ctx context.Context, r *http.Request, verb, catalog string, body *streamBody) (to itemStream, from *streamReader, err error) {
 	if err := checkToken(r.Header); err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	if before := g.options.Before; before != nil {
 		if err := before(r); err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return nil, false, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
+		return nil, nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
 			fmt.Sprintf("Content-Encoding %q is not supported: send the body as it is", enc), nil)
 	}
-	if yaml, err = isStreamOfYAML(r.Header); err != nil {
-		return nil, false, err
+	yaml, err := isStreamOfYAML(r.Header)
+	if err != nil {
+		return nil, nil, err
 	}
 	ctx, err = runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_AdmitStream_FullMethodName)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
-	if to, err = streamVerbs[verb](g, ctx, r, catalog); err != nil {
-		return nil, false, err
+	call := streamVerbs[verb](g)
+	settings, err := streamParameters(call.first, r.URL.RawQuery)
+	if err != nil {
+		return nil, nil, err
+	}
+	from = body.reader(yaml, yaml || settings.bare)
+	crds, err := body.crds(from, settings.crds, g.options.Lists["crds"])
+	if err != nil {
+		return nil, nil, err
+	}
+	if to, err = call.begin(ctx, catalog, crds.documents); err != nil {
+		return nil, nil, err
 	}
 	// A server that ends the call at once sends no header.
 	if header, err := to.Header(); err != nil || header == nil {
 		if _, err = to.receive(); err == nil || errors.Is(err, io.EOF) {
 			err = status.Error(codes.Internal, "the stream ended before it began")
 		}
-		return nil, false, err
+		return nil, nil, err
 	}
-	return to, yaml, nil
+	crds.giveBack(body.held)
+	from.to = to
+	return to, from, nil
 }
 
 // isStreamOfYAML tells what a streamed body is: without a Content-Type, and with the one that curl sends unasked, lines of JSON.

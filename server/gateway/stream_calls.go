@@ -2,19 +2,11 @@ package gateway
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
+	"errors"
+	"io"
 
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -33,22 +25,37 @@ type result struct {
 	places  func() []place // in the item's object
 }
 
+// streamCall is a stream that is about to begin.
+type streamCall struct {
+	first proto.Message // into which the query goes
+	begin func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error)
+}
+
+// streamVerbs are the verbs of the streams, behind the catalog's path.
+var streamVerbs = map[string]func(*gateway) streamCall{"admitStream": (*gateway).admitStream, "readStream": (*gateway).readStream}
+
 type admitStream struct {
 	crdevalv1.EvaluationService_AdmitStreamClient
 }
 
-func (g *gateway) openAdmitStream(ctx context.Context, r *http.Request, catalog string) (itemStream, error) {
+func (g *gateway) admitStream() streamCall {
 	first := &crdevalv1.AdmitStreamRequest{}
-	if err := streamParameters(first, r.URL.RawQuery); err != nil {
-		return nil, err
+	return streamCall{first, func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error) {
+		first.Catalog, first.Crds = catalog, crds
+		s, err := g.evaluation.AdmitStream(ctx)
+		if err == nil {
+			err = begun(s.Send(first))
+		}
+		return admitStream{s}, err
+	}}
+}
+
+// begun is the error of sending the first message, unless receiving says why it failed.
+func begun(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
-	first.Catalog = catalog
-	s, err := g.evaluation.AdmitStream(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_ = s.Send(first) // why it failed is what receiving says
-	return admitStream{s}, nil
+	return err
 }
 
 func (s admitStream) send(items []*crdevalv1.Item) error {
@@ -74,18 +81,16 @@ type readStream struct {
 	crdevalv1.EvaluationService_ReadStreamClient
 }
 
-func (g *gateway) openReadStream(ctx context.Context, r *http.Request, catalog string) (itemStream, error) {
+func (g *gateway) readStream() streamCall {
 	first := &crdevalv1.ReadStreamRequest{}
-	if err := streamParameters(first, r.URL.RawQuery); err != nil {
-		return nil, err
-	}
-	first.Catalog = catalog
-	s, err := g.evaluation.ReadStream(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_ = s.Send(first)
-	return readStream{s}, nil
+	return streamCall{first, func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error) {
+		first.Catalog, first.Crds = catalog, crds
+		s, err := g.evaluation.ReadStream(ctx)
+		if err == nil {
+			err = begun(s.Send(first))
+		}
+		return readStream{s}, err
+	}}
 }
 
 func (s readStream) send(items []*crdevalv1.Item) error {
@@ -102,72 +107,4 @@ func (s readStream) receive() ([]result, error) {
 		all[i] = result{r, func() []place { return placesOfChanges(r.GetTransformed().GetPruned()) }}
 	}
 	return all, nil
-}
-
-// paramBare is the query parameter that says that the lines are the objects themselves.
-const paramBare = "bare"
-
-// streamParameters reads the query into the first message of a stream: stage=STAGE_DECODE, options.view=VIEW_VERDICT. What no parameter can be is refused by name.
-func streamParameters(first proto.Message, query string) error {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return refusedParameter("%v", err)
-	}
-	fields := url.Values{}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		given := values[name]
-		switch {
-		case len(given) > 1:
-			return refusedParameter("the query parameter %q is given %d times", name, len(given))
-		case name == paramBare:
-			if given[0] != "true" && given[0] != "false" {
-				return refusedParameter("the query parameter %q is %q: true or false is expected", name, given[0])
-			}
-		case !isStreamParameter(first.ProtoReflect().Descriptor(), name):
-			return refusedParameter("unknown query parameter %q: this call takes %s", name, strings.Join(append(streamFields(first.ProtoReflect().Descriptor(), ""), paramBare), ", "))
-		default:
-			fields[name] = given
-		}
-	}
-	if err := (&runtime.DefaultQueryParser{}).Parse(first, fields, utilities.NewDoubleArray(nil)); err != nil {
-		return refusedParameter("%v", err)
-	}
-	return nil
-}
-
-func refusedParameter(format string, args ...any) error {
-	return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, fmt.Sprintf(format, args...), nil)
-}
-
-// isStreamParameter says whether a name, in either spelling, is that of a field that a parameter may set.
-func isStreamParameter(md protoreflect.MessageDescriptor, name string) bool {
-	first, rest, nested := strings.Cut(name, ".")
-	fd := md.Fields().ByJSONName(first)
-	if fd == nil {
-		fd = md.Fields().ByTextName(first)
-	}
-	switch {
-	case fd == nil || fd.IsList() || fd.IsMap() || fd.Name() == "catalog":
-		return false
-	case fd.Kind() != protoreflect.MessageKind:
-		return !nested
-	case fd.Message().ParentFile().Package() != ownPackage: // a duration, a time
-		return !nested
-	}
-	return nested && isStreamParameter(fd.Message(), rest)
-}
-
-// streamFields lists what isStreamParameter lets pass.
-func streamFields(md protoreflect.MessageDescriptor, before string) (all []string) {
-	for i := range md.Fields().Len() {
-		fd := md.Fields().Get(i)
-		switch name := before + fd.JSONName(); {
-		case !isStreamParameter(md, fd.JSONName()) && (fd.IsList() || fd.IsMap() || fd.Kind() != protoreflect.MessageKind):
-		case isStreamParameter(md, fd.JSONName()):
-			all = append(all, name)
-		default:
-			all = append(all, streamFields(fd.Message(), name+".")...)
-		}
-	}
-	return all
 }

@@ -45,6 +45,7 @@ type streamReader struct {
 	to         itemStream
 	held       *room
 	yaml, bare bool
+	begun      bool        // some of the body has been read already
 	records    chan record // in the order of the items; closed behind the last
 	failed     error       // why the body was not read to its end, a status; to be read when records is closed
 	items      []*crdevalv1.Item

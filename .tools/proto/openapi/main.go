@@ -4,7 +4,7 @@
 //	openapi IN OUT
 //
 // It rewrites that one definition, fails if it is not there, makes 64-bit integers what the gateway writes them as, numbers, and streams
-// lines of events, says what the document is about, and writes it with stable formatting.
+// lines of events, says what the document is about, adds what the gateway serves that the protos have no paths for (routes.go), and writes it with stable formatting.
 package main
 
 import (
@@ -44,6 +44,9 @@ func run(in, out string) error {
 	numbers(doc)
 	streams(doc)
 	introduce(doc)
+	if err := add(doc); err != nil {
+		return err
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
