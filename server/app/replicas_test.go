@@ -54,7 +54,7 @@ type replica struct {
 func (r *replica) connect(t *testing.T) {
 	t.Helper()
 	conn, err := grpc.NewClient("unix://"+r.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(grpc.ConnectParams{
-		Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 100 * time.Millisecond}, MinConnectTimeout: time.Second,
+		Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 100 * time.Millisecond}, MinConnectTimeout: 5 * time.Second,
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func newReplicas(t *testing.T, endpoint string) []*replica {
 	var all []*replica
 	for i := range 3 {
 		r := &replica{name: fmt.Sprintf("replica %d", i), address: filepath.Join(dir, fmt.Sprintf("%d.sock", i))}
-		r.flags = []string{"--grpc-address=unix://" + r.address, "--http-address=127.0.0.1:0", "--store=etcd", "--etcd-endpoints=" + endpoint, "--etcd-prefix=/replicas/", "--log-level=error", "--drain-timeout=5s"}
+		r.flags = []string{"--grpc-address=unix://" + r.address, "--http-address=127.0.0.1:0", "--store=etcd", "--etcd-endpoints=" + endpoint, "--etcd-prefix=/replicas/", "--log-level=error", "--drain-timeout=1m"}
 		r.connect(t)
 		all = append(all, r)
 	}

@@ -87,13 +87,13 @@ func newWorld(t *testing.T, replicas []*replica) *world {
 func (w *world) ready(r *replica) {
 	w.t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
 		_, err := crdevalv1.NewRegistryServiceClient(r.conn).ListCatalogs(ctx, &crdevalv1.ListCatalogsRequest{})
 		cancel()
 		if err == nil {
 			return
 		}
-		if time.Since(began) > 30*time.Second {
+		if time.Since(began) > 2*time.Minute {
 			w.t.Fatalf("%s does not serve: %v", r.name, err)
 		}
 	}
@@ -397,6 +397,7 @@ func (w *world) evaluateAllTheTime() *evaluating {
 			w.t.Fatal(err)
 		}
 		wg.Go(func() {
+			slow := 0
 			for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 				began := time.Now()
 				got, err := s.evaluate(ctx, r, "", false)
@@ -407,8 +408,10 @@ func (w *world) evaluateAllTheTime() *evaluating {
 					w.t.Errorf("%s: an evaluation failed: %d, %v", r.name, got, err)
 					return
 				}
-				if took := time.Since(began); took > 3*time.Second {
-					w.t.Errorf("%s: an evaluation took %v", r.name, took)
+				if took := time.Since(began); took > 3*time.Second { // those that wait for etcd take five, each of them; a busy machine may be away now and then
+					if slow++; slow > 2 {
+						w.t.Errorf("%s: evaluations take %v", r.name, took)
+					}
 				}
 				e.n.Add(1)
 			}
