@@ -44,6 +44,38 @@ func (y *YAMLSource) KeyPosition(p Path) Position {
 	return y.place(key)
 }
 
+// Follow is where a JSON pointer leads to from the value at a path, as far as the source goes: what is missing has the position of the value that lacks it. A
+// pointer does not tell an index from a key of digits; the source does.
+func (y *YAMLSource) Follow(from Path, pointer string) Position {
+	at := y.tree()
+	for _, s := range from {
+		_, next := y.child(at, s, nil)
+		if next == nil {
+			return y.place(at)
+		}
+		at = next
+	}
+	for rest, more := strings.CutPrefix(pointer, "/"); more; {
+		var token string
+		token, rest, more = strings.Cut(rest, "/")
+		next := (*yamlv3.Node)(nil)
+		if n, err := strconv.Atoi(token); err == nil && n >= 0 {
+			_, next = y.child(at, At(n), nil)
+		}
+		if next == nil {
+			_, next = y.child(at, Name(unescaped.Replace(token)), nil)
+		}
+		if next == nil {
+			break
+		}
+		at = next
+	}
+	return y.place(at)
+}
+
+// unescaped is a token of a JSON pointer.
+var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
+
 // tree is the first document of the text as nodes, nil if there is none or if it cannot be read.
 func (y *YAMLSource) tree() *yamlv3.Node {
 	if !y.parsed {

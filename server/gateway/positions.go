@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -33,7 +31,7 @@ func (b *body) pointIntoBody(answer proto.Message) {
 				p.at.Offset += int64(more) // lines and columns are those of the body already
 				continue
 			}
-			found := locate(b.source, t.path, p.pointer)
+			found := b.source.Follow(t.path, p.pointer)
 			p.at.Line, p.at.Column, p.at.Offset = int32(found.Line), int32(found.Column), int64(found.Offset)
 		}
 	}
@@ -165,8 +163,8 @@ func placesOfChanges(list []*crdevalv1.FieldChange) (all []place) {
 
 // origin is where a document begins in the text that it is a slice of. It goes on from there to the next one, which mostly comes later.
 type origin struct {
-	text                []byte
-	offset, line, start int // start is the offset of the line
+	text                 []byte
+	offset, line, column int // column counts the code points before it in its line
 }
 
 // shift moves positions in a document to those in the text.
@@ -176,40 +174,20 @@ func (o *origin) shift(places []place, document []byte) {
 		return
 	}
 	if at < o.offset {
-		o.offset, o.line, o.start = 0, 1, 0
+		o.offset, o.line, o.column = 0, 1, 0
 	}
 	passed := o.text[o.offset:at]
 	o.line += bytes.Count(passed, []byte{'\n'})
 	if i := bytes.LastIndexByte(passed, '\n'); i >= 0 {
-		o.start = o.offset + i + 1
+		passed, o.column = passed[i+1:], 0
 	}
+	o.column += utf8.RuneCount(passed) // of what has been passed alone: a line may be as long as the body
 	o.offset = at
-	column := utf8.RuneCount(o.text[o.start:at])
 	for _, p := range places {
 		if p.at.GetLine() == 1 {
-			p.at.Column += int32(column)
+			p.at.Column += int32(o.column)
 		}
 		p.at.Line += int32(o.line - 1)
 		p.at.Offset += int64(at)
 	}
-}
-
-// locate follows a JSON pointer from a place of the source as far as the source goes: what is missing has the position of the
-// object that lacks it. A pointer does not tell an index from a key of digits; the source does, in which a step that leads nowhere
-// stays where it was.
-func locate(source *value.YAMLSource, from value.Path, pointer string) value.Position {
-	path, at := from, source.Position(from)
-	if pointer == "" {
-		return at
-	}
-	for token := range strings.SplitSeq(pointer[1:], "/") {
-		next := path.With(value.Name(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")))
-		if n, err := strconv.Atoi(token); err == nil && n >= 0 {
-			if index := path.With(value.At(n)); source.Position(index) != at {
-				next = index
-			}
-		}
-		path, at = next, source.Position(next)
-	}
-	return at
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -46,6 +47,30 @@ func TestRelocate(t *testing.T) {
 		}
 		if found[1].GetPosition() != nil {
 			t.Error("a finding without a position got one")
+		}
+	}
+}
+
+// TestShift: documents in a body, several of them on one line, in any order.
+func TestShift(t *testing.T) {
+	text := []byte("[{\"é\":1},\n {\"ü\":2}, {\"x\":\n3}, {\"z\":4}]")
+	document := func(text []byte, part string) []byte {
+		at := bytes.Index(text, []byte(part))
+		return text[at : at+len(part)]
+	}
+	o := origin{text: text, line: 1}
+	for _, c := range []struct {
+		part           string
+		line, column   int32 // in the document
+		toLine, toColu int32
+	}{
+		{`{"é":1}`, 1, 6, 1, 7}, {`{"ü":2}`, 1, 6, 2, 7}, {"{\"x\":\n3}", 1, 1, 2, 11}, {"{\"x\":\n3}", 2, 1, 3, 1}, {`{"z":4}`, 1, 6, 3, 10}, {`{"ü":2}`, 1, 2, 2, 3},
+	} {
+		d := document(text, c.part)
+		at := &crdevalv1.Position{Line: c.line, Column: c.column, Offset: 1}
+		o.shift([]place{{at: at}}, d)
+		if at.GetLine() != c.toLine || at.GetColumn() != c.toColu || at.GetOffset() != int64(bytes.Index(text, []byte(c.part))+1) {
+			t.Errorf("%d:%d of %s is at %d:%d, byte %d, want %d:%d", c.line, c.column, c.part, at.GetLine(), at.GetColumn(), at.GetOffset(), c.toLine, c.toColu)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Begin is the line of the file on which the manifest begins, from 1.
@@ -34,29 +33,11 @@ func (d Document) firstLine() int {
 // Place is where in the file something is: pointer leads to it in the manifest, told is where the engine says it is in the manifest's text.
 func (m *Manifest) Place(pointer string, told engine.Position) engine.Position {
 	if m.source != nil {
-		told = m.lookUp(pointer)
+		told = m.source.Follow(m.at, pointer)
 	}
 	told.Line += m.from.lines
 	told.Offset += m.from.offset
 	return told
-}
-
-// lookUp follows a pointer into an item as far as the document goes.
-func (m *Manifest) lookUp(pointer string) value.Position {
-	path, at := m.at, m.source.Position(m.at)
-	if pointer == "" {
-		return at
-	}
-	for token := range strings.SplitSeq(pointer[1:], "/") {
-		next := path.With(value.Name(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")))
-		if n, err := strconv.Atoi(token); err == nil && n >= 0 {
-			if index := path.With(value.At(n)); m.source.Position(index) != at {
-				next = index
-			}
-		}
-		path, at = next, m.source.Position(next)
-	}
-	return at
 }
 
 var lineInText = regexp.MustCompile(`\bline (\d+)`)
