@@ -29,12 +29,16 @@ func appendMessage(dst []byte, p *plan, m protoreflect.Message) ([]byte, error) 
 		if !f.list && (f.one != nil || f.kind >= document) && !m.Has(f.fd) {
 			continue
 		}
-		value := m.Get(f.fd)
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
 		dst = append(dst, f.key...)
+		if f.list && !m.Has(f.fd) { // most lists of most answers: Get would make an empty one
+			dst = append(dst, '[', ']')
+			continue
+		}
+		value := m.Get(f.fd)
 		var err error
 		if f.list {
 			dst, err = appendList(dst, f, value.List())

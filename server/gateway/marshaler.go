@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -31,12 +33,32 @@ func (Marshaler) Marshal(v any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("gateway: a %T is no message", v)
 	}
-	text, err := appendAny(make([]byte, 0, 64+proto.Size(m)*5/4), m)
+	if size := proto.Size(m); size > largestScratch/2 {
+		text, err := appendAny(make([]byte, 0, 64+size*5/4), m)
+		if err != nil {
+			return nil, err
+		}
+		return append(text, '\n'), nil
+	}
+	scratch := scratches.Get().(*[]byte)
+	text, err := appendAny((*scratch)[:0], m)
 	if err != nil {
 		return nil, err
 	}
-	return append(text, '\n'), nil
+	text = append(text, '\n')
+	if cap(text) > largestScratch { // it stays with the answer
+		return text, nil
+	}
+	*scratch = text
+	answer := bytes.Clone(text)
+	scratches.Put(scratch)
+	return answer, nil
 }
+
+// scratches are where answers are written before anybody knows how long they are; one of more than largestScratch is not kept.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+const largestScratch = 1 << 20
 
 func appendAny(dst []byte, m proto.Message) ([]byte, error) {
 	switch r := m.ProtoReflect(); {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -159,6 +160,29 @@ func BenchmarkEncodeBatch(b *testing.B) {
 	for b.Loop() {
 		if _, err := (Marshaler{}).Marshal(answer); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestAnswersAreApart: answers are written into memory that is used again, and do not share it; large ones have their own.
+func TestAnswersAreApart(t *testing.T) {
+	marshal := func(text string) []byte {
+		t.Helper()
+		got, err := Marshaler{}.Marshal(&crdevalv1.ExplainResponse{Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	for _, size := range []int{1, 1000, 600 << 10, 3 << 20} {
+		one := marshal(strings.Repeat("a", size))
+		kept := bytes.Clone(one)
+		for range 10 {
+			marshal(strings.Repeat("b", size))
+			marshal(strings.Repeat("\n", size)) // twice as long as the message
+		}
+		if want := `{"text":"` + strings.Repeat("a", size) + "\"}\n"; !bytes.Equal(one, kept) || string(one) != want {
+			t.Errorf("an answer of %d bytes has changed", size)
 		}
 	}
 }
