@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
@@ -62,7 +64,7 @@ func (d *Definition) FieldManagement(version string) (FieldManagement, error) {
 	for _, other := range d.inner.Versions {
 		p := ReplicasPath{APIVersion: other.APIVersion}
 		if other.Scale != nil {
-			p.Fields = other.Scale.SpecReplicas.Names
+			p.Fields = slices.Clone(other.Scale.SpecReplicas.Names) // the caller's to change
 		}
 		m.ReplicasPaths = append(m.ReplicasPaths, p)
 	}

@@ -97,6 +97,10 @@ func TestFieldManagement(t *testing.T) {
 	if m := m.Mappings(); fmt.Sprint(m) != "map[stable.example.com/v1:.spec.runs stable.example.com/v1alpha1: stable.example.com/v1beta1:]" || m["stable.example.com/v1beta1"] != nil {
 		t.Error(m)
 	}
+	m.ReplicasPaths[0].Fields[0] = "changed" // is the caller's
+	if again, err := d.FieldManagement("v1"); err != nil || fmt.Sprint(again.ReplicasPaths) != paths {
+		t.Errorf("%+v, %v", again.ReplicasPaths, err)
+	}
 	if m, err := d.FieldManagement("v1beta1"); err != nil || len(m.ResetFields) != 0 || len(m.Sets("")) != 0 {
 		t.Errorf("%+v, %v", m, err)
 	}

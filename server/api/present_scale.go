@@ -33,7 +33,7 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 		text, err := on.definition.SetScale(ctx, on.version, object, scale)
 		var refused *engine.Error
 		if errors.As(err, &refused) {
-			answer.Warnings = refused.Warnings
+			answer.Warnings = allValid(refused.Warnings)
 		}
 		return text, err
 	})

@@ -126,10 +126,18 @@ func presentHead(ctx context.Context, w http.ResponseWriter, answer proto.Messag
 	return nil
 }
 
+// mostWarned is how many code points of a warning go into a header, as API servers have it for all together: clients take headers of some KiB.
+const mostWarned = 4096
+
 // warningHeader is a warning as API servers send it, and kubectl prints it. What cannot be in a header is a space.
 func warningHeader(text string) string {
 	var b strings.Builder
+	count := 0
 	for _, r := range text {
+		if count++; count > mostWarned {
+			b.WriteString("...")
+			break
+		}
 		switch {
 		case unicode.IsControl(r):
 			b.WriteByte(' ')

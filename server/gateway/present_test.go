@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -86,4 +87,19 @@ func FuzzShown(f *testing.F) {
 			t.Errorf("%q: %+v", accept, s)
 		}
 	})
+}
+
+// TestWarningHeader: what cannot be in a header is not, and what no client would take is cut.
+func TestWarningHeader(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"plain", `299 - "plain"`},
+		{"a \"b\" \\ \r\nc", `299 - "a \"b\" \\   c"`},
+		{strings.Repeat("é", mostWarned), `299 - "` + strings.Repeat("é", mostWarned) + `"`},
+		{strings.Repeat("é", mostWarned+1), `299 - "` + strings.Repeat("é", mostWarned) + `..."`},
+		{strings.Repeat("x", 3<<20), `299 - "` + strings.Repeat("x", mostWarned) + `..."`},
+	} {
+		if got := warningHeader(c.text); got != c.want {
+			t.Errorf("%.100q is %.100q, want %.100q", c.text, got, c.want)
+		}
+	}
 }
