@@ -55,39 +55,56 @@ func (c *admitCommand) inputs(env environment) (*inputs, error) {
 				in.crds = append(in.crds, list[i])
 				continue
 			}
-			in.writes = append(in.writes, c.write(&list[i], existing, patch))
+			w, err := c.write(&list[i], existing, patch)
+			if err != nil {
+				return nil, err
+			}
+			in.writes = append(in.writes, w)
 		}
 	}
 	return in, nil
 }
 
 // write is what is asked about a document.
-func (c *admitCommand) write(s *source, existing map[key]*source, patch *engine.Patch) write {
+func (c *admitCommand) write(s *source, existing *existing, patch *engine.Patch) (write, error) {
 	w := write{source: *s, id: s.identity(), patch: patch}
 	if patch != nil {
 		w.old, w.patchName = s, "patch"
 		if c.PatchFile != "" {
 			w.patchName = c.PatchFile
 		}
-		return w
+		return w, nil
 	}
 	at := c.key(&w.id)
-	if c.Subresource == "scale" { // a Scale does not say whose it is but by its name
-		for k, old := range existing {
-			if k.namespace == at.namespace && k.name == at.name {
-				w.old = old
-				w.id.APIVersion, w.id.Kind = old.identity().APIVersion, k.kind
-			}
-		}
-		return w
+	if c.Subresource != "scale" {
+		w.old = existing.objects[at]
+		return w, nil
 	}
-	w.old = existing[at]
-	return w
+	// A Scale does not say whose it is but by its name.
+	of := existing.named[place{at.namespace, at.name}]
+	switch {
+	case len(of) > 1:
+		return w, fmt.Errorf("%s: the Scale of %s may be that of %s or that of %s: give them to --old in runs of their own", s.where(), at.name, of[0].where(), of[1].where())
+	case len(of) == 1:
+		w.old = of[0]
+		id := of[0].identity()
+		w.id.APIVersion, w.id.Kind = id.APIVersion, id.Kind
+	}
+	return w, nil
 }
 
+// existing are the objects of --old.
+type existing struct {
+	objects map[key]*source
+	named   map[place][]*source // of any kind, in the order in which they were given
+}
+
+// place is what objects of several kinds can have in common.
+type place struct{ namespace, name string }
+
 // existing reads the objects of --old.
-func (c *admitCommand) existing(env environment) (map[key]*source, error) {
-	all := map[key]*source{}
+func (c *admitCommand) existing(env environment) (*existing, error) {
+	all := &existing{objects: map[key]*source{}, named: map[place][]*source{}}
 	for _, name := range c.Old {
 		list, err := sourcesIn(name, env)
 		if err != nil {
@@ -96,10 +113,12 @@ func (c *admitCommand) existing(env environment) (map[key]*source, error) {
 		for i := range list {
 			id := list[i].identity()
 			at := c.key(&id)
-			if other := all[at]; other != nil {
+			if other := all.objects[at]; other != nil {
 				return nil, fmt.Errorf("%s: %s %s is in %s already: an object exists once", list[i].where(), at.kind, at.name, other.where())
 			}
-			all[at] = &list[i]
+			all.objects[at] = &list[i]
+			here := place{at.namespace, at.name}
+			all.named[here] = append(all.named[here], &list[i])
 		}
 	}
 	return all, nil

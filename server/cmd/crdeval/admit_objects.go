@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// objectsPrinter prints the objects that were admitted: as YAML at once, or as tables in the end. What stands against the others is told on stderr.
+// objectsPrinter prints the objects that were admitted, when all are judged: as YAML, or as tables. What stands against the others is told on stderr.
 type objectsPrinter struct {
 	w        io.Writer
 	others   *textPrinter
