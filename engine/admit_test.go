@@ -117,6 +117,51 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+// TestAdmitUpdatesOfFiles: of old objects that are manifests, CompleteMetadata gives the namespace and the resourceVersion that a storage would have, and the
+// answers are without them.
+func TestAdmitUpdatesOfFiles(t *testing.T) {
+	d := compileCRD(t, storedCRD)
+	file := widget("v1", `"name":"w"`, `,"spec":{"size":1}`)
+	for _, c := range []struct {
+		name           string
+		item           Item
+		stage          Stage
+		object, stored string
+	}{
+		{name: "itself", item: Item{Object: file, OldObject: file},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","generation":1},"spec":{"size":1},"status":{"phase":"New"}}`},
+		{name: "in the request's namespace", item: Item{Object: file, OldObject: file, Namespace: "n", Name: "w"},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"size":1},"status":{"phase":"New"}}`},
+		{name: "in the new object's namespace", item: Item{Object: widget("v1", `"name":"w","namespace":"m"`, ``), OldObject: file},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"m","generation":2},"status":{"phase":"New"}}`},
+		{name: "from another version", item: Item{Object: widget("v1beta1", `"name":"w"`, `,"spec":{"size":2}`), OldObject: file},
+			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","generation":2},"spec":{"size":2}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","generation":2},"spec":{"size":2}}`},
+		{name: "the status", item: Item{Object: widget("v1", `"name":"w"`, `,"status":{"phase":"x"}`), OldObject: file, Subresource: "status"},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","generation":1},"spec":{"size":1},"status":{"phase":"x"}}`},
+		{name: "a patch", item: Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"spec":{"size":2}}`))}, OldObject: file},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","generation":2},"spec":{"size":2},"status":{"phase":"New"}}`},
+		{name: "a patch in the request's namespace", item: Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"spec":{"size":2}}`))}, OldObject: file, Namespace: "n"},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":2},"spec":{"size":2},"status":{"phase":"New"}}`},
+		{name: "decode", item: Item{Object: file, OldObject: file}, stage: StageDecode,
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":1},"status":{"phase":"New"}}`},
+		{name: "finish", item: Item{Object: file, OldObject: file}, stage: StageFinish,
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","generation":1},"spec":{"size":1},"status":{"phase":"New"}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, err := d.Admit(t.Context(), c.item, EvaluationOptions{CompleteMetadata: true, Stage: c.stage})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !v.Allowed {
+				t.Fatalf("%+v, %+v", v.Refusal, v.Violations)
+			}
+			sameText(t, "object", v.Object, c.object)
+			sameText(t, "stored object", v.StoredObject, c.stored)
+		})
+	}
+}
+
 // sameText compares two JSON texts by their value; "" is none.
 func sameText(t *testing.T, what string, got []byte, want string) {
 	t.Helper()

@@ -104,8 +104,8 @@ type EvaluationOptions struct {
 	View View
 	// CompleteMetadata fills in, while the object is judged, what a server would have by then and a manifest from a file
 	// need not have: a namespace for a namespaced object ("default" unless the item names one), a name generated from
-	// generateName; on update name, namespace and resourceVersion of the old object. It never hides a finding about something the
-	// caller did write.
+	// generateName; on update name, namespace and resourceVersion of the old object, which may be a manifest, too: what it lacks of
+	// namespace and resourceVersion is filled in likewise. It never hides a finding about something the caller did write.
 	CompleteMetadata bool
 	// AsGiven, for Validate: nothing is pruned, defaulted or prepared; the object is judged as it stands, against the old one as it
 	// stands (unless that is of another version and has to be converted).

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,9 +16,9 @@ const generatedSuffix = "00000"
 const longestBase = 63 - len(generatedSuffix)
 
 // complete fills in, if the request asks for it, what a server would have by now: the namespace and a generated name. Of an update it is
-// what a client would have read with the old object: its name, its namespace and its resourceVersion.
+// what a client would have read with the old object: its name, its namespace and its resourceVersion. What a patch made has it from the old object.
 func (p *pass) complete() {
-	if !p.r.CompleteMetadata {
+	if !p.r.CompleteMetadata || p.r.Patched {
 		return
 	}
 	meta := p.d.Field(p.root, "metadata")
@@ -60,6 +61,31 @@ func (p *pass) completeUpdate() {
 		if ok && text == "" && before != "" && (key != "namespace" || !p.handlesNamespace()) {
 			p.fillIn(key, strings.Clone(before))
 		}
+	}
+	p.unversioned()
+}
+
+// completeOld fills in, if the request asks for it, the namespace of an old object that q has read from a file instead of a storage: that of the request,
+// or of the new object.
+func (p *pass) completeOld(q *pass) {
+	if !p.r.CompleteMetadata || !p.def.Namespaced {
+		return
+	}
+	before, ok := q.metaString(p.d.Field(q.root, "metadata"), "namespace")
+	if !ok || before != "" {
+		return
+	}
+	namespace := p.r.Namespace
+	if namespace == "" {
+		p.lent = true
+		if p.root != 0 {
+			namespace, _ = p.metaString(p.d.Field(p.root, "metadata"), "namespace")
+		}
+		namespace = cmp.Or(namespace, metav1.NamespaceDefault)
+	}
+	q.set("namespace", strings.Clone(namespace))
+	if p.lent && (p.r.Patched || p.r.Scale) { // the new object has it from the old one
+		p.completed = append(p.completed, "namespace")
 	}
 }
 

@@ -67,7 +67,7 @@ func (p *pass) updatePatched() error {
 	if refused || err != nil {
 		return err
 	}
-	p.r.Body, p.r.YAML, p.r.Patched, p.r.Whole, p.r.CompleteMetadata = q.tree.AppendJSON(nil), false, true, true, false
+	p.r.Body, p.r.YAML, p.r.Patched, p.r.Whole = q.tree.AppendJSON(nil), false, true, true
 	p.r.Exact = p.r.Exact || len(q.unknown) > 0
 	p.json, p.yaml, p.old = nil, nil, oldObject{}
 	p.out.Warnings, p.warned = nil, nil

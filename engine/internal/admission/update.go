@@ -56,7 +56,8 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 	if refused, err := p.decode(v); refused || err != nil {
 		return err
 	}
-	if p.r.CompleteMetadata {
+	early := p.r.CompleteMetadata && !p.r.Patched
+	if early {
 		if err := p.readOld(v, by); err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 	if p.r.Handler && p.handle() {
 		return nil
 	}
-	if !p.r.CompleteMetadata { // an API server comes to the stored object last
+	if !early { // an API server comes to the stored object last
 		if err := p.readOld(v, by); err != nil {
 			return err
 		}
@@ -136,6 +137,7 @@ func (p *pass) readOld(v *Version, by convert.Converter) error {
 	if err := p.readStored(q, v, by); err != nil {
 		return ofOld(err)
 	}
+	p.completeOld(q)
 	p.old.root, p.old.to = q.root, uint32(len(d.Nodes))
 	if q.out.Version != v || p.own != v { // a patch can make the new one of another version
 		d.Own(p.old.from, p.old.to)
