@@ -52,14 +52,11 @@ func (r *remote) register(ctx context.Context, crd *source) (judgement, error) {
 	j := judgement{File: crd.file, Document: crd.document, Item: crd.item, Violations: []violation{}, Warnings: []string{}, where: crd.where()}
 	answer, err := r.client.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: r.command.Catalog, Manifest: sent(crd.Document)})
 	if err != nil {
-		j.Error = told(r.command.Server, "", err).Error()
+		j.Error, j.Line, _ = crd.InFile(errorAt(r.command.Server, err))
 		return j, nil
 	}
-	j.Name, j.Accepted, j.Warnings = crd.identity().Metadata.Name, answer.GetAccepted(), append(j.Warnings, answer.GetReport().GetWarnings()...)
-	j.Violations = violationsOf(crd, violationsAt(answer.GetReport().GetViolations()))
-	if refused := refusalAt(answer.GetReport().GetRefusal()); refused != nil {
-		j.Refusal = &refusal{Code: refused.Code, Reason: refused.Reason, Message: refused.Message}
-	}
+	j.report(crd, reportAt(answer, crd.identity().Metadata.Name))
+	j.Names = namesAt(answer.GetCrd())
 	if j.Accepted {
 		r.overlay = append(r.overlay, sent(crd.Document))
 	}

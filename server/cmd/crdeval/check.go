@@ -16,21 +16,42 @@ type checkCommand struct {
 	Old             []string `help:"A file with CRDs that are registered already: those of the same names are judged as updates of them, and their names are taken." placeholder:"FILE" sep:"none"`
 	KubernetesMinor int      `default:"0" help:"Judge as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
 	SkipOtherKinds  bool     `help:"Pass over documents that are no CustomResourceDefinitions. Default: they are errors."`
+	serviceFlags
 }
 
 // Help is what --help adds.
 func (*checkCommand) Help() string {
-	return `Prints of each CRD whether an API server would take it, what it has against it, its versions in their order of priority, what their rules may cost, and which Kubernetes they need. CRDs of one run count as registered one after the other in one cluster: one whose name an accepted one had before is judged as an update of that, as those of --old are, and names that conflict are warned of.
+	return `Prints of each CRD whether an API server would take it, what it has against it, its versions in their order of priority, what their rules may cost, and which Kubernetes they need. CRDs of one run count as registered one after the other in one cluster: one whose name an accepted one had before is judged as an update of that, as those of --old are, and names that conflict are warned of. A service registers nothing: with --server each is judged as an update of what is registered there, if anything is, and the CRDs of one run are nothing to one another.
 
 Exit codes: 0, an API server would take every CRD; 1, it would refuse at least one; 2, something could not be judged (a file that cannot be read, a document that is no YAML or no CRD) or wrong usage. Everything that can be judged is judged and printed in any case; where both 1 and 2 apply, it is 2.`
 }
 
+// Validate checks the usage.
+func (c *checkCommand) Validate() error {
+	if c.Server != "" && len(c.Old) > 0 {
+		return errors.New("--old says what is registered: leave it out with --server, which knows")
+	}
+	return c.validate(c.KubernetesMinor)
+}
+
 // Run judges every document of every file, whatever becomes of the others.
 func (c *checkCommand) Run(ctx context.Context, env environment) error {
+	if c.Server != "" {
+		client, err := dial(c.Server, c.Catalog, c.Token, &c.tlsFlags)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = client.Close() }()
+		return c.run(ctx, &serviceRegistry{client: client, flags: &c.serviceFlags, checked: map[string]string{}}, env)
+	}
 	catalog := newCatalog(engine.Options{KubernetesMinor: c.KubernetesMinor})
 	if err := c.register(ctx, catalog, env); err != nil {
 		return err
 	}
+	return c.run(ctx, catalog, env)
+}
+
+func (c *checkCommand) run(ctx context.Context, catalog registry, env environment) error {
 	judged, refused, unjudged := 0, 0, 0
 	for _, name := range c.Files {
 		for _, j := range c.judgeFiles(ctx, catalog, name, env) {
@@ -83,7 +104,7 @@ func (c *checkCommand) register(ctx context.Context, catalog *catalog, env envir
 }
 
 // judgeFiles judges the documents of a file, or of a directory's files.
-func (c *checkCommand) judgeFiles(ctx context.Context, catalog *catalog, name string, env environment) (all []judgement) {
+func (c *checkCommand) judgeFiles(ctx context.Context, catalog registry, name string, env environment) (all []judgement) {
 	files, err := filesOf(name)
 	if err != nil {
 		return []judgement{unread(name, err)}
@@ -100,7 +121,7 @@ func unread(name string, err error) judgement {
 }
 
 // judgeFile judges the documents of a file. One that cannot be read is one judgement, on the file.
-func (c *checkCommand) judgeFile(ctx context.Context, catalog *catalog, name string, env environment) []judgement {
+func (c *checkCommand) judgeFile(ctx context.Context, catalog registry, name string, env environment) []judgement {
 	list, err := sourcesOf(name, env)
 	if err != nil {
 		return []judgement{unread(name, err)}
@@ -112,7 +133,7 @@ func (c *checkCommand) judgeFile(ctx context.Context, catalog *catalog, name str
 	return all
 }
 
-func (c *checkCommand) judge(ctx context.Context, catalog *catalog, s *source) judgement {
+func (c *checkCommand) judge(ctx context.Context, catalog registry, s *source) judgement {
 	j := judgement{File: s.file, Document: s.document, Item: s.item, Violations: []violation{}, Warnings: []string{}, where: s.where()}
 	if apiVersion, kind, is := s.isCRD(); !is {
 		j.skipped = c.SkipOtherKinds
@@ -120,17 +141,7 @@ func (c *checkCommand) judge(ctx context.Context, catalog *catalog, s *source) j
 		j.Line = s.Begin()
 		return j
 	}
-	report, err := engine.Check(ctx, s.Document, catalog.options())
-	if err != nil {
-		j.Error, j.Line, _ = s.InFile(err)
-		return j
-	}
-	j.report(s, report)
-	if report.Accepted {
-		if j.Names, err = catalog.registered(ctx, s); err != nil {
-			j.Error, j.Line, _ = s.InFile(err)
-		}
-	}
+	catalog.check(ctx, s, &j)
 	return j
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,32 +11,41 @@ import (
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 
+	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 )
 
 type discoverCommand struct {
-	Files      []string `arg:"" help:"Files with CRDs, JSON or YAML, one or several documents each, lists too, or directories of such files; - is stdin." name:"file"`
+	Files      []string `arg:"" optional:"" help:"Files with CRDs, JSON or YAML, one or several documents each, lists too, or directories of such files; - is stdin." name:"file"`
 	Output     string   `short:"o" default:"text" enum:"text,wide,json" help:"text or wide, as kubectl api-resources prints it, or json: the aggregated discovery document of apidiscovery.k8s.io/v2."`
 	Categories []string `help:"Only the resources of all these categories, such as all." placeholder:"NAME"`
 	NoHeaders  bool     `help:"No line of headers."`
 
 	KubernetesMinor int `default:"0" help:"Judge the CRDs as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
+	serviceFlags
 }
 
 // Help is what --help adds.
 func (*discoverCommand) Help() string {
-	return `Prints what an API server publishes about CRDs once they are established: resources at the preferred version of their group, short names, categories, scope, kind and verbs. Documents of other kinds are passed over.
+	return `Prints what an API server publishes about CRDs once they are established: resources at the preferred version of their group, short names, categories, scope, kind and verbs. Documents of other kinds are passed over. With --server it is what a catalog there publishes.
 
 Exit codes: 0; 1, an API server would refuse a CRD, which is then told on stderr and left out; 2, something could not be read, or wrong usage.`
 }
 
+// Validate checks the usage.
+func (c *discoverCommand) Validate() error {
+	return c.instead(c.Files, c.KubernetesMinor, missingFiles)
+}
+
+// missingFiles is what is said of a command that needs files, or a service.
+const missingFiles = `expected "<file> ...", or --server`
+
 // Run registers the CRDs of all files and prints what is published of them.
 func (c *discoverCommand) Run(ctx context.Context, env environment) error {
-	discovery, failed, err := c.discover(ctx, env)
+	document, failed, err := c.discover(ctx, env)
 	if err != nil {
 		return err
 	}
-	document, _ := discovery.Aggregated()
 	if c.Output == "json" {
 		_, err = fmt.Fprintf(env.stdout, "%s\n", document)
 	} else {
@@ -47,7 +57,14 @@ func (c *discoverCommand) Run(ctx context.Context, env environment) error {
 	return err
 }
 
-func (c *discoverCommand) discover(ctx context.Context, env environment) (discovery *engine.Discovery, failed bool, err error) {
+func (c *discoverCommand) discover(ctx context.Context, env environment) (document []byte, failed bool, err error) {
+	if c.Server != "" {
+		err = c.ask(ctx, func(ctx context.Context, client *crdeval.Client) error {
+			document, err = client.Discover(ctx)
+			return err
+		})
+		return bytes.TrimSpace(document), false, err
+	}
 	e, failed, err := registered(ctx, env, c.Files, c.KubernetesMinor)
 	if err != nil {
 		return nil, failed, err
@@ -56,7 +73,8 @@ func (c *discoverCommand) discover(ctx context.Context, env environment) (discov
 	for _, d := range e.inOrder() {
 		announced = append(announced, engine.DiscoverableCRD{Definition: d, Status: e.catalog.existing[d.Name()].Status})
 	}
-	return engine.Discover(announced...), failed, nil
+	document, _ = engine.Discover(announced...).Aggregated()
+	return document, failed, nil
 }
 
 // print prints what kubectl api-resources does: of each group the version that it prefers, and of that what has no subresource.

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestService runs the scripts in testdata/service: commands that ask a service answer as they do about the same files. The command serve starts one, of which SERVER has
+// the address.
+func TestService(t *testing.T) {
+	commands := restCommands()
+	serve := commands["serve"]
+	commands["serve"] = func(ts *testscript.TestScript, neg bool, args []string) {
+		serve(ts, neg, args)
+		ts.Setenv("SERVER", "unix://"+filepath.Join(filepath.Dir(ts.Getenv(socketVariable)), "g"))
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "service"), UpdateScripts: *updatePages, RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
+	})
+}
