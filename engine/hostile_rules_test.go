@@ -25,6 +25,8 @@ var hostileRules = []struct{ name, rule, spec string }{
 	{"a replacement of everything", "self.s.replace('a', self.t).size() >= 0", `{"s":"` + pad(1_500_000) + `","t":"` + pad(1_500_000) + `"}`},
 	{"a text doubled twenty times", "[dyn(self.s)]" + strings.Repeat(".map(x, x + x)", 20) + ".size() >= 0", `{"s":"` + pad(3_100_000) + `"}`},
 	{"a number of three million digits", "quantity(self.s).isInteger()", `{"s":"` + strings.Repeat("1", 3_100_000) + `"}`},
+	{"a number of a hundred million digits", "self.ls.all(x, quantity(x).compareTo(quantity('64Gi')) != 0)", `{"ls":["1e99999999"]}`},
+	{"many numbers of a thousand digits", "self.ls.all(x, quantity(x).add(quantity('1n')).compareTo(quantity('64Gi')) != 0)", `{"ls":[` + strings.TrimSuffix(strings.Repeat(`"1e1000",`, 4000), ",") + `]}`},
 	{"an object printed", "'%s%s%s%s%s%s'.format([self.free, self.free, self.free, self.free, self.free, self.free]).size() >= 0", `{"free":{` + repeated(200_000, `"k%d":"v"`) + `}}`},
 	{"a large map", "self.free.all(k, self.free[k] != 'x' || k == 'y')", `{"free":{` + repeated(200_000, `"k%d":"v"`) + `}}`},
 	{"a large map compared", "self.free == self.free && self.free == self.free", `{"free":{` + repeated(200_000, `"k%d":"v"`) + `}}`},

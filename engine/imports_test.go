@@ -16,6 +16,7 @@ var rank = map[string]int{
 	"engine/value":                0,
 	"engine/internal/quirk":       0,
 	"engine/internal/spelling":    0,
+	"engine/internal/extent":      0,
 	"engine/internal/stop":        0,
 	"engine/internal/pattern":     1,
 	"engine/violation":            1,

@@ -8,6 +8,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crdeval/crdeval/engine/internal/extent"
 )
 
 // generic compiles a call of a function that has no closure of its own: cel-go's implementation on cel-go's values, at cel-go's cost.
@@ -29,7 +31,7 @@ func (c *compiler) generic(k callee, args []*expr) *expr {
 				return val{}, false
 			}
 			r, ok := f.ref(v)
-			if !ok {
+			if !ok || !k.moderate(r) {
 				return val{}, false
 			}
 			refs = append(refs, r)
@@ -41,6 +43,22 @@ func (c *compiler) generic(k callee, args []*expr) *expr {
 // maxCallBytes is up to how much text functions of cel-go's are given: they cannot be stopped, and some take time that grows with its square (findAll,
 // indexOf). Replay decides beyond.
 const maxCallBytes = 1 << 10
+
+// moderate is false for a text that asks for more than it is long: 1e99999999 as a quantity, %.999999f as a format.
+func (k callee) moderate(arg ref.Val) bool {
+	switch k.name {
+	case "quantity", "isQuantity":
+		if text, ok := arg.(types.String); ok {
+			_, exponent := extent.Quantity(string(text))
+			return exponent <= extent.MaxQuantityExponent
+		}
+	case "format":
+		if text, ok := arg.(types.String); ok {
+			return extent.Format(string(text)) <= maxCallBytes
+		}
+	}
+	return true
+}
 
 // call runs a function unless its cost, as far as the operands tell it, crosses the limit.
 func (f *Frame) call(table map[string]*functions.Overload, k callee, args []ref.Val) (val, bool) {

@@ -82,14 +82,14 @@ const (
 	maxElements  = 8 << 20
 )
 
-// within ends the evaluation if a call would make more than the bound.
+// within ends the evaluation if a call would make, or work on, more than the bound.
 func (s *stopper) within(what, unit string, size, most float64) {
 	if s == nil || size <= most {
 		return
 	}
 	s.failure = &value.LimitError{
 		Limit: what, Unit: unit, Maximum: int64(most), Actual: int64(min(size, math.MaxInt64/2)), AtLeast: true,
-		Advice: "an API server has no such bound and would run out of memory: bound what the rule works on",
+		Advice: "an API server has no such bound, and would run out of memory or time: bound what the rule works on",
 	}
 	panic(ended)
 }

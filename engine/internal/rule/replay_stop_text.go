@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crdeval/crdeval/engine/internal/extent"
 )
 
 // madeText is the bound of within for texts.
@@ -64,8 +66,17 @@ func replace(c call) ref.Val {
 
 // format costs what the format is long, whatever it prints.
 func format(c call) ref.Val {
-	if list, ok := c.args[1].(traits.Lister); ok && c.s != nil {
-		c.s.printed(list, 0)
+	if c.s == nil {
+		return c.watched()
+	}
+	text, _ := c.args[0].(types.String)
+	digits := float64(extent.Format(string(text)))
+	c.s.within(madeText, "bytes", digits, maxTextBytes)
+	if list, ok := c.args[1].(traits.Lister); ok {
+		c.s.printed(list, digits)
+	}
+	if digits > longText {
+		return alone(c.s, func() ref.Val { return c.run(c.args...) })
 	}
 	return c.watched()
 }
@@ -180,14 +191,4 @@ func parsed(c call) ref.Val {
 		return c.run(c.args...)
 	}
 	return alone(c.s, func() ref.Val { return c.run(c.args...) })
-}
-
-// maxQuantityBytes bounds quantities: reading the digits of a number takes time that grows with their square.
-const maxQuantityBytes = 1 << 16
-
-func quantity(c call) ref.Val {
-	if text, ok := c.args[0].(types.String); ok {
-		c.s.within("quantity", "bytes", float64(len(text)), maxQuantityBytes)
-	}
-	return parsed(c)
 }

@@ -1,0 +1,18 @@
+package rule
+
+import (
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crdeval/crdeval/engine/internal/extent"
+)
+
+// quantity guards what reads a quantity. All others come from what was read: no operation multiplies, so that they are hardly longer.
+func quantity(c call) ref.Val {
+	if text, ok := c.args[0].(types.String); ok {
+		digits, exponent := extent.Quantity(string(text))
+		c.s.within("digits of a quantity", "digits", float64(digits), extent.MaxQuantityDigits)
+		c.s.within("exponent of a quantity", "powers of ten", float64(exponent), extent.MaxQuantityExponent)
+	}
+	return parsed(c)
+}
