@@ -130,3 +130,34 @@ func TestAdmitScale(t *testing.T) {
 		})
 	}
 }
+
+// TestScaleOfManyOwners: owner references of a Scale have the bound that those of an object have: apimachinery compares each with all others, and knows no deadline.
+func TestScaleOfManyOwners(t *testing.T) {
+	d := scaled(t)
+	owners := func(n int) string { return `"ownerReferences":[` + numbered(n, `{"uid":"%d"}`) + `]` }
+	scale := func(n int) Document {
+		return JSON([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default",` + owners(n) + `},"spec":{"replicas":2}}`))
+	}
+	patch := func(n int) *Patch {
+		return &Patch{Type: MergePatch, Document: JSON([]byte(`{"metadata":{` + owners(n) + `},"spec":{"replicas":2}}`))}
+	}
+	old := JSON([]byte(stored))
+	for name, do := range map[string]func(n int) error{
+		"Admit": func(n int) error {
+			_, err := d.Admit(context.Background(), Item{Object: scale(n), OldObject: old, Subresource: "scale"}, EvaluationOptions{})
+			return err
+		},
+		"Admit of a patch": func(n int) error {
+			_, err := d.Admit(context.Background(), Item{Patch: patch(n), OldObject: old, Subresource: "scale"}, EvaluationOptions{})
+			return err
+		},
+		"SetScale": func(n int) error { _, err := d.SetScale(context.Background(), "v1", old, scale(n)); return err },
+	} {
+		if err := do(10); err != nil {
+			t.Errorf("%s of a few: %v", name, err)
+		}
+		if err := do(1001); ReasonOf(err) != ReasonLimitExceeded || !strings.HasPrefix(err.Error(), "Scale: size of metadata.ownerReferences") {
+			t.Errorf("%s of many: %v", name, err)
+		}
+	}
+}

@@ -17,6 +17,9 @@ func (d *Definition) SetScale(ctx context.Context, r *Request) (Outcome, error) 
 		if sent == nil {
 			return nil
 		}
+		if err := fitsScale(sent); err != nil {
+			return err
+		}
 		q := p.oldReader()
 		if err := p.openOld(q); err != nil {
 			return err

@@ -43,6 +43,9 @@ func (p *pass) updateScale() error {
 		if sent = p.decodeScale(); sent == nil {
 			return nil
 		}
+		if err := fitsScale(sent); err != nil {
+			return err
+		}
 	} else if refused, err := p.readPatch(); refused || err != nil {
 		return err
 	}
@@ -62,7 +65,10 @@ func (p *pass) updateScale() error {
 		current.Spec.Replicas = noReplicas
 	}
 	if sent == nil {
-		if sent, err = p.patchScale(current); sent == nil || err != nil || p.otherScale(sent) {
+		if sent, err = p.patchScale(current); sent == nil || err != nil {
+			return err
+		}
+		if err := fitsScale(sent); err != nil || p.otherScale(sent) {
 			return err
 		}
 	}
@@ -97,6 +103,14 @@ func (p *pass) decodeScale() *autoscalingv1.Scale {
 		p.warn(StrictWarnings(text)...)
 	}
 	return made.scale
+}
+
+// fitsScale checks the bounds of a Scale's metadata: apimachinery goes through it without a look at the time. The error is a Fault.
+func fitsScale(sent *autoscalingv1.Scale) error {
+	if err := metadata.FitsMeta(&sent.ObjectMeta); err != nil {
+		return about(exceeded(err), "Scale: ")
+	}
+	return nil
 }
 
 // otherScale refuses a Scale that is not that of the request.
