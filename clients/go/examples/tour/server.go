@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	startWait = 20 * time.Second
+	startWait = 2 * time.Minute
 	stopWait  = 15 * time.Second
 )
 
