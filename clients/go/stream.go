@@ -45,75 +45,86 @@ const (
 //
 // items is read on another goroutine. When the loop ends early, that goroutine ends with the next item: an iterator that may wait long has to heed ctx.
 func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.Item], o AdmitOptions) iter.Seq2[Result, error] {
-	return func(yield func(Result, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		stream, err := c.Evaluation().AdmitStream(ctx)
+	return streamed(ctx, "admit", items, func(ctx context.Context) (conversation[Result], error) {
+		s, err := c.Evaluation().AdmitStream(ctx)
 		if err == nil {
-			err = begun(stream.Send(&crdevalv1.AdmitStreamRequest{
+			err = begun(s.Send(&crdevalv1.AdmitStreamRequest{
 				Catalog: c.catalog, Options: c.withToken(o.Evaluation), Crds: c.overlay, Stage: o.Stage, Include: o.Include,
 			}))
 		}
-		if err != nil {
-			yield(Result{}, fmt.Errorf("crdeval: admit: %w", err))
-			return
-		}
-		sent := send(ctx, items, stream.CloseSend, func(items []*crdevalv1.Item) error {
-			return stream.Send(&crdevalv1.AdmitStreamRequest{Items: items})
-		})
-		defer func() { cancel(); <-sent }()
-		for {
-			m, err := stream.Recv()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(Result{}, fmt.Errorf("crdeval: admit: %w", err))
-				return
-			}
-			for _, r := range results(m.GetResults()) {
-				if !yield(r, nil) {
-					return
-				}
-			}
-		}
-	}
+		return conversation[Result]{
+			send: func(items []*crdevalv1.Item) error { return s.Send(&crdevalv1.AdmitStreamRequest{Items: items}) },
+			end:  func() error { return s.CloseSend() },
+			receive: func() ([]Result, error) {
+				m, err := s.Recv()
+				return results(m.GetResults()), err
+			},
+		}, err
+	})
 }
 
 // ReadStream answers each of any number of objects as an API server reads it from its storage, as AdmitStream answers verdicts.
 func (c *Client) ReadStream(ctx context.Context, items iter.Seq[*crdevalv1.Item], o ReadOptions) iter.Seq2[TransformedResult, error] {
-	return func(yield func(TransformedResult, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		stream, err := c.Evaluation().ReadStream(ctx)
+	return streamed(ctx, "read", items, func(ctx context.Context) (conversation[TransformedResult], error) {
+		s, err := c.Evaluation().ReadStream(ctx)
 		if err == nil {
-			err = begun(stream.Send(&crdevalv1.ReadStreamRequest{
+			err = begun(s.Send(&crdevalv1.ReadStreamRequest{
 				Catalog: c.catalog, Options: c.withToken(o.Evaluation), Crds: c.overlay, TargetVersion: o.TargetVersion, Include: o.Include,
 			}))
 		}
+		return conversation[TransformedResult]{
+			send: func(items []*crdevalv1.Item) error { return s.Send(&crdevalv1.ReadStreamRequest{Items: items}) },
+			end:  func() error { return s.CloseSend() },
+			receive: func() ([]TransformedResult, error) {
+				m, err := s.Recv()
+				return transformed(m.GetResults()), err
+			},
+		}, err
+	})
+}
+
+func transformed(list []*crdevalv1.TransformedResult) []TransformedResult {
+	all := make([]TransformedResult, len(list))
+	for i, r := range list {
+		all[i].Transformed = r.GetTransformed()
+		if failed := r.GetError(); failed != nil {
+			all[i].Err = status.FromProto(failed).Err()
+		}
+	}
+	return all
+}
+
+// conversation is a stream whose first message was sent. R is what comes of an item.
+type conversation[R any] struct {
+	send    func([]*crdevalv1.Item) error
+	end     func() error // nothing more is sent
+	receive func() ([]R, error)
+}
+
+// streamed begins a conversation, sends items and yields what comes of them, up to the error that ends it; about is the call's name in that.
+func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv1.Item], begin func(context.Context) (conversation[R], error)) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var none R
+		with, err := begin(ctx)
 		if err != nil {
-			yield(TransformedResult{}, fmt.Errorf("crdeval: read: %w", err))
+			yield(none, fmt.Errorf("crdeval: %s: %w", about, err))
 			return
 		}
-		sent := send(ctx, items, stream.CloseSend, func(items []*crdevalv1.Item) error {
-			return stream.Send(&crdevalv1.ReadStreamRequest{Items: items})
-		})
+		sent := send(ctx, items, with.end, with.send)
 		defer func() { cancel(); <-sent }()
 		for {
-			m, err := stream.Recv()
+			all, err := with.receive()
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
-				yield(TransformedResult{}, fmt.Errorf("crdeval: read: %w", err))
+				yield(none, fmt.Errorf("crdeval: %s: %w", about, err))
 				return
 			}
-			for _, r := range m.GetResults() {
-				one := TransformedResult{Transformed: r.GetTransformed()}
-				if failed := r.GetError(); failed != nil {
-					one.Err = status.FromProto(failed).Err()
-				}
-				if !yield(one, nil) {
+			for _, r := range all {
+				if !yield(r, nil) {
 					return
 				}
 			}
