@@ -15,6 +15,9 @@ type admitCommand struct {
 	CRDs  []string `name:"crds" help:"Files, or directories of files, with CRDs to register before." placeholder:"FILE" sep:"none"`
 	Old   []string `help:"Files, or directories of files, with objects that exist: a write of one of the same kind, namespace and name is an update of it." placeholder:"FILE" sep:"none"`
 
+	Recursive      bool `short:"R" help:"Take the directories in directories, too, but hidden ones."`
+	SkipOtherKinds bool `help:"Pass over documents of which no CRD is given, such as ConfigMaps, and those without apiVersion and kind, such as values of Helm. Default: they are errors."`
+
 	Namespace       string `short:"n" default:"default" help:"The namespace of objects that name none." placeholder:"NAME"`
 	Subresource     string `help:"Write to the subresource: status, or scale (the objects are autoscaling/v1 Scales then). Needs --old." placeholder:"NAME" enum:",status,scale" default:""`
 	Patch           string `short:"p" help:"Apply this patch, JSON or YAML, to each object instead of creating it." placeholder:"PATCH" xor:"patch"`
@@ -66,6 +69,8 @@ func (c *admitCommand) Validate() error {
 		return errors.New("a write to a subresource is an update: say with --old what exists")
 	case c.FieldSelector != "" && !prints:
 		return errors.New("--field-selector is for -o yaml, stored, table and wide")
+	case c.Output != "table" && c.Output != "wide" && (c.NoHeaders || c.Now != ""):
+		return errors.New("--no-headers and --now are for -o table and wide")
 	case c.Server == "" && (c.Token != "" || c.set()):
 		return errors.New("--token and the TLS options are for --server")
 	case c.Server != "" && c.KubernetesMinor != 0:
@@ -88,6 +93,7 @@ func (c *admitCommand) patching() bool { return c.Patch != "" || c.PatchFile != 
 
 // Run judges every object of every file, whatever becomes of the others.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
+	env.recursive = c.Recursive
 	in, err := c.inputs(env)
 	if err != nil {
 		return err
@@ -112,6 +118,11 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	}
 	meter := newMeter(c.Progress, env.stderr, len(in.writes))
 	err = by.admit(ctx, in.writes, func(o *outcome) error {
+		if o.otherKind && c.SkipOtherKinds {
+			total.passed++
+			meter.step(total.refused, total.failed)
+			return nil
+		}
 		meter.step(total.object(o))
 		return out.object(o)
 	})
@@ -122,7 +133,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	return total.result(len(in.writes))
+	return total.result()
 }
 
 // judge is what judges: this process, or a service. end is to be called behind its last use.
@@ -147,7 +158,7 @@ type admitter interface {
 
 // tally counts what became of what was judged.
 type tally struct {
-	allowed, refused, failed, crdsRefused, crds int
+	allowed, refused, failed, passed, crdsRefused, crds int // passed: over
 }
 
 func (t *tally) crd(j *judgement) {
@@ -172,13 +183,15 @@ func (t *tally) object(o *outcome) (refused, failed int) {
 	return t.refused, t.failed
 }
 
-func (t *tally) result(writes int) error {
+func (t *tally) result() error {
 	switch {
 	case t.failed == 1:
 		return errors.New("one document could not be judged")
 	case t.failed > 1:
 		return fmt.Errorf("%d documents could not be judged", t.failed)
-	case writes == 0 && t.crds == 0:
+	case t.allowed+t.refused == 0 && t.passed > 0:
+		return fmt.Errorf("there is no object of a CRD that is given in the files; passed over: %s", counted(t.passed, "document of another kind", "documents of other kinds"))
+	case t.allowed+t.refused == 0 && t.crds == 0:
 		return errors.New("there is no object in the files")
 	case t.refused > 0 || t.crdsRefused > 0:
 		return errRefused

@@ -184,11 +184,8 @@ func (e *embedded) definition(w *write) (*engine.Definition, error) {
 	if e.command.Subresource != "" && w.old == nil {
 		return nil, fmt.Errorf("no object of its kind, namespace and name is among those of --old, so there is no %s to write to", e.command.Subresource)
 	}
-	if w.id.Kind == "" || w.id.APIVersion == "" {
-		if _, _, err := engine.TypeMetaOf(w.Document, engine.Limits{}); err != nil {
-			return nil, err
-		}
-		return nil, errors.New("it has no apiVersion or no kind, so nobody can tell its CRD: give it both")
+	if err := w.untyped(); err != nil {
+		return nil, err
 	}
 	group, _, _ := cutAPIVersion(w.id.APIVersion)
 	at := groupKind{group, w.id.Kind}
@@ -198,7 +195,7 @@ func (e *embedded) definition(w *write) (*engine.Definition, error) {
 	if where := e.refused[at]; where != "" {
 		return nil, fmt.Errorf("its CRD in %s was refused", where)
 	}
-	return nil, fmt.Errorf("there is no CRD for %s of %s: give it with --crds, or among the files", w.id.Kind, w.id.APIVersion)
+	return nil, otherKindError(fmt.Sprintf("there is no CRD for %s of %s: give it with --crds, or among the files", w.id.Kind, w.id.APIVersion))
 }
 
 func (e *embedded) selects(ctx context.Context, objects []*outcome, selector string) (selected []*outcome, err error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
@@ -21,6 +22,22 @@ type write struct {
 	old       *source
 	patch     *engine.Patch
 	patchName string // its file, or the flag that has it
+}
+
+// untyped is why nobody can tell the CRD of the document, nil if it says what it is.
+func (w *write) untyped() error {
+	const text = "it has no apiVersion or no kind, so nobody can tell its CRD: give it both"
+	if w.id.Kind != "" && w.id.APIVersion != "" {
+		return nil
+	}
+	apiVersion, kind, err := engine.TypeMetaOf(w.Document, engine.Limits{})
+	switch {
+	case err != nil:
+		return err
+	case apiVersion == "" && kind == "":
+		return otherKindError(text)
+	}
+	return errors.New(text)
 }
 
 // key is what a cluster tells objects apart by.
@@ -112,6 +129,9 @@ func (c *admitCommand) existing(env environment) (*existing, error) {
 		}
 		for i := range list {
 			id := list[i].identity()
+			if id.Metadata.Name == "" {
+				continue // of nothing that exists
+			}
 			at := c.key(&id)
 			if other := all.objects[at]; other != nil {
 				return nil, fmt.Errorf("%s: %s %s is in %s already: an object exists once", list[i].where(), at.kind, at.name, other.where())

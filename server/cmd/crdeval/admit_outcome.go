@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
@@ -30,6 +31,7 @@ type outcome struct {
 	Stored     json.RawMessage `json:"storedObject,omitempty"`
 	Error      string          `json:"error,omitempty"` // it could not be judged
 
+	otherKind  bool // it is no object of a CRD that is given
 	source     *source
 	patch      string // the name of what places are in, where that is a patch
 	crd        string // by its name, as far as it is known
@@ -73,8 +75,16 @@ func newOutcome(w *write) *outcome {
 	return o
 }
 
+// otherKindError is why a document that is no object of a CRD could not be judged.
+type otherKindError string
+
+func (e otherKindError) Error() string { return string(e) }
+
 // fail takes down why the object could not be judged.
 func (o *outcome) fail(err error) {
+	if other := otherKindError(""); errors.As(err, &other) {
+		o.otherKind = true
+	}
 	text, line, _ := o.source.InFile(err)
 	if o.Error = text; line > 0 {
 		o.Line = line

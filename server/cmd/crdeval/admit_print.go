@@ -132,13 +132,17 @@ func printTrace(b *bytes.Buffer, t *engine.RuleTrace) {
 
 func (p *textPrinter) close(_ context.Context, _ admitter, total *tally) error {
 	objects := total.allowed + total.refused
-	if objects+total.failed == 0 && total.crds > 0 {
+	if objects+total.failed+total.passed == 0 && total.crds > 0 {
 		_, err := fmt.Fprintf(p.w, "%s: %d accepted, %d refused\n", counted(total.crds, "CRD", "CRDs"), total.crds-total.crdsRefused, total.crdsRefused)
 		return err
 	}
-	if objects < 2 {
+	if objects < 2 && total.passed == 0 || objects == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(p.w, "%s: %d allowed, %d refused\n", counted(objects, "object", "objects"), total.allowed, total.refused)
+	passed := ""
+	if total.passed > 0 {
+		passed = "; passed over: " + counted(total.passed, "document of another kind", "documents of other kinds")
+	}
+	_, err := fmt.Fprintf(p.w, "%s: %d allowed, %d refused%s\n", counted(objects, "object", "objects"), total.allowed, total.refused, passed)
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -89,7 +91,7 @@ func (r *remote) admit(ctx context.Context, writes []write, tell func(*outcome) 
 		for i, result := range answer.GetResults() {
 			o := newOutcome(&writes[i])
 			if e := result.GetError(); e != nil {
-				o.fail(told("", "", status.ErrorProto(e)))
+				o.fail(errorOf(&writes[i], e))
 			} else {
 				o.take(verdictAt(result.GetVerdict()))
 			}
@@ -100,6 +102,20 @@ func (r *remote) admit(ctx context.Context, writes []write, tell func(*outcome) 
 		writes = writes[len(items):]
 	}
 	return nil
+}
+
+// errorOf words the error of an item.
+func errorOf(w *write, e *statuspb.Status) error {
+	err := told("", "", status.ErrorProto(e))
+	for _, d := range status.FromProto(e).Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetReason() == "CRD_NOT_FOUND" {
+			return otherKindError(err.Error())
+		}
+	}
+	if other := otherKindError(""); errors.As(w.untyped(), &other) {
+		return otherKindError(err.Error())
+	}
+	return err
 }
 
 // part is as many items as go into the next call: half of a message is theirs and the CRDs', since answers may be longer than questions.

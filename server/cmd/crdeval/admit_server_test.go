@@ -106,7 +106,7 @@ func serving(t *testing.T) (address string) {
 	var wg sync.WaitGroup
 	var log bytes.Buffer
 	wg.Go(func() {
-		run(ctx, []string{"serve", "--store=memory", "--grpc-address", address, "--http-address=off"}, environment{nil, &log, &log, nil})
+		run(ctx, []string{"serve", "--store=memory", "--grpc-address", address, "--http-address=off"}, environment{stdout: &log, stderr: &log})
 	})
 	t.Cleanup(func() {
 		cancel()

@@ -15,6 +15,7 @@ type checkCommand struct {
 	Output          string   `short:"o" default:"text" enum:"text,json" help:"text, for people, or json, for programs: an object a CRD, a CRD a line."`
 	Old             []string `help:"A file with CRDs that are registered already: those of the same names are judged as updates of them, and their names are taken." placeholder:"FILE" sep:"none"`
 	KubernetesMinor int      `default:"0" help:"Judge as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
+	Recursive       bool     `short:"R" help:"Take the directories in directories, too, but hidden ones."`
 	SkipOtherKinds  bool     `help:"Pass over documents that are no CustomResourceDefinitions. Default: they are errors."`
 	serviceFlags
 }
@@ -36,6 +37,7 @@ func (c *checkCommand) Validate() error {
 
 // Run judges every document of every file, whatever becomes of the others.
 func (c *checkCommand) Run(ctx context.Context, env environment) error {
+	env.recursive = c.Recursive
 	if c.Server != "" {
 		client, err := dial(c.Server, c.Catalog, c.Token, &c.tlsFlags)
 		if err != nil {
@@ -105,7 +107,7 @@ func (c *checkCommand) register(ctx context.Context, catalog *catalog, env envir
 
 // judgeFiles judges the documents of a file, or of a directory's files.
 func (c *checkCommand) judgeFiles(ctx context.Context, catalog registry, name string, env environment) (all []judgement) {
-	files, err := filesOf(name)
+	files, err := filesOf(name, env.recursive)
 	if err != nil {
 		return []judgement{unread(name, err)}
 	}

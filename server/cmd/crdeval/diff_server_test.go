@@ -19,7 +19,7 @@ func TestDiffWithServer(t *testing.T) {
 	var wg sync.WaitGroup
 	var log bytes.Buffer
 	wg.Go(func() {
-		run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off"}, environment{nil, &log, &log, nil})
+		run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off"}, environment{stdout: &log, stderr: &log})
 	})
 	defer wg.Wait()
 	defer cancel()

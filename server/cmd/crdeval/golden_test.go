@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 		{"admit-usage-stdin", "admit - --old -"},
 		{"admit-usage-subresource", "admit --subresource status admit-old.yaml"},
 		{"admit-usage-patch", "admit --patch {} --old admit-old.yaml admit-new.yaml"},
-		{"admit-usage-now", "admit --now tomorrow admit-new.yaml"},
+		{"admit-usage-now", "admit -o table --now tomorrow admit-new.yaml"},
 		{"admit-usage-token", "admit --token x admit-new.yaml"},
 		{"discover", "discover -o wide admit-crd.yaml buoys.yaml"},
 		{"discover-refused", "discover admit-refused-crd.yaml"},

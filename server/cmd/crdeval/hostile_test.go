@@ -35,7 +35,7 @@ func TestDirectoriesWithPipes(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := filesOf(dir); err == nil || len(files) > 0 {
+	if files, err := filesOf(dir, false); err == nil || len(files) > 0 {
 		t.Errorf("%v, %v", files, err)
 	}
 }

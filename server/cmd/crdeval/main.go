@@ -39,6 +39,8 @@ type cli struct {
 type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// recursive: directories are given with those in them.
+	recursive bool
 	// interrupted is closed when the command is to end, nil for never.
 	interrupted <-chan struct{}
 }
@@ -49,7 +51,7 @@ var errRefused = errors.New("refused")
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
-	code := run(ctx, os.Args[1:], environment{os.Stdin, os.Stdout, os.Stderr, ctx.Done()})
+	code := run(ctx, os.Args[1:], environment{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, interrupted: ctx.Done()})
 	stop()
 	os.Exit(code)
 }

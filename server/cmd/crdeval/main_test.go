@@ -57,7 +57,7 @@ spec:
 func invoke(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, environment{strings.NewReader(stdin), &out, &errs, nil})
+	code = run(t.Context(), args, environment{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs})
 	return code, out.String(), errs.String()
 }
 
@@ -207,7 +207,7 @@ func TestServeAndHealthcheck(t *testing.T) {
 	var code int
 	var log bytes.Buffer
 	wg.Go(func() {
-		code = run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off", "--log-format=json"}, environment{nil, &log, &log, nil})
+		code = run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off", "--log-format=json"}, environment{stdout: &log, stderr: &log})
 	})
 	if code, stdout, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=20s"); code != 0 || stdout != "SERVING\n" {
 		t.Errorf("%d %s %s", code, stdout, stderr)

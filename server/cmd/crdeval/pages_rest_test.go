@@ -40,7 +40,7 @@ func serveForScript(ts *testscript.TestScript, neg bool, args []string) {
 	var log bytes.Buffer
 	socket := filepath.Join(dir, "h")
 	wg.Go(func() {
-		run(ctx, []string{"serve", "--store=memory", "--grpc-address=unix://" + filepath.Join(dir, "g"), "--http-address=unix://" + socket}, environment{nil, &log, &log, nil})
+		run(ctx, []string{"serve", "--store=memory", "--grpc-address=unix://" + filepath.Join(dir, "g"), "--http-address=unix://" + socket}, environment{stdout: &log, stderr: &log})
 	})
 	ts.Defer(func() {
 		cancel()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -68,30 +69,71 @@ func readAll(name string, stdin io.Reader) ([]byte, error) {
 	return content, err
 }
 
-// filesOf are the manifest files of a directory, by name, as kubectl takes them: those of its subdirectories are not. Anything else is itself.
-func filesOf(name string) ([]string, error) {
+// filesOf are the manifest files of a directory, by name, as kubectl takes them: those of its subdirectories only if it is recursive. Anything else is
+// itself.
+func filesOf(name string, recursive bool) ([]string, error) {
+	if recursive {
+		return filesBelow(name)
+	}
 	entries, err := os.ReadDir(name)
 	if err != nil {
 		return []string{name}, nil //nolint:nilerr // no directory, or none that can be read: reading it as a file tells why
 	}
 	var files []string
+	below := false
 	for _, e := range entries {
-		switch filepath.Ext(e.Name()) {
-		case ".yaml", ".yml", ".json":
-			if e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0 {
-				files = append(files, filepath.Join(name, e.Name()))
-			}
+		below = below || e.IsDir()
+		if isManifest(e) {
+			files = append(files, filepath.Join(name, e.Name()))
 		}
 	}
-	if files == nil {
-		return nil, errors.New("the directory has no file with the ending .yaml, .yml or .json")
+	switch {
+	case files == nil && below:
+		return nil, errors.New("the directory has no file with the ending .yaml, .yml or .json; -R takes those of its directories")
+	case files == nil:
+		return nil, errNoManifests
 	}
 	return files, nil
 }
 
+var errNoManifests = errors.New("the directory has no file with the ending .yaml, .yml or .json")
+
+// isManifest says whether an entry of a directory is a file that kubectl would take.
+func isManifest(e fs.DirEntry) bool {
+	switch filepath.Ext(e.Name()) {
+	case ".yaml", ".yml", ".json":
+		return e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0
+	}
+	return false
+}
+
+// filesBelow are the manifest files of a directory and of those in it, but for hidden ones, such as .git: what a tool keeps there is no manifest.
+func filesBelow(name string) (files []string, err error) {
+	err = filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == name:
+			files = []string{name} // reading it as a file tells why
+			return nil
+		case err != nil:
+			return err
+		case path == name && !e.IsDir():
+			files = []string{name}
+		case e.IsDir() && path != name && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case isManifest(e):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err == nil && files == nil {
+		err = errNoManifests
+	}
+	return files, err
+}
+
 // sourcesIn reads all manifests of a file, or of a directory's files.
 func sourcesIn(name string, env environment) ([]source, error) {
-	files, err := filesOf(name)
+	files, err := filesOf(name, env.recursive)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
