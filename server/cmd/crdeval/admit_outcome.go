@@ -37,6 +37,8 @@ type outcome struct {
 	crd        string // by its name, as far as it is known
 	apiVersion string // of the endpoint
 	traces     []engine.RuleTrace
+
+	generateName string
 }
 
 // finding is a violation with what crdeval adds to it.
@@ -65,6 +67,7 @@ func newOutcome(w *write) *outcome {
 	o := &outcome{
 		File: w.file, Document: w.document, Item: w.item, Line: w.Begin(), Kind: w.id.Kind, Name: w.id.Metadata.Name, Namespace: w.id.Metadata.Namespace,
 		Operation: "CREATE", Violations: []finding{}, Warnings: []string{}, Pruned: []fieldChange{}, Defaulted: []fieldChange{}, source: &w.source, apiVersion: w.id.APIVersion,
+		generateName: w.id.Metadata.GenerateName,
 	}
 	switch {
 	case w.patch != nil:
@@ -164,6 +167,9 @@ func namespaceOf(object []byte) string {
 // title names the object for people.
 func (o *outcome) title() string {
 	name := o.Name
+	if prefix := o.generateName; name == "" && prefix != "" {
+		name = prefix + "…" // a server makes up the rest
+	}
 	if o.Namespace != "" {
 		name = o.Namespace + "/" + name
 	}
