@@ -52,6 +52,11 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 			return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
 		}
 	}
+	if o.Heavy != nil && heavy(m.CRD) {
+		if err := o.Heavy(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	stored, err := o.stored(m.CRD.Name)
 	if err != nil {
 		return nil, nil, err
@@ -91,6 +96,28 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 		return nil, nil, late
 	}
 	return report, nil, nil
+}
+
+// manyRules is how much work all rules of a CRD may be, none of them being much: some hundreds of a few hundred bytes.
+const manyRules = 1 << 26
+
+// heavy reports whether checking the rules of a CRD may take long.
+func heavy(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	total := int64(0)
+	for i := range crd.Spec.Versions {
+		if schema.Any(schema.Of(&crd.Spec.Versions[i]), func(p *schema.Props) bool {
+			for j := range p.XValidations {
+				one := max(rule.Work(p.XValidations[j].Rule), rule.Work(p.XValidations[j].MessageExpression))
+				if total += one; one >= rule.LongWork || total >= manyRules {
+					return true
+				}
+			}
+			return false
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // stored returns the CRD that a manifest of that name updates, nil if it creates one.

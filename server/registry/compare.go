@@ -54,17 +54,17 @@ type pair struct{ old, fresh *engine.Definition }
 
 // compare is Compare when its turn has come, up to the replay, which is evaluation and takes no place. The pair is nil if there is nothing to replay.
 func (r *Registry) compare(ctx context.Context, in *catalog, c Comparison) (*Compared, *pair, error) {
-	done, err := r.place(ctx, size(c.New)+size(c.Base))
+	place, err := r.place(ctx, size(c.New)+size(c.Base))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer done()
+	defer place.done()
 	b, err := r.base(ctx, in, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := r.options(in)
-	o.Existing = b.existing
+	o.Existing, o.Heavy = b.existing, place.heavy
 	out := &Compared{}
 	if b.crd != nil {
 		out.Base = b.crd.describe(b.revision)

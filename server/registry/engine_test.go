@@ -284,6 +284,8 @@ func TestJudgingInTurns(t *testing.T) {
 	if done, err := r.Check(t.Context(), "default", long, ""); err != nil || !done.Report.Accepted {
 		t.Errorf("long: %+v, %v", done, err)
 	}
+	heavy := engine.YAML([]byte(strings.Replace(string(crontabs(10).YAML), "type: object", `type: object
+        x-kubernetes-validations: [{rule: "`+strings.Repeat("[", 120)+strings.Repeat("]", 120)+`.size() > 0"}]`, 1)))
 	for range cap(r.compilingLong) {
 		r.compilingLong <- struct{}{}
 	}
@@ -294,6 +296,15 @@ func TestJudgingInTurns(t *testing.T) {
 	}
 
 	<-r.compiling
+	later, end := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer end()
+	if _, err := r.Check(later, "default", heavy, ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("heavy rules: %v", err)
+	}
+	<-r.compilingLong
+	if done, err := r.Check(t.Context(), "default", heavy, ""); err != nil || done.Report.Refusal != nil {
+		t.Errorf("heavy rules: %+v, %v", done, err)
+	}
 	for range 2 { // a place that was taken is given back
 		if done, err := r.Check(t.Context(), "default", crontabs(10), ""); err != nil || !done.Report.Accepted {
 			t.Errorf("%+v, %v", done, err)

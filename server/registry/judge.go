@@ -44,20 +44,49 @@ func (j *judged) registration() Registration {
 	return done
 }
 
-// longManifest is the size beyond which a manifest waits for its turn among its like. Most have some 10 KiB; the time grows with the size.
+// longManifest is the size beyond which a manifest waits for its turn among its like, as do those with heavy rules. Most have some 10 KiB; the time
+// grows with the size.
 const longManifest = 256 << 10
 
-// place waits for the turn of work on documents of so many bytes; done gives the place to the next.
-func (r *Registry) place(ctx context.Context, bytes int) (done func(), err error) {
-	places := r.compiling
+// A turn is the place of a manifest among those that are judged at once.
+type turn struct {
+	r    *Registry
+	held chan struct{} // nil: none
+}
+
+// place waits for the turn of work on documents of so many bytes.
+func (r *Registry) place(ctx context.Context, bytes int) (*turn, error) {
+	t := &turn{r: r}
 	if bytes > longManifest {
-		places = r.compilingLong
+		return t, t.take(ctx, r.compilingLong)
 	}
+	return t, t.take(ctx, r.compiling)
+}
+
+func (t *turn) take(ctx context.Context, places chan struct{}) error {
 	select {
 	case places <- struct{}{}:
-		return func() { <-places }, nil
+		t.held = places
+		return nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
+	}
+}
+
+// heavy has what turns out to be heavy wait among its like, so that nothing light waits for it.
+func (t *turn) heavy(ctx context.Context) error {
+	if t.held == t.r.compilingLong {
+		return nil
+	}
+	t.done()
+	return t.take(ctx, t.r.compilingLong)
+}
+
+// done gives the place to the next.
+func (t *turn) done() {
+	if t.held != nil {
+		<-t.held
+		t.held = nil
 	}
 }
 
@@ -65,15 +94,15 @@ func size(d engine.Document) int { return len(d.JSON) + len(d.YAML) }
 
 // judge checks and compiles a manifest for a catalog when its turn has come: as an update of the CRD that has its name, if there is one.
 func (r *Registry) judge(ctx context.Context, c *catalog, manifest engine.Document) (*judged, error) {
-	done, err := r.place(ctx, size(manifest))
+	place, err := r.place(ctx, size(manifest))
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer place.done()
 	j := &judged{catalog: c.record.Etag}
 	existing := existing{catalog: c}
 	o := r.options(c)
-	o.Existing = existing.find
+	o.Existing, o.Heavy = existing.find, place.heavy
 	j.definition, j.report, err = engine.Compile(ctx, manifest, o)
 	if err != nil || existing.err != nil {
 		return nil, cmp.Or(existing.err, err)

@@ -8,13 +8,6 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
-// longRule is from how many bytes on an expression is compiled aside: cel-go's checker takes seconds for tens of thousands of operators, and cannot
-// be stopped.
-const longRule = 4 << 10
-
-// long reports whether an expression may take long to compile.
-func long(text string) bool { return len(text) >= longRule || Doubles(text) }
-
 // compiling are the long expressions that are being compiled in this process, those included that nobody waits for any more. When there are as many
 // as this, others wait: more than there are processors would end no earlier, and each takes tens of MiB. cel-go's own bound of 100,000 code
 // points ends each some time.
