@@ -1,10 +1,10 @@
 """Takes writes the whole way that an API server takes them, over gRPC, and prints what would be stored, and the objects as a table.
 
     python admit.py TARGET OBJECT...
-    python admit.py TARGET --old OLD [--merge PATCH | --json PATCH | OBJECT...]
+    python admit.py TARGET --old OLD [--merge FILE | --json FILE | OBJECT...]
 
-TARGET is localhost:9090 or unix:///path/to/socket; the others are YAML or JSON files. The CRDs are registered already. Exits with 1 if
-a write would be refused, with 2 if one could not be evaluated.
+TARGET is localhost:9090 or unix:///path/to/socket; the others are YAML or JSON files, patches too. The CRDs are registered already. Exits with 1 if
+a write would be refused, with 2 if one could not be evaluated, a file not read or the service not reached.
 """
 
 import argparse
@@ -33,11 +33,25 @@ def asked(args: argparse.Namespace) -> list[evaluation_pb2.Item]:
 
 
 def main() -> int:
+    """Runs, and tells errors in a line each."""
+    try:
+        return run()
+    except grpc.RpcError as error:
+        name = error.code().name.lower().replace("_", " ")
+        print(f"{sys.argv[1]}: {name}: {' '.join(error.details().split())}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}" if error.filename else error, file=sys.stderr)
+    return 2
+
+
+def run() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target")
     parser.add_argument("--old", type=Path)
-    parser.add_argument("--merge", type=Path)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--merge", type=Path, metavar="FILE")
+    parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("objects", type=Path, nargs="*")
     args = parser.parse_intermixed_args()
     code = 0
@@ -50,6 +64,8 @@ def main() -> int:
                 continue
             verdict = result.verdict
             print(f"write {i}: {'allowed' if verdict.allowed else 'refused: ' + verdict.refusal.message}")
+            for warning in verdict.warnings:
+                print(f"  warning: {warning}")
             for v in [*verdict.violations, *verdict.pruned]:
                 if v.HasField("hint"):
                     print(f"  {v.pointer}: {v.hint.text}")

@@ -30,6 +30,8 @@ _MARKER = re.compile(rb"^---(?:[ \t].*)?\r?$", re.M)
 
 def document(text: bytes) -> document_pb2.Document:
     """The bytes as they are: JSON if they begin with a brace or a bracket, YAML otherwise."""
+    if not isinstance(text, bytes):
+        raise TypeError(f"a document is bytes, not {type(text).__name__}: a str has encode()")
     if text.lstrip().startswith((b"{", b"[")):
         return document_pb2.Document(json=text)
     return document_pb2.Document(yaml=text)
