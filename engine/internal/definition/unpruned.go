@@ -85,7 +85,7 @@ func (c *pruneCheck) prune(raw []byte, way []string) {
 	}
 	was := c.d.Any(before)
 	_, _, _ = c.plan.CoerceEmbedded(c.d, root, metadata.Options{Lenient: true}) // which has no errors then
-	_, _ = c.plan.Prune(c.d, root, false)                                    // nothing is tracked, so nothing can be too long
+	_, _ = c.plan.Prune(c.d, root, false)                                       // nothing is tracked, so nothing can be too long
 	after := c.at(root, way)
 	c.found = c.found || after == 0 || !reflect.DeepEqual(was, c.d.Any(after))
 }
