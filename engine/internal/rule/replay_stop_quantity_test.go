@@ -53,9 +53,9 @@ func TestQuantitiesOfAnyExtent(t *testing.T) {
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("%s of %.20s…: %v", expression, c.quantity, took)
 			}
-			switch bound := ""; {
+			switch {
 			case s.failure != nil:
-				if bound = s.failure.Limit; bound != c.bound {
+				if s.failure.Limit != c.bound {
 					t.Errorf("%s of %.20s… (%d bytes): %v", expression, c.quantity, len(c.quantity), s.failure)
 				}
 			case c.bound != "":
