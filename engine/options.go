@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -37,6 +38,10 @@ type Options struct {
 	// Limits bound the documents; zero fields take the values of the defaults.
 	Limits Limits
 }
+
+// LeftBehind is how many compilations and evaluations of rules this process goes on with after their contexts have ended, since nothing can stop them
+// (CEL's checker, a parser on a long text): each ends within seconds, and only a few run at once.
+func LeftBehind() int64 { return rule.LeftBehind() }
 
 // Limits bound the documents that are read. A zero field takes its default.
 type Limits = value.Limits

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"
 )
@@ -157,10 +158,11 @@ func (t *Telemetry) ObserveCertificate(expires func() time.Time) error {
 	return f.register(func() {})
 }
 
-// ObserveInFlight publishes how many calls are in flight, to be seen beside the bound of --max-in-flight.
+// ObserveInFlight publishes how many calls are in flight, to be seen beside the bound of --max-in-flight, and how much work goes on after its call.
 func (t *Telemetry) ObserveInFlight(calls func() int) error {
 	f := figures{meter: t.Meter.Meter(scope)}
 	f.gauge("crdeval.calls.in_flight", "{call}", "Calls in flight, over gRPC and REST together.", func() int64 { return int64(calls()) })
+	f.gauge("crdeval.rules.left_behind", "{rule}", "Rules that are still compiled or evaluated although their calls have ended.", engine.LeftBehind)
 	return f.register(func() {})
 }
 

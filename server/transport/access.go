@@ -36,7 +36,7 @@ func levelOf(code codes.Code) slog.Level {
 	switch code {
 	case codes.Internal, codes.Unknown, codes.DataLoss:
 		return slog.LevelError
-	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded:
+	case codes.Unavailable: // a limit or a deadline is the caller's, who could fill the log with them
 		return slog.LevelWarn
 	}
 	return slog.LevelDebug

@@ -3,6 +3,7 @@ package rule
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiservercel "k8s.io/apiserver/pkg/cel"
@@ -25,6 +26,12 @@ func begin(done <-chan struct{}) bool {
 
 func end() { <-compiling }
 
+// leftBehind counts the work that goes on although nobody waits for it any more.
+var leftBehind atomic.Int64
+
+// LeftBehind is how many compilations and evaluations of this process go on after those who asked for them went away.
+func LeftBehind() int64 { return max(0, leftBehind.Load()) } // work may end before it is counted
+
 // aside does work that cannot be stopped, and goes on without its result when done closes: ok is unset then. What was given up ends by itself, so it
 // must share nothing with who goes on. A panic of the work is the caller's, if that is still there; it ends nobody else.
 func aside[T any](done <-chan struct{}, work func() T) (result T, ok bool) {
@@ -36,10 +43,14 @@ func aside[T any](done <-chan struct{}, work func() T) (result T, ok bool) {
 		panicked any
 	}
 	came := make(chan outcome, 1)
+	var over atomic.Bool // the work is, or nobody waits for it any more: whichever came first
 	go func() {
 		var o outcome
 		defer func() {
 			o.panicked = recover()
+			if over.Swap(true) {
+				leftBehind.Add(-1)
+			}
 			came <- o
 		}()
 		o.result = work()
@@ -51,6 +62,9 @@ func aside[T any](done <-chan struct{}, work func() T) (result T, ok bool) {
 		}
 		return o.result, true
 	case <-done:
+		if !over.Swap(true) {
+			leftBehind.Add(1)
+		}
 		return result, false
 	}
 }
