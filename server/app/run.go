@@ -105,7 +105,8 @@ func (a *App) shutDown(ctx context.Context) error {
 	a.log.InfoContext(ctx, "draining", "delay", a.config.DrainDelay, "timeout", a.config.DrainTimeout)
 	a.health.Shutdown()
 	time.Sleep(a.config.DrainDelay)
-	a.drain() // watches end: they would outlast any drain
+	a.drain()      // watches end: they would outlast any drain
+	a.gate.Drain() // so does what never arrives
 
 	draining, cancel := context.WithTimeout(ctx, a.config.DrainTimeout)
 	defer cancel()

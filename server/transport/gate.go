@@ -13,6 +13,7 @@ import (
 type Gate struct {
 	tokens    *Tokens
 	admission admission
+	arrivals  *arrivals
 }
 
 // GateOptions configure NewGate. The zero value lets everybody in.
@@ -25,7 +26,8 @@ type GateOptions struct {
 
 // NewGate returns a gate through which nobody has come yet.
 func NewGate(o GateOptions) *Gate {
-	return &Gate{tokens: o.Tokens, admission: newAdmission(o.MaxInFlight, o.UnderPressure, o.Refused)}
+	admission := newAdmission(o.MaxInFlight, o.UnderPressure, o.Refused)
+	return &Gate{tokens: o.Tokens, admission: admission, arrivals: newArrivals(o.MaxInFlight, o.UnderPressure, admission.refused)}
 }
 
 // Check says whether a call with this authorization (the value of the header: "Bearer TOKEN") would be let in at this moment. It takes no
@@ -40,12 +42,15 @@ func (g *Gate) Check(authorization string) error {
 	return g.admission.check()
 }
 
-// tap is Check for a gRPC server: it refuses a call by its headers, before its message is read into memory. It takes no place: the
-// interceptors do, which also judge calls that arrive in the same moment.
+// Drain has the messages that are under way come within two seconds, or not at all: a server that ends does not wait for them longer.
+func (g *Gate) Drain() { g.arrivals.drain() }
+
+// tap is Check for a gRPC server: it refuses a call by its headers, before its message is read into memory. The place it takes is for the message
+// on its way; of places for calls the interceptors take one, which also judge calls that arrive in the same moment.
 func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
 		if isProbe(info.FullMethodName) {
-			return ctx, nil
+			return g.arrivals.begin(ctx, info.FullMethodName, log)
 		}
 		authorization := ""
 		if given := info.Header["authorization"]; len(given) > 0 {
@@ -55,9 +60,9 @@ func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 			log.record(ctx, info.FullMethodName, time.Now(), err)
 			return nil, err
 		}
-		return ctx, nil
+		return g.arrivals.begin(ctx, info.FullMethodName, log)
 	}
 }
 
-// InFlight is how many calls are in flight, those of probes aside; 0 where MaxInFlight sets no bound.
-func (g *Gate) InFlight() int { return len(g.admission.slots) }
+// InFlight is how many calls are in flight, those included whose message is under way, and those of probes aside; 0 where MaxInFlight sets no bound.
+func (g *Gate) InFlight() int { return len(g.admission.slots) + len(g.arrivals.places) }

@@ -44,8 +44,8 @@ func NewServer(o ServerOptions) *grpc.Server {
 		o.Gate = NewGate(GateOptions{})
 	}
 	access, admitted, panics := accessLog{o.Log}, o.Gate.admission, onPanic(o.Log)
-	unary := []grpc.UnaryServerInterceptor{access.unary, recovery.UnaryServerInterceptor(panics)}
-	stream := []grpc.StreamServerInterceptor{access.stream, recovery.StreamServerInterceptor(panics)}
+	unary := []grpc.UnaryServerInterceptor{arrivedUnary, access.unary, recovery.UnaryServerInterceptor(panics)}
+	stream := []grpc.StreamServerInterceptor{arrivedStream, access.stream, recovery.StreamServerInterceptor(panics)}
 	if tokens := o.Gate.tokens; tokens != nil {
 		guarded := selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool { return !isProbe(c.FullMethod()) })
 		unary = append(unary, selector.UnaryServerInterceptor(auth.UnaryServerInterceptor(tokens.authenticate), guarded))

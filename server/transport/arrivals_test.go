@@ -1,0 +1,178 @@
+package transport
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/health"
+	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+// halfCodec sends bytes as they are.
+type halfCodec struct{}
+
+func (halfCodec) Name() string { return "half" }
+func (halfCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
+}
+
+func (halfCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize()
+	return nil
+}
+
+var _ encoding.CodecV2 = halfCodec{}
+
+// halfway is a connection whose first message never comes whole: of each frame of data that is longer than announced, the rest is kept back.
+type halfway struct {
+	net.Conn
+	stuck *atomic.Bool
+}
+
+// Write lets headers pass, and of messages the first kibibytes.
+func (c halfway) Write(p []byte) (int, error) {
+	if c.stuck.Load() {
+		return len(p), nil
+	}
+	for at := 0; at+9 <= len(p); {
+		length := int(binary.BigEndian.Uint32(append([]byte{0}, p[at:at+3]...)))
+		if p[at+3] == 0 && length > 4096 { // DATA
+			c.stuck.Store(true)
+			if _, err := c.Conn.Write(p[:min(len(p), at+2048)]); err != nil {
+				return 0, err
+			}
+			return len(p), nil
+		}
+		at += 9 + length
+	}
+	return c.Conn.Write(p)
+}
+
+// stalling is a client whose message stays under way; what becomes of the call is told when it ends.
+func stalling(t *testing.T, address, method string) <-chan error {
+	t.Helper()
+	stuck := new(atomic.Bool)
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, at string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, "tcp", at)
+			return halfway{c, stuck}, err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	done := make(chan error, 1)
+	go func() {
+		in, out := make([]byte, 1<<20), []byte(nil)
+		done <- conn.Invoke(t.Context(), method, &in, &out, grpc.ForceCodecV2(halfCodec{}))
+	}()
+	return done
+}
+
+func serveHealth(t *testing.T, gate *Gate) (*grpc.Server, string) {
+	t.Helper()
+	s := NewServer(ServerOptions{Gate: gate, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	healthgrpc.RegisterHealthServer(s, health.NewServer())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	return s, l.Addr().String()
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// TestMessagesUnderWay: a call takes a place from its headers on, so that messages which never come whole are bounded; who drains, or is short of memory, cuts
+// them off; and every place is given back.
+func TestMessagesUnderWay(t *testing.T) {
+	const method = "/crdeval.v1.Unknown/Call"
+	var short atomic.Bool
+	var refused atomic.Int32
+	gate := NewGate(GateOptions{MaxInFlight: 2, UnderPressure: short.Load, Refused: func() { refused.Add(1) }})
+	_, address := serveHealth(t, gate)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	begin := func() error {
+		_, err := gate.arrivals.begin(ctx, method, accessLog{slog.New(slog.DiscardHandler)})
+		return err
+	}
+	if err := begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(); status.Code(err) != codes.Unavailable || reasonOf(err) != "OVERLOADED" || gate.InFlight() != 2 {
+		t.Errorf("a third one: %v, %d in flight", err, gate.InFlight())
+	}
+	cancel()
+	until(t, "places of calls that are over are kept", func() bool { return gate.InFlight() == 0 })
+
+	probe := stalling(t, address, healthgrpc.Health_Check_FullMethodName)
+	until(t, "the probe takes no place", func() bool { return len(gate.arrivals.probes) == 1 })
+	short.Store(true)
+	if err := <-probe; status.Code(err) != codes.Canceled {
+		t.Errorf("short of memory: %v", err)
+	}
+	short.Store(false)
+	until(t, "the probe's place is kept", func() bool { return len(gate.arrivals.probes) == 0 })
+
+	probe = stalling(t, address, healthgrpc.Health_Check_FullMethodName)
+	until(t, "the probe takes no place", func() bool { return len(gate.arrivals.probes) == 1 })
+	began := time.Now()
+	gate.Drain()
+	if err := <-probe; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainArrivalTime {
+		t.Errorf("draining: %v after %v", err, time.Since(began))
+	}
+	until(t, "the probe's place is kept", func() bool { return len(gate.arrivals.probes) == 0 })
+	if refused.Load() != 3 {
+		t.Errorf("%d refusals counted", refused.Load())
+	}
+}
+
+// TestWholeMessagesTakeNoPlace: once a message is there, the place is free again, of a call as of a stream that one message begins.
+func TestWholeMessagesTakeNoPlace(t *testing.T) {
+	gate := NewGate(GateOptions{MaxInFlight: 1})
+	_, address := serveHealth(t, gate)
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	client := healthgrpc.NewHealthClient(conn)
+	for range 2 * probesAtOnce {
+		if _, err := client.Check(t.Context(), &healthgrpc.HealthCheckRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		watch, err := client.Watch(t.Context(), &healthgrpc.HealthCheckRequest{})
+		if err == nil {
+			_, err = watch.Recv()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "places are kept", func() bool { return len(gate.arrivals.probes) == 0 && gate.InFlight() == 0 })
+}
