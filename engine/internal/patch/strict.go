@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"errors"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -51,7 +52,7 @@ func (p Document) undecodable() error {
 		_, err := jsonpatch.DecodePatch(p.Text)
 		return err
 	}
-	if _, err := jsonpatch.MergePatch([]byte("{}"), p.Text); err == jsonpatch.ErrBadJSONPatch {
+	if _, err := jsonpatch.MergePatch([]byte("{}"), p.Text); errors.Is(err, jsonpatch.ErrBadJSONPatch) {
 		return err
 	}
 	return nil
