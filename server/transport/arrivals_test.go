@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"encoding/binary"
-	"io"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -83,7 +82,7 @@ func stalling(t *testing.T, address, method string) <-chan error {
 
 func serveHealth(t *testing.T, gate *Gate) (*grpc.Server, string) {
 	t.Helper()
-	s := NewServer(ServerOptions{Gate: gate, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	s := NewServer(ServerOptions{Gate: gate, Log: slog.New(slog.DiscardHandler)})
 	healthgrpc.RegisterHealthServer(s, health.NewServer())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
