@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -50,10 +51,15 @@ func orderOptions() []cel.ProgramOption {
 	return []cel.ProgramOption{cel.CostTracking(&costs{}), cel.CustomDecoratorV2(decorateRanges)}
 }
 
-// decorateRanges plans the wrapped ranges.
+// decorateRanges plans the wrapped ranges, and comparisons of objects.
 func decorateRanges(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-	if call, ok := i.(interpreter.InterpretableCall); ok && call.Function() == inOrderName {
+	call, ok := i.(interpreter.InterpretableCall)
+	switch {
+	case !ok:
+	case call.Function() == inOrderName:
 		return &ordering{InterpretableCall: call, of: call.Args()[0]}, nil
+	case call.Function() == operators.Equals && len(call.Args()) == 2:
+		return &equal{InterpretableCall: call, args: call.Args()}, nil
 	}
 	return i, nil
 }
