@@ -117,7 +117,9 @@ func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv
 		for {
 			all, err := with.receive()
 			if errors.Is(err, io.EOF) {
-				return
+				if err = context.Cause(ctx); err == nil {
+					return
+				} // of a stream that ctx may have cut off before all items were sent
 			}
 			if err != nil {
 				yield(none, fmt.Errorf("crdeval: %s: %w", about, err))
