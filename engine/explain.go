@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/explain"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // MaxExplanation bounds the text of an explanation in bytes. Beyond it there is a LIMIT_EXCEEDED.
@@ -68,7 +69,7 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...Publ
 	case errors.As(err, new(*explain.NoFieldError)):
 		return "", invalid(err.Error())
 	case errors.Is(err, explain.ErrTooLong):
-		return "", &Error{Reason: ReasonLimitExceeded, Limit: MaxExplanation, Err: err,
+		return "", &Error{Reason: ReasonLimitExceeded, Limit: MaxExplanation, Err: &value.LimitError{Name: "max_explanation_bytes", Limit: "explanation", Unit: "bytes", Maximum: MaxExplanation},
 			Message: fmt.Sprintf("the explanation of %q would have more than %d bytes: ask for a field, or bound the depth", request, MaxExplanation)}
 	}
 	return "", &Error{Reason: ReasonInternal, Message: "explanation of " + c.Name + ": " + err.Error(), Err: err}
@@ -80,7 +81,7 @@ func invalid(message string) *Error { return &Error{Reason: ReasonInvalidArgumen
 // (k8s.io/kubectl/pkg/explain/explain.go, jsonPathParse)
 func explainPath(request string) ([]string, error) {
 	if len(request) > maxExplainRequest {
-		return nil, &Error{Reason: ReasonLimitExceeded, Limit: maxExplainRequest, Actual: int64(len(request)),
+		return nil, &Error{Reason: ReasonLimitExceeded, Limit: maxExplainRequest, Actual: int64(len(request)), Err: &value.LimitError{Name: "max_explain_path_bytes", Limit: "path", Unit: "bytes", Maximum: maxExplainRequest},
 			Message: fmt.Sprintf("a path of %d bytes exceeds the limit of %d: no field has such a one", len(request), maxExplainRequest)}
 	}
 	parsed, err := jsonpath.Parse("user", "{."+strings.TrimSuffix(request, ".")+"}")

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -15,6 +14,10 @@ import (
 // MaxFieldSelectorBytes is how long a field selector may be: what Go's HTTP servers, and with them API servers, take of a request's line and headers
 // together.
 const MaxFieldSelectorBytes = 1 << 20
+
+// MaxFieldSelectorTerms is how many terms a field selector may have, by the commas in it: each is looked at for each object. API servers have no such bound, and
+// nobody has that many to write.
+const MaxFieldSelectorTerms = 10_000
 
 // SelectableFields lists the fields by which objects of a served version can be selected: metadata.name, metadata.namespace where objects live in
 // namespaces, then those that the version declares, in its order. The caller must not change the slice.
@@ -89,9 +92,8 @@ func (d *Definition) ParseFieldSelector(version, selector string) (*FieldSelecto
 	if err != nil {
 		return nil, err
 	}
-	if len(selector) > MaxFieldSelectorBytes {
-		return nil, &Error{Reason: ReasonLimitExceeded, Limit: MaxFieldSelectorBytes, Actual: int64(len(selector)), Message: fmt.Sprintf(
-			"field selector of %d bytes exceeds the limit of %d bytes: no API server takes a request as long", len(selector), MaxFieldSelectorBytes)}
+	if err := fitsSelector(selector); err != nil {
+		return nil, &Error{Reason: ReasonLimitExceeded, Limit: err.Maximum, Actual: err.Actual, Message: err.Error(), Err: err}
 	}
 	inner, err := v.Selectable.Parse(selector)
 	if err != nil {
@@ -101,6 +103,19 @@ func (d *Definition) ParseFieldSelector(version, selector string) (*FieldSelecto
 		}}
 	}
 	return &FieldSelector{inner: inner}, nil
+}
+
+// fitsSelector checks the bounds of a selector's text, nil if it is within them.
+func fitsSelector(selector string) *value.LimitError {
+	if len(selector) > MaxFieldSelectorBytes {
+		return &value.LimitError{Name: "max_field_selector_bytes", Limit: "field selector", Unit: "bytes", Maximum: MaxFieldSelectorBytes, Actual: int64(len(selector)),
+			Advice: "no API server takes a request as long"}
+	}
+	if terms := strings.Count(selector, ",") + 1; terms > MaxFieldSelectorTerms {
+		return &value.LimitError{Name: "max_field_selector_terms", Limit: "field selector", Unit: "terms", Maximum: MaxFieldSelectorTerms, Actual: int64(terms),
+			Advice: "select by fewer fields at a time"}
+	}
+	return nil
 }
 
 // Matches reports whether an object with these fields, from Select, is selected.

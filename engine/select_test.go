@@ -49,7 +49,9 @@ func TestSelect(t *testing.T) {
 		{"v1alpha1", "", object, "VERSION_NOT_SERVED"},
 		{"v9", "", object, "VERSION_NOT_FOUND"},
 		{"", "", object, "INVALID_ARGUMENT"},
-		{"v1", strings.Repeat(",", engine.MaxFieldSelectorBytes+1), object, "LIMIT_EXCEEDED"},
+		{"v1", strings.Repeat("x", engine.MaxFieldSelectorBytes+1), object, "LIMIT_EXCEEDED"},
+		{"v1", strings.Repeat(",", engine.MaxFieldSelectorTerms), object, "LIMIT_EXCEEDED"},
+		{"v1", strings.Repeat(",", engine.MaxFieldSelectorTerms-1), object, "true"},
 		{"v1", "\xff\xfe=1", object, "INVALID_ARGUMENT: 400 BadRequest field label not supported: \ufffd\ufffd"},
 	} {
 		matches, err := d.MatchFields(ctx, c.version, c.selector, engine.JSON([]byte(c.object)))

@@ -127,7 +127,7 @@ func (m *tableMaker) show(tree admission.Tree) (err error) {
 	t := m.table
 	t.json, t.ends, err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, present.RowObject(m.o.Object), tree.Stop)
 	if err == nil && len(t.json) > m.o.MaxBytes {
-		err = &value.LimitError{Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)), AtLeast: true,
+		err = &value.LimitError{Name: "max_table_bytes", Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)), AtLeast: true,
 			Advice: "ask for fewer objects at a time, for rows without objects, or raise the limit"}
 	}
 	return err

@@ -81,6 +81,8 @@ func (l Limits) DefaultBytes() int {
 
 // LimitError says that a document exceeds one of the Limits.
 type LimitError struct {
+	// Name is the limit's own in snake case, stable across releases: max_document_bytes, max_findings, … docs/quirks.md has all of them.
+	Name    string
 	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults", "list of findings", …
 	Unit    string // "bytes", "levels", "path steps", "findings"
 	Maximum int64
@@ -100,12 +102,12 @@ func (e *LimitError) Error() string {
 }
 
 func tooLarge(actual, maximum int) error {
-	return &LimitError{Limit: "document size", Unit: "bytes", Maximum: int64(maximum), Actual: int64(actual),
+	return &LimitError{Name: "max_document_bytes", Limit: "document size", Unit: "bytes", Maximum: int64(maximum), Actual: int64(actual),
 		Advice: "send a smaller document or raise the size limit"}
 }
 
 func tooDeep(maximum int) error {
-	return &LimitError{Limit: "nesting depth", Unit: "levels", Maximum: int64(maximum), Actual: int64(maximum) + 1, AtLeast: true,
+	return &LimitError{Name: "max_document_depth", Limit: "nesting depth", Unit: "levels", Maximum: int64(maximum), Actual: int64(maximum) + 1, AtLeast: true,
 		Advice: "flatten the document or raise the depth limit"}
 }
 

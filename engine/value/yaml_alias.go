@@ -30,7 +30,7 @@ func (y *YAMLSource) checkAliases(src []byte, l Limits) error {
 
 func (l Limits) checkExtent(total extent) error {
 	if allowed := max(int64(l.MaxAliasFactor)*total.written, int64(l.MaxAliasBytes)); total.expanded > allowed {
-		return &LimitError{Limit: "alias expansion", Unit: "bytes", Maximum: allowed, Actual: total.expanded,
+		return &LimitError{Name: "max_alias_bytes", Limit: "alias expansion", Unit: "bytes", Maximum: allowed, Actual: total.expanded,
 			AtLeast: total.expanded >= hugeExtent, Advice: "write the repeated parts out, or use fewer aliases"}
 	}
 	if total.depth > l.MaxDepth {

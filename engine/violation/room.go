@@ -90,10 +90,10 @@ func (r *Room) within(factor int) bool {
 	switch {
 	case r.err != nil:
 	case r.findings > r.maxFindings*factor:
-		r.err = &value.LimitError{Limit: "list of findings", Unit: "findings", Maximum: int64(r.maxFindings),
+		r.err = &value.LimitError{Name: "max_findings", Limit: "list of findings", Unit: "findings", Maximum: int64(r.maxFindings),
 			Actual: int64(r.findings), AtLeast: true, Advice: advice}
 	case r.bytes > r.maxBytes*factor:
-		r.err = &value.LimitError{Limit: "texts of the findings", Unit: "bytes", Maximum: int64(r.maxBytes),
+		r.err = &value.LimitError{Name: "max_finding_bytes", Limit: "texts of the findings", Unit: "bytes", Maximum: int64(r.maxBytes),
 			Actual: int64(r.bytes), AtLeast: true, Advice: advice}
 	}
 	return r.err == nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,11 +129,8 @@ func reasonNamed(name string) crdevalv1.ErrorReason {
 	return crdevalv1.ErrorReason_ERROR_REASON_INTERNAL
 }
 
-// limitNames are the limits of documents as GetServerInfo spells them, by what engine/value calls them.
-var limitNames = map[string]string{
-	"document size": "max_document_bytes", "nesting depth": "max_document_depth", "alias expansion": "max_alias_bytes",
-	"table": "max_message_bytes", "OpenAPI document": "max_message_bytes", "list of findings": "max_findings", "texts of the findings": "max_finding_bytes",
-}
+// limitNames are the engine's limits that the service has set by another of its own.
+var limitNames = map[string]string{"max_table_bytes": "max_message_bytes", "max_openapi_bytes": "max_message_bytes"}
 
 func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
 	p := &problem{reason: reasonNamed(string(e.Reason)), message: e.Message, metadata: map[string]string{}}
@@ -142,10 +140,9 @@ func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
 	}
 	var limit *value.LimitError
 	if errors.As(e, &limit) {
-		if name := limitNames[limit.Limit]; name != "" {
-			p.metadata["limit"] = name
-			p.message += " (the limit " + name + ")"
-		}
+		name := cmp.Or(limitNames[limit.Name], limit.Name)
+		p.metadata["limit"] = name
+		p.message += " (the limit " + name + ")"
 	}
 	if e.Limit != 0 {
 		p.metadata["maximum"] = strconv.FormatInt(e.Limit, 10)

@@ -20,8 +20,8 @@ const MaxOverlay = 16
 func (r *Registry) ViewWith(ctx context.Context, catalog, atLeast string, overlay []engine.Document) (View, error) {
 	if len(overlay) > MaxOverlay {
 		return nil, &Error{
-			Reason: LimitExceeded, Message: fmt.Sprintf("crds: %d are more than the %d that a call may bring along: register them", len(overlay), MaxOverlay),
-			Metadata: map[string]string{"field": "crds", "limit": fmt.Sprint(MaxOverlay)},
+			Reason: LimitExceeded, Message: fmt.Sprintf("crds: %d are more than the limit max_overlay_crds, which is %d: register them", len(overlay), MaxOverlay),
+			Metadata: map[string]string{"field": "crds", "limit": "max_overlay_crds", "maximum": fmt.Sprint(MaxOverlay)},
 		}
 	}
 	s, err := r.at(ctx, atLeast)

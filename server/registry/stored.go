@@ -19,8 +19,8 @@ const maxStoredVersions = 1000
 func (r *Registry) SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (*CRD, string, error) {
 	if len(versions) > maxStoredVersions {
 		return nil, "", &Error{
-			Reason: LimitExceeded, Message: fmt.Sprintf("stored_versions: %d are more than %d", len(versions), maxStoredVersions),
-			Metadata: map[string]string{"field": "stored_versions", "limit": fmt.Sprint(maxStoredVersions)},
+			Reason: LimitExceeded, Message: fmt.Sprintf("stored_versions: %d are more than the limit max_stored_versions, which is %d", len(versions), maxStoredVersions),
+			Metadata: map[string]string{"field": "stored_versions", "limit": "max_stored_versions", "maximum": fmt.Sprint(maxStoredVersions)},
 		}
 	}
 	w, err := r.writeTo(ctx, catalog, name, etag, func(_ *snapshot, d *crd) (plan, error) {

@@ -125,7 +125,7 @@ func TestSetStoredVersionsRefusals(t *testing.T) {
 		{[]string{"v2", "v3"}, "", InvalidArgument, `status.storedVersions[1]: Invalid value: "v3": missing from spec.versions; v3 was previously a storage version`},
 		{[]string{"v3", "v3"}, "", InvalidArgument, `[status.storedVersions: Invalid value: ["v3","v3"]: must have the storage version v2, status.storedVersions[1]: `},
 		{[]string{"v2"}, "other", EtagMismatch, "has etag"},
-		{make([]string, maxStoredVersions+1), "", LimitExceeded, "1001 are more than 1000"},
+		{make([]string, maxStoredVersions+1), "", LimitExceeded, "1001 are more than the limit max_stored_versions, which is 1000"},
 	} {
 		_, _, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.versions, tc.etag)
 		wantReason(t, err, tc.want)

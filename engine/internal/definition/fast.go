@@ -110,7 +110,7 @@ func affordable(d *value.Doc, root uint32) error {
 		return nil
 	}
 	return &value.LimitError{
-		Limit: "nesting of schemas", Unit: "bytes to read again and again", Maximum: mostRead, Actual: read,
+		Name: "max_schema_nesting", Limit: "nesting of schemas", Unit: "bytes to read again and again", Maximum: mostRead, Actual: read,
 		Advice: "nest the items and additionalProperties of the schema less deep, or mend unknown fields and wrong types in it",
 	}
 }

@@ -56,7 +56,7 @@ func fits(name string, count int) error {
 		return nil
 	}
 	return &value.LimitError{
-		Limit: "size of metadata." + name, Unit: "entries", Maximum: int64(most), Actual: int64(count),
+		Name: "max_metadata_entries", Limit: "size of metadata." + name, Unit: "entries", Maximum: int64(most), Actual: int64(count),
 		Advice: "remove entries that nobody needs, or mend what is wrong with them",
 	}
 }

@@ -99,5 +99,5 @@ func ETag(document []byte) string { return fmt.Sprintf("%X", sha512.Sum512(docum
 
 // TooLarge is the error of a document of more than maxBytes.
 func TooLarge(size, maxBytes int64) *value.LimitError {
-	return &value.LimitError{Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, AtLeast: true, Advice: "ask for the documents of fewer CRDs"}
+	return &value.LimitError{Name: "max_openapi_bytes", Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, AtLeast: true, Advice: "ask for the documents of fewer CRDs"}
 }

@@ -140,7 +140,7 @@ func Oversize(source string) error {
 	insts, runes := unrolled(parsed)
 	if size := insts*instSize + runes*4; size > maxProgram {
 		return &value.LimitError{
-			Limit: "compiled size of a pattern", Unit: "bytes", Maximum: maxProgram, Actual: size,
+			Name: "max_pattern_program_bytes", Limit: "compiled size of a pattern", Unit: "bytes", Maximum: maxProgram, Actual: size,
 			Advice: "write a shorter pattern, or one with smaller counts of repetition",
 		}
 	}

@@ -78,7 +78,7 @@ func (c *Columns) compile() {
 	for i := range c.additional {
 		a := &c.additional[i]
 		if total += int64(len(a.JSONPath)); total > maxPaths {
-			c.fault = &value.LimitError{Limit: fmt.Sprintf("JSONPaths up to the column %q", a.Name), Unit: "bytes", Maximum: maxPaths, Actual: total, AtLeast: true,
+			c.fault = &value.LimitError{Name: "max_column_path_bytes", Limit: fmt.Sprintf("JSONPaths up to the column %q", a.Name), Unit: "bytes", Maximum: maxPaths, Actual: total, AtLeast: true,
 				Advice: "shorten the paths in the CRD's additionalPrinterColumns"}
 			break
 		}

@@ -235,7 +235,7 @@ func (r *Rows) find(i int, root uint32) (it item, ok bool) {
 func (r *Rows) why(column string) error {
 	switch r.walk.ended {
 	case exhausted:
-		return &value.LimitError{Limit: fmt.Sprintf("way of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: MaxVisits, Actual: MaxVisits + 1, AtLeast: true,
+		return &value.LimitError{Name: "max_column_visits", Limit: fmt.Sprintf("way of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: MaxVisits, Actual: MaxVisits + 1, AtLeast: true,
 			Advice: "make the paths in the CRD's additionalPrinterColumns more specific, without .. and filters within filters, or send a smaller object"}
 	case panics:
 		return refusal("This request caused apiserver to panic. Look in the logs for details.")
@@ -244,7 +244,7 @@ func (r *Rows) why(column string) error {
 }
 
 func (r *Rows) tooLarge(what string) error {
-	return &value.LimitError{Limit: what, Unit: "bytes", Maximum: MaxRowBytes, Actual: MaxRowBytes + 1, AtLeast: true,
+	return &value.LimitError{Name: "max_row_bytes", Limit: what, Unit: "bytes", Maximum: MaxRowBytes, Actual: MaxRowBytes + 1, AtLeast: true,
 		Advice: "make the paths in the CRD's additionalPrinterColumns more specific, so that they show less of the object"}
 }
 

@@ -90,7 +90,7 @@ func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, ro
 	}
 	t.aligner.flush()
 	if t.aligner.full {
-		return dst, &value.LimitError{Limit: "text of the table", Unit: "bytes", Maximum: int64(o.Most), Actual: int64(o.Most) + 1, AtLeast: true,
+		return dst, &value.LimitError{Name: "max_table_bytes", Limit: "text of the table", Unit: "bytes", Maximum: int64(o.Most), Actual: int64(o.Most) + 1, AtLeast: true,
 			Advice: "print fewer rows at a time, or the table as JSON: one long cell makes all others of its column as wide"}
 	}
 	return t.aligner.out, nil

@@ -27,9 +27,9 @@ func (l *lengths) exceed() bool { return l.steps > maxPathSteps || l.bytes > max
 func (l *lengths) exceeded() error {
 	const limit, advice = "paths of pruned and defaulted fields", "send a smaller document, or one with fewer unknown fields"
 	if l.steps > maxPathSteps {
-		return &value.LimitError{Limit: limit, Unit: "path steps", Maximum: maxPathSteps, Actual: maxPathSteps + 1, AtLeast: true, Advice: advice}
+		return &value.LimitError{Name: "max_path_steps", Limit: limit, Unit: "path steps", Maximum: maxPathSteps, Actual: maxPathSteps + 1, AtLeast: true, Advice: advice}
 	}
-	return &value.LimitError{Limit: limit, Unit: "bytes", Maximum: maxPathBytes, Actual: maxPathBytes + 1, AtLeast: true, Advice: advice}
+	return &value.LimitError{Name: "max_path_bytes", Limit: limit, Unit: "bytes", Maximum: maxPathBytes, Actual: maxPathBytes + 1, AtLeast: true, Advice: advice}
 }
 
 // maxPlanDefaultBytes bounds what the defaults of a plan add to each other while they are made ready: nested ones hold those below
@@ -51,7 +51,7 @@ func (r *room) take(name string, f *value.Fragment) bool {
 
 func (r *room) exceeded(advice string) error {
 	return &value.LimitError{
-		Limit: "expansion by defaults", Unit: "bytes", Maximum: int64(r.most), Actual: int64(r.most - r.left), AtLeast: true,
+		Name: "max_default_bytes", Limit: "expansion by defaults", Unit: "bytes", Maximum: int64(r.most), Actual: int64(r.most - r.left), AtLeast: true,
 		Advice: advice,
 	}
 }
@@ -64,7 +64,7 @@ func tooManyProperties(count int) error {
 		return nil
 	}
 	return &value.LimitError{
-		Limit: "properties of one schema node", Unit: "properties", Maximum: int64(maxProperties), Actual: int64(count),
+		Name: "max_properties", Limit: "properties of one schema node", Unit: "properties", Maximum: int64(maxProperties), Actual: int64(count),
 		Advice: "split the object into several, or use additionalProperties for what is a map",
 	}
 }
@@ -92,7 +92,7 @@ func (f *fitting) schema(s *apiextensionsv1.JSONSchemaProps, deep int) error {
 		return err
 	}
 	if f.places += deep; f.places > maxPlaceBytes {
-		return &value.LimitError{Limit: "places of all parts of a schema", Unit: "bytes", Maximum: maxPlaceBytes, Actual: maxPlaceBytes + 1, AtLeast: true,
+		return &value.LimitError{Name: "max_schema_place_bytes", Limit: "places of all parts of a schema", Unit: "bytes", Maximum: maxPlaceBytes, Actual: maxPlaceBytes + 1, AtLeast: true,
 			Advice: "shorten the names of properties that hold many others"}
 	}
 	var p apiextensionsv1.JSONSchemaProps // one for all, which are large

@@ -107,7 +107,7 @@ func (s *shaper) fillValue(n *Node, c uint32, seg value.Segment) (dirty bool) {
 // grafts reports whether there is room for a default under a name.
 func (s *shaper) grafts(name string, def *Default) bool {
 	if s.err == nil && !s.room.take(name, def.Fragment) {
-		s.err = s.room.exceeded("send fewer elements in one document, or raise the limit on what defaults may add")
+		s.err = s.room.exceeded("send fewer elements in one document, or shorten the defaults of the CRD")
 	}
 	return s.err == nil
 }

@@ -48,7 +48,7 @@ func Expands(text string) error {
 	}
 	if parts := expanded(parsed.Expr(), 2); parts > mostExpanded && parts > muchSmaller*expanded(parsed.Expr(), 1) {
 		return &value.LimitError{
-			Limit: fmt.Sprintf("size of the rule that begins %.60q", text), Unit: "parts once its macros are expanded", Maximum: mostExpanded, Actual: int64(min(parts, 1<<53)), AtLeast: true,
+			Name: "max_rule_parts", Limit: fmt.Sprintf("size of the rule that begins %.60q", text), Unit: "parts once its macros are expanded", Maximum: mostExpanded, Actual: int64(min(parts, 1<<53)), AtLeast: true,
 			Advice: "nest optMap and optFlatMap less deep: each doubles what it is called on",
 		}
 	}

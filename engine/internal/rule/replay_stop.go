@@ -83,12 +83,12 @@ const (
 )
 
 // within ends the evaluation if a call would make, or work on, more than the bound.
-func (s *stopper) within(what, unit string, size, most float64) {
-	if s == nil || size <= most {
+func (s *stopper) within(m most, size float64) {
+	if s == nil || size <= float64(m.maximum) {
 		return
 	}
 	s.failure = &value.LimitError{
-		Limit: what, Unit: unit, Maximum: int64(most), Actual: int64(min(size, math.MaxInt64/2)), AtLeast: true,
+		Name: m.name, Limit: m.what, Unit: m.unit, Maximum: m.maximum, Actual: int64(min(size, math.MaxInt64/2)), AtLeast: true,
 		Advice: "an API server has no such bound, and would run out of memory or time: bound what the rule works on",
 	}
 	panic(ended)

@@ -122,7 +122,7 @@ func flatten(c call) ref.Val {
 // flattened counts the elements of the result, so that the evaluation ends before they are too many.
 func (s *stopper) flattened(list traits.Lister, depth types.Int, n uint64) uint64 {
 	if n += size(list); depth <= 0 {
-		s.within("elements of a list made by a rule", "elements", float64(n), maxElements)
+		s.within(madeList, float64(n))
 		return n
 	}
 	for i, end := types.IntZero, types.Int(size(list)); i < end; i++ {
@@ -162,7 +162,7 @@ func add(c call) ref.Val {
 		if (c.overload == "add_string" || c.overload == "add_bytes") && c.s.over(traversal(sizeOf(a)+sizeOf(b))) {
 			return uncalled
 		}
-		c.s.within("text made by a rule", "bytes", float64(bytes), maxTextBytes)
+		c.s.within(madeText, float64(bytes))
 	}
 	return c.watched()
 }

@@ -87,14 +87,14 @@ const maxPatternBytes = 1 << 16
 
 // compiled is the pattern ready to match. Some take half a second to compile, and all memory that package regexp allows.
 func (s *stopper) compiled(source string) *pattern.Pattern {
-	s.within("pattern computed by a rule", "bytes", float64(len(source)), maxPatternBytes)
+	s.within(madePattern, float64(len(source)))
 	p := pattern.Intern(source)
 	_ = alone(s, p.Err) // who matches asks again
 	return p
 }
 
 func (s *stopper) regexp(source string) (*regexp.Regexp, error) {
-	s.within("pattern computed by a rule", "bytes", float64(len(source)), maxPatternBytes)
+	s.within(madePattern, float64(len(source)))
 	type both struct {
 		re  *regexp.Regexp
 		err error

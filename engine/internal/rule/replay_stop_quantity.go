@@ -11,8 +11,8 @@ import (
 func quantity(c call) ref.Val {
 	if text, ok := c.args[0].(types.String); ok {
 		digits, exponent := extent.Quantity(string(text))
-		c.s.within("digits of a quantity", "digits", float64(digits), extent.MaxQuantityDigits)
-		c.s.within("exponent of a quantity", "powers of ten", float64(exponent), extent.MaxQuantityExponent)
+		c.s.within(quantityDigits, float64(digits))
+		c.s.within(quantityExponent, float64(exponent))
 	}
 	return parsed(c)
 }

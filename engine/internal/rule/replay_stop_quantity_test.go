@@ -16,7 +16,7 @@ import (
 
 // TestQuantitiesOfAnyExtent: a rule about a quantity ends within moments, with cel-go's answer or with the name of a bound.
 func TestQuantitiesOfAnyExtent(t *testing.T) {
-	const digits, exponent = "digits of a quantity", "exponent of a quantity"
+	const digits, exponent = "max_quantity_digits", "max_quantity_exponent"
 	env := Stored()
 	scope := newScope(props(t, stopSchema), false, NewMemory())
 	schema := schemaOf(scope.Type())
@@ -55,7 +55,7 @@ func TestQuantitiesOfAnyExtent(t *testing.T) {
 			}
 			switch {
 			case s.failure != nil:
-				if s.failure.Limit != c.bound {
+				if s.failure.Name != c.bound {
 					t.Errorf("%s of %.20s… (%d bytes): %v", expression, c.quantity, len(c.quantity), s.failure)
 				}
 			case c.bound != "":
@@ -87,7 +87,7 @@ func TestPrecisionOfFormats(t *testing.T) {
 		start := time.Now()
 		got := outcomeOf(program.ContextEval(context.Background(), &activation{stop: s, self: common.UnstructuredToVal(data, schemaOf(scope.Type()))}))
 		t.Log(n, "clauses:", time.Since(start), fmt.Sprint(got))
-		if (s.failure != nil) != bound || s.failure != nil && s.failure.Limit != madeText {
+		if (s.failure != nil) != bound || s.failure != nil && s.failure.Name != madeText.name {
 			t.Errorf("%d clauses of a million digits: %v %v", n, got, s.failure)
 		}
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/extent"
 )
 
-// madeText is the bound of within for texts.
-const madeText = "text made by a rule"
-
 // join costs what its result is long, which is known before it is made.
 func join(c call) ref.Val {
 	list, ok := c.args[0].(traits.Lister)
@@ -32,7 +29,7 @@ func join(c call) ref.Val {
 		text, ok := list.Get(i).(types.String)
 		if !ok {
 			// The result is an error, found after the texts before it were put together.
-			c.s.within(madeText, "bytes", bytes, maxTextBytes)
+			c.s.within(madeText, bytes)
 			return c.watched()
 		}
 		bytes += float64(len(text))
@@ -42,7 +39,7 @@ func join(c call) ref.Val {
 		if c.s.over(traversal(2 * runes)) {
 			return sized{n: runes}
 		}
-		c.s.within(madeText, "bytes", bytes, maxTextBytes)
+		c.s.within(madeText, bytes)
 	}
 	return c.watched()
 }
@@ -59,7 +56,7 @@ func replace(c call) ref.Val {
 				times = int(min(most, types.Int(times)))
 			}
 		}
-		c.s.within(madeText, "bytes", float64(len(text))+float64(times)*float64(len(to)-len(from)), maxTextBytes)
+		c.s.within(madeText, float64(len(text))+float64(times)*float64(len(to)-len(from)))
 	}
 	return c.watched()
 }
@@ -71,7 +68,7 @@ func format(c call) ref.Val {
 	}
 	text, _ := c.args[0].(types.String)
 	digits := float64(extent.Format(string(text)))
-	c.s.within(madeText, "bytes", digits, maxTextBytes)
+	c.s.within(madeText, digits)
 	if list, ok := c.args[1].(traits.Lister); ok {
 		c.s.printed(list, digits)
 	}
@@ -104,7 +101,7 @@ func (s *stopper) printed(v ref.Val, bytes float64) float64 {
 	default:
 		bytes += 8
 	}
-	s.within(madeText, "bytes", bytes, maxTextBytes)
+	s.within(madeText, bytes)
 	return bytes
 }
 
