@@ -20,16 +20,14 @@ const documentMessages = 4
 // documentRoom bounds the memory of documents about whole catalogs that are made or sent at one time: one may be as large as a message can be, and takes a
 // request of some bytes to ask for. It is safe for concurrent use.
 type documentRoom struct {
-	max     int64
-	taken   atomic.Int64
-	refused func() // told of every document that finds none
+	max   int64
+	taken atomic.Int64
 }
 
 // take takes room until the call ends. The error is that of the call.
 func (r *documentRoom) take(ctx context.Context, n int64) error {
 	if now := r.taken.Add(n); now > r.max {
 		r.taken.Add(-n)
-		r.refused()
 		return &problem{
 			reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
 			message: fmt.Sprintf("there is no room for the document: the documents about catalogs that are being made or sent would have %d bytes in memory, and the server keeps %d for them, "+

@@ -25,7 +25,7 @@ type Options struct {
 	// ItemFailed is told of each item of an evaluation that is answered with an error, by its reason: most of them never reach the engine and its
 	// Observer. Nil: nobody is told.
 	ItemFailed func(reason string)
-	// Refused is told of each call that is refused since documents about catalogs leave no memory for its own. Nil: nobody is told.
+	// Refused is told of each call that is answered with OVERLOADED, streams included that end with it, unless the server shuts down. Nil: nobody is told.
 	Refused func()
 	// UnderPressure says that memory is short: streams wait then, since what they hold was not refused when their call came in. Nil: nobody looks.
 	UnderPressure func() bool
@@ -44,18 +44,15 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	if o.Version == "" {
 		o.Version = "devel"
 	}
-	f := faults{log: o.Log, item: o.ItemFailed}
+	f := faults{log: o.Log, item: o.ItemFailed, refused: o.Refused}
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{
 		registry: o.Registry, limits: o.Limits, faults: f, watches: newWatches(o.Limits.MaxWatches, o.Draining),
 	})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{
 		registry: o.Registry, limits: o.Limits, faults: f, streams: newStreams(o),
 	})
-	if o.Refused == nil {
-		o.Refused = func() {}
-	}
 	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{
-		registry: o.Registry, limits: o.Limits, faults: f, etags: newETags(), room: &documentRoom{max: documentMessages * int64(o.Limits.MaxMessageBytes), refused: o.Refused},
+		registry: o.Registry, limits: o.Limits, faults: f, etags: newETags(), room: &documentRoom{max: documentMessages * int64(o.Limits.MaxMessageBytes)},
 	})
 	crdevalv1.RegisterServerServiceServer(r, &serverService{info: info(o)})
 }

@@ -75,6 +75,7 @@ type problem struct {
 	message  string
 	metadata map[string]string
 	report   *engine.Report // of a refused CRD, nil for all else
+	leaving  bool           // the server shuts down: that it is OVERLOADED is how callers are told to go elsewhere
 }
 
 // Error returns the message.
@@ -113,7 +114,7 @@ func classify(err error) *problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, message: "the call's deadline came before an answer"}
 	case errors.Is(err, cache.ErrClosed):
-		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: call another replica, or again"}
+		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: call another replica, or again", leaving: true}
 	}
 	return nil
 }
@@ -162,8 +163,9 @@ func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
 
 // faults turns errors into statuses and logs those that are nobody's but ours.
 type faults struct {
-	log  *slog.Logger
-	item func(reason string) // told of each item with an error; nil: nobody is
+	log     *slog.Logger
+	item    func(reason string) // told of each item with an error; nil: nobody is
+	refused func()              // told of each call that ends with OVERLOADED, unless the server shuts down; nil: nobody is
 }
 
 // failedItem tells of an item that is answered with that error.
@@ -229,6 +231,9 @@ func (p *problem) with(key, value string) *problem {
 func (f faults) call(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
+	}
+	if p := classify(err); f.refused != nil && p != nil && p.reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED && !p.leaving {
+		f.refused()
 	}
 	return status.FromProto(f.status(ctx, err)).Err()
 }

@@ -48,6 +48,7 @@ type streamPlace struct {
 var errStreamDraining = &problem{
 	reason:  crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
 	message: "the server is shutting down: send the items whose results have not come to another replica, or again",
+	leaving: true,
 }
 
 // enter takes a place for a stream: a free one or, if there is none, that of the stillest.

@@ -388,7 +388,8 @@ func TestStreamsDrainWhileSent(t *testing.T) {
 
 // TestStreamPlaces: there are no more streams at a time than the limit, and one that is cancelled or has timed out gives its place back.
 func TestStreamPlaces(t *testing.T) {
-	w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams = 1 }).withCronTab()
+	var counted atomic.Int64
+	w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams, o.Refused = 1, func() { counted.Add(1) } }).withCronTab()
 	ctx, cancel := context.WithCancel(t.Context())
 	first := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
 	if _, err := first.Header(); err != nil {
@@ -397,6 +398,9 @@ func TestStreamPlaces(t *testing.T) {
 	refused := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
 	if _, err := refused.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_streams") {
 		t.Error(err)
+	}
+	if n := counted.Load(); n != 1 {
+		t.Errorf("%d refusals counted, want 1", n)
 	}
 	for range 5 {
 		_ = first.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})

@@ -32,6 +32,7 @@ const (
 // errDraining is why a watch ends that nobody else ended.
 var errDraining = &problem{
 	reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: watch at another replica, or again, from the last token",
+	leaving: true,
 }
 
 // begin takes places for a watch. The context ends with the call's, and with errDraining as its cause when the server drains; end gives the

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -237,11 +238,12 @@ func TestWatchDeadline(t *testing.T) {
 	t.Error("REST: the error is not its last line")
 }
 
-// TestWatchPlaces: beyond max_watches a watch is OVERLOADED; who ends one makes room. One with manifests counts as ten.
+// TestWatchPlaces: beyond max_watches a watch is OVERLOADED, and counted; who ends one makes room. One with manifests counts as ten.
 func TestWatchPlaces(t *testing.T) {
+	var counted atomic.Int64
 	w := startWatched(t, func(ctx context.Context, from string, tell func(registry.Event) error) error {
 		return errors.Join(tell(registry.Event{Type: registry.Synced}), untilEnd(ctx, from, tell))
-	}, func(o *api.Options) { o.Limits.MaxWatches = 11 })
+	}, func(o *api.Options) { o.Limits.MaxWatches, o.Refused = 11, func() { counted.Add(1) } })
 	var ends []context.CancelFunc
 	open := func(view crdevalv1.CrdView) error {
 		ctx, end := context.WithCancel(t.Context())
@@ -266,6 +268,9 @@ func TestWatchPlaces(t *testing.T) {
 	if a := w.do("GET", "/v1/catalogs/default/crds:watch", ""); a.code != http.StatusServiceUnavailable || reason(t, a.status(t)) != "OVERLOADED" {
 		t.Errorf("REST: %d %s", a.code, a.text)
 	}
+	if n := counted.Load(); n != 2 {
+		t.Errorf("%d refusals counted, want 2", n)
+	}
 	ends[0]()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if err := open(crdevalv1.CrdView_CRD_VIEW_FULL); err == nil {
@@ -276,15 +281,16 @@ func TestWatchPlaces(t *testing.T) {
 	}
 }
 
-// TestWatchDrain: a server that drains ends its watches with an error that says so, and takes no new ones.
+// TestWatchDrain: a server that drains ends its watches with an error that says so, and takes no new ones. None of them counts as refused.
 func TestWatchDrain(t *testing.T) {
+	var counted atomic.Int64
 	draining := make(chan struct{})
 	w := startWatched(t, func(ctx context.Context, from string, tell func(registry.Event) error) error {
 		if err := tell(someEvents[1]); err != nil {
 			return err
 		}
 		return untilEnd(ctx, from, tell)
-	}, func(o *api.Options) { o.Draining = draining })
+	}, func(o *api.Options) { o.Draining, o.Refused = draining, func() { counted.Add(1) } })
 	stream, err := w.registry.WatchCrds(t.Context(), &crdevalv1.WatchCrdsRequest{Catalog: "default"})
 	if err == nil {
 		_, err = stream.Recv()
@@ -311,5 +317,8 @@ func TestWatchDrain(t *testing.T) {
 	}
 	if a := w.do("GET", "/v1/catalogs/default/crds:watch", ""); a.code != http.StatusServiceUnavailable {
 		t.Errorf("REST, afterwards: %d %s", a.code, a.text)
+	}
+	if n := counted.Load(); n != 0 {
+		t.Errorf("%d refusals counted, want none", n)
 	}
 }
