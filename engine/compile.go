@@ -99,6 +99,9 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	if o.KubernetesMinor != 0 {
 		parts = append(parts, "kubernetes minor "+strconv.Itoa(o.KubernetesMinor))
 	}
+	if o.Terminating {
+		parts = append(parts, "terminating")
+	}
 	d := &Definition{
 		plural: crd.Spec.Names.Plural, scope: crd.Spec.Scope, observer: o.Observer, limits: o.Limits,
 		inner: admission.Describe(crd), revision: schema.Revision(canonical, parts...), manifest: canonical,
@@ -108,6 +111,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 			return c.Convert(ctx, ConversionRequest{CRD: crd, Webhook: webhook, DesiredAPIVersion: desired, Objects: objects})
 		}
 	}
+	d.inner.Terminating = o.Terminating
 	for _, v := range review.Versions(crd) {
 		d.versions = append(d.versions, versionInfo(len(d.versions), v))
 	}

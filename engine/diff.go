@@ -123,7 +123,7 @@ func Compare(ctx context.Context, old, new Document, o Options) (*Diff, error) {
 }
 
 // ExistingFrom reads a CRD as one that is registered and established: a manifest, or what kubectl get -o yaml prints, with the stored versions of
-// its status. It is not judged. The error is an *Error, as of Compare.
+// its status, and whether it is being deleted. It is not judged. The error is an *Error, as of Compare.
 func ExistingFrom(manifest Document, l Limits) (name string, existing *Existing, err error) {
 	c, err := readCompared(manifest, "manifest", l)
 	if err != nil {

@@ -97,9 +97,19 @@ func (c *compared) existing(o Options) *Existing {
 	var told struct {
 		Status struct {
 			StoredVersions []string `json:"storedVersions"`
+			Conditions     []struct {
+				Type   string `json:"type"`
+				Status string `json:"status"`
+			} `json:"conditions"`
 		} `json:"status"`
 	}
+	e.Terminating = !c.crd.DeletionTimestamp.IsZero()
 	if json.Unmarshal(c.text, &told) == nil {
+		for _, condition := range told.Status.Conditions {
+			if condition.Type == string(apiextensionsv1.Terminating) && condition.Status == string(apiextensionsv1.ConditionTrue) {
+				e.Terminating = true
+			}
+		}
 		for _, name := range told.Status.StoredVersions {
 			if !slices.Contains(e.Status.StoredVersions, name) && schema.Find(c.crd, name) != nil {
 				e.Status.StoredVersions = append(e.Status.StoredVersions, name)

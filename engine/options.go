@@ -27,6 +27,9 @@ type Options struct {
 	// Existing returns the CRD that is registered under a name, nil if there is none. A manifest of that name is then judged as its update, as an
 	// API server judges one, and otherwise as a creation. Nil: every manifest is a creation.
 	Existing func(name string) *Existing
+	// Terminating says that the CRD is being deleted, as Existing.Terminating has it: Admit then refuses to create objects, as an API server does, while updates
+	// and all that only reads go on.
+	Terminating bool
 	// Heavy, if it is set, is called before the rules of a manifest are checked that may take long: a rule of some KiB, or one that nests dozens of
 	// lists, can take seconds. It may wait, for a turn of its own kind; an error of it ends the check and is its error.
 	Heavy func(ctx context.Context) error

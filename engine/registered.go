@@ -21,4 +21,6 @@ type Existing struct {
 	Generation int64
 	// Status is what it has come to.
 	Status Status
+	// Terminating: it is being deleted, and waits for its objects to go. See Options.Terminating.
+	Terminating bool
 }

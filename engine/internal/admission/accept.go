@@ -28,7 +28,7 @@ func (p *pass) accept(v *Version) bool {
 
 // plainRequest reports that neither the request nor what the object says it is keeps the fast way from being taken.
 func (p *pass) plainRequest(v *Version) bool {
-	return !p.r.Exact && p.r.Trace != rule.TraceAll && !p.r.WantChanged && p.matches && p.own == v && !p.def.PreserveUnknown &&
+	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && !p.r.WantChanged && p.matches && p.own == v && !p.def.PreserveUnknown &&
 		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
 }
 

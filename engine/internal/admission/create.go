@@ -80,7 +80,7 @@ func (p *pass) explain(v *Version) error {
 		return err
 	}
 	p.complete()
-	if p.r.Handler && p.handle() {
+	if p.r.Handler && p.handle() || p.forbidden() {
 		return nil
 	}
 	if p.r.Stage == StageDecode {
@@ -145,6 +145,7 @@ func (p *pass) judge(v *Version, validate func(*Version) ([]violation.Violation,
 	if err := p.answer(found); err != nil {
 		return err
 	}
+	p.forbidden()
 	return p.respond(v)
 }
 

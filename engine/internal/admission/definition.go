@@ -17,6 +17,8 @@ type Definition struct {
 	Group, Kind, Plural string
 	Namespaced          bool
 	PreserveUnknown     bool
+	// Terminating: it is being deleted, and nothing is created any more.
+	Terminating bool
 	// Conversion is spec.conversion; nil is None.
 	Conversion *apiextensionsv1.CustomResourceConversion
 	// Versions are in the order of spec.versions.

@@ -40,7 +40,11 @@ func (e *embedded) register(ctx context.Context, crd *source) (judgement, error)
 	if established(crd) {
 		return e.take(ctx, crd, j), nil
 	}
-	d, report, err := engine.Compile(ctx, crd.Document, e.catalog.options())
+	options := e.catalog.options()
+	if known := e.catalog.existing[crd.identity().Metadata.Name]; known != nil {
+		options.Terminating = known.Terminating // an update does not bring it back
+	}
+	d, report, err := engine.Compile(ctx, crd.Document, options)
 	if err != nil {
 		j.Error, j.Line, _ = crd.InFile(err)
 		return j, nil
@@ -61,7 +65,7 @@ func (e *embedded) take(ctx context.Context, crd *source, j judgement) judgement
 	name, existing, err := engine.ExistingFrom(crd.Document, engine.Limits{})
 	var d *engine.Definition
 	if err == nil {
-		d, err = engine.CompileStored(ctx, existing.Manifest, engine.Options{})
+		d, err = engine.CompileStored(ctx, existing.Manifest, engine.Options{Terminating: existing.Terminating})
 	}
 	if err != nil {
 		j.Error, j.Line, _ = crd.InFile(err)

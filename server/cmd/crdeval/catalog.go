@@ -63,7 +63,7 @@ func (c *catalog) registered(ctx context.Context, s *source) (*condition, error)
 func (c *catalog) accepted(d *engine.Definition, report *engine.Report) *condition {
 	now := &engine.Existing{Manifest: d.Manifest(), Generation: report.Generation}
 	if known := c.existing[d.Name()]; known != nil {
-		now.Status = known.Status
+		now.Status, now.Terminating = known.Status, known.Terminating
 	}
 	c.existing[d.Name()] = now
 	c.claim(d, now)

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// forbiddenWidget is the Status of an API server that refuses to create a Widget while its CRD is being deleted.
+const forbiddenWidget = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
+	`"message":"widgets.example.com \"w\" is forbidden: create not allowed while custom resource definition is terminating",` +
+	`"reason":"Forbidden","details":{"name":"w","group":"example.com","kind":"widgets"},"code":403}`
+
+// TestAdmitTerminating: while a CRD is being deleted, its objects are still updated, but none is created.
+func TestAdmitTerminating(t *testing.T) {
+	fresh := compileCRD(t, storedCRD)
+	d, err := CompileStored(context.Background(), fresh.Manifest(), Options{Terminating: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Revision() == fresh.Revision() {
+		t.Error("other answers have the same revision")
+	}
+	const named, read = `"name":"w","namespace":"n"`, `"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7"`
+	const nameless = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
+		`"message":"widgets.example.com is forbidden: create not allowed while custom resource definition is terminating",` +
+		`"reason":"Forbidden","details":{"group":"example.com","kind":"widgets"},"code":403}`
+	for _, c := range []struct {
+		name     string
+		item     Item
+		o        EvaluationOptions
+		status   string // "" if it is allowed
+		warnings int
+	}{
+		{name: "creation", item: Item{Object: widget("v1", named, ``)}, status: forbiddenWidget},
+		{name: "creation up to mutating admission", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Stage: StageDecode}, status: forbiddenWidget},
+		{name: "creation from there on", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Stage: StageFinish}, status: forbiddenWidget},
+		{name: "creation, the verdict alone", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{View: ViewVerdict}, status: forbiddenWidget},
+		{name: "creation with every rule told", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Trace: TraceAll}, status: forbiddenWidget},
+		{name: "creation under a name", item: Item{Name: "w", Object: widget("v1", `"namespace":"n"`, ``)}, o: EvaluationOptions{CompleteMetadata: true}, status: forbiddenWidget},
+		{name: "a name that is to be generated is none", item: Item{Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, status: nameless},
+		{name: "nor is one that was filled in", item: Item{Object: widget("v1", `"generateName":"w-"`, ``)}, o: EvaluationOptions{CompleteMetadata: true}, status: nameless},
+		{name: "it comes before validation", item: Item{Object: widget("v1", named, `,"spec":{"size":"x"}`)}, status: forbiddenWidget},
+		{name: "warnings go with it", item: Item{Object: widget("v1", named, `,"spec":{"hue":1}`)}, status: forbiddenWidget, warnings: 1},
+		{name: "strict decoding comes before it", item: Item{Object: widget("v1", named, `,"spec":{"hue":1}`)}, o: EvaluationOptions{FieldValidation: FieldValidationStrict},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field \"spec.hue\"","reason":"BadRequest","code":400}`},
+		{name: "so does the namespace", item: Item{Namespace: "other", Object: widget("v1", named, ``)},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the namespace of the provided object does not match the namespace sent on the request","reason":"BadRequest","code":400}`},
+		{name: "behind mutating admission, validation comes before it", item: Item{Object: widget("v1", named, `,"spec":{"size":10}`)}, o: EvaluationOptions{Stage: StageFinish},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget.example.com \"w\" is invalid: spec: Invalid value: failed rule: self.size \u003c 10","reason":"Invalid","details":{"name":"w","group":"example.com","kind":"Widget","causes":[{"reason":"FieldValueInvalid","message":"Invalid value: failed rule: self.size \u003c 10","field":"spec"}]},"code":422}`},
+		{name: "update", item: Item{Object: widget("v1", read, `,"spec":{"size":2}`), OldObject: widget("v1", read, ``)}},
+		{name: "patch", item: Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"spec":{"size":2}}`))}, OldObject: widget("v1", read, ``)}},
+		{name: "status", item: Item{Subresource: "status", Object: widget("v1", read, `,"status":{"phase":"x"}`), OldObject: widget("v1", read, ``)}},
+	} {
+		c.o.WithStatus = true
+		v, err := d.Admit(context.Background(), c.item, c.o)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := string(v.Status); v.Allowed != (c.status == "") || got != c.status || len(v.Violations) > 0 && !strings.Contains(c.status, "422") || v.Object != nil && !v.Allowed {
+			t.Errorf("%s: allowed: %t, violations: %v, status\n%s\nnot\n%s", c.name, v.Allowed, v.Violations, got, c.status)
+		}
+		if len(v.Warnings) != c.warnings {
+			t.Errorf("%s: warnings %q", c.name, v.Warnings)
+		}
+	}
+	if v, err := d.Validate(context.Background(), Item{Object: widget("v1", named, ``)}, EvaluationOptions{}); err != nil || !v.Allowed {
+		t.Errorf("Validate, which asks no admission: %v, %v", v, err)
+	}
+}
+
+// TestExistingTerminating: a CRD that kubectl prints says by its deletionTimestamp, or by a condition, that it is being deleted.
+func TestExistingTerminating(t *testing.T) {
+	for _, c := range []struct {
+		name, metadata, status string
+		want                   bool
+	}{
+		{"neither", ``, `{conditions: [{type: Established, status: "True"}, {type: Terminating, status: "False"}]}`, false},
+		{"deletionTimestamp", `, deletionTimestamp: "2026-01-01T00:00:00Z"`, `{}`, true},
+		{"condition", ``, `{conditions: [{type: Established, status: "True"}, {type: Terminating, status: "True"}]}`, true},
+	} {
+		manifest := strings.Replace(storedCRD, "{name: widgets.example.com}", "{name: widgets.example.com"+c.metadata+"}", 1) + "status: " + c.status + "\n"
+		name, existing, err := ExistingFrom(YAML([]byte(manifest)), Limits{})
+		if err != nil || name != "widgets.example.com" || existing.Terminating != c.want {
+			t.Errorf("%s: %q, %+v, %v", c.name, name, existing, err)
+		}
+		d, report, err := Compile(context.Background(), YAML([]byte(manifest)), Options{})
+		if err != nil || !report.Accepted {
+			t.Fatal(err, report)
+		}
+		if v, err := d.Admit(context.Background(), Item{Object: widget("v1", `"name":"w","namespace":"n"`, ``)}, EvaluationOptions{}); err != nil || !v.Allowed {
+			t.Errorf("%s: applied anew it is not being deleted: %v, %v", c.name, v, err)
+		}
+	}
+}
