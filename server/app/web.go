@@ -24,6 +24,7 @@ func (a *App) startWeb(ctx context.Context) error {
 			return err
 		}
 		bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.refused)
+		context.AfterFunc(a.draining, bodies.Drain)
 		if err := a.telemetry.ObserveBodies(bodies.Taken); err != nil {
 			return err
 		}

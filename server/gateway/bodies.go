@@ -34,12 +34,14 @@ const (
 // Bodies bounds the memory of the request bodies that a gateway holds at one time. A body is read whole before the gRPC server sees its
 // call and stays until that is answered, so that the server's own bound on calls comes too late for it. It is safe for concurrent use.
 type Bodies struct {
-	max      int64
-	patience time.Duration
-	refused  func()
-	taken    atomic.Int64
-	large    atomic.Int64 // of that, by bodies of more than small bytes
-	small    int64
+	max           int64
+	patience      time.Duration
+	drainPatience time.Duration
+	refused       func()
+	taken         atomic.Int64
+	large         atomic.Int64 // of that, by bodies of more than small bytes
+	small         int64
+	arriving      arriving
 }
 
 // NewBodies returns room for max bytes. refused, if not nil, is told of every body that finds none.
@@ -47,7 +49,7 @@ func NewBodies(max int64, refused func()) *Bodies {
 	if refused == nil {
 		refused = func() {}
 	}
-	return &Bodies{max: max, patience: bodyPatience, refused: refused, small: min(smallBody, max/reservedPart)}
+	return &Bodies{max: max, patience: bodyPatience, drainPatience: drainPatience, refused: refused, small: min(smallBody, max/reservedPart)}
 }
 
 // Taken is how many bytes are held at this moment.
@@ -106,20 +108,17 @@ func readWhole(w http.ResponseWriter, r *http.Request, limit int64, held *room) 
 	if length > limit {
 		return nil, tooLarge(length, limit)
 	}
-	deadlines := http.NewResponseController(w)
-	body := &pacedBody{body: r.Body, deadlines: deadlines, next: time.Now().Add(held.of.patience)}
+	body := held.of.newPaced(r, http.NewResponseController(w))
+	defer body.done()
 	data, err := readInto(body, length, limit, held)
 	if _, ours := status.FromError(err); err != nil && ours {
 		return nil, err
 	}
-	_ = deadlines.SetReadDeadline(time.Time{}) // else it would end the call, not the reading
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
-			fmt.Sprintf("the body came too slowly: it has %s, and a second more for each %d bytes, and %d have arrived", held.of.patience, bodyPace, body.read), nil)
-	case err != nil:
-		return nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY,
-			fmt.Sprintf("the body could not be read to its end: %v", err), nil)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, body.late(fmt.Sprintf("the body came too slowly: it has %s, and a second more for each %d bytes, and %d have arrived", held.of.patience, bodyPace, body.read))
+	}
+	if err != nil {
+		return nil, unreadable(err)
 	}
 	return data, nil
 }
@@ -128,6 +127,8 @@ func readWhole(w http.ResponseWriter, r *http.Request, limit int64, held *room) 
 type pacedBody struct {
 	body      io.Reader
 	deadlines *http.ResponseController
+	of        *Bodies
+	began     time.Time
 	next      time.Time // the deadline of what has not been read
 	set       bool
 	off       bool // it may take its time
@@ -140,7 +141,7 @@ func (p *pacedBody) Read(to []byte) (n int, err error) {
 		return p.body.Read(to)
 	}
 	if !p.set {
-		_ = p.deadlines.SetReadDeadline(p.next) // not every writer has deadlines
+		p.of.expect(p)
 		p.set = true
 	}
 	n, err = p.body.Read(to)
@@ -149,6 +150,15 @@ func (p *pacedBody) Read(to []byte) (n int, err error) {
 	}
 	p.read += int64(n)
 	return n, err
+}
+
+// late is the status of a body that has not come in time: a text that says so, unless the server had no more time for it.
+func (p *pacedBody) late(text string) error {
+	if time.Now().Before(p.next) && p.of.draining() {
+		return failure(codes.Unavailable, crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+			"the server is shutting down, and the body was still under way: send it to another replica, or again", nil)
+	}
+	return failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, text, nil)
 }
 
 // readInto reads length bytes or, if that is negative, up to limit. Errors are those of the body, or statuses.

@@ -36,6 +36,9 @@ const DefaultMaxBodyBytes = 64 << 20
 // bodiesAtOnce is how many of the largest bodies there is room for where Options give no Bodies.
 const bodiesAtOnce = 4
 
+// headerTimeout is the time that a call has, which grpc-gateway makes its deadline.
+const headerTimeout = "Grpc-Timeout"
+
 // The headers that are passed on to the gRPC server as metadata of the same name. Authorization is one more, by grpc-gateway.
 const (
 	headerRequestID = "X-Request-Id"
@@ -177,7 +180,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // call reads the body and hands over to grpc-gateway.
 func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
-	if err := checkToken(r.Header); err != nil {
+	if err := checkHeaders(r.Header); err != nil {
 		g.refuseBody(w, r, err)
 		return
 	}
@@ -187,9 +190,8 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 		r = r.WithContext(context.WithValue(r.Context(), shownKey{}, form))
 	}
 	if path.body == "" {
-		if hasBody(r) {
-			g.refuseBody(w, r, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
-				fmt.Sprintf("%s %s takes no body: everything is in the path and the query", r.Method, r.URL.Path), nil))
+		if err := g.checkNoBody(w, r); err != nil {
+			g.refuseBody(w, r, err)
 			return
 		}
 		r.Body = http.NoBody
@@ -199,6 +201,10 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 			return
 		}
 		if path.fromKubernetes() {
+			if isOpenAPI(r.URL.Path) && !acceptsJSON(r.Header) {
+				refuseForm(w)
+				return
+			}
 			asParameters(r, form)
 		}
 		g.mux.ServeHTTP(w, r)
@@ -225,15 +231,6 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, path *route) {
 	g.mux.ServeHTTP(w, r)
 }
 
-// hasBody says whether a request has a body of at least a byte.
-func hasBody(r *http.Request) bool {
-	if r.ContentLength >= 0 {
-		return r.ContentLength > 0
-	}
-	n, _ := io.ReadFull(r.Body, make([]byte, 1))
-	return n > 0
-}
-
 // refuseBody answers to a request whose body was not read to its end.
 func (g *gateway) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 	g.refuseWith(w, r, err, func(w http.ResponseWriter, err error) { writeError(w, status.Convert(err)) })
@@ -248,17 +245,21 @@ func (g *gateway) refuseWith(w http.ResponseWriter, r *http.Request, err error, 
 	w.Header().Set("Connection", "close") // net/http neither waits for the body then, nor for what is left of it
 	write(w, err)
 	if http.NewResponseController(w).Flush() == nil && status.Code(err) != codes.DeadlineExceeded { // else there is nothing to drain
-		drain(w, r, 4*g.options.MaxBodyBytes)
+		patience := drainTime
+		if g.options.Bodies.draining() {
+			patience = drainPatience / 2
+		}
+		drain(w, r, 4*g.options.MaxBodyBytes, patience)
 	}
 }
 
-// drainTime bounds how long drain takes.
+// drainTime is how long drain takes at most.
 const drainTime = 5 * time.Second
 
 // drain throws away what is left of a refused body, up to a bound. Many clients read the answer only when they have sent everything, and get an
 // error of the connection instead if it is closed under them.
-func drain(w http.ResponseWriter, r *http.Request, atMost int64) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) // not every writer can; the bound of bytes stands
+func drain(w http.ResponseWriter, r *http.Request, atMost int64, patience time.Duration) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience)) // not every writer can; the bound of bytes stands
 	_, _ = io.CopyN(io.Discard, r.Body, atMost)
 }
 

@@ -55,6 +55,34 @@ func (r *route) fromKubernetes() bool {
 	return r.method == http.MethodGet && len(r.segments) > place && (r.segments[place] == "apis" || r.segments[place] == "openapi")
 }
 
+// isOpenAPI says whether a path that clients of Kubernetes know is that of an OpenAPI document. The index of documents is JSON to everybody.
+func isOpenAPI(path string) bool {
+	segments, _ := split(path)
+	return segments[3] == "openapi" && (len(segments) > 5 || segments[4] != "v3")
+}
+
+// acceptsJSON says whether a client takes JSON, as API servers find it for their OpenAPI documents: parameters say nothing, and nor does how much it likes what.
+func acceptsJSON(h http.Header) bool {
+	given := h.Values("Accept")
+	for _, line := range given {
+		for part := range strings.SplitSeq(line, ",") {
+			media, _, _ := strings.Cut(part, ";")
+			if kind, form, _ := strings.Cut(strings.TrimSpace(media), "/"); (kind == "application" || kind == "*") && (form == "json" || form == "*") {
+				return true
+			}
+		}
+	}
+	return strings.TrimSpace(strings.Join(given, "")) == ""
+}
+
+// refuseForm answers who takes no form that there is: an API server has protobuf besides.
+func refuseForm(w http.ResponseWriter) {
+	w.Header().Set("Vary", "Accept")
+	writeJSON(w, http.StatusNotAcceptable, statusOf(&crdevalv1.Refusal{
+		Code: http.StatusNotAcceptable, Reason: "NotAcceptable", Message: "only the following media types are accepted: " + mediaJSON,
+	}))
+}
+
 // asParameters makes parameters of the headers that say the same, and drops those that clients of Kubernetes send and that mean nothing here: how long they
 // wait, and which document they expect at the end of a path that the index of OpenAPI documents gave them.
 func asParameters(r *http.Request, s *shown) {

@@ -33,6 +33,38 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// TestForms: an OpenAPI document is JSON, and who takes none is told so as by an API server; its index is JSON to everybody.
+func TestForms(t *testing.T) {
+	_, rest := serve(t, Options{})
+	const protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+	for _, c := range []struct {
+		path, accept string
+		refused      bool
+	}{
+		{"openapi/v2", protobuf, true},
+		{"openapi/v2", "text/html, " + protobuf, true},
+		{"openapi/v3/apis/example.com/v1", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf", true},
+		{"openapi/v2", protobuf + ", application/json;q=0.5", false},
+		{"openapi/v2", "", false},
+		{"openapi/v2", "*/*", false},
+		{"openapi/v2", "application/*", false},
+		{"openapi/v3", "text/html", false},
+		{"apis", protobuf, false},
+	} {
+		code, text, header := send(t, http.MethodGet, rest.URL+"/v1/catalogs/default/"+c.path, nil, http.Header{"Accept": {c.accept}})
+		if !c.refused {
+			if code == http.StatusNotAcceptable {
+				t.Errorf("%s, %q: HTTP %d %s", c.path, c.accept, code, text)
+			}
+			continue
+		}
+		const want = `"message":"only the following media types are accepted: application/json","reason":"NotAcceptable","code":406}`
+		if code != http.StatusNotAcceptable || !strings.Contains(text, want) || header.Get("Vary") != "Accept" {
+			t.Errorf("%s, %q: HTTP %d %s %v", c.path, c.accept, code, text, header)
+		}
+	}
+}
+
 // TestAsParameters: headers and parameters of Kubernetes' clients come to what the messages have.
 func TestAsParameters(t *testing.T) {
 	for _, c := range []struct {

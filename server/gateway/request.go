@@ -7,6 +7,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -60,6 +62,52 @@ func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *room) (*
 	b := &body{yaml: yaml, limits: o.Limits, lists: o.Lists, held: held}
 	b.data, err = readWhole(w, r, o.MaxBodyBytes, held)
 	return b, err
+}
+
+// checkNoBody refuses a request that has a body of at least a byte, or that does not say in time that it has none.
+func (g *gateway) checkNoBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	if r.ContentLength < 0 {
+		body := g.options.Bodies.newPaced(r, http.NewResponseController(w))
+		defer body.done()
+		switch n, err := io.ReadFull(body, make([]byte, 1)); {
+		case n == 0 && errors.Is(err, os.ErrDeadlineExceeded):
+			return body.late(fmt.Sprintf("the body, which may have no byte, had not ended after %s", g.options.Bodies.patience))
+		case n == 0:
+			return nil
+		}
+	}
+	return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+		fmt.Sprintf("%s %s takes no body: everything is in the path and the query", r.Method, r.URL.Path), nil)
+}
+
+// checkHeaders refuses headers that cannot be passed on as they are.
+func checkHeaders(h http.Header) error {
+	if err := checkToken(h); err != nil {
+		return err
+	}
+	return checkTimeout(h)
+}
+
+// timeoutForm is what gRPC takes as the time that a call has.
+var timeoutForm = regexp.MustCompile(`^[0-9]{1,8}[HMSmun]$`)
+
+// checkTimeout refuses a time that gRPC does not take, and one of nothing, which is over: grpc-gateway takes that for no bound at all.
+func checkTimeout(h http.Header) error {
+	for _, given := range h.Values(headerTimeout) {
+		switch {
+		case !timeoutForm.MatchString(given):
+			return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+				fmt.Sprintf("the header %s is %q: it is a number of at most eight digits and a unit, H (hours), M (minutes), S (seconds), m (milliseconds), u (microseconds) or n (nanoseconds), such as 500m",
+					headerTimeout, given), nil)
+		case strings.Trim(given[:len(given)-1], "0") == "":
+			return failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
+				fmt.Sprintf("the call's deadline came before it began: the header %s is %q", headerTimeout, given), nil)
+		}
+	}
+	return nil
 }
 
 // checkToken refuses a token that cannot be passed on: metadata of gRPC is printable ASCII, and grpc-gateway drops all else without a word.

@@ -44,7 +44,7 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog s
 	_ = control.EnableFullDuplex() // HTTP/2 is so anyway, and says that it cannot
 	held := &room{of: g.options.Bodies}
 	defer held.giveBack()
-	to, from, err := g.openStream(serving, r, verb, catalog, &streamBody{body: r.Body, control: control, most: g.options.MaxBodyBytes, held: held})
+	to, from, err := g.openStream(serving, r, verb, catalog, &streamBody{request: r, control: control, most: g.options.MaxBodyBytes, held: held})
 	if err != nil {
 		held.giveBack()
 		g.refuseBody(w, r, err)
@@ -85,7 +85,7 @@ func contextOfClient(r *http.Request) context.Context {
 
 // openStream begins the call behind a stream. When it returns, the server has accepted the first message. Errors are statuses.
 func (g *gateway) openStream(ctx context.Context, r *http.Request, verb, catalog string, body *streamBody) (to itemStream, from *streamReader, err error) {
-	if err := checkToken(r.Header); err != nil {
+	if err := checkHeaders(r.Header); err != nil {
 		return nil, nil, err
 	}
 	if before := g.options.Before; before != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -17,7 +16,7 @@ import (
 
 // streamBody is the body of a stream before its items are read.
 type streamBody struct {
-	body    io.ReadCloser
+	request *http.Request
 	control *http.ResponseController
 	most    int64 // bytes in a piece
 	held    *room
@@ -26,9 +25,10 @@ type streamBody struct {
 
 // reader returns what reads the items. Nothing is read yet.
 func (b *streamBody) reader(yaml, bare bool) *streamReader {
-	b.paced = &pacedBody{body: b.body, deadlines: b.control, next: time.Now().Add(b.held.of.patience), off: true}
+	b.paced = b.held.of.newPaced(b.request, b.control)
+	b.paced.off = true
 	pieces := newLines(b.paced, b.most, b.held)
-	r := &streamReader{body: b.body, held: b.held, records: make(chan record, recordsAhead), from: pieces, yaml: yaml, bare: bare}
+	r := &streamReader{body: b.request.Body, held: b.held, records: make(chan record, recordsAhead), from: pieces, yaml: yaml, bare: bare}
 	if yaml {
 		r.from = newDocuments(pieces)
 	}
@@ -54,7 +54,7 @@ func (b *streamBody) crds(from *streamReader, n int, limit ListLimit) (all broug
 	from.begun, b.paced.off = true, false
 	defer func() {
 		b.paced.off = true
-		_ = b.control.SetReadDeadline(time.Time{})
+		b.paced.done()
 	}()
 	for len(all.documents) < n {
 		p, err := from.from.next()
@@ -64,8 +64,7 @@ func (b *streamBody) crds(from *streamReader, n int, limit ListLimit) (all broug
 		case errors.Is(err, io.EOF):
 			return all, refusedParameter("the query parameter \"crds\" is %d, and the body has no more than %d lines or documents", n, len(all.documents))
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return all, failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
-				fmt.Sprintf("the CRDs at the beginning of the body came too slowly: they have %s, and a second more for each %d bytes", b.held.of.patience, bodyPace), nil)
+			return all, b.paced.late(fmt.Sprintf("the CRDs at the beginning of the body came too slowly: they have %s, and a second more for each %d bytes", b.held.of.patience, bodyPace))
 		case ours:
 			return all, err
 		default:

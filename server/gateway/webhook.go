@@ -83,6 +83,9 @@ func (g *gateway) review(w http.ResponseWriter, r *http.Request, held *room) (*w
 			return nil, err
 		}
 	}
+	if err := checkTimeout(r.Header); err != nil {
+		return nil, err
+	}
 	b, err := readBody(w, r, &g.options, held)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,80 @@
+package gateway
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDrainBodies: once the server drains, what is under way has a short time to come, and is told why that was not enough; so has what comes then.
+func TestDrainBodies(t *testing.T) {
+	for name, head := range map[string]string{
+		"a call":          "POST /v1/catalogs/default/crds HTTP/1.1\r\nContent-Length: 100",
+		"chunks":          "POST /v1/catalogs/default/crds HTTP/1.1\r\nTransfer-Encoding: chunked",
+		"no body":         "GET /v1/catalogs/default HTTP/1.1\r\nTransfer-Encoding: chunked",
+		"a webhook":       "POST /webhooks/catalogs/default/mutate HTTP/1.1\r\nContent-Length: 100",
+		"CRDs of streams": "POST /v1/catalogs/default:admitStream?crds=1 HTTP/1.1\r\nTransfer-Encoding: chunked",
+	} {
+		t.Run(name, func(t *testing.T) {
+			bodies := NewBodies(1<<20, nil)
+			bodies.drainPatience = 50 * time.Millisecond
+			_, rest := serve(t, Options{Bodies: bodies})
+			before := unfinished(t, rest.URL, head)
+			underWay := func() int {
+				bodies.arriving.mu.Lock()
+				defer bodies.arriving.mu.Unlock()
+				return len(bodies.arriving.bodies)
+			}
+			for deadline := time.Now().Add(time.Minute); underWay() != 1; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("%d bodies are under way", underWay())
+				}
+			}
+			bodies.Drain()
+			for _, conn := range []net.Conn{before, unfinished(t, rest.URL, head)} {
+				_ = conn.SetReadDeadline(time.Now().Add(bodyPatience / 2))
+				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				if err != nil || resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), "OVERLOADED") || !strings.Contains(string(text), "shutting down") {
+					t.Errorf("HTTP %d %s, %v", resp.StatusCode, text, err)
+				}
+			}
+			if bodies.Taken() != 0 || underWay() != 0 {
+				t.Errorf("%d bytes are taken, %d bodies under way", bodies.Taken(), underWay())
+			}
+		})
+	}
+}
+
+// TestWholeBodiesWhileDraining: whoever has sent a body as a whole is served.
+func TestWholeBodiesWhileDraining(t *testing.T) {
+	bodies := NewBodies(1<<20, nil)
+	_, rest := serve(t, Options{Bodies: bodies})
+	bodies.Drain()
+	if code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", strings.NewReader(`{}`), nil); code != http.StatusOK {
+		t.Errorf("HTTP %d %s", code, text)
+	}
+}
+
+// unfinished sends the head of a request and no body.
+func unfinished(t *testing.T, url, head string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if _, err := fmt.Fprintf(conn, "%s\r\nHost: x\r\n\r\n", head); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
