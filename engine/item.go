@@ -17,7 +17,7 @@ type Item struct {
 	Patch *Patch
 	// OldObject makes the item of a Validate or an Admit an update: the object as it stands in storage, or as a client got it, at any version
 	// that the CRD lists. It is read as the API server reads its storage, see Definition.Read. An old object that cannot be read is an
-	// error of the item, as is one of another kind, or one whose name or namespace are not those of the request: an API server
+	// error of the item, as is one of another kind, or one whose name or namespace are not those that the item gives: an API server
 	// could not have found it. Where it says its uid or its resourceVersion, an object with another one is a conflict to Admit; bytes of a
 	// storage mostly do not say the latter, and then only the storage knows. Validate only asks for a resourceVersion to be there.
 	OldObject Document

@@ -27,6 +27,9 @@ func (s *presentationService) table(ctx context.Context, r *crdevalv1.TableReque
 	if err != nil {
 		return nil, err
 	}
+	if err := s.all(objects, on.definition); err != nil {
+		return nil, err
+	}
 	answer := &crdevalv1.TableResponse{Revision: on.definition.Revision()}
 	table, err := on.definition.Table(ctx, on.version, objects, options)
 	if err != nil {
@@ -45,6 +48,23 @@ func (s *presentationService) table(ctx context.Context, r *crdevalv1.TableReque
 	}
 	answer.Text = valid(string(text))
 	return answer, s.fits("the table", len(answer.Text))
+}
+
+// all refuses objects of another kind: what an API server lists is of one. Those that cannot be read are left to the table.
+func (s *presentationService) all(objects []engine.Document, d *engine.Definition) error {
+	for i := range objects {
+		apiVersion, kind, err := engine.TypeMetaOf(objects[i], s.limits.Documents)
+		if err != nil {
+			continue
+		}
+		if kind != d.Kind() {
+			return invalid("objects", "objects[%d]: it is of kind %q, and those of %s are of kind %s", i, bounded(kind, 256), d.Name(), d.Kind())
+		}
+		if group, _, _ := strings.Cut(apiVersion, "/"); group != d.Group() {
+			return invalid("objects", "objects[%d]: its apiVersion %q is of no version of %s", i, bounded(apiVersion, 256), d.Name())
+		}
+	}
+	return nil
 }
 
 // maxLabelColumns is how many labels get columns of their own in a text.

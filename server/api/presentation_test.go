@@ -339,6 +339,21 @@ func manages(r *crdevalv1.GetFieldManagementRequest) func(context.Context, *wire
 	}, r)
 }
 
+// TestTableOfKinds: an object of another kind is no row, and named.
+func TestTableOfKinds(t *testing.T) {
+	w := start(t, nil).withLamp()
+	for object, want := range map[string]string{
+		`{"apiVersion":"example.com/v1","kind":"X"}`: `objects[1]: it is of kind "X", and those of lamps.example.com are of kind Lamp`,
+		`{"a":1}`:                               `objects[1]: it is of kind "", and those of lamps.example.com are of kind Lamp`,
+		`{"apiVersion":"a.b/v1","kind":"Lamp"}`: `objects[1]: its apiVersion "a.b/v1" is of no version of lamps.example.com`,
+	} {
+		got, err := w.shows.Table(context.Background(), &crdevalv1.TableRequest{Catalog: "default", Objects: []*crdevalv1.Document{jsonDocument(aLamp), jsonDocument(object)}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, not %s", object, got, err, want)
+		}
+	}
+}
+
 // badPresentations are the calls of PresentationService that fail, each over both faces as far as these can say it.
 func badPresentations() []call {
 	const bad, missing, badHTTP, missingHTTP = codes.InvalidArgument, codes.NotFound, http.StatusBadRequest, http.StatusNotFound
@@ -357,6 +372,9 @@ func badPresentations() []call {
 		{"table of an unknown catalog", table(&crdevalv1.TableRequest{Catalog: "x", Crd: lamps}), "POST", "/v1/catalogs/x:table", `{"crd":"lamps.example.com"}`, asJSON, missing, missingHTTP, "CATALOG_NOT_FOUND"},
 		{"table of an unknown CRD", table(&crdevalv1.TableRequest{Catalog: "default", Crd: "a.b"}), "POST", toShow + ":table", `{"crd":"a.b"}`, asJSON, missing, missingHTTP, "CRD_NOT_FOUND"},
 		{"table of an unknown kind", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(`{"apiVersion":"a/v1","kind":"B"}`)}), "POST", toShow + ":table", `{"objects":[{"apiVersion":"a/v1","kind":"B"}]}`, asJSON, missing, missingHTTP, "CRD_NOT_FOUND"},
+		{"table with another kind", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(aLamp, `{"apiVersion":"example.com/v1","kind":"X"}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"apiVersion":"example.com/v1","kind":"X"}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table with another group", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(aLamp, `{"apiVersion":"a.b/v1","kind":"Lamp"}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"apiVersion":"a.b/v1","kind":"Lamp"}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
+		{"table with what has no kind", table(&crdevalv1.TableRequest{Catalog: "default", Objects: documents(aLamp, `{"a":1}`)}), "POST", toShow + ":table", `{"objects":[` + aLamp + `,{"a":1}]}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
 		{"table of an unknown version", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Version: "v9"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","version":"v9"}`, asJSON, missing, missingHTTP, "VERSION_NOT_FOUND"},
 		{"table of a version that is not served", table(&crdevalv1.TableRequest{Catalog: "default", Crd: "crontabs.stable.example.com", Version: "v1alpha1"}), "POST", toShow + ":table", `{"crd":"crontabs.stable.example.com","version":"v1alpha1"}`, asJSON, codes.FailedPrecondition, 400, "VERSION_NOT_SERVED"},
 		{"table of an unknown revision", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Revision: "sha256:0"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","revision":"sha256:0"}`, asJSON, missing, missingHTTP, "REVISION_NOT_FOUND"},

@@ -871,7 +871,7 @@ type Item struct {
 	// The object as read from storage, or as a client got it, at any version that the CRD lists: the write is an update of it. Prefer the bytes of
 	// the storage: what a client read at another version than the stored one, or where a 1.0 is stored, has lost information, and generation, ratcheting and wording may
 	// differ from an API server's. Bounds as of `object`. Default: none, the object is created. INVALID_ARGUMENT, for this item alone: an old object that cannot be read, or is none of
-	// that CRD, name and namespace; one in another call than Validate and Admit. VERSION_NOT_FOUND: it is of no version of the CRD. FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
+	// that CRD, or not of the item's `name` and `namespace` where these are given (where they are not, another name than the object's is a refusal); one in another call than Validate and Admit. VERSION_NOT_FOUND: it is of no version of the CRD. FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
 	OldObject *Document `protobuf:"bytes,4,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
 	// A patch of `old_object` in the version of the request, instead of `object`: the write is an update to what it makes of it. A patch that cannot be applied is
 	// a refusal, as is one of more than 10,000 operations. INVALID_ARGUMENT, for this item alone: together with `object`, without `old_object`, without type or document, or in

@@ -186,7 +186,7 @@ type TableRequest struct {
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The objects, all of that CRD. At most Limits.max_batch_items, 1,000; none gives a table without rows. One that cannot be shown fails the table, as it fails a
-	// list: it is named by its index.
+	// list. An error names it by its index; one of another kind or group is INVALID_ARGUMENT. A refusal has the API server's words, and those alone.
 	Objects []*Document `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
 	// The time that ages are counted to. Default: when the call came in. INVALID_ARGUMENT outside the years 1 to 9999.
 	Now *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=now,proto3" json:"now,omitempty"`
@@ -1015,8 +1015,8 @@ type SetScaleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The object with the replicas of the scale. Absent with a refusal.
 	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
-	// What the API server would answer instead: 404 where the version declares no scale, 400 for what is no Scale, 422 for replicas that cannot be. Absent if there is an
-	// object.
+	// What the API server would answer instead: 404 where the version declares no scale, 400 for what is no Scale, or one of another name or
+	// namespace, or without replicas, 409 for one of another uid, 500 where the path leads through something that is no object. Absent if there is an object.
 	Refusal *Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
 	// The revision of the CRD that was used.
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
