@@ -40,7 +40,8 @@ type App struct {
 	tls       *transport.TLS // nil: none
 	tokens    *transport.Tokens
 	gate      *transport.Gate
-	refused   func() // counts a call refused with OVERLOADED
+	refused   func()      // counts a call refused with OVERLOADED
+	short     func() bool // says that memory is; nil: there is no limit
 	health    *health.Server
 	grpc      *grpc.Server
 	web       []web
@@ -161,14 +162,14 @@ func (a *App) task(f func(context.Context)) { a.tasks.Go(func() { f(a.background
 func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory()
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
-	short := pressure(limit)
+	a.short = pressure(limit)
 	methods := map[string]bool{} // written before the first call is served
 	var err error
 	if a.refused, err = a.telemetry.CountRefusals(); err != nil {
 		return err
 	}
 	a.gate = transport.NewGate(transport.GateOptions{
-		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: short, Refused: a.refused,
+		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Refused: a.refused,
 	})
 	if err := a.telemetry.ObserveInFlight(a.gate.InFlight); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		return err
 	}
 	api.Register(a.grpc, api.Options{
-		Registry: a.registry, Limits: a.config.limits(), UnderPressure: short, Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), ItemFailed: failedItem, Refused: a.refused, Log: a.log,
+		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), ItemFailed: failedItem, Refused: a.refused, Log: a.log,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {

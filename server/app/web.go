@@ -41,7 +41,7 @@ func (a *App) startWeb(ctx context.Context) error {
 			pages["/metrics"] = a.telemetry.Handler()
 		}
 		rest, err := gateway.New(ctx, conn, gateway.Options{
-			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble, Reviewed: reviewed,
+			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble, Reviewed: reviewed, UnderPressure: a.short,
 			Metadata: func(_ context.Context, r *http.Request) metadata.MD { return transport.ClientOf(r) },
 			Before:   func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 			Limits: value.Limits{

@@ -57,6 +57,8 @@ type Options struct {
 	// Before, if given, is asked before a body is read: its error, a status, is the answer, so that nobody's body is read in vain. The server
 	// behind judges all calls again, also those without a body.
 	Before func(*http.Request) error
+	// UnderPressure, if given, says that memory is short: of streams, nothing more is read then. Default: nobody looks.
+	UnderPressure func() bool
 	// Lists are how many elements the lists of a request may have, by the JSON name of their field; one more gets LIMIT_EXCEEDED before any of the
 	// others is built. Default: DefaultLists.
 	Lists map[string]ListLimit

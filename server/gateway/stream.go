@@ -126,7 +126,7 @@ func (g *gateway) openStream(ctx context.Context, r *http.Request, verb, catalog
 		return nil, nil, err
 	}
 	crds.giveBack(body.held)
-	from.to = to
+	from.to, from.short = to, g.options.UnderPressure
 	return to, from, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -28,6 +29,8 @@ const (
 	streamItemBytes = 1 << 20
 	// recordsAhead is how many items wait to be answered before the body is read on.
 	recordsAhead = 4096
+	// memoryLook is how often a stream that waits for memory looks whether there is some.
+	memoryLook = 50 * time.Millisecond
 )
 
 // record is what has to be known of an item when its result comes: where it stands.
@@ -46,6 +49,7 @@ type streamReader struct {
 	held       *room
 	yaml, bare bool
 	begun      bool        // some of the body has been read already
+	short      func() bool // says that memory is; nil: nobody looks
 	records    chan record // in the order of the items; closed behind the last
 	failed     error       // why the body was not read to its end, a status; to be read when records is closed
 	items      []*crdevalv1.Item
@@ -64,6 +68,9 @@ func (s *streamReader) read(ctx context.Context) {
 
 func (s *streamReader) readItems(ctx context.Context) error {
 	for {
+		if err := s.await(ctx); err != nil {
+			return nil //nolint:nilerr // the stream is over: why is what receiving says
+		}
 		if len(s.items) > 0 && (len(s.items) == streamItems || s.bytes >= streamItemBytes || !s.from.ready()) {
 			if err := s.flush(); err != nil {
 				return nil //nolint:nilerr // the call has ended: why is what receiving says
@@ -95,6 +102,23 @@ func (s *streamReader) readItems(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// await waits while memory is short: what was read already is on its way in several forms. The server waits as well, and ends the stream where that does not help.
+func (s *streamReader) await(ctx context.Context) error {
+	if s.short == nil || !s.short() {
+		return nil
+	}
+	look := time.NewTicker(memoryLook)
+	defer look.Stop()
+	for s.short() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // unreadable is the status of an error of the body.

@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/metadata"
@@ -56,6 +58,45 @@ func TestRoomOfStreams(t *testing.T) {
 		}
 		if held.giveBack(); bodies.Taken() != 0 {
 			t.Errorf("%s: %d bytes stay taken", c.name, bodies.Taken())
+		}
+	}
+}
+
+// TestReadingWaitsForMemory: while memory is short nothing of a stream is read; then everything is, unless the stream has ended.
+func TestReadingWaitsForMemory(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		var looks atomic.Int64
+		short := make(chan struct{})
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		held, to := newRoom(), &sink{}
+		body := strings.NewReader(strings.Repeat(`{"object":{}}`+"\n", 10))
+		whole := body.Len()
+		from := &streamReader{to: to, body: strings.NewReader(""), held: held, records: make(chan record, 10), from: newLines(body, 1<<10, held), short: func() bool {
+			select {
+			case <-short:
+				return false
+			default:
+				if looks.Add(1) == 3 {
+					if body.Len() != whole {
+						t.Error("the body was read while memory was short")
+					}
+					if ends {
+						end()
+					} else {
+						close(short)
+					}
+				}
+				return true
+			}
+		}}
+		from.read(ctx)
+		want := 10
+		if ends {
+			want = 0
+		}
+		if from.failed != nil || to.items != want {
+			t.Errorf("it ends: %v: %d items, %v", ends, to.items, from.failed)
 		}
 	}
 }
