@@ -56,7 +56,7 @@ func (n Counts) Compared() int { return n.Cases }
 // Run compares the documents of generated CRDs.
 func Run(o Options) Counts {
 	r := &run{suite.New[Counts]("openapi", o.Options), o}
-	return r.Runner.Run(0, r.group)
+	return r.Run(0, r.group)
 }
 
 type run struct {
