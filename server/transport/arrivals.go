@@ -11,10 +11,11 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// How long the message of a call may be under way: as long as the body of a REST request. A probe's is empty. Once the server drains, nobody waits longer
-// for what has not come.
+// How long the message of a call may be under way: as long as the body of a REST request, which is this and a second for every 512 KiB; of a message nobody
+// knows how long it will be, but for the longest that there may be. A probe's is empty. Once the server drains, nobody waits longer for what has not come.
 const (
 	arrivalTime      = 30 * time.Second
+	arrivalBytes     = 512 << 10
 	probeArrivalTime = 5 * time.Second
 	drainArrivalTime = 2 * time.Second
 )
@@ -30,22 +31,28 @@ const probesAtOnce = 32
 type arrivals struct {
 	places   chan struct{} // of all calls but probes; nil: no bound on their number
 	probes   chan struct{}
-	pressure func() bool // nil: memory is not looked at
+	patience time.Duration // of all calls but probes
+	pressure func() bool   // nil: memory is not looked at
 	refused  func()
 	draining atomic.Pointer[time.Time] // since when; nil: not
 }
 
 func newArrivals(maxInFlight int, pressure func() bool, refused func()) *arrivals {
-	a := &arrivals{probes: make(chan struct{}, probesAtOnce), pressure: pressure, refused: refused}
+	a := &arrivals{patience: arrivalTime, probes: make(chan struct{}, probesAtOnce), pressure: pressure, refused: refused}
 	if maxInFlight > 0 {
 		a.places = make(chan struct{}, maxInFlight)
 	}
 	return a
 }
 
+// upTo has messages of up to so many bytes come.
+func (a *arrivals) upTo(maxMessageBytes int) {
+	a.patience = arrivalTime + time.Duration(maxMessageBytes/arrivalBytes)*time.Second
+}
+
 // begin takes a place for a call whose headers have come. The context it returns is the call's; it ends when the message comes too slowly.
 func (a *arrivals) begin(ctx context.Context, method string, log accessLog) (context.Context, error) {
-	places, patience := a.places, arrivalTime
+	places, patience := a.places, a.patience
 	if isProbe(method) {
 		places, patience = a.probes, probeArrivalTime
 	}

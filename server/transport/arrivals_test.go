@@ -151,6 +151,14 @@ func TestMessagesUnderWay(t *testing.T) {
 	}
 }
 
+// TestPatience: a message has the time of a REST body of the longest that it can have.
+func TestPatience(t *testing.T) {
+	gate := NewGate(GateOptions{})
+	if NewServer(ServerOptions{Gate: gate, MaxMessageBytes: 64 << 20}).Stop(); gate.arrivals.patience != 158*time.Second {
+		t.Errorf("64 MiB have %v", gate.arrivals.patience)
+	}
+}
+
 // TestWholeMessagesTakeNoPlace: once a message is there, the place is free again, of a call as of a stream that one message begins.
 func TestWholeMessagesTakeNoPlace(t *testing.T) {
 	gate := NewGate(GateOptions{MaxInFlight: 1})

@@ -43,6 +43,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 	if o.Gate == nil {
 		o.Gate = NewGate(GateOptions{})
 	}
+	o.Gate.arrivals.upTo(o.MaxMessageBytes)
 	access, admitted, panics := accessLog{o.Log}, o.Gate.admission, onPanic(o.Log)
 	unary := []grpc.UnaryServerInterceptor{arrivedUnary, access.unary, recovery.UnaryServerInterceptor(panics)}
 	stream := []grpc.StreamServerInterceptor{arrivedStream, access.stream, recovery.StreamServerInterceptor(panics)}
