@@ -36,17 +36,14 @@ type admitCommand struct {
 	ItemTimeout     time.Duration `default:"10s" help:"The longest that one object may take." placeholder:"DURATION"`
 	Progress        string        `default:"auto" enum:"auto,always,never" help:"Tell on stderr how far a long run is: auto, on a terminal."`
 
-	Server  string `help:"Ask this service, HOST:PORT or unix:///PATH of its gRPC listener, about what is registered there; CRDs that are given go before them, for this run alone." placeholder:"ADDRESS"`
-	Catalog string `default:"default" help:"With --server: the catalog." placeholder:"NAME"`
-	Token   string `help:"With --server: the bearer token to present. Better in the environment." placeholder:"TOKEN"`
-	tlsFlags
+	serviceFlags
 
 	now time.Time
 }
 
 // Help is what --help adds.
 func (*admitCommand) Help() string {
-	return `Says of each object what an API server would answer to its creation, or, where --old has one of its kind, namespace and name, to its update: whether it would take it, what it has against it, and where in the file. Fields that only a server sets (uid, creationTimestamp, a generated name) need not be there. CRDs as kubectl get crd -o yaml prints them, established, are taken as they stand; all others are registered, which an API server may refuse.
+	return `Says of each object what an API server would answer to its creation, or, where --old has one of its kind, namespace and name, to its update: whether it would take it, what it has against it, and where in the file. Fields that only a server sets (uid, creationTimestamp, a generated name) need not be there. CRDs as kubectl get crd -o yaml prints them, established, are taken as they stand; all others are registered, which an API server may refuse. With --server the CRDs that are given go before those that are registered there, for this run alone.
 
 Exit codes: 0, an API server would take every CRD and every object; 1, it would refuse at least one; 2, something could not be judged (a file that cannot be read, an object of no CRD that is there) or wrong usage. Everything that can be judged is judged and printed in any case; where both 1 and 2 apply, it is 2.`
 }
@@ -71,10 +68,6 @@ func (c *admitCommand) Validate() error {
 		return errors.New("--field-selector is for -o yaml, stored, table and wide")
 	case c.Output != "table" && c.Output != "wide" && (c.NoHeaders || c.Now != ""):
 		return errors.New("--no-headers and --now are for -o table and wide")
-	case c.Server == "" && (c.Token != "" || c.set()):
-		return errors.New("--token and the TLS options are for --server")
-	case c.Server != "" && c.KubernetesMinor != 0:
-		return errors.New("--kubernetes-minor is the catalog's: leave it out with --server")
 	case c.ItemTimeout <= 0:
 		return errors.New("--item-timeout: give more than 0")
 	}
@@ -86,7 +79,7 @@ func (c *admitCommand) Validate() error {
 		}
 		c.now = now
 	}
-	return nil
+	return c.validate(c.KubernetesMinor)
 }
 
 func (c *admitCommand) patching() bool { return c.Patch != "" || c.PatchFile != "" }
