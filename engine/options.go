@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -44,7 +44,7 @@ type Options struct {
 
 // LeftBehind is how many compilations and evaluations of rules this process goes on with after their contexts have ended, since nothing can stop them
 // (CEL's checker, a parser on a long text): each ends within seconds, and only a few run at once.
-func LeftBehind() int64 { return rule.LeftBehind() }
+func LeftBehind() int64 { return interrupt.Abandoned() }
 
 // Limits bound the documents that are read. A zero field takes its default.
 type Limits = value.Limits

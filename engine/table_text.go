@@ -8,8 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/present"
-	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -77,7 +77,7 @@ func TableText(ctx context.Context, table []byte, kind string, o TextOptions) ([
 }
 
 func tableText(ctx context.Context, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o present.TextOptions) ([]byte, error) {
-	text, err := present.AppendText(nil, columns, rows, row, o, stop.On(ctx.Done()))
+	text, err := present.AppendText(nil, columns, rows, row, o, interrupt.On(ctx.Done()))
 	var limit *value.LimitError
 	switch {
 	case errors.As(err, &limit):

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -14,14 +14,14 @@ type locator struct {
 	d      *value.Doc
 	root   uint32
 	finder *value.Finder
-	stop   *stop.Signal
+	stop   *interrupt.Signal
 	steps  int // that may still be taken in search of keys with dots and brackets
 }
 
 // mostSearched bounds what is searched for odd keys, in members looked at for one answer.
 const mostSearched = 1 << 20
 
-func newLocator(d *value.Doc, root uint32, s *stop.Signal) *locator {
+func newLocator(d *value.Doc, root uint32, s *interrupt.Signal) *locator {
 	return &locator{d: d, root: root, finder: d.Finder(), stop: s, steps: mostSearched}
 }
 

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/convert"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/program"
-	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -23,7 +23,7 @@ type pass struct {
 	def  *Definition
 	r    *Request // &request
 	out  *Outcome // &outcome
-	stop *stop.Signal
+	stop *interrupt.Signal
 
 	d      *value.Doc
 	edits  *program.Edits // stays with the pass, for its memory
@@ -65,7 +65,7 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	p.request, p.ctx, p.def, p.d = *r, ctx, d, value.Acquire()
 	p.r, p.out = &p.request, &p.outcome
 	if done := ctx.Done(); done != nil {
-		p.stop = stop.On(done)
+		p.stop = interrupt.On(done)
 		p.d.StopOn(done)
 	}
 	err := do(p)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/crdeval/crdeval/engine/internal/convert"
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -13,7 +13,7 @@ type Tree struct {
 	Doc  *value.Doc
 	Root uint32
 	// Stop says when nobody waits for an answer any more; it may be nil.
-	Stop *stop.Signal
+	Stop *interrupt.Signal
 }
 
 // ReadTree is Read, but shows the tree instead of printing it. Nothing of the tree may be used after show returned; an error of show is returned as it is.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/violation"
 )
 
@@ -78,7 +78,7 @@ func unexplained(text string) *Refusal {
 
 // invalid is the answer to an object with findings. The text has each finding's message once, in brackets if there are several.
 // The caller looks whether stop ended it before its end.
-func invalid(kind schema.GroupKind, name string, found []violation.Violation, stop *stop.Signal) *Refusal {
+func invalid(kind schema.GroupKind, name string, found []violation.Violation, stop *interrupt.Signal) *Refusal {
 	text := violation.Message(kind, name, violation.Errors(found), stop.Stopped)
 	return &Refusal{
 		Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: text, Cause: text,

@@ -3,7 +3,7 @@ package closure
 import (
 	"github.com/google/cel-go/common/types/ref"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -28,7 +28,7 @@ type Frame struct {
 	// Cost is the cost of the last evaluation, exact when its outcome was True or False.
 	Cost uint64
 	// Stop ends evaluations, with Unknown, within some milliseconds.
-	Stop *stop.Signal
+	Stop *interrupt.Signal
 
 	value func(data any, t *Type) ref.Val // of the programs, see Options
 

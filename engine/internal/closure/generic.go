@@ -8,8 +8,6 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-
-	"github.com/crdeval/crdeval/engine/internal/extent"
 )
 
 // generic compiles a call of a function that has no closure of its own: cel-go's implementation on cel-go's values, at cel-go's cost.
@@ -49,12 +47,12 @@ func (k callee) moderate(arg ref.Val) bool {
 	switch k.name {
 	case "quantity", "isQuantity":
 		if text, ok := arg.(types.String); ok {
-			_, exponent := extent.Quantity(string(text))
-			return exponent <= extent.MaxQuantityExponent
+			_, exponent := QuantityExtent(string(text))
+			return exponent <= MaxQuantityExponent
 		}
 	case "format":
 		if text, ok := arg.(types.String); ok {
-			return extent.Format(string(text)) <= maxCallBytes
+			return FormatDigits(string(text)) <= maxCallBytes
 		}
 	}
 	return true

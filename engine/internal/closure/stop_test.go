@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -70,7 +70,7 @@ func TestStops(t *testing.T) {
 				done := make(chan struct{})
 				const wait = 5 * time.Millisecond
 				timer := time.AfterFunc(wait, func() { close(done) })
-				f.Limit, f.Stop = limit, stop.On(done)
+				f.Limit, f.Stop = limit, interrupt.On(done)
 				start := time.Now()
 				outcome = c.closure.Eval(f)
 				took = time.Since(start)

@@ -1,7 +1,7 @@
 package correlation
 
 import (
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -24,7 +24,7 @@ type Schema[N any] interface {
 // long as the Doc is not edited. The zero Trees needs Init; it is used by one goroutine.
 type Trees[N Schema[N]] struct {
 	d      *value.Doc
-	stop   *stop.Signal
+	stop   *interrupt.Signal
 	finder *value.Finder
 	memo   []verdict            // by node of the new tree; nil until something is compared
 	tables map[uint32]*keyTable // by array of the old tree: those that are too long to be searched
@@ -45,7 +45,7 @@ const pollEvery = 1024
 
 // Init makes the Trees ready for the trees of d, and keeps its memory. When stop tells so, comparisons end with some answer, which must
 // not be used.
-func (t *Trees[N]) Init(d *value.Doc, stop *stop.Signal) {
+func (t *Trees[N]) Init(d *value.Doc, stop *interrupt.Signal) {
 	t.d, t.stop, t.finder, t.memo, t.work = d, stop, nil, t.memo[:0], 0
 	clear(t.tables)
 }

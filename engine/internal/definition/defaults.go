@@ -10,11 +10,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -32,7 +32,7 @@ func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room 
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, memory: memory, unprunedToo: unprunedToo, stop: stop.On(room.Done()), budget: rule.Budget}
+	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, memory: memory, unprunedToo: unprunedToo, stop: interrupt.On(room.Done()), budget: rule.Budget}
 	c.node(&resource, plan.Root, path, surroundings{})
 	c.d.Release() // not by defer: after a panic it must not go back into the pool
 	return c.errs
@@ -47,7 +47,7 @@ type defaultCheck struct {
 	memory *rule.Memory
 	// unprunedToo is as in checkDefaults.
 	unprunedToo func() bool
-	stop        *stop.Signal
+	stop        *interrupt.Signal
 	// budget is what rules may still cost; below 0 nothing further is checked.
 	budget int64
 }

@@ -3,7 +3,7 @@ package patch
 import (
 	"net/http"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -74,7 +74,7 @@ type Object struct {
 
 // Apply applies a patch to an object. Neither is changed, and the Tree refers to both. With strict, what API servers decode
 // only for the sake of field validation is decoded, and its errors come first. The error is an *Error, a *value.LimitError or value.ErrStopped.
-func Apply(o Object, p Document, strict bool, s *stop.Signal) (*Tree, error) {
+func Apply(o Object, p Document, strict bool, s *interrupt.Signal) (*Tree, error) {
 	if strict {
 		if err := p.decode(); err != nil {
 			return nil, err

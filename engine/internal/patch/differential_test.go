@@ -12,8 +12,8 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/patch"
-	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -273,7 +273,7 @@ func TestStopped(t *testing.T) {
 	root, _ := old.Parse([]byte(`{"a":1}`), value.Old, value.Limits{})
 	for language, text := range map[patch.Type]string{patch.Merge: `{"a":2}`, patch.JSON: `[{"op":"remove","path":"/a"}]`} {
 		at, _ := doc.Parse([]byte(text), value.Request, value.Limits{})
-		if _, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}, true, stop.On(done)); !errors.Is(err, value.ErrStopped) {
+		if _, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}, true, interrupt.On(done)); !errors.Is(err, value.ErrStopped) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -1,7 +1,7 @@
 package patch
 
 import (
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -11,7 +11,7 @@ type Tree struct {
 	printed    bool // the text of old is upstream's
 	open       []container
 	root       node
-	stop       *stop.Signal
+	stop       *interrupt.Signal
 
 	copied  int   // bytes, by copy operations
 	shifted int64 // elements of lists, to another index

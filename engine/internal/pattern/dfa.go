@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
 // dfa decides whether a regular expression occurs in an ASCII text, a table look-up a byte, where package regexp needs
@@ -32,7 +32,7 @@ const (
 )
 
 // match runs the table over s; ok is false if s goes beyond ASCII or stop said so.
-func (a *dfa) match(s string, stop *stop.Signal) (matched, ok bool) {
+func (a *dfa) match(s string, stop *interrupt.Signal) (matched, ok bool) {
 	state := dfaStart
 	for len(s) > longText {
 		if state, ok = a.run(state, s[:longText]); !ok || stop.Stopped() {

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 	"weak"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
 // Pattern is a regular expression of a schema, interned process-wide: equal texts of any CRD are one Pattern for as long
@@ -112,7 +112,7 @@ const (
 
 // Match reports whether the pattern occurs in s. Over long texts, and before it compiles the pattern, it gives up, with ok false,
 // once stop says so.
-func (p *Pattern) Match(s string, stop *stop.Signal) (matched, ok bool) {
+func (p *Pattern) Match(s string, stop *interrupt.Signal) (matched, ok bool) {
 	if p.built.Load() == nil && stop.Stopped() {
 		return false, false // compiling can take milliseconds
 	}
@@ -138,7 +138,7 @@ func (p *Pattern) Match(s string, stop *stop.Signal) (matched, ok bool) {
 type stoppingReader struct {
 	s       string
 	i, next int // where it reads, and where it asks stop again
-	stop    *stop.Signal
+	stop    *interrupt.Signal
 	stopped bool
 }
 

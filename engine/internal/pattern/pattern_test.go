@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
 var patternSamples = []string{
@@ -90,11 +90,11 @@ func TestPatternStops(t *testing.T) {
 		if matched, ok := Intern(c.source).Match(c.text, nil); !matched || !ok {
 			t.Errorf("%s: no match without a stop", name)
 		}
-		if matched, ok := Intern(c.source).Match(c.text, stop.On(make(chan struct{}))); !matched || !ok {
+		if matched, ok := Intern(c.source).Match(c.text, interrupt.On(make(chan struct{}))); !matched || !ok {
 			t.Errorf("%s: no match with an open channel", name)
 		}
 		start := time.Now()
-		if _, ok := Intern(c.source).Match(c.text, stop.On(done)); ok {
+		if _, ok := Intern(c.source).Match(c.text, interrupt.On(done)); ok {
 			t.Errorf("%s: went to the end of a text that nobody wants matched", name)
 		}
 		if took := time.Since(start); took > 10*time.Second {

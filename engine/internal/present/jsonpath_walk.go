@@ -1,7 +1,7 @@
 package present
 
 import (
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -14,7 +14,7 @@ type walk struct {
 	d     *value.Doc
 	path  *path
 	state *rangeState
-	stop  *stop.Signal
+	stop  *interrupt.Signal
 	items []item
 	// left is what the object may still cost.
 	left int

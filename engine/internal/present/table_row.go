@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -86,7 +86,7 @@ func (r *Rows) Release() {
 // AppendRow appends the row of an object as a TableRow in JSON, without the object: {"cells":["x",1],"object":null}. An object that upstream takes
 // for a list, since it has a list of items, has no row of its own: nothing is appended, and AppendRows has its rows. The signal may be nil. The error is a
 // *value.LimitError, ErrStopped, or one of Refused.
-func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time, s *stop.Signal) ([]byte, error) {
+func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time, s *interrupt.Signal) ([]byte, error) {
 	if isList(d, root) != 0 {
 		return dst, nil
 	}
@@ -105,7 +105,7 @@ func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time
 // of AppendRow, and leave dst and ends as they were.
 //
 // Upstream: apimachinery pkg/api/meta/table MetaToTableRow, apiserver pkg/endpoints/handlers/response.go asTable.
-func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, object RowObject, s *stop.Signal) (rows []byte, marks []int, err error) {
+func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, object RowObject, s *interrupt.Signal) (rows []byte, marks []int, err error) {
 	r.begin(d, s)
 	r.ends = ends
 	rows = dst
@@ -128,7 +128,7 @@ func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, obj
 func (r *Rows) Late() error { return r.late }
 
 // begin begins the rows of an object.
-func (r *Rows) begin(d *value.Doc, s *stop.Signal) {
+func (r *Rows) begin(d *value.Doc, s *interrupt.Signal) {
 	r.walk.d, r.walk.stop, r.walk.left, r.walk.ended, r.bytes = d, s, MaxVisits, goesOn, 0
 }
 

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -46,7 +46,7 @@ type printed struct {
 	last    int      // the last that is shown, -1 if none is
 	name    int      // the column that Kind goes into, -1 if none does
 	given   int      // columns of the table itself
-	stop    *stop.Signal
+	stop    *interrupt.Signal
 	aligner aligner
 	line    []byte
 }
@@ -61,7 +61,7 @@ type cell struct {
 // a text that is too long, or that of a row that is no TableRow.
 //
 // Upstream: cli-runtime pkg/printers/tableprinter.go; kubectl pkg/cmd/get.
-func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o TextOptions, s *stop.Signal) ([]byte, error) {
+func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o TextOptions, s *interrupt.Signal) ([]byte, error) {
 	t := &printed{o: &o, last: -1, name: -1, given: len(columns), stop: s, aligner: aligner{out: dst, most: len(dst) + o.Most}}
 	t.head(columns)
 	chunk := o.Chunk

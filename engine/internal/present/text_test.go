@@ -9,7 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -70,7 +70,7 @@ func TestTextOddCells(t *testing.T) {
 	}
 	done := make(chan struct{})
 	close(done)
-	if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte("{}") }, TextOptions{Most: 100}, stop.On(done)); !errors.Is(err, ErrStopped) {
+	if _, err := AppendText(nil, twoColumns, 1, func(int) []byte { return []byte("{}") }, TextOptions{Most: 100}, interrupt.On(done)); !errors.Is(err, ErrStopped) {
 		t.Error(err)
 	}
 }

@@ -1,8 +1,8 @@
 package program
 
 import (
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -22,7 +22,7 @@ type Mode struct {
 	// Limits bound what defaults may add; a walk that would exceed them doubts.
 	Limits value.Limits
 	// Stop ends a walk early, with a doubt. Nil never stops.
-	Stop *stop.Signal
+	Stop *interrupt.Signal
 	// Edits takes note of what the walk prunes and fills in. Nil: nobody asks.
 	Edits *Edits
 }
@@ -55,7 +55,7 @@ func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 type acceptor struct {
 	d     *value.Doc
 	p     *Plan
-	stop  *stop.Signal
+	stop  *interrupt.Signal
 	edits *Edits
 	work  uint32 // values seen since stop was last asked
 	room  room

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -187,13 +187,13 @@ func TestAcceptStops(t *testing.T) {
 		"text":     `{"l":["` + strings.Repeat("é", 1<<20) + `"]}`,
 		"members":  `{"u":[` + strings.Repeat(`{},`, 50000) + `1]}`,
 	} {
-		if _, ok := acceptOnce(t, p, in, Mode{Stop: stop.On(make(chan struct{}))}); !ok {
+		if _, ok := acceptOnce(t, p, in, Mode{Stop: interrupt.On(make(chan struct{}))}); !ok {
 			t.Errorf("%s: doubted though nobody stops it", name)
 		}
 		done := make(chan struct{})
 		close(done)
 		start := time.Now()
-		if _, ok := acceptOnce(t, p, in, Mode{Stop: stop.On(done)}); ok {
+		if _, ok := acceptOnce(t, p, in, Mode{Stop: interrupt.On(done)}); ok {
 			t.Errorf("%s: went on to the end", name)
 		}
 		t.Logf("%s: stopped after %v, parsing included", name, time.Since(start))

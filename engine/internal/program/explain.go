@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/internal/stop"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -20,7 +20,7 @@ type At struct {
 	Path   value.Path
 	Schema string
 	// Stop ends the walk early; what Explain then returns is incomplete and must not be used.
-	Stop *stop.Signal
+	Stop *interrupt.Signal
 	// Room is for how much may be found; nil for any amount. What Explain returns is incomplete and must not be used if that
 	// did not fit.
 	Room *violation.Room

@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -245,7 +245,7 @@ func TestExplainStops(t *testing.T) {
 	close(done)
 	p := compileText(t, `v:{"type":"array","items":{"type":"string"}}`, Options{})
 	d, root := parseText(t, `v:[`+strings.Repeat("1,", 5000)+`1]`)
-	if got := p.Explain(d, root, At{Stop: stop.On(done)}); len(got) > 1000 {
+	if got := p.Explain(d, root, At{Stop: interrupt.On(done)}); len(got) > 1000 {
 		t.Errorf("%d findings after the stop", len(got))
 	}
 }
@@ -324,7 +324,7 @@ func TestExplainStopsSoon(t *testing.T) {
 		p := compileText(t, c.schema, Options{})
 		d, root := parseText(t, c.text)
 		start := time.Now()
-		at := At{Stop: stop.On(done)}
+		at := At{Stop: interrupt.On(done)}
 		p.Explain(d, root, at)
 		p.ExplainLists(d, root, at)
 		if took := time.Since(start); took > 10*time.Second { // some milliseconds on an idle machine, minutes if nothing stopped it

@@ -3,85 +3,24 @@ package rule
 import (
 	"context"
 	"runtime"
-	"sync/atomic"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
-// compiling are the long expressions that are being compiled in this process, those included that nobody waits for any more. When there are as many
-// as this, others wait: more than there are processors would end no earlier, and each takes tens of MiB. cel-go's own bound of 100,000 code
-// points ends each some time.
-var compiling = make(chan struct{}, min(4, max(2, runtime.GOMAXPROCS(0))))
-
-// begin waits for a place among compiling; false if done closed before. end gives it back.
-func begin(done <-chan struct{}) bool {
-	select {
-	case compiling <- struct{}{}:
-		return true
-	case <-done:
-		return false
-	}
-}
-
-func end() { <-compiling }
-
-// leftBehind counts the work that goes on although nobody waits for it any more.
-var leftBehind atomic.Int64
-
-// LeftBehind is how many compilations and evaluations of this process go on after those who asked for them went away.
-func LeftBehind() int64 { return max(0, leftBehind.Load()) } // work may end before it is counted
-
-// aside does work that cannot be stopped, and goes on without its result when done closes: ok is unset then. What was given up ends by itself, so it
-// must share nothing with who goes on. A panic of the work is the caller's, if that is still there; it ends nobody else.
-func aside[T any](done <-chan struct{}, work func() T) (result T, ok bool) {
-	if done == nil {
-		return work(), true
-	}
-	type outcome struct {
-		result   T
-		panicked any
-	}
-	came := make(chan outcome, 1)
-	var over atomic.Bool // the work is, or nobody waits for it any more: whichever came first
-	go func() {
-		var o outcome
-		defer func() {
-			o.panicked = recover()
-			if over.Swap(true) {
-				leftBehind.Add(-1)
-			}
-			came <- o
-		}()
-		o.result = work()
-	}()
-	select {
-	case o := <-came:
-		if o.panicked != nil {
-			panic(o.panicked)
-		}
-		return o.result, true
-	case <-done:
-		if !over.Swap(true) {
-			leftBehind.Add(1)
-		}
-		return result, false
-	}
-}
+// compileSlots bounds the long expressions that compile at the same time, abandoned ones included. Each takes tens of MiB.
+// cel-go's own bound of 100,000 code points ends each of them.
+var compileSlots = make(interrupt.Slots, min(4, max(2, runtime.GOMAXPROCS(0))))
 
 // apart does work on a scope: at once, or for long expressions aside, on a copy of the scope. ok is unset if the context ended before.
 func apart[T any](ctx context.Context, s *Scope, isLong bool, work func(*Scope) T) (result T, ok bool) {
 	if !isLong {
 		return work(s), true
 	}
-	if !begin(ctx.Done()) {
-		return result, false
-	}
 	scope := s.apart()
-	result, ok = aside(ctx.Done(), func() T {
-		defer end()
-		return work(scope)
-	})
+	result, ok = interrupt.Run(ctx.Done(), compileSlots, func() T { return work(scope) })
 	if ok {
 		s.learn(scope)
 	}

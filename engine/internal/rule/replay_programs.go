@@ -100,14 +100,14 @@ var landed = func() *flight {
 // take sets out to make a program unless somebody does already. It is nil if done closed before that could begin.
 func (p *programs) take(key programKey, done <-chan struct{}) *flight {
 	isLong := long(key.text)
-	if isLong && !begin(done) {
+	if isLong && !compileSlots.Acquire(done) {
 		return nil
 	}
 	p.mu.Lock()
 	if p.byText[key] != nil || p.flying[key] != nil {
 		p.mu.Unlock()
 		if isLong {
-			end()
+			compileSlots.Release()
 		}
 		return landed
 	}
@@ -122,7 +122,7 @@ func (p *programs) take(key programKey, done <-chan struct{}) *flight {
 			p.mu.Unlock()
 			close(f.done)
 			if isLong {
-				end()
+				compileSlots.Release()
 			}
 		}()
 		f.program, f.err = p.compile(key, isLong)

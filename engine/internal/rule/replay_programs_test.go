@@ -9,7 +9,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -26,7 +26,7 @@ func termsOf(terms int) string {
 }
 
 // evaluate runs a Set on {"m":{}}, and reports whether it came to an end.
-func evaluate(t testing.TB, set *Set, s *stop.Signal) bool {
+func evaluate(t testing.TB, set *Set, s *interrupt.Signal) bool {
 	t.Helper()
 	d := value.Acquire()
 	defer d.Release()
@@ -46,7 +46,7 @@ func TestCompilingKeepsDeadlines(t *testing.T) {
 	done := make(chan struct{})
 	time.AfterFunc(time.Millisecond, func() { close(done) })
 	start := time.Now()
-	if evaluate(t, set, stop.On(done)) {
+	if evaluate(t, set, interrupt.On(done)) {
 		t.Skipf("cel-go compiled %d terms within %v", 500, time.Since(start))
 	}
 	key := programKey{termsOf(500), false, PerCallLimit}
@@ -62,7 +62,7 @@ func TestCompilingKeepsDeadlines(t *testing.T) {
 			t.Fatal("what was given up was never made")
 		}
 	}
-	if !evaluate(t, set, stop.On(make(chan struct{}))) {
+	if !evaluate(t, set, interrupt.On(make(chan struct{}))) {
 		t.Error("stopped")
 	}
 }
@@ -137,28 +137,6 @@ func TestKeptPrograms(t *testing.T) {
 	}
 	if types.Value() != nil {
 		t.Error("the cache holds on to the types of a set that is gone")
-	}
-}
-
-// TestAside: what panics while somebody waits is that one's, and what was given up is nobody's.
-func TestAside(t *testing.T) {
-	open := make(chan struct{})
-	func() {
-		defer func() {
-			if r := recover(); r != "mine" {
-				t.Errorf("recovered %v", r)
-			}
-		}()
-		aside(open, func() int { panic("mine") })
-	}()
-	closed, late := make(chan struct{}), make(chan struct{})
-	close(closed)
-	if _, ok := aside(closed, func() int { <-late; panic("nobody's") }); ok {
-		t.Error("waited")
-	}
-	close(late)
-	if n, ok := aside(nil, func() int { return 3 }); n != 3 || !ok {
-		t.Error(n, ok)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -29,7 +29,7 @@ import (
 //
 // Values, errors and costs are cel-go's own. It is used by one goroutine.
 type stopper struct {
-	signal *stop.Signal
+	signal *interrupt.Signal
 	limit  uint64 // of the call, as the program has it
 	large  bool   // the object is
 	asked  uint32

@@ -10,8 +10,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 
-	"github.com/crdeval/crdeval/engine/internal/extent"
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
 // TestQuantitiesOfAnyExtent: a rule about a quantity ends within moments, with cel-go's answer or with the name of a bound.
@@ -20,7 +20,7 @@ func TestQuantitiesOfAnyExtent(t *testing.T) {
 	env := Stored()
 	scope := newScope(props(t, stopSchema), false, NewMemory())
 	schema := schemaOf(scope.Type())
-	zeros := strings.Repeat("0", extent.MaxQuantityDigits-1)
+	zeros := strings.Repeat("0", closure.MaxQuantityDigits-1)
 	for _, c := range []struct{ quantity, bound string }{
 		{"1e99999999", exponent}, {"-1e-99999999", exponent}, {"1E99999999", exponent}, {"0e99999999", exponent}, {"1.5e2147483647", exponent}, {"1e-2147483648", exponent},
 		{"1e1001", exponent}, {"1e-1001", exponent}, {"1e+01001", exponent}, {strings.Repeat("1", 19) + "e99999999", exponent},
@@ -47,7 +47,7 @@ func TestQuantitiesOfAnyExtent(t *testing.T) {
 				vars := activation{stop: s, self: common.UnstructuredToVal(map[string]any{"s": c.quantity}, schema)}
 				return outcomeOf(program.ContextEval(context.Background(), &vars))
 			}
-			s := &stopper{signal: stop.On(make(chan struct{})), limit: PerCallLimit}
+			s := &stopper{signal: interrupt.On(make(chan struct{})), limit: PerCallLimit}
 			start := time.Now()
 			got := evaluate(s, env.stopOptions()...)
 			if took := time.Since(start); took > 5*time.Second {
@@ -79,7 +79,7 @@ func TestPrecisionOfFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &stopper{signal: stop.On(make(chan struct{})), limit: PerCallLimit}
+		s := &stopper{signal: interrupt.On(make(chan struct{})), limit: PerCallLimit}
 		data := map[string]any{"s": strings.Repeat("%.1000000f", n), "l": make([]any, n)}
 		for i := range n {
 			data["l"].([]any)[i] = int64(i)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"k8s.io/apiserver/pkg/cel/common"
 
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
 const stopSchema = `
@@ -155,7 +155,7 @@ func TestStoppableIsTheSame(t *testing.T) {
 				vars := activation{self: common.UnstructuredToVal(data, schema)}
 				options := []cel.ProgramOption{cel.CostLimit(limit)}
 				if stoppable {
-					vars.stop = &stopper{signal: stop.On(never), limit: limit, large: name == "large"}
+					vars.stop = &stopper{signal: interrupt.On(never), limit: limit, large: name == "large"}
 					vars.self = common.UnstructuredToVal(data, vars.stop.schemaOf(schema))
 					options = append(options, env.stopOptions()...)
 				}
@@ -253,7 +253,7 @@ func TestStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		vars := activation{stop: &stopper{signal: stop.On(ctx.Done()), limit: PerCallLimit, large: true}}
+		vars := activation{stop: &stopper{signal: interrupt.On(ctx.Done()), limit: PerCallLimit, large: true}}
 		var ended time.Time
 		timer := time.AfterFunc(50*time.Millisecond, func() { ended = time.Now(); cancel() })
 		start := time.Now()

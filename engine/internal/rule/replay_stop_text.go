@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
-	"github.com/crdeval/crdeval/engine/internal/extent"
+	"github.com/crdeval/crdeval/engine/internal/closure"
 )
 
 // join costs what its result is long, which is known before it is made.
@@ -67,7 +67,7 @@ func format(c call) ref.Val {
 		return c.watched()
 	}
 	text, _ := c.args[0].(types.String)
-	digits := float64(extent.Format(string(text)))
+	digits := float64(closure.FormatDigits(string(text)))
 	c.s.within(madeText, digits)
 	if list, ok := c.args[1].(traits.Lister); ok {
 		c.s.printed(list, digits)

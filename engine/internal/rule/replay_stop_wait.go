@@ -4,6 +4,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
 // Sizes from which a call may take longer than a cancellation may wait.
@@ -55,7 +57,7 @@ func waitFor[T any](s *stopper, work func() T) T {
 	if s == nil {
 		return work()
 	}
-	result, ok := aside(s.signal.Done(), work)
+	result, ok := interrupt.Run(s.signal.Done(), nil, work)
 	if !ok {
 		panic(ended)
 	}
@@ -63,20 +65,16 @@ func waitFor[T any](s *stopper, work func() T) T {
 }
 
 // working bounds how much work may be under way, or left behind, that does not look whether to go on.
-var working = make(chan struct{}, 2)
+var working = make(interrupt.Slots, 2)
 
 // alone is waitFor for work that does not look whether to go on and may take seconds.
 func alone[T any](s *stopper, work func() T) T {
 	if s == nil || s.signal.Done() == nil {
 		return work()
 	}
-	select {
-	case working <- struct{}{}:
-	case <-s.signal.Done():
+	result, ok := interrupt.Run(s.signal.Done(), working, work)
+	if !ok {
 		panic(ended)
 	}
-	return waitFor(s, func() T {
-		defer func() { <-working }()
-		return work()
-	})
+	return result
 }

@@ -8,7 +8,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
-	"github.com/crdeval/crdeval/engine/internal/stop"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -25,7 +25,7 @@ type Run struct {
 	Doc *value.Doc
 	// Context and Stop end the run early; what was found is incomplete then. Nil never stops.
 	Context context.Context
-	Stop    *stop.Signal
+	Stop    *interrupt.Signal
 	// NoClosures replays every rule.
 	NoClosures bool
 	// Limit is what one rule or message expression may cost; Start sets it to PerCallLimit. Tests choose others.

@@ -14,6 +14,7 @@ import (
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
 // traced is an expression planned so that every value on the way is seen. It has no costs: the rule was charged when it was evaluated.
@@ -75,16 +76,11 @@ func (e *evaluation) tracedProgram(c *rule) *traced {
 
 // planAside is newTraced until done closes: ok is unset then.
 func planAside(key tracedKey, done <-chan struct{}) (p *traced, ok bool) {
-	isLong := long(key.text)
-	if isLong && !begin(done) {
-		return nil, false
+	var slots interrupt.Slots
+	if long(key.text) {
+		slots = compileSlots
 	}
-	return aside(done, func() *traced {
-		if isLong {
-			defer end()
-		}
-		return newTraced(key)
-	})
+	return interrupt.Run(done, slots, func() *traced { return newTraced(key) })
 }
 
 // newTraced plans an expression with an observer of its own, which a cel.Program cannot have. Nil: it cannot be planned, which the rule's trace has
