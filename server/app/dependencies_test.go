@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// The README says of every module that our packages import what it is for, and of none that they do not import.
+// TestDependenciesAreExplained compares the table in CONTRIBUTING.md with the modules that our packages import.
 func TestDependenciesAreExplained(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,12 +32,12 @@ func TestDependenciesAreExplained(t *testing.T) {
 	imported := modulesImported(t)
 	for m := range imported {
 		if !explained[m] {
-			t.Errorf("the README's table does not say what %s is for", m)
+			t.Errorf("the table in CONTRIBUTING.md does not say what %s is for", m)
 		}
 	}
 	for m := range explained {
 		if !imported[m] {
-			t.Errorf("the README's table explains %s, which no package imports", m)
+			t.Errorf("the table in CONTRIBUTING.md explains %s, which no package imports", m)
 		}
 	}
 }
