@@ -148,7 +148,7 @@ func (a *App) startSecurity(context.Context) (err error) {
 		}
 	}
 	if a.config.AuthTokenFile != "" {
-		if a.tokens, err = transport.NewTokens(a.config.AuthTokenFile); err != nil {
+		if a.tokens, err = transport.NewTokens(a.config.AuthTokenFile, a.log); err != nil {
 			return err
 		}
 		a.task(func(ctx context.Context) { a.tokens.Run(ctx, a.log) })
@@ -165,7 +165,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.short = pressure(limit)
 	methods := map[string]bool{} // written before the first call is served
 	var err error
-	if a.refused, err = a.telemetry.CountRefusals(); err != nil {
+	if a.refused, err = a.telemetry.CountRejectedCalls(); err != nil {
 		return err
 	}
 	a.gate = transport.NewGate(transport.GateOptions{

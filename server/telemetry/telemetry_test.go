@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,9 +87,9 @@ func TestEngineInstruments(t *testing.T) {
 	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallRead, Err: errors.New("x")})
 	wantMetrics(t, tel,
 		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="allowed"} 1`,
-		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="refused"} 1`,
+		`crdeval_evaluation_duration_seconds_count{call="Validate",outcome="rejected"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Admit",outcome="allowed"} 1`,
-		`crdeval_evaluation_duration_seconds_count{call="Admit",outcome="refused"} 1`,
+		`crdeval_evaluation_duration_seconds_count{call="Admit",outcome="rejected"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Read",outcome="done"} 1`,
 		`crdeval_evaluation_duration_seconds_count{call="Read",outcome="error"} 1`,
 		`crdeval_evaluation_bytes_total 150`, `crdeval_evaluation_violations_total 3`, `crdeval_evaluation_explained_total 1`,
@@ -98,8 +99,8 @@ func TestEngineInstruments(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	tel := newTelemetry(t)
-	refused, counting := tel.CountRefusals()
-	refused()
+	rejected, counting := tel.CountRejectedCalls()
+	rejected()
 	registered, registrations := tel.CountRegistrations()
 	registered(string(registry.Created))
 	registered(RegistrationFailed)
@@ -121,9 +122,49 @@ func TestFigures(t *testing.T) {
 	}
 	wantMetrics(t, tel, "crdeval_cache_entries 2", "crdeval_cache_bytes 30", "crdeval_cache_budget_bytes 99", "crdeval_cache_hits_total 5", "crdeval_cache_misses_total 4",
 		"crdeval_cache_builds_total 3", "crdeval_cache_failures_total 1", "crdeval_cache_evictions_total 7", "crdeval_cache_oversized_total 6",
-		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_refused_total 1",
+		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_rejected_total 1",
 		"crdeval_registry_following 0", "crdeval_registry_sequence 17", "crdeval_registry_watches 2", "crdeval_directory_files 5", "crdeval_directory_broken 6", "crdeval_directory_crds 7",
 		"crdeval_directory_last_success_seconds 4321", `crdeval_registrations_total{outcome="created"} 1`, `crdeval_registrations_total{outcome="error"} 1`, `crdeval_registrations_total{outcome="refused"} 0`)
+}
+
+// TestConcurrentReaders collects from two readers at the same time. Without the race detector it cannot fail.
+func TestConcurrentReaders(t *testing.T) {
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	t.Cleanup(collector.Close)
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	tel := newTelemetry(t)
+	n := 0
+	var mu sync.Mutex
+	next := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		return n
+	}
+	if err := errors.Join(
+		tel.ObserveCache(func() cache.Stats { return cache.Stats{Entries: next()} }),
+		tel.ObserveRegistry(func() registry.Counts { return registry.Counts{CRDs: next()} }),
+		tel.ObserveDirectories(func() directory.Stats { return directory.Stats{Files: next()} }),
+	); err != nil {
+		t.Fatal(err)
+	}
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for range 5 {
+				scrape(t, tel)
+			}
+		})
+		readers.Go(func() {
+			for range 5 {
+				if err := tel.Meter.ForceFlush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	readers.Wait()
 }
 
 func TestEvaluatedAllocatesLittle(t *testing.T) {

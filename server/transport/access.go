@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"time"
@@ -77,10 +78,21 @@ func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string
 		attributes = append(attributes, slog.String("peer", address))
 	}
 	if id := metadata.ValueFromIncomingContext(ctx, requestID); len(id) > 0 {
-		attributes = append(attributes, slog.String("request_id", id[0]))
+		attributes = append(attributes, slog.String("request_id", boundedID(id[0])))
 	}
 	if err != nil {
 		attributes = append(attributes, slog.String("error", err.Error()))
 	}
 	a.log.LogAttrs(ctx, level, "call", attributes...)
+}
+
+// maxRequestID bounds a request ID in bytes, over gRPC and REST.
+const maxRequestID = 128
+
+// boundedID returns id, or a new random ID if id is too long.
+func boundedID(id string) string {
+	if len(id) > maxRequestID {
+		return rand.Text()
+	}
+	return id
 }

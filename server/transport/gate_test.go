@@ -22,7 +22,7 @@ func TestGateCheck(t *testing.T) {
 	if err := os.WriteFile(path, []byte("alpha\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := NewTokens(path)
+	tokens, err := NewTokens(path, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestStrangersSendNoMessages(t *testing.T) {
 	if err := os.WriteFile(path, []byte("alpha\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := NewTokens(path)
+	tokens, err := NewTokens(path, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

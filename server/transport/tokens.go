@@ -11,14 +11,14 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Tokens are the bearer tokens that callers may present. The file has one a line; empty lines and those that begin with # do not
-// count. It may be replaced while the server runs.
+// Tokens are the bearer tokens that the server accepts. The file has one token on each line. Empty lines and lines
+// that begin with # are ignored. The file may be replaced while the server runs.
 type Tokens struct {
 	current *rotating[map[[sha256.Size]byte]bool]
 }
 
-// NewTokens reads the file. One without a token is an error: it would lock everybody out.
-func NewTokens(path string) (*Tokens, error) {
+// NewTokens reads the file. A file without tokens is valid and rejects all callers: emptying it revokes every token.
+func NewTokens(path string, log *slog.Logger) (*Tokens, error) {
 	current, err := newRotating([]string{path}, func(contents [][]byte) (map[[sha256.Size]byte]bool, error) {
 		digests := map[[sha256.Size]byte]bool{}
 		for line := range strings.Lines(string(contents[0])) {
@@ -27,7 +27,7 @@ func NewTokens(path string) (*Tokens, error) {
 			}
 		}
 		if len(digests) == 0 {
-			return nil, fmt.Errorf("%s has no token", path)
+			log.Warn("the token file has no tokens: all callers are rejected", "file", path)
 		}
 		return digests, nil
 	})

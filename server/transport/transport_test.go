@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -207,6 +208,24 @@ func TestInterceptors(t *testing.T) {
 	}
 }
 
+// TestRequestIDsAreBounded: a caller cannot fill the log with its request ID.
+func TestRequestIDsAreBounded(t *testing.T) {
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	addr, _ := serve(t, ServerOptions{Log: log}, &echo{handle: same}, "localhost:0")
+	c := dial(t, addr.String(), insecure.NewCredentials())
+	for _, id := range []string{strings.Repeat("a", 128), strings.Repeat("b", 129)} {
+		if _, err := call(metadata.AppendToOutgoingContext(t.Context(), "x-request-id", id), c, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Close()
+	ids := regexp.MustCompile(`request_id=(\S+)`).FindAllStringSubmatch(logged.String(), -1)
+	if len(ids) != 2 || ids[0][1] != strings.Repeat("a", 128) || strings.HasPrefix(ids[1][1], "b") || len(ids[1][1]) > 128 {
+		t.Errorf("%v in the log:\n%s", ids, &logged)
+	}
+}
+
 func TestMaxInFlight(t *testing.T) {
 	var refused atomic.Int32
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -263,15 +282,13 @@ func TestTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := NewTokens(path); err == nil {
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	if _, err := NewTokens(path, log); err == nil {
 		t.Error("a missing file is no error")
 	}
-	write("# none\n\n")
-	if _, err := NewTokens(path); err == nil || !strings.Contains(err.Error(), "no token") {
-		t.Errorf("got %v", err)
-	}
 	write("# two\nalpha\n  beta \n")
-	tokens, err := NewTokens(path)
+	tokens, err := NewTokens(path, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,9 +320,15 @@ func TestTokens(t *testing.T) {
 	if try("Bearer gamma") != nil || try("Bearer alpha") == nil {
 		t.Error("the tokens were not exchanged")
 	}
-	write("")
-	if _, err := tokens.current.reload(); err == nil || try("Bearer gamma") != nil {
-		t.Error("a file without tokens replaced one with tokens")
+	if logged.Len() > 0 {
+		t.Errorf("logged: %s", &logged)
+	}
+	write("# gamma\n\n") // revokes gamma
+	if _, err := tokens.current.reload(); err != nil || try("Bearer gamma") == nil || try("Bearer # gamma") == nil {
+		t.Errorf("a file without tokens does not reject all callers: %v", err)
+	}
+	if n := strings.Count(logged.String(), "the token file has no tokens"); n != 1 {
+		t.Errorf("%d warnings in the log: %s", n, &logged)
 	}
 }
 
