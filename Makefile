@@ -1,4 +1,4 @@
-# crdeval: `make help` lists the targets. Everything installs what it needs into .cache/ by itself.
+# crdeval: `make help` lists the targets. Each target installs the tools that it needs into .cache/.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -10,81 +10,117 @@ COMMIT  ?= $(shell git describe --always --abbrev=40 --exclude='*' --dirty=-modi
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.stamp=$(COMMIT)
 
 # Arguments of the targets below.
-CASE     ?= .
-N        ?= 200000
-SEED     ?= 1
-SUITE    ?=
-FUZZTIME ?= 60s
-GRPC_PORT ?= 9090
-REST_PORT ?= 8080
-CRDS     ?= 10000
+CASE        ?= .
+SUITE       ?=
+SEED        ?= 1
+VOLUME      ?= 8
+FUZZTIME    ?= 60s
+LOOPS       ?= 8
+GRPC_PORT   ?= 9090
+REST_PORT   ?= 8080
+CRDS        ?= 10000
 CACHE_BYTES ?= 268435456
-LENGTHS ?= 1000000,3000000
+LENGTHS     ?= 1000000,3000000
+TESTFLAGS   ?=
+conformance: N ?= 200000
+steady: N ?= 20
 
-.PHONY: help run build test race lint generate bench conformance quirks fuzz e2e scale stream image clean
+GOTEST := go test -timeout 30m $(TESTFLAGS)
 
+.PHONY: help
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-run: build ## Start the service with the sample CRDs, evaluate sample objects, print the verdicts, stay up until Ctrl-C; GRPC_PORT=… REST_PORT=…
+.PHONY: run
+run: build ## Start the server with sample CRDs, evaluate sample objects, keep serving; GRPC_PORT=… REST_PORT=…
 	@go build -o $(BIN)/tour ./clients/go/examples/tour
-	@$(BIN)/tour --server-binary $(BIN)/crdeval --samples deploy/samples --grpc-port $(GRPC_PORT) --rest-port $(REST_PORT)
+	@$(BIN)/tour --server-binary $(BIN)/crdeval --samples deploy/samples --grpc-port $(GRPC_PORT) \
+		--rest-port $(REST_PORT)
 
+.PHONY: build
 build: ## Build the static binary bin/crdeval
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/crdeval ./server/cmd/crdeval
 
-test: ## Run all tests: the main module and the conformance module
-	go vet ./...
-	go test ./...
-	cd engine/conformance && go test ./...
+.PHONY: test
+test: ## Run the tests of both modules; TESTFLAGS=…
+	$(GOTEST) ./...
+	cd engine/conformance && $(GOTEST) ./...
 
-race: ## Run the tests under the race detector
-	go test -race -short ./...
+.PHONY: steady
+steady: ## Run `make test` N (20) times beside LOOPS (8) busy loops and count the passes
+	@.ci/steady $(N) $(LOOPS)
 
-lint: $(CACHE)/golangci-lint generate-tools ## Run golangci-lint and buf lint, at pinned versions
+# The engine has no goroutines of its own beyond those that its short tests start.
+.PHONY: race
+race: ## Run the tests under the race detector: all of those of the server, the client and the cache
+	go test -race -timeout 30m ./cache ./clients/... ./server/...
+	go test -race -timeout 30m -short ./engine/...
+
+.PHONY: lint
+lint: export GOLANGCI_LINT_CACHE = $(CACHE)/lint # results contain absolute paths: one cache for each clone
+lint: $(CACHE)/golangci-lint generate-tools prose ## Run golangci-lint, buf lint and Vale
 	$(CACHE)/golangci-lint run ./...
 	cd engine/conformance && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	$(CURDIR)/.tools/generate.sh lint
 
-# Findings are kept with the paths of their checkout, of which another one knows nothing.
-lint: export GOLANGCI_LINT_CACHE = $(CACHE)/lint
+.PHONY: prose
+prose: $(CACHE)/vale ## Check the prose of documents, comments and proto files with Vale
+	@[ ! -f .vale.ini ] || git ls-files '*.md' '*.go' '*.proto' ':!*.pb.go' ':!*.pb.gw.go' ':!*/testdata/*' | \
+		xargs $(CACHE)/vale --output line
 
 $(CACHE)/golangci-lint: .tools/lint/go.mod .tools/lint/go.sum
 	@mkdir -p $(CACHE)
 	cd .tools/lint && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+$(CACHE)/vale: .tools/vale/go.mod .tools/vale/go.sum
+	@mkdir -p $(CACHE)
+	cd .tools/vale && CGO_CFLAGS=-w go build -o $@ github.com/vale-cli/vale/v3/cmd/vale
+
 .PHONY: generate-tools
 generate-tools:
 	@$(CURDIR)/.tools/generate.sh tools
 
+.PHONY: generate
 generate: generate-tools ## Regenerate all generated code: Go, gateway, OpenAPI, Python stubs
 	@$(CURDIR)/.tools/generate.sh generate
 
-bench: ## Print ours beside upstream's figures, taken in the same run; CASE=regexp
+.PHONY: bench
+bench: ## Measure crdeval and Kubernetes in the same run; CASE=regexp
 	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)'
 
-conformance: ## Run N differential cases against upstream; SUITE=objects, updates, crds, cel, tables, selectors, scale, openapi or promises, N=… SEED=…
+.PHONY: conformance
+conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME (8) times their cases; SUITE=… SEED=…
 	@cd engine/conformance && go run ./cmd/conformance -suite '$(SUITE)' -n $(N) -seed $(SEED)
+	@[ -n '$(SUITE)' ] || { CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./engine/... && \
+		cd engine/conformance && CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./...; }
 
-quirks: ## Switch off each reproduced quirk in turn: every one must turn the run red
+.PHONY: quirks
+quirks: ## Disable each reproduced quirk in turn; fail if the comparison does not notice one
 	@cd engine/conformance && go run -tags quirks ./cmd/conformance -quirks -n 20000
 
-fuzz: ## Run every fuzz target for FUZZTIME each
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-e2e: build ## Start the real server; drive it from Go and Python, with directories, replicas and a thousand CRDs; kill -9 it 100 times
+.PHONY: e2e
+e2e: build ## Test the real server: Go and Python clients, replicas, kill -9, power loss, a thousand CRDs
 	@.ci/e2e
 
-scale: build ## Register CRDS CRDs (10,000), restart, evaluate objects of all of them; print times and memory beside their bars; CACHE_BYTES=…
+.PHONY: scale
+scale: build ## Register CRDS (10,000) CRDs, restart, evaluate objects of all; print times and memory; CACHE_BYTES=…
 	@go build -o $(BIN)/scale ./server/app/scale
 	@$(BIN)/scale --server-binary $(BIN)/crdeval --samples deploy/samples --n $(CRDS) --cache-bytes $(CACHE_BYTES)
 
-stream: build ## Stream a million CronTabs and then three through AdmitStream; print rate and memory of client and server beside their bars; LENGTHS=…
+.PHONY: stream
+stream: build ## Stream LENGTHS objects through AdmitStream; print the rate and the memory of client and server
 	@go build -o $(BIN)/stream ./server/app/stream
 	@$(BIN)/stream --server-binary $(BIN)/crdeval -n $(LENGTHS)
 
-image: ## Build the container image, crdeval:devel (needs Docker)
-	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t crdeval:$(VERSION) -t crdeval:devel .
+.PHONY: image
+image: ## Build the container image crdeval:devel (needs Docker)
+	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) \
+		-t crdeval:$(VERSION) -t crdeval:devel .
 
-clean: ## Remove what the targets above made
+.PHONY: clean
+clean: ## Remove all build results and installed tools
 	rm -rf $(BIN) $(CACHE) engine/conformance/out

@@ -317,7 +317,7 @@ func (m maker) object(s *props, depth int) string {
 
 // change changes one thing about a schema, or about one below it.
 func (m maker) change(s *props, depth int) {
-	if below := m.below(s); below != nil && !m.one(3) {
+	if below := m.below(s); below != nil && !m.one(3) && len(s.XListMapKeys) < 2 {
 		below(func(p *props) { m.change(p, depth-1) })
 		return
 	}
@@ -327,6 +327,8 @@ func (m maker) change(s *props, depth int) {
 		op = 21
 	case telling && s.XListType != nil:
 		op = 17
+	case telling && s.Pattern != "":
+		op = 25
 	case telling && s.Properties != nil && m.one(3):
 		op = choose(m, 0, 13, 14, 15)
 	case telling && (joined(s) || len(s.XValidations) > 0 && s.Properties != nil):
@@ -402,6 +404,8 @@ func (m maker) change(s *props, depth int) {
 		case s.Type == "array":
 			m.listType(s)
 		}
+	case 25:
+		s.Pattern = choose(m, "", s.Pattern+"|")
 	case 18:
 		s.XValidations = s.XValidations[:max(0, len(s.XValidations)-1)]
 	case 19:

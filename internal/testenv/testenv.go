@@ -1,0 +1,29 @@
+// Package testenv reads the environment variables that select how much tests do.
+package testenv
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Volume returns n times CRDEVAL_VOLUME, a positive integer that is 1 by default. Tests use it for their number of cases.
+func Volume(n int) int {
+	text := os.Getenv("CRDEVAL_VOLUME")
+	if text == "" {
+		return n
+	}
+	factor, err := strconv.Atoi(text)
+	if err != nil || factor < 1 {
+		panic("CRDEVAL_VOLUME is not a positive integer: " + text)
+	}
+	return factor * n
+}
+
+// E2E skips a test unless CRDEVAL_E2E is 1. It is for tests that kill processes, lose power or start several servers.
+func E2E(t testing.TB) {
+	t.Helper()
+	if os.Getenv("CRDEVAL_E2E") != "1" {
+		t.Skip("make e2e runs this test: set CRDEVAL_E2E=1")
+	}
+}
