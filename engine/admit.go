@@ -14,7 +14,8 @@ func (d *Definition) Admit(ctx context.Context, item Item, o EvaluationOptions) 
 }
 
 // write is Validate or Admit.
-func (d *Definition) write(ctx context.Context, call Call, item *Item, o *EvaluationOptions) (*Verdict, error) {
+func (d *Definition) write(ctx context.Context, call Call, item *Item, o *EvaluationOptions) (_ *Verdict, err error) {
+	defer recovered(&err)
 	start := d.clock()
 	r, err := d.request(item, o)
 	if err == nil {

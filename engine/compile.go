@@ -19,14 +19,16 @@ import (
 
 // Check says what an API server would make of a manifest, without compiling anything: on create, or, where o.Existing knows a CRD of its name,
 // on update. The error is an *Error for a manifest that cannot be judged: over a limit, unreadable, not a CRD.
-func Check(ctx context.Context, manifest Document, o Options) (*Report, error) {
+func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
+	defer recovered(&err)
 	report, _, err := check(ctx, manifest, o, rule.NewMemory())
 	return report, err
 }
 
 // Compile checks a manifest as Check does and compiles it. The Definition is nil if, and only if, the report says that the
 // CRD is not accepted.
-func Compile(ctx context.Context, manifest Document, o Options) (*Definition, *Report, error) {
+func Compile(ctx context.Context, manifest Document, o Options) (_ *Definition, _ *Report, err error) {
+	defer recovered(&err)
 	memory := rule.NewMemory()
 	report, crd, err := check(ctx, manifest, o, memory)
 	if err != nil || !report.Accepted {
@@ -40,7 +42,8 @@ func Compile(ctx context.Context, manifest Document, o Options) (*Definition, *R
 }
 
 // CompileStored compiles what Definition.Manifest returned once: an accepted CRD, which is not checked again.
-func CompileStored(ctx context.Context, canonical []byte, o Options) (*Definition, error) {
+func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definition, err error) {
+	defer recovered(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
@@ -53,7 +56,8 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (*Definitio
 
 // CompileDefinition is Compile for a CRD that a Go program holds already, for instance as it read it from a cluster: its status
 // and the metadata that a server sets are left aside; what it updates is for o.Existing to say. crd is not changed. There is no manifest, so findings have no Position.
-func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (*Definition, *Report, error) {
+func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (_ *Definition, _ *Report, err error) {
+	defer recovered(&err)
 	if crd == nil {
 		return nil, nil, &Error{Reason: ReasonInvalidArgument, Message: "there is no CustomResourceDefinition: the pointer is nil"}
 	}

@@ -83,7 +83,8 @@ const MaxChanges = 1000
 //
 // The error is an *Error for a manifest that cannot be judged: over a limit, unreadable, not a CRD. A new CRD that is refused is compared all
 // the same as far as its form allows; one that cannot be decoded has no changes, and a Report that says why.
-func Compare(ctx context.Context, old, new Document, o Options) (*Diff, error) {
+func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err error) {
+	defer recovered(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
@@ -125,6 +126,7 @@ func Compare(ctx context.Context, old, new Document, o Options) (*Diff, error) {
 // ExistingFrom reads a CRD as one that is registered and established: a manifest, or what kubectl get -o yaml prints, with the stored versions of
 // its status, and whether it is being deleted. It is not judged. The error is an *Error, as of Compare.
 func ExistingFrom(manifest Document, l Limits) (name string, existing *Existing, err error) {
+	defer recovered(&err)
 	c, err := readCompared(manifest, "manifest", l)
 	if err != nil {
 		return "", nil, err

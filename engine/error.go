@@ -1,6 +1,10 @@
 package engine
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
 
 // Reason says in one word, stable across releases, why something could not be evaluated.
 type Reason string
@@ -31,7 +35,8 @@ const (
 	ReasonFeatureNotAvailable Reason = "FEATURE_NOT_AVAILABLE"
 	// ReasonConversionUnavailable: the CRD converts by a webhook that cannot be called or did not answer.
 	ReasonConversionUnavailable Reason = "CONVERSION_UNAVAILABLE"
-	// ReasonInternal: a defect of crdeval itself, reported instead of a panic.
+	// ReasonInternal: a defect of crdeval itself, or a panic of a callback. Every function that returns an error recovers from panics;
+	// Error.Err is then a *PanicError.
 	ReasonInternal Reason = "INTERNAL"
 )
 
@@ -57,6 +62,24 @@ func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// PanicError is the cause (Error.Err) of an Error with ReasonInternal that was a panic.
+type PanicError struct {
+	// Value is what panic was called with, Stack the stack trace of its goroutine.
+	Value any
+	Stack []byte
+}
+
+// Error returns the panic's value without the stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// recovered turns a panic into an Error with ReasonInternal. Functions that return an error defer it.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		cause := &PanicError{Value: p, Stack: debug.Stack()}
+		*err = &Error{Reason: ReasonInternal, Message: "internal error: " + cause.Error(), Err: cause}
+	}
+}
 
 // ReasonOf returns the Reason of the first Error in err's chain, and "" if there is none.
 func ReasonOf(err error) Reason {

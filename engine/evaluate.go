@@ -83,7 +83,8 @@ func (d *Definition) Convert(ctx context.Context, item Item, o EvaluationOptions
 
 type pipeline func(context.Context, *admission.Request) (admission.Outcome, error)
 
-func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *EvaluationOptions, do pipeline) (*Transformed, error) {
+func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *EvaluationOptions, do pipeline) (_ *Transformed, err error) {
+	defer recovered(&err)
 	start := d.clock()
 	r, err := d.request(item, o)
 	if err == nil && (!item.OldObject.Absent() || item.Subresource != "" || item.Patch != nil) {

@@ -36,7 +36,8 @@ type ExplainOptions struct {
 //
 // The error is INVALID_ARGUMENT for a request that cannot be read, a TYPE that none of the CRDs has, or a field that does not exist; VERSION_NOT_FOUND or
 // VERSION_NOT_SERVED for an APIVersion that is not there; LIMIT_EXCEEDED; ITEM_DEADLINE.
-func Explain(ctx context.Context, request string, o ExplainOptions, crds ...PublishedCRD) (string, error) {
+func Explain(ctx context.Context, request string, o ExplainOptions, crds ...PublishedCRD) (_ string, err error) {
+	defer recovered(&err)
 	if o.MaxDepth < 0 || o.MaxDepth > 0 && !o.Recursive {
 		return "", invalid("MaxDepth must not be negative, and is for recursive explanations alone")
 	}

@@ -43,7 +43,8 @@ type ReplicasPath struct {
 
 // FieldManagement answers for a served version. A write to the object resets its status, where the version has that subresource; a write to the status resets
 // metadata and spec, of every version that has it and is served or stored.
-func (d *Definition) FieldManagement(version string) (FieldManagement, error) {
+func (d *Definition) FieldManagement(version string) (_ FieldManagement, err error) {
+	defer recovered(&err)
 	v, err := d.served(version)
 	if err != nil {
 		return FieldManagement{}, err

@@ -68,7 +68,8 @@ func OpenAPIV2(ctx context.Context, crds ...PublishedCRD) (*OpenAPIDocument, err
 // OpenAPIModels returns a document like those of v3 with every version of one CRD, served or not: the types by which an API server tracks who owns which field, since
 // objects may remember owners of versions that are served no more. Its components.schemas are what upstream's managedfields.NewTypeConverter takes. Errors
 // are those of OpenAPIV3.
-func OpenAPIModels(ctx context.Context, crd PublishedCRD) (*OpenAPIDocument, error) {
+func OpenAPIModels(ctx context.Context, crd PublishedCRD) (_ *OpenAPIDocument, err error) {
+	defer recovered(&err)
 	var of []publishedVersion
 	crds := inOrder([]PublishedCRD{crd})
 	for i := range crds {

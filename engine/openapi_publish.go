@@ -23,7 +23,8 @@ type OpenAPIPublisher struct {
 }
 
 // V3 is OpenAPIV3.
-func (p OpenAPIPublisher) V3(ctx context.Context, group, version string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
+func (p OpenAPIPublisher) V3(ctx context.Context, group, version string, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+	defer recovered(&err)
 	crds = inOrder(crds)
 	var of []publishedVersion
 	for i := range crds {
@@ -38,7 +39,8 @@ func (p OpenAPIPublisher) V3(ctx context.Context, group, version string, crds ..
 }
 
 // V2 is OpenAPIV2.
-func (p OpenAPIPublisher) V2(ctx context.Context, crds ...PublishedCRD) (*OpenAPIDocument, error) {
+func (p OpenAPIPublisher) V2(ctx context.Context, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+	defer recovered(&err)
 	crds = inOrder(crds)
 	var of []publishedVersion
 	for i := range crds {
@@ -50,7 +52,8 @@ func (p OpenAPIPublisher) V2(ctx context.Context, crds ...PublishedCRD) (*OpenAP
 }
 
 // V3Index is OpenAPIV3Index.
-func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
+func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+	defer recovered(&err)
 	crds = inOrder(crds)
 	members := map[GroupVersion][]publishedVersion{}
 	for i := range crds {

@@ -5,6 +5,7 @@ import "github.com/crdeval/crdeval/engine/value"
 // TypeMetaOf returns the apiVersion and kind at the root of a document, mostly without building a tree of JSON text; both are
 // "" where absent or not strings. The error is an *Error for a document that cannot be read.
 func TypeMetaOf(doc Document, l Limits) (apiVersion, kind string, err error) {
+	defer recovered(&err)
 	if doc.JSON != nil && doc.YAML == nil {
 		if apiVersion, kind, ok := value.PeekTypeMeta(doc.JSON); ok {
 			return string([]byte(apiVersion)), string([]byte(kind)), nil

@@ -72,7 +72,8 @@ type FieldDifference struct {
 //
 // Metadata is completed as EvaluationOptions.CompleteMetadata does, so that manifests from files can be replayed. View, AsGiven, Trace and
 // TargetVersion of the options have no meaning here. The error is that of a context that has ended; what concerns one item is in its Err.
-func Replay(ctx context.Context, old, new *Definition, items []Item, o EvaluationOptions) ([]Replayed, error) {
+func Replay(ctx context.Context, old, new *Definition, items []Item, o EvaluationOptions) (_ []Replayed, err error) {
+	defer recovered(&err)
 	if old == nil || new == nil {
 		return nil, &Error{Reason: ReasonInvalidArgument, Message: "a definition is missing: replay takes an old and a new one"}
 	}

@@ -17,7 +17,8 @@ import (
 // object's own. The object is taken as it is: one that comes from storage is read first (Read and Admit can include the Scale in their answers). The error is
 // an *Error: INVALID_ARGUMENT for an object of another kind or version and for a version without a scale subresource, OBJECT_REFUSED, with the API server's answer in
 // its Refusal, for an object without replicas in its spec or with something of another type than an integer, or of the selector a text, on one of the paths.
-func (d *Definition) GetScale(ctx context.Context, version string, object Document) ([]byte, error) {
+func (d *Definition) GetScale(ctx context.Context, version string, object Document) (_ []byte, err error) {
+	defer recovered(&err)
 	if err := ctx.Err(); err != nil {
 		return nil, tooLate(err)
 	}
@@ -63,7 +64,8 @@ func unscaled(err error) error {
 // fields are left to the server: Admit with the subresource scale is the whole write. version is that of the request, empty for the object's own; the Scale is
 // decoded as strictly as with FieldValidationIgnore. The error is an *Error: INVALID_ARGUMENT as with GetScale; OBJECT_REFUSED, with the API server's answer in its Refusal,
 // and in its Warnings why a Scale cannot be decoded, for a Scale that cannot be decoded or is that of another object (name, namespace, uid), and for an object in which the path leads through something that is no object.
-func (d *Definition) SetScale(ctx context.Context, version string, object, scale Document) ([]byte, error) {
+func (d *Definition) SetScale(ctx context.Context, version string, object, scale Document) (_ []byte, err error) {
+	defer recovered(&err)
 	switch {
 	case scale.Absent():
 		return nil, &Error{Reason: ReasonInvalidArgument, Message: "there is no scale"}

@@ -21,7 +21,8 @@ const MaxFieldSelectorTerms = 10_000
 
 // SelectableFields lists the fields by which objects of a served version can be selected: metadata.name, metadata.namespace where objects live in
 // namespaces, then those that the version declares, in its order. The caller must not change the slice.
-func (d *Definition) SelectableFields(version string) ([]string, error) {
+func (d *Definition) SelectableFields(version string) (_ []string, err error) {
+	defer recovered(&err)
 	v, err := d.served(version)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,8 @@ func (d *Definition) SelectableFields(version string) ([]string, error) {
 // as it is: one that comes from storage is read first, which fills in defaults (Read and Admit can include the fields in their answers).
 // The error is an *Error: INVALID_ARGUMENT for an object of another kind or version, OBJECT_REFUSED, with upstream's words in its
 // Refusal, for one that an API server could not list.
-func (d *Definition) Select(ctx context.Context, version string, object Document) ([]SelectableField, error) {
+func (d *Definition) Select(ctx context.Context, version string, object Document) (_ []SelectableField, err error) {
+	defer recovered(&err)
 	if err := ctx.Err(); err != nil {
 		return nil, tooLate(err)
 	}
@@ -87,7 +89,8 @@ type FieldSelector struct {
 // and !=, and a value in which a comma, an equals sign and a backslash have a backslash before them; an empty one selects everything. The error
 // is an *Error; for a selector that is malformed or names a field that cannot be selected it is INVALID_ARGUMENT and its Refusal is what an API server
 // answers a list with that selector: 400, BadRequest, "field label not supported: spec.image".
-func (d *Definition) ParseFieldSelector(version, selector string) (*FieldSelector, error) {
+func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelector, err error) {
+	defer recovered(&err)
 	v, err := d.served(version)
 	if err != nil {
 		return nil, err
@@ -135,7 +138,8 @@ func (s *FieldSelector) String() string { return s.inner.String() }
 
 // MatchFields is ParseFieldSelector, Select and FieldSelector.Matches for one object. Nobody asks for the fields of an object where the selector
 // is empty.
-func (d *Definition) MatchFields(ctx context.Context, version, selector string, object Document) (bool, error) {
+func (d *Definition) MatchFields(ctx context.Context, version, selector string, object Document) (_ bool, err error) {
+	defer recovered(&err)
 	s, err := d.ParseFieldSelector(version, selector)
 	if err != nil || s.Empty() {
 		return err == nil, err

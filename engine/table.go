@@ -62,7 +62,8 @@ type Table struct {
 // One object that cannot be shown fails the table, as it fails a list: the error is an *Error, which names the object by its index. Of OBJECT_REFUSED the Refusal is what the API
 // server would answer. There are bounds that API servers do not have, and exceeding them is LIMIT_EXCEEDED: for the paths of all columns 64 KiB, for the values that paths visit in one
 // object 4 Mi, for the cells of one object 8 MiB of JSON, and TableOptions.MaxBytes.
-func (d *Definition) Table(ctx context.Context, version string, objects []Document, o TableOptions) (*Table, error) {
+func (d *Definition) Table(ctx context.Context, version string, objects []Document, o TableOptions) (_ *Table, err error) {
+	defer recovered(&err)
 	v, err := d.served(version)
 	switch {
 	case err != nil:

@@ -46,7 +46,8 @@ func (o *TextOptions) inner() present.TextOptions {
 
 // Text is the table as `kubectl get` prints it, byte for byte. A table without rows prints nothing, not even headings. Namespaces and labels are taken from the objects in the
 // rows, as kubectl takes them: with RowNone there are none.
-func (t *Table) Text(ctx context.Context, o TextOptions) ([]byte, error) {
+func (t *Table) Text(ctx context.Context, o TextOptions) (_ []byte, err error) {
+	defer recovered(&err)
 	inner := o.inner()
 	inner.Namespaces = o.Namespaces && t.scope == apiextensionsv1.NamespaceScoped
 	if o.ShowKind {
@@ -57,7 +58,8 @@ func (t *Table) Text(ctx context.Context, o TextOptions) ([]byte, error) {
 
 // TableText prints the JSON of a meta.k8s.io/v1 Table, for instance one that crdeval or an API server answered, as Table.Text does; kind, CronTab.stable.example.com, is
 // what ShowKind writes. The error is an *Error, INVALID_ARGUMENT for what is no Table.
-func TableText(ctx context.Context, table []byte, kind string, o TextOptions) ([]byte, error) {
+func TableText(ctx context.Context, table []byte, kind string, o TextOptions) (_ []byte, err error) {
+	defer recovered(&err)
 	var t struct {
 		Kind    string                         `json:"kind"`
 		Columns []metav1.TableColumnDefinition `json:"columnDefinitions"`

@@ -101,6 +101,8 @@ func classify(err error) *problem {
 		return &problem{
 			reason: reasonNamed(string(fromRegistry.Reason)), message: fromRegistry.Message, metadata: fromRegistry.Metadata, report: fromRegistry.Report,
 		}
+	case errors.As(err, &fromEngine) && fromEngine.Reason == engine.ReasonInternal:
+		return nil
 	case errors.As(err, &fromEngine):
 		var about *versionError
 		if errors.As(err, &about) {
@@ -186,7 +188,12 @@ func (f faults) failedItem(st *statusv1.Status) {
 func (f faults) status(ctx context.Context, err error) *statusv1.Status {
 	p := classify(err)
 	if p == nil {
-		f.log.ErrorContext(ctx, "internal error", slog.Any("error", err))
+		attributes := []any{slog.Any("error", err)}
+		var panicked *engine.PanicError
+		if errors.As(err, &panicked) {
+			attributes = append(attributes, slog.String("stack", string(panicked.Stack)))
+		}
+		f.log.ErrorContext(ctx, "internal error", attributes...)
 		p = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, message: "internal error: the server's log has more"}
 	}
 	code, ok := codeOf[p.reason]

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// panicsOnCall panics in every callback that Options have.
+type panicsOnCall struct{}
+
+func (panicsOnCall) Convert(context.Context, ConversionRequest) ([][]byte, error) { panic("injected") }
+func (panicsOnCall) Compiled(context.Context, CompileEvent)                       { panic("injected") }
+func (panicsOnCall) Evaluated(context.Context, EvaluationEvent)                   { panic("injected") }
+
+func injected(string) *Existing { panic("injected") }
+
+// Every function that returns an error returns INTERNAL, with the panic and its stack as the cause, instead of panicking.
+func TestPanicsAreErrors(t *testing.T) {
+	ctx := context.Background()
+	manifest, object := JSON([]byte(cronTabCRD)), JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b"}}`))
+	good := mustCompile(t, cronTabCRD)
+	broken := &Definition{} // each of its methods dereferences nil
+	observed := *good
+	observed.observer = panicsOnCall{}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Name = "crontabs.stable.example.com"
+	fails := PublishedCRD{
+		Name: "x", Group: "g", Revision: t.Name(), Versions: []VersionInfo{{Name: "v1", Served: true}}, Names: Names{Plural: "x"},
+		Manifest: func(context.Context) ([]byte, error) { panic("injected") },
+	}
+	item, o := Item{Object: object}, EvaluationOptions{}
+	for name, call := range map[string]func() error{
+		"Check":         func() error { _, err := Check(ctx, manifest, Options{Existing: injected}); return err },
+		"Compile":       func() error { _, _, err := Compile(ctx, manifest, Options{Existing: injected}); return err },
+		"Compile, plan": func() error { _, _, err := Compile(ctx, manifest, Options{Observer: panicsOnCall{}}); return err },
+		"CompileStored": func() error {
+			_, err := CompileStored(ctx, good.Manifest(), Options{Observer: panicsOnCall{}})
+			return err
+		},
+		"CompileDefinition": func() error {
+			_, _, err := CompileDefinition(ctx, crd, Options{Existing: injected})
+			return err
+		},
+		"Compare":  func() error { _, err := Compare(ctx, manifest, manifest, Options{Existing: injected}); return err },
+		"Validate": func() error { _, err := observed.Validate(ctx, item, o); return err },
+		"Admit":    func() error { _, err := observed.Admit(ctx, item, o); return err },
+		"Prune":    func() error { _, err := observed.Prune(ctx, item, o); return err },
+		"Default":  func() error { _, err := observed.Default(ctx, item, o); return err },
+		"Read":     func() error { _, err := observed.Read(ctx, item, o); return err },
+		"Convert": func() error {
+			_, err := observed.Convert(ctx, item, EvaluationOptions{TargetVersion: "v1"})
+			return err
+		},
+		"Replay":             func() error { all, _ := Replay(ctx, good, broken, []Item{item}, o); return all[0].Err },
+		"Table":              func() error { _, err := broken.Table(ctx, "v1", []Document{object}, TableOptions{}); return err },
+		"GetScale":           func() error { _, err := broken.GetScale(ctx, "v1", object); return err },
+		"SetScale":           func() error { _, err := broken.SetScale(ctx, "v1", object, object); return err },
+		"SelectableFields":   func() error { _, err := broken.SelectableFields("v1"); return err },
+		"Select":             func() error { _, err := broken.Select(ctx, "v1", object); return err },
+		"ParseFieldSelector": func() error { _, err := broken.ParseFieldSelector("v1", "a=b"); return err },
+		"MatchFields":        func() error { _, err := broken.MatchFields(ctx, "v1", "a=b", object); return err },
+		"FieldManagement":    func() error { _, err := broken.FieldManagement("v1"); return err },
+		"OpenAPIV2":          func() error { _, err := OpenAPIV2(ctx, fails); return err },
+		"OpenAPIV3":          func() error { _, err := OpenAPIV3(ctx, "g", "v1", fails); return err },
+		"OpenAPIV3Index":     func() error { _, err := OpenAPIV3Index(ctx, "", fails); return err },
+		"OpenAPIModels":      func() error { _, err := OpenAPIModels(ctx, fails); return err },
+		"Explain":            func() error { _, err := Explain(ctx, "x", ExplainOptions{}, fails); return err },
+		"Table.Text":         func() error { _, err := (&Table{ends: []int{1}}).Text(ctx, TextOptions{}); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := call()
+			var e *Error
+			var cause *PanicError
+			if !errors.As(err, &e) {
+				t.Fatalf("no *Error: %v", err)
+			}
+			if e.Reason != ReasonInternal || !errors.As(err, &cause) || !strings.Contains(string(cause.Stack), "panic_test.go") {
+				t.Errorf("%s, %v", e.Reason, err)
+			}
+		})
+	}
+}
