@@ -27,7 +27,7 @@ func Blocking(list []Violation) bool {
 		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
 			return true
 		case field.ErrorTypeDuplicate:
-			if !quirk.On(50) {
+			if !quirk.On(quirk.DuplicatesDoNotBlockRules) {
 				return true
 			}
 		}

@@ -89,7 +89,7 @@ func (p *pass) noRevision() (refused bool) {
 	f.Node = p.d.Finder().Deepest(p.root, at)
 	found := []violation.Violation{f}
 	kind := p.def.Plural
-	if !quirk.On(117) {
+	if !quirk.On(quirk.MissingResourceVersionNamesPlural) {
 		kind = p.def.Kind
 	}
 	p.out.Refusal = invalid(schema.GroupKind{Group: p.def.Group, Kind: kind}, p.oldName(), found, p.stop)

@@ -20,7 +20,7 @@ func (p *pass) rules(plan *program.Plan, found []violation.Violation, u program.
 	switch {
 	case !plan.HasRules():
 		return found
-	case violation.Blocking(found) && quirk.On(55):
+	case violation.Blocking(found) && quirk.On(quirk.BlockingErrorsSkipRules):
 		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
 		note.Node = p.root
 		if p.r.Trace == rule.TraceAll {

@@ -18,7 +18,7 @@ import (
 func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) {
 	repair := o.Lenient && p.matches
 	o.Track = o.Track || p.r.WantChanges
-	if quirk.On(44) {
+	if quirk.On(quirk.MetadataRoundTrip) {
 		_, unknown, refused = metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
 		if refused != nil {
 			return nil, refused, nil
@@ -28,7 +28,7 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 	if p.r.WantChanges {
 		p.unknownMetadata(unknown)
 	}
-	if !p.matches && quirk.On(34) {
+	if !p.matches && quirk.On(quirk.PruneNullsDefaultOrder) {
 		return unknown, nil, nil
 	}
 	plan := nothing()

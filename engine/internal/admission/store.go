@@ -174,7 +174,7 @@ func (p *pass) store(v *Version) error {
 		if err := p.convert(p.def.Storage.Name, p.by); err != nil {
 			return p.failed(err)
 		}
-	} else if !quirk.On(118) {
+	} else if !quirk.On(quirk.StoredWithoutStatusDefaults) {
 		p.present(v)
 		return nil
 	}

@@ -30,7 +30,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 		found = append(found, plan.Explain(d, p.root, at)...)
 		found = append(found, scale(d, p.root, v.Scale, true)...)
 	}
-	if len(found) == 0 || quirk.On(52) {
+	if len(found) == 0 || quirk.On(quirk.WrongKindSkipsSchema) {
 		found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
 		found = append(found, plan.ExplainLists(d, p.root, at)...)
 		found = p.rules(plan, found, program.Update{}, at)

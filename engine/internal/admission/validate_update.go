@@ -27,14 +27,14 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 	if len(types) == 0 {
 		found = append(found, own...)
 		var schema []violation.Violation
-		if p.r.Status && quirk.On(91) {
+		if p.r.Status && quirk.On(quirk.StatusUpdateChecksStatusSchema) {
 			schema, p.forgiven = plan.ExplainStatus(d, p.pairs, whole, at)
 		} else {
 			schema, p.forgiven = plan.ExplainUpdate(d, p.root, whole, at)
 		}
 		found = append(append(found, schema...), scale(d, p.root, v.Scale, !p.r.Status)...)
 	}
-	if len(types) == 0 || quirk.On(52) {
+	if len(types) == 0 || quirk.On(quirk.WrongKindSkipsSchema) {
 		if !p.r.Status {
 			found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
 		}

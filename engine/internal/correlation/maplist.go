@@ -79,7 +79,7 @@ func (l MapList[N]) sameKeys(element, old uint32) bool {
 }
 
 func (t *Trees[N]) sameKey(a, b uint32, several bool) bool {
-	if several && quirk.On(61) && t.d.Nodes[a].Kind == value.Float && t.d.Nodes[b].Kind == value.Float {
+	if several && quirk.On(quirk.FloatKeysPairedBySixDigits) && t.d.Nodes[a].Kind == value.Float && t.d.Nodes[b].Kind == value.Float {
 		var x, y [64]byte
 		return string(keyText(x[:0], t.d.Float(a))) == string(keyText(y[:0], t.d.Float(b)))
 	}

@@ -83,7 +83,7 @@ func (t *Trees[N]) equal(schema N, self, old uint32) bool {
 	switch {
 	case m.Kind == value.Null || n.Kind == value.Null: // node 0 is null
 		return m.Kind == n.Kind
-	case !quirk.On(89) && isNumber(m.Kind) && isNumber(n.Kind):
+	case !quirk.On(quirk.IntegerDiffersFromFloat) && isNumber(m.Kind) && isNumber(n.Kind):
 		return t.d.Number(self) == t.d.Number(old)
 	case m.Kind != n.Kind:
 		return false
@@ -127,7 +127,7 @@ func (t *Trees[N]) equalObjects(schema N, self, old uint32) bool {
 		name := t.d.Key(c)
 		child := schema.Child(name)
 		if child == none {
-			return !quirk.On(86) && value.Equal(t.d, self, t.d, old)
+			return !quirk.On(quirk.EqualValuesRatcheted) && value.Equal(t.d, self, t.d, old)
 		}
 		other := e
 		if e == 0 || t.d.Key(e) != name {
@@ -146,7 +146,7 @@ func (t *Trees[N]) equalObjects(schema N, self, old uint32) bool {
 // equalArrays compares arrays of the same length.
 func (t *Trees[N]) equalArrays(schema N, self, old uint32) bool {
 	var none N
-	if schema == none || !schema.IsMapList() || !quirk.On(88) {
+	if schema == none || !schema.IsMapList() || !quirk.On(quirk.MapListItemsPairedByKey) {
 		return value.Equal(t.d, self, t.d, old)
 	}
 	item := schema.Element()

@@ -56,11 +56,11 @@ func approvalOf(meta *metav1.ObjectMeta) (approvalState, string) {
 // approval checks the annotation. An update that leaves the state of it as it was in old, nil for a creation, is never refused.
 // (validation.go, validateAPIApproval)
 func approval(meta, old *metav1.ObjectMeta, group string) field.ErrorList {
-	if !quirk.On(99) || !isProtected(group) {
+	if !quirk.On(quirk.NamingConventions) || !isProtected(group) {
 		return nil
 	}
 	state, text := approvalOf(meta)
-	if old != nil && quirk.On(92) && quirk.On(113) {
+	if old != nil && quirk.On(quirk.CRDUpdatesRatcheted) && quirk.On(quirk.RatchetApproval) {
 		if before, _ := approvalOf(old); before == state {
 			return nil
 		}

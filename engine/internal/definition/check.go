@@ -23,7 +23,7 @@ func (s *spec) check(path *field.Path) field.ErrorList {
 		add(field.Required(path.Child("group"), ""))
 	case len(texts) > 0:
 		add(field.Invalid(path.Child("group"), s.group, strings.Join(texts, ",")))
-	case !strings.Contains(s.group, ".") && quirk.On(99):
+	case !strings.Contains(s.group, ".") && quirk.On(quirk.NamingConventions):
 		add(field.Invalid(path.Child("group"), s.group, "should be a domain with at least one dot"))
 	}
 	add(oneOf(path.Child("scope"), string(s.scope), string(apiextensionsv1.ClusterScoped), string(apiextensionsv1.NamespaceScoped))...)

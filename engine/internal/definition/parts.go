@@ -78,7 +78,7 @@ func columnList(list []apiextensionsv1.CustomResourceColumnDefinition, path *fie
 }
 
 func jsonPathSpelling() string {
-	if quirk.On(11) {
+	if quirk.On(quirk.InternalFieldNames) {
 		return "JSONPath"
 	}
 	return "jsonPath"

@@ -51,7 +51,7 @@ func creation() *ratchet {
 
 // ratchetOf is that of an update of old, whose status is given, to s.
 func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionStatus) *ratchet {
-	if !quirk.On(92) {
+	if !quirk.On(quirk.CRDUpdatesRatcheted) {
 		r := creation()
 		r.established, r.preserving = isTrue(status, apiextensionsv1.Established), old.preserveUnknownFields
 		return r

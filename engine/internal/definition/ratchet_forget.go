@@ -6,40 +6,40 @@ import "github.com/crdeval/crdeval/engine/internal/quirk"
 // does nothing.
 func (r *ratchet) forget() {
 	no, never := func() bool { return false }, func(string) bool { return false }
-	if !quirk.On(101) {
+	if !quirk.On(quirk.RatchetNonStructural) {
 		r.nonStructural = no
 	}
-	if !quirk.On(102) {
+	if !quirk.On(quirk.RatchetUnknownTypes) {
 		r.AnyTypes = false
 	}
-	if !quirk.On(103) {
+	if !quirk.On(quirk.RatchetUnprunedDefaults) {
 		r.unprunedDefaults = no
 	}
-	if !quirk.On(104) {
+	if !quirk.On(quirk.RatchetGranularSets) {
 		r.GranularSets = false
 	}
-	if !quirk.On(105) {
+	if !quirk.On(quirk.RatchetOptionalListKeys) {
 		r.OptionalKeys = false
 	}
-	if !quirk.On(106) {
+	if !quirk.On(quirk.RatchetMissingSchema) {
 		r.noSchema = false
 	}
-	if !quirk.On(107) {
+	if !quirk.On(quirk.RatchetReviewVersions) {
 		r.anyReviews = false
 	}
-	if !quirk.On(108) {
+	if !quirk.On(quirk.RatchetCABundle) {
 		r.anyCABundle = false
 	}
-	if !quirk.On(109) {
+	if !quirk.On(quirk.RatchetRuleCost) {
 		r.sameSchema = never
 	}
-	if !quirk.On(110) {
+	if !quirk.On(quirk.RatchetSelectableFields) {
 		r.manyFields = never
 	}
-	if !quirk.On(111) {
+	if !quirk.On(quirk.RatchetRuleEnvironment) {
 		r.rules = nil
 	}
-	if !quirk.On(112) {
+	if !quirk.On(quirk.RatchetMessageEnvironment) {
 		r.messages = nil
 	}
 }

@@ -124,7 +124,7 @@ func overBudget(what string, cost, limit uint64) string {
 	times := float64(cost) / float64(limit)
 	factor := fmt.Sprintf("%.1fx", times)
 	switch {
-	case !quirk.On(85):
+	case !quirk.On(quirk.CostliestRulesNamed):
 	case times > 100:
 		factor = "more than 100x"
 	case times < 1.5:
@@ -142,7 +142,7 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 	}
 	scope, err := p.scope()
 	switch {
-	case (err != nil || scope.Decl == nil) && !quirk.On(73):
+	case (err != nil || scope.Decl == nil) && !quirk.On(quirk.PreservedDataInvisible):
 		return
 	case err != nil:
 		add(field.InternalError(at, fmt.Errorf("internal error: failed to construct type information for x-kubernetes-validations rules: %w", err)))

@@ -39,7 +39,7 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 		spots = nil
 	default:
 		found := schema.Structural(at, p, s.room)
-		if len(found) == 0 && quirk.On(46) && schema.HasDefaults(p) {
+		if len(found) == 0 && quirk.On(quirk.NullDefaultIgnored) && schema.HasDefaults(p) {
 			found = checkDefaults(s.ctx, p, at, s.room, s.memory, s.ratchet.unprunedDefaults)
 		}
 		if len(found) > 0 {
@@ -47,7 +47,7 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 		}
 		errs = append(errs, found...)
 	}
-	if status && quirk.On(53) {
+	if status && quirk.On(quirk.RestrictedRootKeywords) {
 		// What this finds stands first, and shows the schema as the check of defaults left it.
 		root = statusRoot(p, path)
 	}

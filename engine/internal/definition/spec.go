@@ -103,7 +103,7 @@ func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
 
 // shared reports whether a part means the same in all versions.
 func shared[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, part func(*apiextensionsv1.CustomResourceDefinitionVersion) T) bool {
-	if !quirk.On(12) {
+	if !quirk.On(quirk.SharedVersionPaths) {
 		return false
 	}
 	for i := 1; i < len(versions); i++ {

@@ -65,7 +65,7 @@ func (m *Manifest) asStored() *Stored {
 // (validation.go, validateCustomResourceDefinitionSpecUpdate)
 func (s *spec) immutable(old *spec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if s.ratchet.established && quirk.On(92) && quirk.On(115) {
+	if s.ratchet.established && quirk.On(quirk.CRDUpdatesRatcheted) && quirk.On(quirk.ImmutableOnceEstablished) {
 		errs = append(errs, validation.ValidateImmutableField(s.scope, old.scope, path.Child("scope"))...)
 		errs = append(errs, validation.ValidateImmutableField(s.names.Kind, old.names.Kind, path.Child("names", "kind"))...)
 	}

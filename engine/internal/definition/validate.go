@@ -103,7 +103,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 		}
 	}
 	texts := warnings(&m.spec, o.KubernetesMinor)
-	if old != nil && quirk.On(92) && quirk.On(114) {
+	if old != nil && quirk.On(quirk.CRDUpdatesRatcheted) && quirk.On(quirk.RatchetWarnings) {
 		texts = fresh(texts, warnings(&old.Manifest.spec, o.KubernetesMinor))
 	}
 	if repeated != "" {
@@ -129,7 +129,7 @@ func (m *Manifest) validateCreate(ctx context.Context) field.ErrorList {
 
 // preserves is found of a CRD that starts to preserve unknown fields. (validation.go, validatePreserveUnknownFields)
 func (s *spec) preserves() field.ErrorList {
-	if !s.preserveUnknownFields || !quirk.On(47) {
+	if !s.preserveUnknownFields || !quirk.On(quirk.PreserveUnknownFieldsRejected) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true,
@@ -160,7 +160,7 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
 	name := func(name string, prefix bool) []string {
 		texts := validation.NameIsDNSSubdomain(name, prefix)
-		if name != s.names.Plural+"."+s.group && quirk.On(99) {
+		if name != s.names.Plural+"."+s.group && quirk.On(quirk.NamingConventions) {
 			texts = append(texts, `must be spec.names.plural+"."+spec.group`)
 		}
 		return texts

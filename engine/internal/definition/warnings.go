@@ -16,7 +16,7 @@ func warnings(s *spec, minor int) []string {
 	var formats, sets []string
 	for _, p := range s.schemas() {
 		schema.Any(p, func(p *schema.Props) bool {
-			if p.Format != "" && !format.Supported(p.Format, []string{p.Type}, minor) && quirk.On(25) {
+			if p.Format != "" && !format.Supported(p.Format, []string{p.Type}, minor) && quirk.On(quirk.UnknownFormatsIgnored) {
 				formats = append(formats, fmt.Sprintf("unrecognized format %q", p.Format))
 			}
 			if text := setWarning(p); text != "" && !slices.Contains(sets, text) {
@@ -30,7 +30,7 @@ func warnings(s *spec, minor int) []string {
 }
 
 func setWarning(p *schema.Props) string {
-	if p.XListType == nil || *p.XListType != "set" || p.Items == nil || p.Items.Schema == nil || !quirk.On(51) {
+	if p.XListType == nil || *p.XListType != "set" || p.Items == nil || p.Items.Schema == nil || !quirk.On(quirk.ListKeyErrorsRepeated) {
 		return ""
 	}
 	switch p.Items.Schema.Type {

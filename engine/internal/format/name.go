@@ -90,10 +90,10 @@ func (id ID) String() string {
 // Lookup returns the format of that name, None if there is none. Dashes do not count: date-time is datetime is d-atetime. The
 // version of Kubernetes does not count either: defaults are checked against every format of the registry.
 func Lookup(name string) ID {
-	if !quirk.On(25) && name != "date-time" && name != "k8s-short-name" && name != "k8s-long-name" {
+	if !quirk.On(quirk.UnknownFormatsIgnored) && name != "date-time" && name != "k8s-short-name" && name != "k8s-long-name" {
 		return byName[name]
 	}
-	if !quirk.On(31) && name == "datetime" {
+	if !quirk.On(quirk.DatetimeWithoutDash) && name == "datetime" {
 		return None
 	}
 	return byName[strings.ReplaceAll(name, "-", "")]

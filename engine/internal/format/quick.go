@@ -30,7 +30,7 @@ func allHex(s string) bool {
 // isByte is standard base64 with padding, not empty, without a look at the unused bits of the last character.
 func isByte(s string) bool {
 	if s == "" {
-		return !quirk.On(28)
+		return !quirk.On(quirk.ByteAlphabet)
 	}
 	if len(s)%4 != 0 {
 		return false

@@ -27,7 +27,7 @@ func (id ID) Valid(s string) bool {
 	case Date:
 		return quickDate(s) || strfmt.IsDate(s)
 	case DateTime:
-		if !quirk.On(30) {
+		if !quirk.On(quirk.LooseDateTime) {
 			_, err := time.Parse(time.RFC3339Nano, s)
 			return err == nil
 		}
@@ -39,7 +39,7 @@ func (id ID) Valid(s string) bool {
 		if _, err := time.ParseDuration(s); err == nil {
 			return true
 		}
-		return quirk.On(29) && hasDuration(s)
+		return quirk.On(quirk.DurationMatchesAnywhere) && hasDuration(s)
 	case BSONObjectID:
 		return len(s) == 24 && allHex(s)
 	case UUID:
@@ -62,7 +62,7 @@ func (id ID) Valid(s string) bool {
 		if a, err := netip.ParseAddr(s); err == nil && a.Is4() {
 			return true
 		}
-		if !quirk.On(32) {
+		if !quirk.On(quirk.LooseAddressFormats) {
 			ip := net.ParseIP(s)
 			return ip != nil && ip.To4() != nil
 		}
@@ -73,7 +73,7 @@ func (id ID) Valid(s string) bool {
 		if _, err := netip.ParsePrefix(s); err == nil {
 			return true
 		}
-		if !quirk.On(32) {
+		if !quirk.On(quirk.LooseAddressFormats) {
 			return false
 		}
 	case MAC:

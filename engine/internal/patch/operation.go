@@ -190,7 +190,7 @@ func (t *Tree) replace(op *operation) error {
 	case !c.list && c.sealed:
 		t.crashed = true
 		return errors.New("it changes a null that was copied")
-	case !c.list && c.member(at.key) < 0 && !quirk.On(116):
+	case !c.list && c.member(at.key) < 0 && !quirk.On(quirk.ReplaceAddsMissingMember):
 		return fmt.Errorf("there is no member %q", at.key)
 	case !c.list:
 		c.set(at.key, op.value)

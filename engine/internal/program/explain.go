@@ -175,7 +175,7 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 		}
 		name := v.Required[k].Name
 		c := find(i, name)
-		if c == 0 || !quirk.On(37) && e.d.Nodes[c].Kind == value.Null {
+		if c == 0 || !quirk.On(quirk.RequiredAfterDefaulting) && e.d.Nodes[c].Kind == value.Null {
 			e.required(i, name)
 		}
 	}

@@ -57,7 +57,7 @@ func (e *embeddedExplainer) resource(i uint32) {
 				key = name
 			}
 		}
-		if err.Type == field.ErrorTypeRequired && key != "metadata" && !quirk.On(45) {
+		if err.Type == field.ErrorTypeRequired && key != "metadata" && !quirk.On(quirk.EmbeddedMetadata) {
 			continue
 		}
 		node := e.d.Field(i, key)

@@ -46,7 +46,7 @@ func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
 func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches int) {
 	floor, pair := e.floor, e.pair
 	e.floor = len(e.found)
-	if quirk.On(87) {
+	if quirk.On(quirk.LogicalOperatorsNotRatcheted) {
 		e.pair = Pair{}
 	}
 	e.enter(step{kind: stepBranch, name: keyword, index: k})
@@ -58,7 +58,7 @@ func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches in
 
 // better reports whether a failed branch with m matches replaces the best one so far: the first of those with most.
 func better(first bool, m, best int) bool {
-	return first || m > best && quirk.On(9)
+	return first || m > best && quirk.On(quirk.BestBranchReported)
 }
 
 func (e *explainer) anyOf(branches []*Node, i uint32) (matches int, important []finding) {

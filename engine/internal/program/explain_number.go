@@ -24,7 +24,7 @@ func (e *explainer) number(n *Node, v *Validation, i uint32) {
 		fits = intFits(e.d.Int(i), typ, format)
 	} else {
 		x = e.d.Float(i)
-		fits = floatFits(x, typ, format) || !quirk.On(16)
+		fits = floatFits(x, typ, format) || !quirk.On(quirk.IntegerOverflowReportedTwice)
 	}
 	if !fits {
 		e.outOfRange("", i, "Checked", typ, format)
@@ -96,7 +96,7 @@ func (e *explainer) boundFits(keyword, prefix string, bound float64, i uint32, t
 	if floatFits(bound, typ, format) {
 		return true
 	}
-	if quirk.On(19) {
+	if quirk.On(quirk.FractionalBoundRejectsIntegers) {
 		e.outOfRange(keyword, i, prefix, typ, format)
 	}
 	return false
@@ -104,7 +104,7 @@ func (e *explainer) boundFits(keyword, prefix string, bound float64, i uint32, t
 
 func (e *explainer) bound(keyword string, i uint32, bound float64, exclusive, native bool, x float64) {
 	minimum := keyword == "minimum"
-	integers := native && quirk.On(17)
+	integers := native && quirk.On(quirk.BoundsTruncatedForIntegers)
 	outside := minimum && x < bound || !minimum && x > bound || exclusive && x == bound
 	if integers {
 		b, y := int64(bound), e.d.Int(i)
@@ -146,7 +146,7 @@ func (e *explainer) multipleOf(v *Validation, i uint32, typ, format string, isIn
 	native := e.boundFits("multipleOf", "MultipleOf", *v.MultipleOf, i, typ, format)
 	var positive, multiple bool
 	var factor, bad any = *v.MultipleOf, x
-	if isInt && native && quirk.On(18) {
+	if isInt && native && quirk.On(quirk.MultipleOfTruncatedForIntegers) {
 		f, y := int64(*v.MultipleOf), e.d.Int(i)
 		positive = f > 0
 		multiple = positive && y%f == 0

@@ -86,7 +86,7 @@ func (e *explainer) dotted() string {
 				}
 				b = append(b, s.name...)
 			case stepAdditional, stepPattern, stepDependency:
-				if !quirk.On(1) {
+				if !quirk.On(quirk.TwoPathDialects) {
 					b = append(append(append(b, '['), s.name...), ']')
 					continue
 				}

@@ -37,7 +37,7 @@ func (e *explainer) report(a about, fill func(at string) (text string, err *fiel
 	if e.quiet == 0 || e.marked() {
 		at := e.dotted()
 		f.text, f.Error = fill(at)
-		if !a.unplaced || !quirk.On(2) {
+		if !a.unplaced || !quirk.On(quirk.FieldNilForSummaries) {
 			e.at.place(f.Error, at)
 		} else {
 			f.Field = e.at.Field.String()
@@ -135,7 +135,7 @@ func (e *explainer) words(at string, more func(text []byte) []byte) string {
 
 // detail is the text itself: the reference repeats the place in it.
 func detail(text, at string) string {
-	if !quirk.On(4) {
+	if !quirk.On(quirk.DetailRepeatsPath) {
 		return strings.TrimPrefix(text, at+" in body ")
 	}
 	return text
@@ -149,12 +149,12 @@ func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 			return violation.AppendQuoted(append(append(append(text, " in body must be of type "...), want...), ": "...), word)
 		})
 		var bad any
-		if quirk.On(3) {
+		if quirk.On(quirk.TypeNameAsBadValue) {
 			bad = e.texts().Clone(word)
 		} else {
 			bad = e.bad(i)
 		}
-		if isFormat := e.d.Nodes[i].Kind == value.String && keyword == "format"; isFormat && !quirk.On(26) {
+		if isFormat := e.d.Nodes[i].Kind == value.String && keyword == "format"; isFormat && !quirk.On(quirk.FormatErrorIsTypeError) {
 			return t, field.Invalid(nil, bad, detail(t, at))
 		}
 		return t, field.TypeInvalid(nil, bad, detail(t, at))
@@ -177,7 +177,7 @@ func (e *explainer) outOfRange(keyword string, i uint32, prefix, typ, format str
 			keyword = "format"
 		}
 	}
-	placed := prefix == "Checked" && !quirk.On(20)
+	placed := prefix == "Checked" && !quirk.On(quirk.NumberFormatsByType)
 	e.report(about{keyword: keyword, node: i, unplaced: !placed}, func(at string) (string, *field.Error) {
 		t := fmt.Sprintf("%s value must be of type %s (default format) in %s", prefix, typ, at)
 		if format != "" {
@@ -193,7 +193,7 @@ func (e *explainer) outOfRange(keyword string, i uint32, prefix, typ, format str
 func (e *explainer) tooLong(i uint32, most int64) {
 	e.report(about{keyword: "maxLength", node: i}, func(at string) (string, *field.Error) {
 		err := field.TooLong(nil, "", int(most))
-		if !quirk.On(5) {
+		if !quirk.On(quirk.TooLongSaysBytes) {
 			err = field.TooLongCharacters(nil, "", int(most))
 		}
 		return e.words(at, func(text []byte) []byte {
@@ -207,7 +207,7 @@ func (e *explainer) tooMany(keyword string, i uint32, what string, most, size in
 		t := e.words(at, func(text []byte) []byte {
 			return append(append(strconv.AppendInt(append(text, " in body should have at most "...), most, 10), ' '), what...)
 		})
-		if what == "properties" && !quirk.On(5) {
+		if what == "properties" && !quirk.On(quirk.TooLongSaysBytes) {
 			return t, field.Invalid(nil, size, t)
 		}
 		return t, field.TooMany(nil, int(size), int(most))
@@ -284,7 +284,7 @@ func appendListed(text []byte, v any) []byte {
 	if s, isText := v.(string); isText {
 		return violation.AppendQuoted(text, s)
 	}
-	if !quirk.On(10) {
+	if !quirk.On(quirk.EnumValuesQuotedTwice) {
 		return violation.AppendQuoted(text, fmt.Sprint(v))
 	}
 	return violation.AppendQuoted(text, string(violation.AppendValue(nil, v)))

@@ -18,7 +18,7 @@ func (e *explainer) violations(forgiven bool) []violation.Violation {
 		if e.tick(4) {
 			break
 		}
-		if f := &e.found[k]; f.forgiven == forgiven && (said.add(f.text) || !quirk.On(7)) {
+		if f := &e.found[k]; f.forgiven == forgiven && (said.add(f.text) || !quirk.On(quirk.ErrorsDeduplicatedByText)) {
 			list = append(list, f.Violation)
 		}
 	}

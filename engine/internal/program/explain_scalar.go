@@ -45,11 +45,11 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	}
 	typ, format := goType(kind)
 	accepts := slices.Contains(types, typ)
-	if !accepts && (n.Has(intOrStringTyped) && quirk.On(15) || !n.Has(intOrStringTyped) && quirk.On(14)) {
+	if !accepts && (n.Has(intOrStringTyped) && quirk.On(quirk.IntOrStringAcceptsWholeFloat) || !n.Has(intOrStringTyped) && quirk.On(quirk.IntegerAcceptsWholeFloat)) {
 		accepts = kind == value.Float && slices.Contains(types, "integer") && nearInteger(e.d.Float(i))
 	}
 	accepts = accepts || kind == value.Int && slices.Contains(types, "number")
-	sequence := kind == value.String || kind == value.Array && quirk.On(27)
+	sequence := kind == value.String || kind == value.Array && quirk.On(quirk.FormattedStringAcceptsArray)
 	switch {
 	case v.Format == "":
 	case kind != value.String && kind != value.Array && !accepts && format != v.Format:
@@ -77,7 +77,7 @@ func (n *Node) typeKeyword() string {
 }
 
 func joinTypes(types []string) string {
-	if !quirk.On(6) {
+	if !quirk.On(quirk.IntOrStringTypeErrors) {
 		return strings.Join(types, " or ")
 	}
 	return strings.Join(types, ",")
@@ -93,12 +93,12 @@ func (e *explainer) text(v *Validation, i uint32) {
 	if v.MaxLength != nil && int64(utf8.RuneCountInString(s)) > *v.MaxLength {
 		e.tooLong(i, *v.MaxLength)
 	}
-	if v.MinLength != nil && (len(e.found) == before || !quirk.On(23)) && int64(utf8.RuneCountInString(s)) < *v.MinLength {
+	if v.MinLength != nil && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) && int64(utf8.RuneCountInString(s)) < *v.MinLength {
 		e.invalid("minLength", i, e.bad(i), func(text []byte) []byte {
 			return append(strconv.AppendInt(append(text, " in body should be at least "...), *v.MinLength, 10), " chars long"...)
 		})
 	}
-	if v.Pattern != nil && v.Pattern.Source != "" && (len(e.found) == before || !quirk.On(23)) {
+	if v.Pattern != nil && v.Pattern.Source != "" && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) {
 		pattern := v.Pattern.Source
 		matched, ok := v.Pattern.Match(s, e.at.Stop)
 		if !ok {
@@ -147,11 +147,11 @@ func (e *explainer) enum(v *Validation, i uint32) {
 // enumMatches converts the value to the Go type of the enum's value where Go's reflection can, then compares deeply: a float
 // loses its fraction to an integer, an integer becomes the string of that code point. Null is equal to nothing.
 func enumMatches(data, want any) bool {
-	if !quirk.On(21) {
+	if !quirk.On(quirk.EnumConvertsValue) {
 		return data != nil && reflect.DeepEqual(data, want)
 	}
 	if data == nil || want == nil {
-		return data == nil && want == nil && !quirk.On(22)
+		return data == nil && want == nil && !quirk.On(quirk.NullEnumNeverMatches)
 	}
 	switch w := want.(type) {
 	case string:

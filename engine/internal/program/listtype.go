@@ -102,7 +102,7 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 				compared = x
 			}
 		}
-		if len(shown) == 0 && !quirk.On(49) {
+		if len(shown) == 0 && !quirk.On(quirk.MapListKeyCollisions) {
 			continue
 		}
 		if seen.repeats(compared) {
@@ -115,7 +115,7 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 func (e *listExplainer) mapListByTexts(n *Node, i uint32) bool {
 	var few [shortList]string
 	keys := few[:0]
-	if e.d.Len(i) > shortList || len(n.ListKeys) != 1 || !quirk.On(49) {
+	if e.d.Len(i) > shortList || len(n.ListKeys) != 1 || !quirk.On(quirk.MapListKeyCollisions) {
 		return false
 	}
 	name := n.ListKeys[0].Name
@@ -156,7 +156,7 @@ func (s counter) repeats(x any) bool {
 		b, _ := json.Marshal(v) // it came from JSON
 		x = compound(b)
 	case int64:
-		if !quirk.On(48) {
+		if !quirk.On(quirk.SecondDuplicateOnly) {
 			x = float64(v)
 		}
 	}

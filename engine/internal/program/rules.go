@@ -62,7 +62,7 @@ func (w *ruleWalk) Violation(node uint32, err *field.Error, below value.Path, ke
 
 // node evaluates the rules of n and of what is below. False: nothing further runs.
 func (w *ruleWalk) node(n *Node, i, old uint32) (more bool) {
-	if n == nil || n.Flags&RulesBelow == 0 || w.d.Nodes[i].Kind == value.Null && quirk.On(56) {
+	if n == nil || n.Flags&RulesBelow == 0 || w.d.Nodes[i].Kind == value.Null && quirk.On(quirk.NullSkipsRules) {
 		return true
 	}
 	if n.Rules != nil && !n.Rules.Evaluate(w.run, rule.Site{Self: i, Old: old, Place: w}) {

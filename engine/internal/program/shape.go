@@ -74,7 +74,7 @@ func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	if quirk.On(43) {
+	if quirk.On(quirk.TopmostUnknownFieldOnly) {
 		slices.SortStableFunc(s.changes, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
 	}
 	return s.changes, nil
@@ -127,7 +127,7 @@ func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
 		return true, false
 	}
 	if slot, declared := n.find(key); declared {
-		if n.Flags&Preserve != 0 && !quirk.On(42) {
+		if n.Flags&Preserve != 0 && !quirk.On(quirk.PreserveForOneLevel) {
 			return true, false
 		}
 		s.enter(value.Name(key))
@@ -137,7 +137,7 @@ func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
 	}
 	switch {
 	case n.Additional != nil || n.Flags&(AdditionalTrue|AdditionalFalse) != 0:
-		if n.Additional == nil && !quirk.On(40) {
+		if n.Additional == nil && !quirk.On(quirk.AdditionalPropertiesTruePrunesBelow) {
 			return true, false
 		}
 		s.enter(value.Entry(key))
@@ -146,7 +146,7 @@ func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
 		return true, dirty
 	case n.Flags&KeepUnknown != 0:
 		return true, false
-	case len(n.Names) == 0 && n.Flags&(Root|Embedded) == 0 && !quirk.On(41):
+	case len(n.Names) == 0 && n.Flags&(Root|Embedded) == 0 && !quirk.On(quirk.EmptyObjectSchemaPrunes):
 		return true, false
 	}
 	if !isMeta(key) || len(s.path) > 0 {
@@ -176,7 +176,7 @@ func dropNulls(d *value.Doc, n *Node, i uint32) (dirty bool) {
 			child = n.Child(d.Key(c))
 		}
 		if d.Nodes[c].Kind == value.Null {
-			inObject := kind == value.Object || !quirk.On(36)
+			inObject := kind == value.Object || !quirk.On(quirk.NullItemsKept)
 			if inObject && child != nil && child.Flags&Nullable == 0 && child.Default == nil {
 				d.Remove(i, prev, c)
 				dirty = true

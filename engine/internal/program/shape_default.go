@@ -55,7 +55,7 @@ func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 		if slot, declared := n.find(key); declared {
 			s.slots[base+slot] = c
 			dirty = s.fillValue(n.Props[slot], c, value.Name(key)) || dirty
-		} else if n.Additional != nil && (quirk.On(39) || s.d.Nodes[c].Kind != value.Null) {
+		} else if n.Additional != nil && (quirk.On(quirk.MapValueDefaultsForNullOnly) || s.d.Nodes[c].Kind != value.Null) {
 			dirty = s.fillValue(n.Additional, c, value.Entry(key)) || dirty
 		}
 	}
@@ -85,7 +85,7 @@ func (s *shaper) fillValue(n *Node, c uint32, seg value.Segment) (dirty bool) {
 		return false
 	}
 	if s.d.Nodes[c].Kind == value.Null {
-		if n.Default == nil || n.Flags&Nullable != 0 && quirk.On(35) {
+		if n.Default == nil || n.Flags&Nullable != 0 && quirk.On(quirk.NullDroppedOrDefaulted) {
 			return false
 		}
 		if !s.grafts("", n.Default) {
@@ -95,7 +95,7 @@ func (s *shaper) fillValue(n *Node, c uint32, seg value.Segment) (dirty bool) {
 		s.record(seg, c)
 		return true
 	}
-	if !quirk.On(38) && seg.IsIndex() {
+	if !quirk.On(quirk.DefaultsNeedParent) && seg.IsIndex() {
 		return false
 	}
 	s.enter(seg)

@@ -2,8 +2,8 @@
 
 package quirk
 
-// On reports whether behaviour n of the reference is reproduced: always, in this build.
-func On(int) bool { return true }
+// On reports whether a behaviour is reproduced: always, in this build.
+func On(Name) bool { return true }
 
-// All reports whether every behaviour of the reference is reproduced: always, in this build.
+// All reports whether every behaviour is reproduced: always, in this build.
 func All() bool { return true }

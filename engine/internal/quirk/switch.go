@@ -4,35 +4,18 @@ package quirk
 
 import "sync/atomic"
 
-// Count bounds the numbers of behaviours: 0 <= n < Count.
-const Count = 128
+var off atomic.Value // of a Name, "" for none
 
-var (
-	off       [Count]atomic.Bool
-	forgotten atomic.Int32
-)
+func init() { Reset() }
 
-// On reports whether behaviour n of the reference is reproduced: unless Off was called for it.
-func On(n int) bool { return n < 0 || n >= Count || !off[n].Load() }
+// On reports whether a behaviour is reproduced.
+func On(n Name) bool { return off.Load() != n }
 
-// All reports whether every behaviour is reproduced. The accept walk, which has no places of its own to ask, steps aside
-// while it is not.
-func All() bool { return forgotten.Load() == 0 }
+// All reports whether every behaviour is reproduced. The accept walk, which never calls On, is not used while one is not.
+func All() bool { return off.Load() == Name("") }
 
-// Off makes the engine forget behaviour n until Reset. Numbers out of range are ignored.
-func Off(n int) {
-	if n >= 0 && n < Count {
-		if !off[n].Swap(true) {
-			forgotten.Add(1)
-		}
-	}
-}
+// Off switches one behaviour off until Reset, and all others on.
+func Off(n Name) { off.Store(n) }
 
 // Reset switches all behaviours on again.
-func Reset() {
-	for i := range off {
-		if off[i].Swap(false) {
-			forgotten.Add(-1)
-		}
-	}
-}
+func Reset() { off.Store(Name("")) }

@@ -33,7 +33,7 @@ func (s *Set) Clean(r *Run, self, old uint32) bool {
 
 // skipped: a transition rule has nothing to compare with.
 func (r *rule) skipped(old uint32) bool {
-	return r.usesOldSelf && old == 0 && !r.optional && quirk.On(59) && r.compileError == ""
+	return r.usesOldSelf && old == 0 && !r.optional && quirk.On(quirk.TransitionRuleSkippedOnCreate) && r.compileError == ""
 }
 
 // present is 0 for a null: to rules it is as if it were not there.

@@ -94,7 +94,7 @@ func (e *Env) compile(text string, s *Scope, optional bool, want *celtypes.Type,
 	}
 	c = &Checked{Ast: ast}
 	for _, r := range ast.NativeRep().ReferenceMap() {
-		if r.Name == oldSelfName && (quirk.On(58) || !strings.Contains(text, "(oldSelf, ")) { // a variable of a macro counts, too
+		if r.Name == oldSelfName && (quirk.On(quirk.AnyOldSelfVariableCounts) || !strings.Contains(text, "(oldSelf, ")) { // a variable of a macro counts, too
 			c.UsesOldSelf = true
 			break
 		}
@@ -126,7 +126,7 @@ func (e *Env) check(text string, s *Scope, optional bool) (*cel.Ast, *cel.Issues
 	if len(errs.GetErrors()) > 0 {
 		return nil, cel.NewIssuesWithSourceInfo(errs, parsed.NativeRep().SourceInfo())
 	}
-	if literals(checked) && quirk.On(81) {
+	if literals(checked) && quirk.On(quirk.LiteralsCheckedAtCompile) {
 		issues = cel.NewIssuesWithSourceInfo(errs, checked.SourceInfo())
 		for _, v := range e.validators {
 			v.Validate(e.base, e.config, checked, issues)

@@ -51,9 +51,9 @@ func ForMinor(minor int) (*Env, error) {
 		return nil, fmt.Errorf("there is no CEL environment for Kubernetes 1.%d: only for 1.%d to 1.%d", minor, OldestMinor, LatestMinor)
 	}
 	switch {
-	case !quirk.On(62): // new expressions may use what stored ones may
+	case !quirk.On(quirk.NewRulesUseOlderEnvironment): // new expressions may use what stored ones may
 		minor = LatestMinor
-	case !quirk.On(80): // no library but the first ones
+	case !quirk.On(quirk.NoExtraLibraries): // no library but the first ones
 		minor = OldestMinor
 	}
 	return environments[minor-OldestMinor](), nil

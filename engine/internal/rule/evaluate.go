@@ -30,7 +30,7 @@ func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 			return true
 		}
 	}
-	if r.Doc.Nodes[at.Self].Kind == value.Null && quirk.On(56) {
+	if r.Doc.Nodes[at.Self].Kind == value.Null && quirk.On(quirk.NullSkipsRules) {
 		return true
 	}
 	at.Old = present(r.Doc, at.Old)
@@ -80,7 +80,7 @@ func (e *evaluation) rule(c *rule) (more bool) {
 
 func (e *evaluation) evaluated(c *rule) (more bool) {
 	switch {
-	case c.compileError != "" && quirk.On(63):
+	case c.compileError != "" && quirk.On(quirk.BrokenStoredRuleReported):
 		return e.found(c, e.invalid("rule compile error: "+c.compileError), 0)
 	case c.blank, c.compileError != "", c.skipped(e.at.Old):
 		return true
@@ -120,7 +120,7 @@ func (e *evaluation) judge(c *rule) verdict {
 
 // charge takes a cost off the budget if that is enough.
 func (e *evaluation) charge(cost uint64) bool {
-	if (cost > math.MaxInt64 || int64(cost) > e.run.Left) && quirk.On(82) {
+	if (cost > math.MaxInt64 || int64(cost) > e.run.Left) && quirk.On(quirk.CostBudgets) {
 		return false
 	}
 	e.run.Left -= int64(cost)
@@ -134,7 +134,7 @@ func (e *evaluation) failed(c *rule, err error) (more bool) {
 		return e.invalid(fmt.Sprintf(format, args...))
 	}
 	switch {
-	case strings.HasPrefix(text, "no such overload") && quirk.On(67):
+	case strings.HasPrefix(text, "no such overload") && quirk.On(quirk.NoSuchOverloadText):
 		return e.found(c, report("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", text, c.named()), 0)
 	case limitCrossed(text):
 		return e.end(c, report("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", text, c.named()))
@@ -149,7 +149,7 @@ func limitCrossed(text string) bool {
 // notSatisfied reports a rule that is false.
 func (e *evaluation) notSatisfied(c *rule) (more bool) {
 	below := ""
-	if quirk.On(69) {
+	if quirk.On(quirk.RuleFieldPathBrackets) {
 		below = c.fieldPath
 	}
 	detail := ""
@@ -169,7 +169,7 @@ func (e *evaluation) notSatisfied(c *rule) (more bool) {
 		detail = c.ownMessage()
 	}
 	var bad any = field.OmitValueType{}
-	if kind := e.set.self.Name; kind != "object" && kind != "array" || !quirk.On(64) {
+	if kind := e.set.self.Name; kind != "object" && kind != "array" || !quirk.On(quirk.RuleBadValues) {
 		bad = e.run.Doc.Any(e.at.Self)
 	}
 	return e.forgivable(c, e.placed(below, errorFor(c.reason, bad, detail)))
@@ -188,7 +188,7 @@ func (e *evaluation) invalid(detail string) *field.Error {
 
 // errorFor is an error without a place.
 func errorFor(reason apiextensionsv1.FieldValueErrorReason, bad any, detail string) *field.Error {
-	if !quirk.On(65) {
+	if !quirk.On(quirk.RuleReasonsDropText) {
 		return field.Invalid(nil, bad, detail)
 	}
 	switch reason {
@@ -219,7 +219,7 @@ func (r *rule) named() string {
 }
 
 func trimmed(text string) string {
-	if !quirk.On(66) {
+	if !quirk.On(quirk.RuleMessagesTrimmed) {
 		return text
 	}
 	return strings.TrimSpace(text)
@@ -244,7 +244,7 @@ var fewKeywords = func() (list [16]string) {
 
 // forgivable adds a finding, or forgives it: rules that compare with the old value are never forgiven.
 func (e *evaluation) forgivable(c *rule, err *field.Error) (more bool) {
-	if c.usesOldSelf && quirk.On(90) || !e.at.Ratchet() {
+	if c.usesOldSelf && quirk.On(quirk.TransitionRulesNotRatcheted) || !e.at.Ratchet() {
 		return e.found(c, err, len(c.steps))
 	}
 	if !e.run.Room.Take(violation.Size(err), false) {

@@ -16,7 +16,7 @@ import (
 //
 // Upstream: schema/cel/validation.go, evalMessageExpression.
 func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {
-	v := e.replayed(c.messageExpr, c.optional, c.optional && !quirk.On(60))
+	v := e.replayed(c.messageExpr, c.optional, c.optional && !quirk.On(quirk.MessageExpressionPlainOldSelf))
 	kind := e.set.self.Name
 	switch {
 	case v.stopped:
@@ -32,7 +32,7 @@ func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {
 		text, _ = v.value.Value().(string)
 	}
 	text = strings.TrimSpace(text)
-	if !quirk.On(68) {
+	if !quirk.On(quirk.MessageExpressionFallback) {
 		return text, nil
 	}
 	if len(text) > celconfig.MaxEvaluatedMessageExpressionSizeBytes || strings.Contains(text, "\n") {

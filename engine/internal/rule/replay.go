@@ -51,7 +51,7 @@ func (e *evaluation) prepare() {
 	o := &order{d: e.run.Doc}
 	convert := func(node uint32) ref.Val {
 		data, watched := s.watched(e.run.Doc, node, p.self)
-		if !quirk.On(79) {
+		if !quirk.On(quirk.MapMacrosIterateKeys) {
 			data = withoutNulls(data)
 		}
 		o.roots = append(o.roots, root{data, node})

@@ -107,7 +107,7 @@ func preserves(s *schema.Props) bool {
 // Upstream: schema/cel/model/schemas.go, WithTypeAndObjectMeta.
 func withObjectMeta(s *schema.Props) *schema.Props {
 	metadata := s.Properties["metadata"]
-	if !quirk.On(71) {
+	if !quirk.On(quirk.RulesSeeNamesOnly) {
 		return s
 	}
 	if s.Properties["kind"].Type == "string" && s.Properties["apiVersion"].Type == "string" && metadata.Type == "object" &&

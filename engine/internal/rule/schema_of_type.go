@@ -45,7 +45,7 @@ func (s *typeSchema) below() {
 }
 
 func (s *typeSchema) Type() string {
-	if !quirk.On(75) && s.t.Name == "number" {
+	if !quirk.On(quirk.NumberIsDouble) && s.t.Name == "number" {
 		return "integer"
 	}
 	return s.t.Name
@@ -59,7 +59,7 @@ func (s *typeSchema) IsXPreserveUnknownFields() bool { return s.t.Preserve }
 func (s *typeSchema) XListMapKeys() []string         { return s.t.Keys }
 
 func (s *typeSchema) XListType() string {
-	if !quirk.On(76) || !quirk.On(77) && slices.ContainsFunc(s.t.Keys, escapes) {
+	if !quirk.On(quirk.UnorderedListEquality) || !quirk.On(quirk.EscapedListKeysNeverEqual) && slices.ContainsFunc(s.t.Keys, escapes) {
 		return ""
 	}
 	switch s.t.List {
@@ -93,7 +93,7 @@ func (s *typeSchema) Items() common.Schema {
 }
 
 func (s *typeSchema) AdditionalProperties() common.SchemaOrBool {
-	if s.t.Preserve && s.t.Declared && !quirk.On(78) { // unknown members are compared as others are
+	if s.t.Preserve && s.t.Declared && !quirk.On(quirk.PreservedMembersNotCompared) { // unknown members are compared as others are
 		return schemaOrBool{schema: schemaOf(&closure.Type{Preserve: true}), allows: true}
 	}
 	if s.t.Name == "array" || s.t.Elem == nil {

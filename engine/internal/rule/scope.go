@@ -94,7 +94,7 @@ func (s *Scope) Property(name string) *Scope {
 	}
 	escaped, ok := apiservercel.Escape(name)
 	if !ok {
-		if sub := newScope(&p, p.XEmbeddedResource, s.memory); sub.Decl != nil && quirk.On(72) {
+		if sub := newScope(&p, p.XEmbeddedResource, s.memory); sub.Decl != nil && quirk.On(quirk.EscapedPropertyNames) {
 			return sub
 		}
 		return nil
@@ -192,7 +192,7 @@ const (
 
 func variables(named *apiservercel.DeclType, optionalOldSelf bool) (self, oldSelf *celtypes.Type) {
 	self = named.CelType()
-	if !quirk.On(74) { // objects of one shape are of one type
+	if !quirk.On(quirk.TypesByPosition) { // objects of one shape are of one type
 		self = celtypes.DynType
 	}
 	if optionalOldSelf {

@@ -60,7 +60,7 @@ func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
 	forbid(len(s.XListMapKeys) > 0, "x-kubernetes-list-map-keys", "must be empty to be structural")
 	forbid(s.XListType != nil, "x-kubernetes-list-type", "must be undefined to be structural")
 	forbid(s.XMapType != nil, "x-kubernetes-map-type", "must be undefined to be structural")
-	forbid(len(s.XValidations) > 0 && quirk.On(57), "x-kubernetes-validations", "must be empty to be structural")
+	forbid(len(s.XValidations) > 0 && quirk.On(quirk.NoRulesInLogicalOperators), "x-kubernetes-validations", "must be empty to be structural")
 	if _, found := s.Properties["metadata"]; found {
 		c.add(field.Forbidden(path.Child("properties").Key("metadata"), "must not be specified in a nested context"))
 	}

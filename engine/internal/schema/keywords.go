@@ -197,5 +197,5 @@ func (c *keywordCheck) refused(s *Props, path *field.Path, at place) {
 	forbid(s.Type == "null", "type", "type cannot be set to null, use nullable as an alternative")
 	forbid(s.Items != nil && len(s.Items.JSONSchemas) != 0, "items", "items must be a schema object and not an array")
 	forbid(at.meta && s.XEmbeddedResource, "x-kubernetes-embedded-resource", "must not be used inside of resource meta")
-	forbid(s.UniqueItems && quirk.On(24), "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
+	forbid(s.UniqueItems && quirk.On(quirk.ForbiddenKeywords), "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
 }

@@ -44,7 +44,7 @@ func lists(s *Props, path *field.Path, lenient Lenient) field.ErrorList {
 	if listType == "map" {
 		errs = append(errs, mapList(s, path)...)
 	}
-	if quirk.On(51) && !lenient.OptionalKeys && (listType == "set" || listType == "map") && items(s) != nil {
+	if quirk.On(quirk.ListKeyErrorsRepeated) && !lenient.OptionalKeys && (listType == "set" || listType == "map") && items(s) != nil {
 		errs = append(errs, definite(s, listType, path)...)
 	}
 	return errs

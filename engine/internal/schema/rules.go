@@ -36,7 +36,7 @@ func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child("message"), r.Message, "must be non-empty if specified"))
 		case hasNewlines(message):
 			errs = append(errs, field.Invalid(at.Child("message"), r.Message, "must not contain line breaks"))
-		case hasNewlines(rule) && message == "" && quirk.On(70):
+		case hasNewlines(rule) && message == "" && quirk.On(quirk.MultilineRuleNeedsMessage):
 			errs = append(errs, field.Required(at.Child("message"), "message must be specified if rule contains line breaks"))
 		}
 		if r.MessageExpression != "" && strings.TrimSpace(r.MessageExpression) == "" {

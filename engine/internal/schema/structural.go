@@ -119,7 +119,7 @@ func (c *structuralCheck) typeMeta(s *Props, lvl level, path *field.Path) {
 			c.add(field.Invalid(path.Child("properties").Key("metadata").Child("type"), p.Type, "must be object"))
 		}
 	}
-	if p, ok := s.Properties["metadata"]; ok && lvl == root && quirk.On(54) && !restrictsNamesOnly(&p) {
+	if p, ok := s.Properties["metadata"]; ok && lvl == root && quirk.On(quirk.RestrictedMetadataSchema) && !restrictsNamesOnly(&p) {
 		c.add(field.Forbidden(path.Child("properties").Key("metadata"), "must not specify anything other than name and generateName, but metadata is implicitly specified"))
 	}
 }

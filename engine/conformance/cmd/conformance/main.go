@@ -42,7 +42,7 @@ func main() {
 type flags struct {
 	run.Options
 	coverage, upstreamOnly, unordered, quirks bool
-	quirk                                     int
+	quirk                                     string
 }
 
 func parse() flags {
@@ -59,7 +59,7 @@ func parse() flags {
 	flag.BoolVar(&f.upstreamOnly, "upstream-only", false, "exercise upstream alone: what do the generators reach")
 	flag.BoolVar(&f.unordered, "unordered", false, "tell of the cases on which upstream is at odds with itself")
 	flag.BoolVar(&f.quirks, "quirks", false, "switch off each reproduced quirk in turn and expect the run to notice (needs -tags quirks)")
-	flag.IntVar(&f.quirk, "quirk", 0, "with -quirks: the one switch to try")
+	flag.StringVar(&f.quirk, "quirk", "", "with -quirks: the name of the one quirk to switch off")
 	flag.Parse()
 	f.Log = os.Stdout
 	return f

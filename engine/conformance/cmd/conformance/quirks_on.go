@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
@@ -18,12 +17,23 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// suitesOf lists the suites, that first in which quirk n shows.
-func suitesOf(n int) []string {
+// suitesOf lists the suites in the order to try them: first the one in which the quirk shows.
+func suitesOf(n quirk.Name) []string {
 	switch n {
-	case 59, 60, 61, 86, 87, 88, 89, 90, 91, 116, 117, 118:
+	case quirk.TransitionRuleSkippedOnCreate, quirk.MessageExpressionPlainOldSelf, quirk.FloatKeysPairedBySixDigits,
+		quirk.EqualValuesRatcheted, quirk.LogicalOperatorsNotRatcheted, quirk.MapListItemsPairedByKey,
+		quirk.IntegerDiffersFromFloat, quirk.TransitionRulesNotRatcheted, quirk.StatusUpdateChecksStatusSchema,
+		quirk.ReplaceAddsMissingMember, quirk.MissingResourceVersionNamesPlural, quirk.StoredWithoutStatusDefaults:
 		return []string{"updates"}
-	case 46, 47, 51, 53, 54, 57, 62, 70, 73, 80, 81, 85, 92, 99, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115:
+	case quirk.NullDefaultIgnored, quirk.PreserveUnknownFieldsRejected, quirk.ListKeyErrorsRepeated,
+		quirk.RestrictedRootKeywords, quirk.RestrictedMetadataSchema, quirk.NoRulesInLogicalOperators,
+		quirk.NewRulesUseOlderEnvironment, quirk.MultilineRuleNeedsMessage, quirk.PreservedDataInvisible,
+		quirk.NoExtraLibraries, quirk.LiteralsCheckedAtCompile, quirk.CostliestRulesNamed, quirk.CRDUpdatesRatcheted,
+		quirk.NamingConventions, quirk.RatchetNonStructural, quirk.RatchetUnknownTypes,
+		quirk.RatchetUnprunedDefaults, quirk.RatchetGranularSets, quirk.RatchetOptionalListKeys,
+		quirk.RatchetMissingSchema, quirk.RatchetReviewVersions, quirk.RatchetCABundle, quirk.RatchetRuleCost,
+		quirk.RatchetSelectableFields, quirk.RatchetRuleEnvironment, quirk.RatchetMessageEnvironment,
+		quirk.RatchetApproval, quirk.RatchetWarnings, quirk.ImmutableOnceEstablished:
 		return []string{"crds", "objects", "updates"}
 	}
 	return []string{"objects", "updates", "crds"}
@@ -31,16 +41,15 @@ func suitesOf(n int) []string {
 
 // switches makes the engine forget each reproduced quirk in turn. The run has to notice every time, or no case exercises the quirk.
 func switches(f flags, real *generate.Real) error {
-	numbers, err := switchNumbers("..")
+	names, err := switchNames("..")
 	if err != nil {
 		return err
 	}
-	if f.quirk > 0 {
-		numbers = []int{f.quirk}
+	if f.quirk != "" {
+		names = []quirk.Name{quirk.Name(f.quirk)}
 	}
 	blind := 0
-	for _, n := range numbers {
-		quirk.Reset()
+	for _, n := range names {
 		quirk.Off(n)
 		noticed := false
 		for _, suite := range suitesOf(n) {
@@ -54,18 +63,18 @@ func switches(f flags, real *generate.Real) error {
 			}
 			r := run.Run(real, o)[0]
 			if r.Disagreements > 0 {
-				fmt.Printf("quirk %-3d off: red within %6d cases of %-8s %s\n", n, r.Cases, suite, clip(first))
+				fmt.Printf("quirk %-36s off: red within %6d cases of %-8s %s\n", n, r.Cases, suite, clip(first))
 				noticed = true
 				break
 			}
 		}
 		if !noticed {
-			fmt.Printf("quirk %-3d off: NOT NOTICED within %d cases\n", n, f.N)
+			fmt.Printf("quirk %-36s off: NOT NOTICED within %d cases\n", n, f.N)
 			blind++
 		}
 	}
 	quirk.Reset()
-	fmt.Printf("%d switches, %d not noticed\n", len(numbers), blind)
+	fmt.Printf("%d switches, %d not noticed\n", len(names), blind)
 	if blind > 0 {
 		return fmt.Errorf("conformance is blind to %d quirks", blind)
 	}
@@ -80,22 +89,21 @@ func clip(d *run.Disagreement) string {
 	return text
 }
 
-var asked = regexp.MustCompile(`quirk\.On\((\d+)\)`)
+var asked = regexp.MustCompile(`quirk\.On\(quirk\.(\w+)\)`)
 
-// switchNumbers finds the numbers that the engine's sources ask for.
-func switchNumbers(root string) ([]int, error) {
-	var numbers []int
+// switchNames finds the names that the engine's sources ask for.
+func switchNames(root string) ([]quirk.Name, error) {
+	var names []quirk.Name
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		for _, m := range asked.FindAllSubmatch(text, -1) {
-			n, _ := strconv.Atoi(string(m[1]))
-			numbers = append(numbers, n)
+			names = append(names, quirk.Name(m[1]))
 		}
 		return err
 	})
-	slices.Sort(numbers)
-	return slices.Compact(numbers), err
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
