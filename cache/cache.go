@@ -1,11 +1,9 @@
-// Package cache keeps values that are dear to build and safe to share, such as compiled programs, within a budget of bytes.
+// Package cache keeps values that are expensive to build and safe to share, such as compiled programs, within a budget of bytes.
 //
-// It knows three things and no more: which values were used last (an LRU weighed in bytes), that a value being built is built
-// once however many callers want it (single flight), and that a build belongs to nobody: it runs detached from the caller that
-// started it, so that one caller's cancellation cannot fail the others. What a value is, what it weighs and how it is built
-// the owner says. A failed or cancelled build is never kept: the next caller tries again.
+// A Cache is an LRU that is weighed in bytes, with single-flight builds: concurrent callers that miss the same key share one build. A build does
+// not end with the caller that started it, so one caller's cancellation cannot fail the others. Failed builds are not cached.
 //
-// Values must be immutable: they are shared, and they outlive their eviction for as long as a caller holds them.
+// Values must be immutable: callers share them, and may hold them after their eviction.
 package cache
 
 import (
@@ -18,50 +16,40 @@ import (
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"golang.org/x/sync/singleflight"
 )
 
-// ErrClosed is what callers get who ask for a value that is not there after Close.
+// ErrClosed is the error of a Get that would have to build a value after Close.
 var ErrClosed = errors.New("cache: closed")
 
-// PanicError is the error of a build that panicked. The panic ends that build alone.
-type PanicError struct {
-	Value any    // what was passed to panic
-	Stack []byte // the stack of the build's goroutine
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("cache: the build panicked: %v", e.Value) }
-
 // Options configure a Cache.
-type Options[V any] struct {
-	// MaxBytes is the budget: the sum of the weights of all kept values never exceeds it. A value heavier than the whole
-	// budget is handed to those who wait for it and not kept. Zero or less keeps nothing.
+type Options[K comparable, V any] struct {
+	// MaxBytes bounds the sum of the weights of all cached values.
 	MaxBytes int64
-	// Weigh says how many bytes a value retains. It is called once a value, when the build has ended; a negative weight counts as 0.
+	// MaxEntryBytes bounds the weight of one value. Heavier ones are returned to the callers of Get and not cached. Default: MaxBytes.
+	MaxEntryBytes int64
+	// Weigh returns how many bytes a value retains. It is called once for each added value; a negative weight counts as 0.
 	Weigh func(V) int64
-	// MaxBuilds bounds how many builds run at once; more wait their turn. Zero means GOMAXPROCS.
+	// MaxBuilds bounds how many builds run at once. Default: GOMAXPROCS.
 	MaxBuilds int
-	// Observer is told what happens; nil means nobody is.
-	Observer Observer
+	// OnBuild, if set, is called when a build starts; the function that it returns is called with the build's error, or nil, when the build ends.
+	OnBuild func(context.Context) (finished func(error))
+	// OnEvict, if set, is called for each value that is evicted to make room. The Cache is locked meanwhile, so OnEvict must not call it.
+	OnEvict func(K, V)
 }
 
 // Cache is an LRU of values by key, weighed in bytes, with detached single-flight builds. It is safe for concurrent use.
-type Cache[V any] struct {
-	weigh    func(V) int64
-	observer Observer
-	budget   int64
-
-	flights singleflight.Group
-	slots   chan struct{}
-	stop    context.Context // ends with Close; every build listens to it
+type Cache[K comparable, V any] struct {
+	options Options[K, V]
+	slots   chan struct{}   // holds one element for each running build
+	stop    context.Context // ends with Close, and all builds with it
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	lru    *simplelru.LRU[string, entry[V]]
-	bytes  int64
-	counts counts
+	mu      sync.Mutex
+	closed  bool
+	lru     *simplelru.LRU[K, entry[V]]
+	flights map[K]*flight[V]
+	stats   Stats // but Entries
 }
 
 type entry[V any] struct {
@@ -69,146 +57,241 @@ type entry[V any] struct {
 	weight int64
 }
 
-// New returns an empty cache. It panics if o.Weigh is nil, which is a mistake of the program, not of its input.
-func New[V any](o Options[V]) *Cache[V] {
+// flight is a build, from the first caller that wants it to its end.
+type flight[V any] struct {
+	done  chan struct{} // closed when value and err are set
+	value V
+	err   error
+
+	// Cache.mu guards these.
+	waiting   int // callers
+	started   bool
+	abandoned chan struct{} // closed when the last caller leaves before the build started
+}
+
+// New returns an empty cache. It panics if o.Weigh is nil.
+func New[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	if o.Weigh == nil {
 		panic("cache: Options.Weigh is nil")
 	}
 	if o.MaxBuilds <= 0 {
 		o.MaxBuilds = runtime.GOMAXPROCS(0)
 	}
-	if o.Observer == nil {
-		o.Observer = silent{}
+	if o.MaxEntryBytes <= 0 || o.MaxEntryBytes > o.MaxBytes {
+		o.MaxEntryBytes = o.MaxBytes
 	}
-	// The LRU's own bound is a count; ours is in bytes and enforced by keep.
-	lru, err := simplelru.NewLRU[string, entry[V]](math.MaxInt, nil)
+	if o.OnBuild == nil {
+		o.OnBuild = func(context.Context) func(error) { return func(error) {} }
+	}
+	// simplelru bounds the number of entries; Add bounds their weight.
+	lru, err := simplelru.NewLRU[K, entry[V]](math.MaxInt, nil)
 	if err != nil {
-		panic(err) // its only error is a size below 1
+		panic(err) // NewLRU fails for sizes below 1 only
 	}
-	c := &Cache[V]{weigh: o.Weigh, observer: o.Observer, budget: o.MaxBytes, slots: make(chan struct{}, o.MaxBuilds), lru: lru}
+	c := &Cache[K, V]{
+		options: o, slots: make(chan struct{}, o.MaxBuilds), lru: lru, flights: map[K]*flight[V]{}, stats: Stats{MaxBytes: o.MaxBytes},
+	}
 	c.stop, c.cancel = context.WithCancel(context.Background())
 	return c
 }
 
-// Get returns the value of key, building it if it is not there. Callers that want one key at the same time share one build.
+// Get returns the value of key. If it is not cached, Get builds it, or waits for a build of it that another caller started.
 //
-// The build's context has the values of the first caller's context (its trace) and neither its cancellation nor its deadline; it ends
-// with Close. When ctx ends before the value is there, Get returns ctx's error at once and the build goes on for those who come
-// later. The build's own error is returned to all who wait for it and then forgotten.
-func (c *Cache[V]) Get(ctx context.Context, key string, build func(context.Context) (V, error)) (V, error) {
-	if v, ok := c.lookup(key); ok {
-		return v, nil
+// The build's context has the values of the first caller's context, but neither its cancellation nor its deadline; it ends with Close. When ctx ends
+// first, Get returns its cause at once. A running build continues for later callers; one that waits for its turn is dropped with its last caller.
+func (c *Cache[K, V]) Get(ctx context.Context, key K, build func(context.Context) (V, error)) (V, error) {
+	value, f, err := c.join(ctx, key, build)
+	if f == nil {
+		return value, err
 	}
-	var none V
-	if err := ctx.Err(); err != nil {
-		return none, err // nobody waits: start nothing
-	}
-	done := c.flights.DoChan(key, func() (any, error) { return c.run(context.WithoutCancel(ctx), key, build) })
 	select {
-	case r := <-done:
-		if r.Err != nil {
-			return none, r.Err
-		}
-		return r.Val.(V), nil
+	case <-f.done:
+		return f.value, f.err
 	case <-ctx.Done():
-		return none, context.Cause(ctx)
+		c.leave(key, f)
+		return value, context.Cause(ctx)
 	}
 }
 
-// Cached returns the value of key if it is there: a Get that builds nothing, and counts as one if it finds something. It allocates nothing.
-func (c *Cache[V]) Cached(key string) (V, bool) {
+// join returns the value of key, or a flight to wait for.
+func (c *Cache[K, V]) join(
+	ctx context.Context, key K, build func(context.Context) (V, error),
+) (value V, f *flight[V], err error) {
 	c.mu.Lock()
-	e, ok := c.lru.Get(key)
-	if ok {
-		c.counts.hits++
+	defer c.mu.Unlock()
+	if e, ok := c.lru.Get(key); ok {
+		c.stats.Hits++
+		return e.value, nil, nil
 	}
-	c.mu.Unlock()
-	if ok {
-		c.observer.Hit()
+	c.stats.Misses++
+	if ctx.Err() != nil {
+		return value, nil, context.Cause(ctx)
 	}
-	return e.value, ok
+	f = c.flights[key]
+	if f == nil {
+		if c.closed {
+			return value, nil, ErrClosed
+		}
+		f = &flight[V]{done: make(chan struct{}), abandoned: make(chan struct{})}
+		c.flights[key] = f
+		c.running.Add(1)
+		go c.run(context.WithoutCancel(ctx), key, f, build)
+	}
+	f.waiting++
+	return value, f, nil
 }
 
-// lookup counts a hit or a miss.
-func (c *Cache[V]) lookup(key string) (V, bool) {
+// leave removes one caller from a flight, and the flight with the last caller if the build has not started.
+func (c *Cache[K, V]) leave(key K, f *flight[V]) {
 	c.mu.Lock()
-	e, ok := c.lru.Get(key)
-	if ok {
-		c.counts.hits++
-	} else {
-		c.counts.misses++
+	defer c.mu.Unlock()
+	if f.waiting--; f.waiting == 0 && !f.started {
+		delete(c.flights, key)
+		close(f.abandoned)
 	}
-	c.mu.Unlock()
-	if ok {
-		c.observer.Hit()
-	} else {
-		c.observer.Miss()
-	}
-	return e.value, ok
 }
 
-// run is one flight: it holds a build slot, builds, and keeps the value before anybody is told of it, so that between the end of the
-// flight and the value's presence there is no moment at which a second build could start.
-func (c *Cache[V]) run(ctx context.Context, key string, build func(context.Context) (V, error)) (V, error) {
-	var none V
-	if !c.enter() {
-		return none, ErrClosed
-	}
+// run waits for a build slot, builds and ends the flight.
+func (c *Cache[K, V]) run(ctx context.Context, key K, f *flight[V], build func(context.Context) (V, error)) {
 	defer c.running.Done()
-
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
+	case <-f.abandoned:
+		return
 	case <-c.stop.Done():
-		return none, ErrClosed
+		f.err = ErrClosed
+		c.end(key, f)
+		return
 	}
-	// Between the caller's miss and this flight another one may have ended.
-	if e, ok := c.peek(key); ok {
-		return e.value, nil
+	if !c.start(f) {
+		return
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.stop, func() { cancel(ErrClosed) })()
-
-	v, err := c.build(ctx, build)
-	if err != nil {
-		return none, err
-	}
-	c.Add(key, v)
-	return v, nil
+	finished := c.options.OnBuild(ctx)
+	f.value, f.err = recovered(ctx, build)
+	c.end(key, f)
+	finished(f.err)
 }
 
-// build calls the owner's function, turns its panic into an error, and reports it.
-func (c *Cache[V]) build(ctx context.Context, build func(context.Context) (V, error)) (v V, err error) {
-	finished := c.observer.Build(ctx)
+// start reports whether the flight still has callers, and marks it as started.
+func (c *Cache[K, V]) start(f *flight[V]) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.started = f.waiting > 0
+	return f.started
+}
+
+// recovered calls build and turns a panic into an error.
+func recovered[V any](ctx context.Context, build func(context.Context) (V, error)) (value V, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &PanicError{Value: p, Stack: debug.Stack()}
+			err = fmt.Errorf("cache: the build panicked: %v\n%s", p, debug.Stack())
 		}
-		c.mu.Lock()
-		c.counts.builds++
-		if err != nil {
-			c.counts.failures++
-		}
-		c.mu.Unlock()
-		finished(err)
 	}()
 	return build(ctx)
 }
 
-// enter registers a running build unless the cache is closed.
-func (c *Cache[V]) enter() bool {
+// end caches the flight's value and wakes its callers.
+func (c *Cache[K, V]) end(key K, f *flight[V]) {
+	var weight int64
+	if f.err == nil {
+		weight = c.options.Weigh(f.value)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return false
+	delete(c.flights, key)
+	if f.started {
+		c.stats.Builds++
 	}
-	c.running.Add(1)
-	return true
+	switch {
+	case f.err == nil:
+		c.add(key, f.value, weight)
+	case f.started:
+		c.stats.Failures++
+	}
+	close(f.done)
 }
 
-// Close ends the context of all running builds and waits for them, or for ctx. Kept values stay readable; nothing new is built.
-func (c *Cache[V]) Close(ctx context.Context) error {
+// Cached returns the value of key if it is cached. A hit counts as a use, a miss is not counted. It allocates nothing.
+func (c *Cache[K, V]) Cached(key K) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.lru.Get(key)
+	if ok {
+		c.stats.Hits++
+	}
+	return e.value, ok
+}
+
+// Add caches a value in place of the previous one of its key. A value heavier than MaxEntryBytes is not cached; the previous one is dropped all
+// the same.
+func (c *Cache[K, V]) Add(key K, value V) {
+	weight := c.options.Weigh(value)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(key, value, weight)
+}
+
+func (c *Cache[K, V]) add(key K, value V, weight int64) {
+	c.remove(key)
+	if weight = max(weight, 0); weight > c.options.MaxEntryBytes {
+		c.stats.Oversized++
+		return
+	}
+	// Bytes+weight could overflow.
+	for c.stats.Bytes > c.options.MaxBytes-weight {
+		key, old, _ := c.lru.RemoveOldest()
+		c.stats.Bytes -= old.weight
+		c.stats.Evictions++
+		if c.options.OnEvict != nil {
+			c.options.OnEvict(key, old.value)
+		}
+	}
+	c.lru.Add(key, entry[V]{value: value, weight: weight})
+	c.stats.Bytes += weight
+}
+
+// Remove drops the value of key. It does not affect a running build.
+func (c *Cache[K, V]) Remove(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(key)
+}
+
+func (c *Cache[K, V]) remove(key K) {
+	if e, ok := c.lru.Peek(key); ok {
+		c.lru.Remove(key)
+		c.stats.Bytes -= e.weight
+	}
+}
+
+// Stats are the counts of a cache.
+type Stats struct {
+	Entries   int    // cached values
+	Bytes     int64  // sum of their weights
+	MaxBytes  int64  // Options.MaxBytes
+	Hits      uint64 // lookups that found their value
+	Misses    uint64 // Gets that did not
+	Evictions uint64 // values that were dropped to make room
+	Builds    uint64 // builds that ended
+	Failures  uint64 // builds that ended with an error
+	Oversized uint64 // values heavier than MaxEntryBytes, which were not cached
+}
+
+// Stats returns all counts at one moment.
+func (c *Cache[K, V]) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	s.Entries = c.lru.Len()
+	return s
+}
+
+// Close cancels all builds and waits for them, or for ctx. Cached values stay readable; a Get that would have to build returns ErrClosed.
+func (c *Cache[K, V]) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
@@ -222,6 +305,6 @@ func (c *Cache[V]) Close(ctx context.Context) error {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("cache: builds still running at the end of the grace period: %w", context.Cause(ctx))
+		return fmt.Errorf("cache: builds still run at the end of the grace period: %w", context.Cause(ctx))
 	}
 }

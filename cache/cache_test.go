@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,7 +23,14 @@ func constant(v int) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) { return v, nil }
 }
 
-func mustGet(t *testing.T, c *Cache[int], key string, v int) {
+// contains reports whether a value is cached, without counting as a use.
+func contains(c *Cache[string, int], key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lru.Contains(key)
+}
+
+func mustGet(t *testing.T, c *Cache[string, int], key string, v int) {
 	t.Helper()
 	got, err := c.Get(t.Context(), key, constant(v))
 	if err != nil || got != v {
@@ -51,7 +59,7 @@ func TestEvictionByWeight(t *testing.T) {
 		{"no budget keeps nothing but the weightless", 0, []int{1, 0}, nil, []int{1}, 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := New(Options[int]{MaxBytes: tc.budget, Weigh: weighInt})
+			c := New(Options[string, int]{MaxBytes: tc.budget, Weigh: weighInt})
 			for i, w := range tc.weights {
 				if i == len(tc.weights)-1 {
 					for _, k := range tc.touch {
@@ -65,7 +73,7 @@ func TestEvictionByWeight(t *testing.T) {
 				want[k] = true
 			}
 			for i := range tc.weights {
-				if got := c.Contains(fmt.Sprint(i)); got != want[i] {
+				if got := contains(c, fmt.Sprint(i)); got != want[i] {
 					t.Errorf("key %d kept: %t, want %t", i, got, want[i])
 				}
 			}
@@ -78,14 +86,14 @@ func TestEvictionByWeight(t *testing.T) {
 }
 
 func TestReplacingAndRemovingKeepTheBooks(t *testing.T) {
-	c := New(Options[int]{MaxBytes: 10, Weigh: weighInt})
+	c := New(Options[string, int]{MaxBytes: 10, Weigh: weighInt})
 	c.Add("a", 4)
 	c.Add("a", 6)
 	if s := c.Stats(); s.Bytes != 6 || s.Entries != 1 {
 		t.Errorf("after replacing: %+v", s)
 	}
 	c.Add("a", 11) // too heavy: and the old value must not be served instead
-	if c.Contains("a") {
+	if contains(c, "a") {
 		t.Error("the replaced value is still there")
 	}
 	c.Add("b", 2)
@@ -98,7 +106,7 @@ func TestReplacingAndRemovingKeepTheBooks(t *testing.T) {
 
 func TestOneBuildForAllWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt})
 		var builds atomic.Int32
 		build := func(context.Context) (int, error) {
 			builds.Add(1)
@@ -127,7 +135,7 @@ func TestOneBuildForAllWhoWait(t *testing.T) {
 func TestBuildIsDetachedFromItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
-		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt})
 		first, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "trace"))
 		build := func(ctx context.Context) (int, error) {
 			if ctx.Value(key{}) != "trace" {
@@ -160,7 +168,7 @@ func TestBuildIsDetachedFromItsCaller(t *testing.T) {
 			t.Error("the cancelled caller waited")
 		}
 		wg.Wait()
-		if !c.Contains("k") {
+		if !contains(c, "k") {
 			t.Error("the value was not kept")
 		}
 	})
@@ -176,12 +184,11 @@ func TestFailuresAreNotKept(t *testing.T) {
 		{"error", func(context.Context) (int, error) { return 0, boom }, func(err error) bool { return errors.Is(err, boom) }},
 		{"cancellation", func(context.Context) (int, error) { return 0, context.Canceled }, func(err error) bool { return errors.Is(err, context.Canceled) }},
 		{"panic", func(context.Context) (int, error) { panic("ouch") }, func(err error) bool {
-			var p *PanicError
-			return errors.As(err, &p) && p.Value == "ouch" && len(p.Stack) > 0
+			return strings.Contains(err.Error(), "ouch") && strings.Contains(err.Error(), "cache_test.go")
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+			c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt})
 			if _, err := c.Get(t.Context(), "k", tc.build); !tc.check(err) {
 				t.Fatalf("got %v", err)
 			}
@@ -194,7 +201,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 }
 
 func TestCancelledCallerStartsNothing(t *testing.T) {
-	c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+	c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Get(ctx, "k", func(context.Context) (int, error) { t.Error("built"); return 0, nil }); !errors.Is(err, context.Canceled) {
@@ -207,7 +214,7 @@ func TestCancelledCallerStartsNothing(t *testing.T) {
 }
 
 func TestCached(t *testing.T) {
-	c := New(Options[int]{MaxBytes: 10, Weigh: weighInt})
+	c := New(Options[string, int]{MaxBytes: 10, Weigh: weighInt})
 	if v, ok := c.Cached("a"); ok {
 		t.Errorf("got %d of an empty cache", v)
 	}
@@ -217,14 +224,14 @@ func TestCached(t *testing.T) {
 		t.Errorf("got %d, %t", v, ok)
 	}
 	c.Add("c", 4) // b goes: a was used
-	if s := c.Stats(); !c.Contains("a") || c.Contains("b") || s.Hits != 1 || s.Misses != 0 {
+	if s := c.Stats(); !contains(c, "a") || contains(c, "b") || s.Hits != 1 || s.Misses != 0 {
 		t.Errorf("stats %+v", s)
 	}
 }
 
 func TestMaxBuilds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt, MaxBuilds: 2})
+		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt, MaxBuilds: 2})
 		var now, peak atomic.Int32
 		var wg sync.WaitGroup
 		for i := range 10 {
@@ -244,9 +251,55 @@ func TestMaxBuilds(t *testing.T) {
 	})
 }
 
+// A build that waits for a slot does not start once all of its callers have left. One that still has a caller does.
+func TestAbandonedBuildDoesNotStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt, MaxBuilds: 1})
+		release := make(chan struct{})
+		go func() {
+			_, _ = c.Get(t.Context(), "slow", func(context.Context) (int, error) { <-release; return 1, nil })
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 2 {
+			go func() {
+				_, err := c.Get(ctx, "abandoned", func(context.Context) (int, error) { t.Error("built for nobody"); return 1, nil })
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v", err)
+				}
+			}()
+		}
+		go func() { _, _ = c.Get(ctx, "shared", constant(2)) }()
+		synctest.Wait()
+		go func() {
+			if _, err := c.Get(t.Context(), "shared", constant(2)); err != nil {
+				t.Errorf("got %v", err)
+			}
+		}()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		if s := c.Stats(); s.Builds != 2 || contains(c, "abandoned") || !contains(c, "shared") {
+			t.Errorf("stats %+v", s)
+		}
+		mustGet(t, c, "abandoned", 3) // it can still be built later
+	})
+}
+
+func TestMaxEntryBytes(t *testing.T) {
+	c := New(Options[string, int]{MaxBytes: 10, MaxEntryBytes: 4, Weigh: weighInt})
+	mustGet(t, c, "small", 4)
+	mustGet(t, c, "large", 5)
+	if !contains(c, "small") || contains(c, "large") || c.Stats().Oversized != 1 {
+		t.Errorf("stats %+v", c.Stats())
+	}
+}
+
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt, MaxBuilds: 1})
+		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt, MaxBuilds: 1})
 		c.Add("there", 1)
 		var wg sync.WaitGroup
 		for _, k := range []string{"running", "queued"} {
@@ -274,7 +327,7 @@ func TestClose(t *testing.T) {
 
 func TestCloseHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(Options[int]{MaxBytes: 100, Weigh: weighInt})
+		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt})
 		go func() {
 			_, _ = c.Get(context.Background(), "stubborn", func(context.Context) (int, error) { time.Sleep(time.Minute); return 1, nil })
 		}()
@@ -288,25 +341,22 @@ func TestCloseHasADeadline(t *testing.T) {
 	})
 }
 
-type recorder struct{ hits, misses, evicted, started, ended, failed atomic.Int64 }
-
-func (r *recorder) Hit()        { r.hits.Add(1) }
-func (r *recorder) Miss()       { r.misses.Add(1) }
-func (r *recorder) Evict(n int) { r.evicted.Add(int64(n)) }
-func (r *recorder) Build(context.Context) func(error) {
-	r.started.Add(1)
-	return func(err error) {
-		r.ended.Add(1)
-		if err != nil {
-			r.failed.Add(1)
-		}
-	}
-}
-
-// Many goroutines over few keys in a small cache: the books balance, and the observer saw what Stats counted.
+// Many goroutines use few keys in a small cache: the counts add up, and the callbacks saw what Stats counted.
 func TestConcurrentUse(t *testing.T) {
-	r := &recorder{}
-	c := New(Options[int]{MaxBytes: 20, Weigh: weighInt, Observer: r})
+	var evicted, started, ended, failed atomic.Uint64
+	c := New(Options[string, int]{
+		MaxBytes: 20, Weigh: weighInt,
+		OnEvict: func(string, int) { evicted.Add(1) },
+		OnBuild: func(context.Context) func(error) {
+			started.Add(1)
+			return func(err error) {
+				ended.Add(1)
+				if err != nil {
+					failed.Add(1)
+				}
+			}
+		},
+	})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -333,11 +383,10 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	s := c.Stats()
 	if s.Bytes > 20 || s.Bytes < 0 {
-		t.Errorf("budget broken: %+v", s)
+		t.Errorf("MaxBytes exceeded: %+v", s)
 	}
-	if uint64(r.hits.Load()) != s.Hits || uint64(r.misses.Load()) != s.Misses || uint64(r.evicted.Load()) != s.Evictions ||
-		uint64(r.ended.Load()) != s.Builds || uint64(r.failed.Load()) != s.Failures || r.started.Load() != r.ended.Load() {
-		t.Errorf("observer %+v disagrees with %+v", r, s)
+	if evicted.Load() != s.Evictions || ended.Load() != s.Builds || failed.Load() != s.Failures || started.Load() != ended.Load() {
+		t.Errorf("callbacks counted %d, %d, %d, %d; stats %+v", evicted.Load(), started.Load(), ended.Load(), failed.Load(), s)
 	}
 	if s.Hits+s.Misses != 8*500 {
 		t.Errorf("%d lookups counted, want %d", s.Hits+s.Misses, 8*500)
@@ -345,7 +394,7 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 func BenchmarkHit(b *testing.B) {
-	c := New(Options[int]{MaxBytes: 1 << 20, Weigh: weighInt})
+	c := New(Options[string, int]{MaxBytes: 1 << 20, Weigh: weighInt})
 	c.Add("sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", 1)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -93,7 +93,6 @@ func classify(err error) *problem {
 	var known *problem
 	var fromRegistry *registry.Error
 	var fromEngine *engine.Error
-	var panicked *cache.PanicError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -109,8 +108,6 @@ func classify(err error) *problem {
 			return fromTheEngine(fromEngine, about.metadata)
 		}
 		return fromTheEngine(fromEngine, nil)
-	case errors.As(err, &panicked):
-		return nil
 	case errors.Is(err, context.Canceled):
 		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_CANCELLED, message: "the call was cancelled"}
 	case errors.Is(err, context.DeadlineExceeded):

@@ -35,7 +35,7 @@ type App struct {
 	log    *slog.Logger
 
 	telemetry *telemetry.Telemetry
-	programs  *cache.Cache[*engine.Definition]
+	programs  *cache.Cache[string, *engine.Definition]
 	registry  *counted
 	tls       *transport.TLS // nil: none
 	tokens    *transport.Tokens
@@ -100,8 +100,8 @@ func (a *App) startTelemetry(ctx context.Context) (err error) {
 }
 
 func (a *App) startPrograms(context.Context) error {
-	a.programs = cache.New(cache.Options[*engine.Definition]{
-		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, Observer: a.telemetry.NewCache(),
+	a.programs = cache.New(cache.Options[string, *engine.Definition]{
+		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, OnBuild: a.telemetry.NewCache().Build,
 	})
 	a.closing.then("the cache", a.programs.Close)
 	return a.telemetry.ObserveCache(a.programs.Stats)

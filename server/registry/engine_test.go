@@ -214,7 +214,7 @@ func TestCatalogsShareProgramsNotRevisions(t *testing.T) {
 
 // A cache with no room at all still serves.
 func TestTinyCache(t *testing.T) {
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 1, Weigh: (*engine.Definition).Size})
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 1, Weigh: (*engine.Definition).Size})
 	defer func() { _ = programs.Close(context.Background()) }()
 	r, err := New(t.Context(), newMapStore(), Options{Programs: programs})
 	if err != nil {
@@ -242,7 +242,7 @@ func TestTinyCache(t *testing.T) {
 }
 
 func BenchmarkResolve(b *testing.B) {
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 1 << 30, Weigh: (*engine.Definition).Size})
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 1 << 30, Weigh: (*engine.Definition).Size})
 	r, err := New(b.Context(), newMapStore(), Options{Programs: programs})
 	if err != nil {
 		b.Fatal(err)

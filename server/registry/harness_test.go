@@ -77,7 +77,7 @@ func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
 
 func newRegistry(t testing.TB, store Store, c *clock) *Registry {
 	t.Helper()
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
 	t.Cleanup(func() {
 		if err := programs.Close(context.Background()); err != nil {
 			t.Error(err)

@@ -17,7 +17,7 @@ import (
 // Options configure a Registry.
 type Options struct {
 	// Programs holds the compiled definitions, by revision. Required; the registry does not close it.
-	Programs *cache.Cache[*engine.Definition]
+	Programs *cache.Cache[string, *engine.Definition]
 	// Engine are the options for every compilation; KubernetesMinor is the catalog's own, and Existing the registry's.
 	Engine engine.Options
 	// MaxWait bounds how long a call waits for the write that its token names, when its own deadline is further away or it has none.
@@ -42,7 +42,7 @@ type Registry struct {
 	store    Store
 	watcher  Watcher // the store, if others write to it as well
 	tag      storeTag
-	programs *cache.Cache[*engine.Definition]
+	programs *cache.Cache[string, *engine.Definition]
 	engine   engine.Options
 	maxWait  time.Duration
 	maxWrite time.Duration

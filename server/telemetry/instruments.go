@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -95,24 +94,13 @@ func (e *Engine) Evaluated(ctx context.Context, event engine.EvaluationEvent) {
 	}
 }
 
-// Cache implements cache.Observer. It records a span for each build; ObserveCache publishes the statistics.
+// Cache records a span for each build of a compiled CRD. ObserveCache publishes the statistics.
 type Cache struct{ tracer trace.Tracer }
 
-var _ cache.Observer = (*Cache)(nil)
-
-// NewCache creates the observer of the cache of compiled CRDs.
+// NewCache returns the Cache of this Telemetry.
 func (t *Telemetry) NewCache() *Cache { return &Cache{t.Tracer.Tracer(scope)} }
 
-// Hit implements cache.Observer; Stats counts it.
-func (*Cache) Hit() {}
-
-// Miss implements cache.Observer; Stats counts it.
-func (*Cache) Miss() {}
-
-// Evict implements cache.Observer; Stats counts it.
-func (*Cache) Evict(int) {}
-
-// Build implements cache.Observer.
+// Build starts the span of a build: it is a cache.Options.OnBuild.
 func (c *Cache) Build(ctx context.Context) func(error) {
 	_, span := c.tracer.Start(ctx, "build program")
 	return func(err error) {

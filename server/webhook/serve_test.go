@@ -57,7 +57,7 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 	t.Helper()
 	ctx := context.Background()
 	log := slog.New(slog.DiscardHandler)
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
 	store := memory.New()
 	kept, err := registry.New(ctx, store, registry.Options{Programs: programs, Log: log})
 	if err != nil {

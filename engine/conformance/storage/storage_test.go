@@ -79,7 +79,7 @@ func TestStorage(t *testing.T) {
 func start(t *testing.T) (crdevalv1.RegistryServiceClient, crdevalv1.EvaluationServiceClient) {
 	t.Helper()
 	ctx := context.Background()
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 256 << 20, Weigh: (*engine.Definition).Size})
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 256 << 20, Weigh: (*engine.Definition).Size})
 	kept, err := registry.New(ctx, memory.New(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ type fixture struct {
 func start(t *testing.T, policy admissionregistrationv1.FailurePolicyType) *fixture {
 	t.Helper()
 	ctx := context.Background()
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
 	kept, err := registry.New(ctx, memory.New(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

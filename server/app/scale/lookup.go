@@ -60,12 +60,12 @@ func lookUps(ctx context.Context, s settings, dir string, samples []sample) erro
 // opened is a registry in this process.
 type opened struct {
 	registry *registry.Registry
-	programs *cache.Cache[*engine.Definition]
+	programs *cache.Cache[string, *engine.Definition]
 	loaded   time.Duration
 }
 
 func open(ctx context.Context, store registry.Store) (*opened, error) {
-	o := &opened{programs: cache.New(cache.Options[*engine.Definition]{MaxBytes: 256 << 20, Weigh: (*engine.Definition).Size})}
+	o := &opened{programs: cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 256 << 20, Weigh: (*engine.Definition).Size})}
 	begin := time.Now()
 	var err error
 	o.registry, err = registry.New(ctx, store, registry.Options{Programs: o.programs, Log: slog.New(slog.DiscardHandler)})

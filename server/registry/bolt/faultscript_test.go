@@ -60,7 +60,7 @@ func large() string {
 
 // scripted is a registry without anything in the background that would write.
 func scripted(ctx context.Context, store registry.Store) (*registry.Registry, func(), error) {
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 16 << 20, Weigh: (*engine.Definition).Size})
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 16 << 20, Weigh: (*engine.Definition).Size})
 	r, err := registry.New(ctx, store, registry.Options{Programs: programs})
 	return r, func() { _ = programs.Close(context.Background()) }, err
 }

@@ -111,7 +111,7 @@ func (b *backend) counts() (handed, deleted int) {
 
 func newBackend(t *testing.T) *backend {
 	t.Helper()
-	programs := cache.New(cache.Options[*engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
 	t.Cleanup(func() { _ = programs.Close(context.Background()) })
 	r, err := registry.New(t.Context(), memory.New(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
