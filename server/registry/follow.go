@@ -20,11 +20,8 @@ func (r *Registry) Following() error {
 	return r.watcher.Following()
 }
 
-func (r *Registry) startFollowing() {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.unfollow = cancel
-	r.following.Go(func() { r.follow(ctx) })
-}
+// setLost publishes err in a variable that is not written to again: Following reads it at any time.
+func (r *Registry) setLost(err error) { r.lost.Store(&err) }
 
 // The pauses between attempts to load a store that could not be followed any longer.
 const (
@@ -32,7 +29,9 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-func (r *Registry) follow(ctx context.Context) {
+// follow applies the commits of the store until Close. When that fails, it loads the store, with pauses.
+func (r *Registry) follow() {
+	ctx := r.lifetime
 	const never = ^uint64(0)
 	pause, loaded := firstPause, never // the sequence at which the store was loaded last
 	for {
@@ -46,7 +45,7 @@ func (r *Registry) follow(ctx context.Context) {
 			pause = firstPause
 		}
 		for ; ; pause = min(2*pause, lastPause) {
-			r.lost.Store(&err)
+			r.setLost(err)
 			if !atOnce {
 				r.log.WarnContext(ctx, "the registry cannot follow its store; what is known is served, and it is tried again", "error", err)
 				if !sleep(ctx, pause) {

@@ -245,3 +245,29 @@ func TestRacingReplicas(t *testing.T) {
 		}
 	}
 }
+
+// failingLink is a link that cannot be watched.
+type failingLink struct {
+	*link
+	loads chan struct{}
+}
+
+func (l failingLink) Watch(context.Context, uint64, func(Commit)) error { return errCut }
+
+func (l failingLink) Load(ctx context.Context) (State, error) {
+	l.loads <- struct{}{}
+	return l.link.Load(ctx)
+}
+
+// Following may be called at any time while the store cannot be loaded. The race detector finds an error that is published before it is written.
+func TestFollowingBesideFailedLoads(t *testing.T) {
+	l := failingLink{&link{cluster: newCluster()}, make(chan struct{}, 100)}
+	r := newRegistry(t, l, nil)
+	l.set(true)
+	for range 3 {
+		<-l.loads
+		if err := r.Following(); err == nil {
+			t.Error("no error while the store is not followed")
+		}
+	}
+}

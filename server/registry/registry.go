@@ -60,15 +60,13 @@ type Registry struct {
 
 	// writing is held by the one write that is under way; a channel, so that waiting ends with the caller's context.
 	writing chan struct{}
-	stale   bool        // the last commit's outcome is unknown: load before the next write; guarded by writing
-	failing atomic.Bool // the last commit failed
+	stale   bool          // the last commit's outcome is unknown: load before the next write; guarded by writing
+	commits atomic.Uint64 // successful ones
 
-	// following is of the goroutine that follows the store.
-	following sync.WaitGroup
-	unfollow  context.CancelFunc
-	lost      atomic.Pointer[error] // why nothing is followed at the moment, beside what the store says
-	closed    chan struct{}
-	closing   sync.Once
+	following sync.WaitGroup        // the goroutine that follows the store
+	lost      atomic.Pointer[error] // why the store is not followed at the moment, if the Watcher does not know
+	lifetime  context.Context       // ends with Close
+	end       context.CancelFunc
 }
 
 // New loads what store has and serves it; a Watcher it follows from then on. ctx is that of loading. The registry does not close the store:
@@ -94,9 +92,10 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	}
 	r := &Registry{
 		store: store, tag: tagOf(store.ID()), programs: o.Programs, engine: o.Engine, maxWait: o.MaxWait, maxWrite: o.MaxWrite, now: o.Now, log: o.Log,
-		lists: pinned{now: o.Now}, writing: make(chan struct{}, 1), closed: make(chan struct{}), overlaid: newOverlaid(),
+		lists: pinned{now: o.Now}, writing: make(chan struct{}, 1), overlaid: newOverlaid(),
 		compiling: make(chan struct{}, o.MaxCompiles), compilingLong: make(chan struct{}, o.MaxCompiles),
 	}
+	r.lifetime, r.end = context.WithCancel(context.Background())
 	state, err := store.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("loading the registry: %w", err)
@@ -111,29 +110,26 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	r.snapshot.Store(s)
 	if w, ok := store.(Watcher); ok {
 		r.watcher = w
-		r.startFollowing()
+		r.following.Go(r.follow)
 	}
 	return r, nil
 }
 
-// Close ends all Watches, and following the store; it waits for that, or for ctx. What is known can still be evaluated.
+// Close ends all Watches and stops following the store. It waits for that and for the write under way, or for ctx. Evaluation goes on.
 func (r *Registry) Close(ctx context.Context) error {
-	r.closing.Do(func() {
-		close(r.closed)
-		if r.unfollow != nil {
-			r.unfollow()
-		}
-	})
+	r.end()
 	idle := make(chan struct{})
 	go func() {
 		r.following.Wait()
+		r.writing <- struct{}{}
+		<-r.writing
 		close(idle)
 	}()
 	select {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("registry: still following its store at the end of the grace period: %w", context.Cause(ctx))
+		return fmt.Errorf("registry: the store still did not answer at the end of the grace period: %w", context.Cause(ctx))
 	}
 }
 

@@ -109,7 +109,7 @@ func (w *watch) run(ctx context.Context, catalog string, sequence uint64) error 
 		case <-news:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-w.registry.closed:
+		case <-w.registry.lifetime.Done():
 			return &Error{Reason: Overloaded, Message: "this server is stopping: watch on at another one, from the last token"}
 		}
 	}

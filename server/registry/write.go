@@ -20,7 +20,7 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 	if err := r.turn(ctx); err != nil {
 		return written{}, err
 	}
-	defer func() { <-r.writing }()
+	defer r.endTurn()
 	patience, cancel := r.patience(ctx)
 	defer cancel()
 	for {
@@ -36,9 +36,9 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 			return written{current, false}, err
 		}
 		sequence, err := r.store.Commit(patience, p.Transaction)
-		r.failing.Store(err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrTooLarge))
 		switch {
 		case err == nil:
+			r.commits.Add(1)
 			s, err := r.committed(patience, current, p.Transaction, sequence)
 			return written{s, p.more}, err
 		case errors.Is(err, ErrConflict):
@@ -48,8 +48,8 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 		case errors.Is(err, ErrTooLarge):
 			return written{}, tooLarge(err)
 		default:
-			if r.watcher == nil && mayBeWritten(err) { // who follows the store will see what came of it
-				r.stale = r.reload(context.WithoutCancel(ctx)) != nil
+			if r.watcher == nil && mayBeWritten(err) { // a Watcher reports the commit if it was made
+				r.stale = r.reload(patience) != nil
 			}
 			return written{}, r.unavailable(ctx, err, mayBeWritten(err))
 		}
@@ -89,10 +89,12 @@ func (w written) crd(catalog, name string) (*crd, error) {
 	return c.crd(name)
 }
 
-// turn waits until this write may begin. A store that fails lets everybody wait as long as it takes to notice: not one after the other.
+// turn waits until this write may begin. It gives up when no commit has succeeded for r.maxWrite: the store does not answer, and all that wait
+// for it fail at the same time instead of one after the other.
 func (r *Registry) turn(ctx context.Context) error {
-	timer := time.NewTimer(r.maxWrite)
-	defer timer.Stop()
+	ticker := time.NewTicker(r.maxWrite)
+	defer ticker.Stop()
+	commits := r.commits.Load()
 	for {
 		select {
 		case r.writing <- struct{}{}:
@@ -103,13 +105,28 @@ func (r *Registry) turn(ctx context.Context) error {
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-timer.C:
-			if r.failing.Load() {
+		case <-ticker.C:
+			before := commits
+			if commits = r.commits.Load(); commits == before {
 				return r.unavailable(ctx, errOthersWait, false)
 			}
-			timer.Reset(r.maxWrite)
 		}
 	}
+}
+
+// endTurn lets the next write begin. If the outcome of the last commit is unknown, it first loads the store, in the background.
+func (r *Registry) endTurn() {
+	if !r.stale {
+		<-r.writing
+		return
+	}
+	go func() {
+		defer func() { <-r.writing }()
+		err := r.reload(r.lifetime)
+		if r.stale = err != nil; r.stale {
+			r.log.WarnContext(r.lifetime, "cannot load the registry's store after a failed commit; the next write tries again", "error", err)
+		}
+	}()
 }
 
 var errOthersWait = errors.New("writes that came earlier still wait for it")
@@ -144,10 +161,7 @@ func (r *Registry) committed(ctx context.Context, current *snapshot, t Transacti
 		r.publish(next, changes)
 	default:
 		// Others wrote in between, to entries that we did not touch: their writes belong to that sequence too.
-		if err := r.reload(context.WithoutCancel(ctx)); err != nil {
-			r.stale = true
-			r.log.WarnContext(ctx, "the registry's store took a write and could not be read again; the next write tries again", "error", err)
-		}
+		r.stale = r.reload(ctx) != nil
 	}
 	return next, nil
 }
@@ -177,7 +191,7 @@ func (r *Registry) await(ctx context.Context, sequence uint64) bool {
 		case <-changed:
 		case <-ctx.Done():
 			return false
-		case <-r.closed:
+		case <-r.lifetime.Done():
 			return false
 		}
 	}

@@ -42,6 +42,7 @@ type Store struct {
 	db   *bbolt.DB
 	path string
 	id   string
+	turn chan struct{} // holds an element while a function of do runs
 }
 
 var _ registry.Store = (*Store)(nil)
@@ -75,7 +76,7 @@ func openStore(path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, path: path}
+	s := &Store{db: db, path: path, turn: make(chan struct{}, 1)}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -111,61 +112,69 @@ func (s *Store) prepare() error {
 // ID implements registry.Store.
 func (s *Store) ID() string { return s.id }
 
-// Load implements registry.Store.
-func (s *Store) Load(ctx context.Context) (registry.State, error) {
-	if err := ctx.Err(); err != nil {
-		return registry.State{}, err
+// do runs f until it ends or ctx does. It runs one function at a time: a function that outlives its context delays the next one, so that a Load
+// after a Commit with an unknown outcome returns that outcome.
+func (s *Store) do(ctx context.Context, f func() error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	var state registry.State
-	err := s.read(func(tx *bbolt.Tx) error {
-		entries := tx.Bucket(entriesBucket)
-		state = registry.State{Sequence: entries.Sequence()}
-		return entries.ForEach(func(k, v []byte) error {
-			e, err := decode(k, v)
-			if err != nil {
-				return s.corrupt(err)
-			}
-			state.Entries = append(state.Entries, e)
-			return ctx.Err()
-		})
-	})
-	return state, err
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return &registry.Failure{
+			Public: "its disk has not finished an earlier access", Unchanged: true,
+			Err: fmt.Errorf("%s: an earlier access has not finished: %w", s.path, context.Cause(ctx)),
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := guard(s.path, f)
+		<-s.turn
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return &registry.Failure{
+			Public: "its disk did not answer in time", Err: fmt.Errorf("%s: the disk did not answer: %w", s.path, context.Cause(ctx)),
+		}
+	}
 }
 
-// Commit implements registry.Store. It returns after fsync.
-func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	var sequence uint64
-	err := s.db.Update(func(tx *bbolt.Tx) error {
-		entries := tx.Bucket(entriesBucket)
-		for _, e := range t.Expect {
-			if version(entries.Get([]byte(e.Key))) != e.Version {
-				return registry.ErrConflict
-			}
-		}
-		var err error
-		if sequence, err = entries.NextSequence(); err != nil {
-			return err
-		}
-		for _, e := range t.Put {
-			if err := entries.Put([]byte(e.Key), encode(e.Key, e.Value, sequence)); err != nil {
-				return fmt.Errorf("putting %q: %w", e.Key, err)
-			}
-		}
-		for _, key := range t.Delete {
-			if err := entries.Delete([]byte(key)); err != nil {
-				return fmt.Errorf("deleting %q: %w", key, err)
-			}
-		}
-		for _, prefix := range t.DeletePrefix {
-			if err := deletePrefix(entries, []byte(prefix)); err != nil {
-				return fmt.Errorf("deleting all below %q: %w", prefix, err)
-			}
-		}
-		return nil
+// Load implements registry.Store.
+func (s *Store) Load(ctx context.Context) (registry.State, error) {
+	var state registry.State
+	err := s.do(ctx, func() error {
+		return s.read(func(tx *bbolt.Tx) error {
+			entries := tx.Bucket(entriesBucket)
+			state = registry.State{Sequence: entries.Sequence()}
+			return entries.ForEach(func(k, v []byte) error {
+				e, err := decode(k, v)
+				if err != nil {
+					return s.corrupt(err)
+				}
+				state.Entries = append(state.Entries, e)
+				return ctx.Err()
+			})
+		})
 	})
+	if err != nil {
+		return registry.State{}, err
+	}
+	return state, nil
+}
+
+// Commit implements registry.Store. It returns after fsync. When ctx ends before that, the commit may still happen later.
+func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, error) {
+	var sequence uint64
+	err := s.do(ctx, func() error {
+		return s.db.Update(func(tx *bbolt.Tx) (err error) {
+			sequence, err = change(tx.Bucket(entriesBucket), t)
+			return err
+		})
+	})
+	var failure *registry.Failure
 	switch {
 	case err == nil:
 		return sequence, nil
@@ -173,8 +182,38 @@ func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, err
 		return 0, registry.ErrConflict
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		return 0, registry.ErrClosed
+	case errors.As(err, &failure), ctx.Err() != nil:
+		return 0, err
 	}
 	return 0, fmt.Errorf("writing %s: %w", s.path, err)
+}
+
+// change makes the changes of a transaction and returns its sequence.
+func change(entries *bbolt.Bucket, t registry.Transaction) (sequence uint64, err error) {
+	for _, e := range t.Expect {
+		if version(entries.Get([]byte(e.Key))) != e.Version {
+			return 0, registry.ErrConflict
+		}
+	}
+	if sequence, err = entries.NextSequence(); err != nil {
+		return 0, err
+	}
+	for _, e := range t.Put {
+		if err := entries.Put([]byte(e.Key), encode(e.Key, e.Value, sequence)); err != nil {
+			return 0, fmt.Errorf("putting %q: %w", e.Key, err)
+		}
+	}
+	for _, key := range t.Delete {
+		if err := entries.Delete([]byte(key)); err != nil {
+			return 0, fmt.Errorf("deleting %q: %w", key, err)
+		}
+	}
+	for _, prefix := range t.DeletePrefix {
+		if err := deletePrefix(entries, []byte(prefix)); err != nil {
+			return 0, fmt.Errorf("deleting the keys with prefix %q: %w", prefix, err)
+		}
+	}
+	return sequence, nil
 }
 
 // deletePrefix finds the keys before it deletes any: a bbolt cursor may skip a key when the one under it goes.
