@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,9 +15,11 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/crdeval/crdeval/cache"
@@ -24,6 +27,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
 )
@@ -71,17 +75,21 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	if configure != nil {
 		configure(&options)
 	}
-	api.Register(server, options)
+	inner := inprocess.New(inprocess.Options{MaxMessageBytes: maxMessage})
+	services := inprocess.Registrar{server, inner}
+	api.Register(services, options)
 	state := health.NewServer()
-	healthv1.RegisterHealthServer(server, state)
-	listener := gateway.Listen()
+	healthv1.RegisterHealthServer(services, state)
+	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	conn, err := gateway.Connect(listener, maxMessage)
+	conn, err := grpc.NewClient("passthrough:///memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := gateway.New(ctx, conn, gateway.Options{MaxBodyBytes: maxMessage})
+	handler, err := gateway.New(ctx, inner, gateway.Options{MaxBodyBytes: maxMessage})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +98,7 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 		rest.Close()
 		_ = conn.Close()
 		server.Stop()
+		inner.Stop()
 		<-served
 		_ = programs.Close(ctx)
 		_ = store.Close()

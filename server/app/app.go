@@ -17,6 +17,7 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/telemetry"
 	"github.com/crdeval/crdeval/server/transport"
@@ -44,6 +45,7 @@ type App struct {
 	short     func() bool // says that memory is; nil: there is no limit
 	health    *health.Server
 	grpc      *grpc.Server
+	inProcess *inprocess.Conn // calls the same services for the REST gateway
 	web       []web
 
 	grpcListeners []net.Listener
@@ -174,20 +176,26 @@ func (a *App) startGRPC(ctx context.Context) error {
 	if err := a.telemetry.ObserveInFlight(a.gate.InFlight); err != nil {
 		return err
 	}
-	a.grpc = transport.NewServer(transport.ServerOptions{
+	options := transport.ServerOptions{
 		TLS: a.tls, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 		Codec: api.Codec(a.config.limits()),
+	}
+	a.grpc, a.inProcess = transport.NewServer(options), transport.NewInProcess(options)
+	a.closing.then("calls in process", func(context.Context) error {
+		a.inProcess.Stop()
+		return nil
 	})
+	services := inprocess.Registrar{a.grpc, a.inProcess}
 	a.health = health.NewServer()
 	a.become(healthv1.HealthCheckResponse_NOT_SERVING) // until Run
-	healthv1.RegisterHealthServer(a.grpc, a.health)
+	healthv1.RegisterHealthServer(services, a.health)
 	reflection.Register(a.grpc)
 	failedItem, err := a.telemetry.CountFailedItems()
 	if err != nil {
 		return err
 	}
-	api.Register(a.grpc, api.Options{
+	api.Register(services, api.Options{
 		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), ItemFailed: failedItem, Refused: a.refused, Log: a.log,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {

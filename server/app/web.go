@@ -3,26 +3,19 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 
-	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// startWeb makes the HTTP servers: the REST gateway in front of our own gRPC server, in memory; and the operator's, if it has an address of
+// startWeb makes the HTTP servers: the REST gateway, which calls the services in process, and the operator's server if it has an address of
 // its own.
 func (a *App) startWeb(ctx context.Context) error {
 	if addresses := a.config.httpAddresses(); len(addresses) > 0 {
-		conn, err := a.connectInMemory()
-		if err != nil {
-			return err
-		}
 		bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.refused)
 		context.AfterFunc(a.draining, bodies.Drain)
 		if err := a.telemetry.ObserveBodies(bodies.Taken); err != nil {
@@ -40,10 +33,9 @@ func (a *App) startWeb(ctx context.Context) error {
 		if a.config.MetricsAddress == "" {
 			pages["/metrics"] = a.telemetry.Handler()
 		}
-		rest, err := gateway.New(ctx, conn, gateway.Options{
+		rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
 			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble, Reviewed: reviewed, UnderPressure: a.short,
-			Metadata: func(_ context.Context, r *http.Request) metadata.MD { return transport.ClientOf(r) },
-			Before:   func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
+			Before: func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 			Limits: value.Limits{
 				MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 			},
@@ -72,19 +64,6 @@ func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t 
 	}
 	a.web = append(a.web, web{transport.NewHTTPServer(h, a.log), listeners})
 	return nil
-}
-
-// connectInMemory has the gRPC server listen in memory too, and connects to it.
-func (a *App) connectInMemory() (*grpc.ClientConn, error) {
-	listener := gateway.Listen()
-	a.grpcListeners = append([]net.Listener{listener}, a.grpcListeners...)
-	a.closing.then("the gateway's listener", func(context.Context) error { return listener.Close() })
-	conn, err := gateway.Connect(listener, int(a.config.MaxMessageBytes), grpc.WithChainUnaryInterceptor(a.telemetry.PassOn))
-	if err != nil {
-		return nil, err
-	}
-	a.closing.then("the gateway's connection", func(context.Context) error { return conn.Close() })
-	return conn, nil
 }
 
 // operations is what an orchestrator and Prometheus need, without what callers need.

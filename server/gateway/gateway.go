@@ -18,8 +18,9 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -45,7 +46,7 @@ const (
 	headerAtLeast   = "Crdeval-At-Least"
 )
 
-var passedOn = map[string]bool{headerRequestID: true, headerAtLeast: true, "Traceparent": true, "Tracestate": true, "Baggage": true}
+var passedOn = map[string]bool{headerRequestID: true, headerAtLeast: true}
 
 // Options shape the gateway. The zero value is the default.
 type Options struct {
@@ -68,8 +69,6 @@ type Options struct {
 	Pages map[string]http.Handler
 	// Trouble says what does not work although the server is ready, "" if all does; /readyz tells it. Nil: nothing.
 	Trouble func() string
-	// Metadata adds to what is passed on of a request, such as the identity that its TLS connection proves. Default: nothing.
-	Metadata func(context.Context, *http.Request) metadata.MD
 	// Reviewed, if given, is told of every review that a webhook was sent: the webhook's name, and the outcome as webhook.Outcome has it or "error".
 	Reviewed func(webhook, outcome string)
 }
@@ -116,9 +115,6 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
 		runtime.SetQueryParameterParser(&strictQuery{}),
 	}
-	if o.Metadata != nil {
-		muxOptions = append(muxOptions, runtime.WithMetadata(o.Metadata))
-	}
 	g := &gateway{
 		options: o, router: newRouter(), health: healthv1.NewHealthClient(conn), registry: crdevalv1.NewRegistryServiceClient(conn),
 		evaluation: crdevalv1.NewEvaluationServiceClient(conn),
@@ -147,6 +143,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set(headerRequestID, id)
 	}
 	w.Header().Set(headerRequestID, id)
+	r = r.WithContext(peer.NewContext(r.Context(), peerOf(r)))
 	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
 		g.webhook(w, r)
 		return
@@ -178,6 +175,34 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		g.call(w, r, path)
 	}
+}
+
+// peerOf returns the client as handlers see it, as of a call over gRPC.
+func peerOf(r *http.Request) *peer.Peer {
+	p := &peer.Peer{Addr: clientAddress(r.RemoteAddr)}
+	if r.TLS != nil {
+		p.AuthInfo = credentials.TLSInfo{State: *r.TLS}
+	}
+	return p
+}
+
+// clientAddress is the RemoteAddr of a request: a host and a port, or nothing or "@" for a unix socket.
+type clientAddress string
+
+// Network implements net.Addr.
+func (a clientAddress) Network() string {
+	if a == "" || a == "@" {
+		return "unix"
+	}
+	return "tcp"
+}
+
+// String implements net.Addr.
+func (a clientAddress) String() string {
+	if a.Network() == "unix" {
+		return "unix"
+	}
+	return string(a)
 }
 
 // call reads the body and hands over to grpc-gateway.

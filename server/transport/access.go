@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"google.golang.org/grpc"
@@ -16,18 +15,6 @@ import (
 
 // requestID is the metadata key by which a caller names a call, and the REST gateway every request.
 const requestID = "x-request-id"
-
-// clientAddress is the metadata key by which the REST gateway says who its client is.
-const clientAddress = "crdeval-client-address"
-
-// ClientOf is the metadata for a call that is made on behalf of a request: where that comes from, for the log.
-func ClientOf(r *http.Request) metadata.MD {
-	address := r.RemoteAddr
-	if address == "" || address == "@" {
-		address = "unix"
-	}
-	return metadata.Pairs(clientAddress, address)
-}
 
 // accessLog logs every call when it is over: at debug level if it went well or the caller was wrong, as a warning if the server could
 // not serve, as an error if the server was wrong. It never logs payloads.
@@ -71,11 +58,7 @@ func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string
 	}
 	attributes := []slog.Attr{slog.String("method", method), slog.String("code", status.Code(err).String()), slog.Duration("duration", time.Since(start))}
 	if p, ok := peer.FromContext(ctx); ok {
-		address := p.Addr.String()
-		if client := metadata.ValueFromIncomingContext(ctx, clientAddress); len(client) > 0 && p.Addr.Network() == "bufconn" {
-			address = client[0] // of others it is a claim
-		}
-		attributes = append(attributes, slog.String("peer", address))
+		attributes = append(attributes, slog.String("peer", p.Addr.String()))
 	}
 	if id := metadata.ValueFromIncomingContext(ctx, requestID); len(id) > 0 {
 		attributes = append(attributes, slog.String("request_id", boundedID(id[0])))

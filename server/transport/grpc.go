@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/stats"
+
+	"github.com/crdeval/crdeval/server/inprocess"
 )
 
 // DefaultMaxMessageBytes bounds one message, either way: 64 MiB. gRPC's own default is 4 MiB for what is received.
@@ -32,8 +34,8 @@ type ServerOptions struct {
 	Codec           encoding.CodecV2 // nil: gRPC's own
 }
 
-// NewServer returns a gRPC server without services.
-func NewServer(o ServerOptions) *grpc.Server {
+// withDefaults returns the options with every default filled in.
+func (o ServerOptions) withDefaults() ServerOptions {
 	if o.MaxMessageBytes == 0 {
 		o.MaxMessageBytes = DefaultMaxMessageBytes
 	}
@@ -43,24 +45,43 @@ func NewServer(o ServerOptions) *grpc.Server {
 	if o.Gate == nil {
 		o.Gate = NewGate(GateOptions{})
 	}
-	o.Gate.arrivals.upTo(o.MaxMessageBytes)
+	return o
+}
+
+// interceptors returns what every call passes, outermost first.
+func (o ServerOptions) interceptors() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
 	access, admitted, panics := accessLog{o.Log}, o.Gate.admission, onPanic(o.Log)
-	unary := []grpc.UnaryServerInterceptor{arrivedUnary, access.unary, recovery.UnaryServerInterceptor(panics)}
-	stream := []grpc.StreamServerInterceptor{arrivedStream, access.stream, recovery.StreamServerInterceptor(panics)}
+	unary = []grpc.UnaryServerInterceptor{arrivedUnary, access.unary, recovery.UnaryServerInterceptor(panics)}
+	stream = []grpc.StreamServerInterceptor{arrivedStream, access.stream, recovery.StreamServerInterceptor(panics)}
 	if tokens := o.Gate.tokens; tokens != nil {
 		guarded := selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool { return !isProbe(c.FullMethod()) })
 		unary = append(unary, selector.UnaryServerInterceptor(auth.UnaryServerInterceptor(tokens.authenticate), guarded))
 		stream = append(stream, selector.StreamServerInterceptor(auth.StreamServerInterceptor(tokens.authenticate), guarded))
 	}
+	return append(unary, admitted.unary), append(stream, admitted.stream)
+}
+
+// NewInProcess returns a connection without services whose calls pass the same interceptors as those of NewServer.
+func NewInProcess(o ServerOptions) *inprocess.Conn {
+	o = o.withDefaults()
+	unary, stream := o.interceptors()
+	return inprocess.New(inprocess.Options{Unary: unary, Stream: stream, Stats: o.Stats, MaxMessageBytes: o.MaxMessageBytes})
+}
+
+// NewServer returns a gRPC server without services.
+func NewServer(o ServerOptions) *grpc.Server {
+	o = o.withDefaults()
+	o.Gate.arrivals.upTo(o.MaxMessageBytes)
+	unary, stream := o.interceptors()
 	options := []grpc.ServerOption{
 		grpc.Creds(Credentials(o.TLS)),
 		grpc.MaxRecvMsgSize(o.MaxMessageBytes),
 		grpc.MaxSendMsgSize(o.MaxMessageBytes),
 		grpc.InitialWindowSize(streamWindow),
 		grpc.InitialConnWindowSize(streamWindow),
-		grpc.InTapHandle(o.Gate.tap(access)),
-		grpc.ChainUnaryInterceptor(append(unary, admitted.unary)...),
-		grpc.ChainStreamInterceptor(append(stream, admitted.stream)...),
+		grpc.InTapHandle(o.Gate.tap(accessLog{o.Log})),
+		grpc.ChainUnaryInterceptor(unary...),
+		grpc.ChainStreamInterceptor(stream...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}

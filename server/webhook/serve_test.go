@@ -18,7 +18,6 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"go.uber.org/goleak"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -29,6 +28,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
 )
@@ -63,15 +63,8 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner := grpc.NewServer(grpc.ForceServerCodecV2(api.Codec(api.Limits{})))
-	api.Register(inner, api.Options{Registry: kept, Log: log})
-	listener := gateway.Listen()
-	served := make(chan error, 1)
-	go func() { served <- inner.Serve(listener) }()
-	conn, err := gateway.Connect(listener, 8<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := inprocess.New(inprocess.Options{})
+	api.Register(conn, api.Options{Registry: kept, Log: log})
 	s := &server{reviewed: make(chan string, 100)}
 	options := gateway.Options{Reviewed: func(name, outcome string) {
 		select {
@@ -90,9 +83,7 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 	s.url = rest.URL
 	t.Cleanup(func() {
 		rest.Close()
-		_ = conn.Close()
-		inner.Stop()
-		<-served
+		conn.Stop()
 		_ = programs.Close(ctx)
 		_ = store.Close()
 	})

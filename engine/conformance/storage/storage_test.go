@@ -8,15 +8,13 @@ import (
 	"log/slog"
 	"testing"
 
-	"google.golang.org/grpc"
-
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
 )
@@ -84,17 +82,10 @@ func start(t *testing.T) (crdevalv1.RegistryServiceClient, crdevalv1.EvaluationS
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
-	api.Register(s, api.Options{Registry: kept, Limits: api.Limits{MaxBatchItems: storedObjects}})
-	listener := gateway.Listen()
-	go func() { _ = s.Serve(listener) }()
-	conn, err := gateway.Connect(listener, 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := inprocess.New(inprocess.Options{})
+	api.Register(conn, api.Options{Registry: kept, Limits: api.Limits{MaxBatchItems: storedObjects}})
 	t.Cleanup(func() {
-		_ = conn.Close()
-		s.Stop()
+		conn.Stop()
 		_ = programs.Close(ctx)
 	})
 	return crdevalv1.NewRegistryServiceClient(conn), crdevalv1.NewEvaluationServiceClient(conn)

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/cache"
@@ -26,6 +25,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
 )
@@ -48,14 +48,8 @@ func start(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer()
-	api.Register(s, api.Options{Registry: kept})
-	listener := gateway.Listen()
-	go func() { _ = s.Serve(listener) }()
-	conn, err := gateway.Connect(listener, 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := inprocess.New(inprocess.Options{})
+	api.Register(conn, api.Options{Registry: kept})
 	handler, err := gateway.New(ctx, conn, gateway.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +57,7 @@ func start(t *testing.T) *server {
 	rest := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		rest.Close()
-		_ = conn.Close()
-		s.Stop()
+		conn.Stop()
 		_ = programs.Close(ctx)
 	})
 	return &server{

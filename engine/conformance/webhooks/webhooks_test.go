@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"google.golang.org/grpc"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +37,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
 )
@@ -60,14 +60,8 @@ func start(t *testing.T, policy admissionregistrationv1.FailurePolicyType) *fixt
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer()
-	api.Register(s, api.Options{Registry: kept, Log: slog.New(slog.DiscardHandler)})
-	listener := gateway.Listen()
-	go func() { _ = s.Serve(listener) }()
-	conn, err := gateway.Connect(listener, 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := inprocess.New(inprocess.Options{})
+	api.Register(conn, api.Options{Registry: kept, Log: slog.New(slog.DiscardHandler)})
 	handler, err := gateway.New(ctx, conn, gateway.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +74,7 @@ func start(t *testing.T, policy admissionregistrationv1.FailurePolicyType) *fixt
 	}))
 	t.Cleanup(func() {
 		rest.Close()
-		_ = conn.Close()
-		s.Stop()
+		conn.Stop()
 		_ = programs.Close(ctx)
 	})
 	f.plugins(t, rest, policy)

@@ -1,0 +1,250 @@
+// Package inprocess calls gRPC services that run in the same process.
+//
+// A Conn takes the place of a client connection and of a server: it runs the handlers of the services registered with it behind the
+// server's interceptors, and passes messages without serialising or copying them. Callers and handlers share the memory of a message, so
+// neither may change a message after it was passed on.
+package inprocess
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Options configure New. The zero value calls handlers directly.
+type Options struct {
+	Unary           []grpc.UnaryServerInterceptor  // the first is the outermost
+	Stream          []grpc.StreamServerInterceptor // the first is the outermost
+	Stats           stats.Handler                  // sees the begin and the end of each call; nil: none
+	MaxMessageBytes int                            // bounds the response of a unary call; 0: no bound
+}
+
+// Conn is a grpc.ServiceRegistrar and a grpc.ClientConnInterface. Services are registered before the first call. It is safe for concurrent
+// use.
+type Conn struct {
+	options Options
+	unary   map[string]unaryMethod
+	streams map[string]streamMethod
+	stopped context.Context //nolint:containedctx // ends with the Conn, not with a call
+	stop    context.CancelFunc
+	running sync.WaitGroup // the handlers of streams
+}
+
+var (
+	_ grpc.ServiceRegistrar    = (*Conn)(nil)
+	_ grpc.ClientConnInterface = (*Conn)(nil)
+)
+
+type unaryMethod struct {
+	service any
+	desc    grpc.MethodDesc
+}
+
+type streamMethod struct {
+	service any
+	desc    grpc.StreamDesc
+}
+
+// New returns a Conn without services.
+func New(o Options) *Conn {
+	c := &Conn{options: o, unary: map[string]unaryMethod{}, streams: map[string]streamMethod{}}
+	c.stopped, c.stop = context.WithCancel(context.Background())
+	return c
+}
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (c *Conn) RegisterService(desc *grpc.ServiceDesc, service any) {
+	for _, m := range desc.Methods {
+		c.unary["/"+desc.ServiceName+"/"+m.MethodName] = unaryMethod{service, m}
+	}
+	for _, s := range desc.Streams {
+		c.streams["/"+desc.ServiceName+"/"+s.StreamName] = streamMethod{service, s}
+	}
+}
+
+// Stop cancels the contexts of all streams and returns when their handlers have returned. Unary calls end with their callers' contexts.
+func (c *Conn) Stop() {
+	c.stop()
+	c.running.Wait()
+}
+
+// Invoke implements grpc.ClientConnInterface. It runs the handler on the caller's goroutine.
+func (c *Conn) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+	m, ok := c.unary[method]
+	if !ok {
+		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
+	}
+	ctx, cancel := context.WithCancel(c.serverContext(ctx, method))
+	defer cancel()
+	call := &call{method: method}
+	ctx = grpc.NewContextWithServerTransportStream(ctx, call)
+	end := c.begin(ctx, false, false)
+	result, err := m.desc.Handler(m.service, ctx, func(into any) error { return alias(into, request) }, c.intercept)
+	err = statusError(err)
+	if err == nil {
+		err = c.pass(response, result)
+	}
+	end(err)
+	for _, o := range options {
+		switch o := o.(type) {
+		case grpc.HeaderCallOption:
+			*o.HeaderAddr = call.header
+		case grpc.TrailerCallOption:
+			*o.TrailerAddr = call.trailer
+		}
+	}
+	return err
+}
+
+// pass makes response an alias of the handler's result.
+func (c *Conn) pass(response, result any) error {
+	if m, ok := result.(proto.Message); ok && c.options.MaxMessageBytes > 0 {
+		if size := proto.Size(m); size > c.options.MaxMessageBytes {
+			return status.Errorf(codes.ResourceExhausted, "the response has %d bytes and the limit max_message_bytes is %d", size, c.options.MaxMessageBytes)
+		}
+	}
+	return alias(response, result)
+}
+
+// intercept runs a unary handler behind the interceptors.
+func (c *Conn) intercept(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	for _, interceptor := range slices.Backward(c.options.Unary) {
+		next := handler
+		handler = func(ctx context.Context, request any) (any, error) { return interceptor(ctx, request, info, next) }
+	}
+	return handler(ctx, request)
+}
+
+// serverContext returns the context of a handler: the outgoing metadata of the caller is the incoming metadata of the handler.
+func (c *Conn) serverContext(ctx context.Context, method string) context.Context {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	ctx = metadata.NewOutgoingContext(metadata.NewIncomingContext(ctx, md), nil)
+	if _, ok := peer.FromContext(ctx); !ok {
+		ctx = peer.NewContext(ctx, &peer.Peer{Addr: address{}})
+	}
+	if h := c.options.Stats; h != nil {
+		ctx = h.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
+	}
+	return ctx
+}
+
+// begin reports the begin of a call to the stats handler. The function that it returns reports the end.
+func (c *Conn) begin(ctx context.Context, clientStream, serverStream bool) (end func(error)) {
+	h := c.options.Stats
+	if h == nil {
+		return func(error) {}
+	}
+	start := time.Now()
+	h.HandleRPC(ctx, &stats.Begin{BeginTime: start, IsClientStream: clientStream, IsServerStream: serverStream})
+	return func(err error) { h.HandleRPC(ctx, &stats.End{BeginTime: start, EndTime: time.Now(), Error: err}) }
+}
+
+// statusError returns err as a gRPC server sends it.
+func statusError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if s, ok := status.FromError(err); ok {
+		return s.Err()
+	}
+	return status.FromContextError(err).Err()
+}
+
+// alias sets the fields of the message into, which is empty, to those of from. They share lists, messages and bytes.
+func alias(into, from any) error {
+	to, ok := into.(proto.Message)
+	source, also := from.(proto.Message)
+	if !ok || !also || to.ProtoReflect().Descriptor() != source.ProtoReflect().Descriptor() {
+		return status.Errorf(codes.Internal, "a %T cannot be passed as a %T", from, into)
+	}
+	target := to.ProtoReflect()
+	source.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		target.Set(f, v)
+		return true
+	})
+	target.SetUnknown(source.ProtoReflect().GetUnknown())
+	return nil
+}
+
+// call is the grpc.ServerTransportStream of a call: it keeps the metadata that the handler sets.
+type call struct {
+	method          string
+	header, trailer metadata.MD
+}
+
+// Method implements grpc.ServerTransportStream.
+func (c *call) Method() string { return c.method }
+
+// SetHeader implements grpc.ServerTransportStream.
+func (c *call) SetHeader(md metadata.MD) error {
+	c.header = metadata.Join(c.header, md)
+	return nil
+}
+
+// SendHeader implements grpc.ServerTransportStream.
+func (c *call) SendHeader(md metadata.MD) error { return c.SetHeader(md) }
+
+// SetTrailer implements grpc.ServerTransportStream.
+func (c *call) SetTrailer(md metadata.MD) error {
+	c.trailer = metadata.Join(c.trailer, md)
+	return nil
+}
+
+// address is the peer of a caller that names none.
+type address struct{}
+
+var _ net.Addr = address{}
+
+// Network implements net.Addr.
+func (address) Network() string { return "inprocess" }
+
+// String implements net.Addr.
+func (address) String() string { return "inprocess" }
+
+// Registrar registers each service with all of several servers.
+type Registrar []grpc.ServiceRegistrar
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (r Registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
+	for _, each := range r {
+		each.RegisterService(desc, service)
+	}
+}
+
+// NewStream implements grpc.ClientConnInterface. The handler runs on a goroutine of its own until it returns.
+func (c *Conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	m, ok := c.streams[method]
+	if !ok {
+		return nil, status.Errorf(codes.Unimplemented, "unknown method %s", method)
+	}
+	s := newStream(m.desc.ClientStreams)
+	serving, cancel := context.WithCancel(c.serverContext(ctx, method))
+	unhook := context.AfterFunc(c.stopped, cancel)
+	server := &serverStream{stream: s, ctx: grpc.NewContextWithServerTransportStream(serving, s)}
+	c.running.Go(func() {
+		defer cancel()
+		defer unhook()
+		end := c.begin(server.ctx, m.desc.ClientStreams, m.desc.ServerStreams)
+		info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: m.desc.ClientStreams, IsServerStream: m.desc.ServerStreams}
+		handler := m.desc.Handler
+		for _, interceptor := range slices.Backward(c.options.Stream) {
+			next := handler
+			handler = func(service any, g grpc.ServerStream) error { return interceptor(service, g, info, next) }
+		}
+		err := statusError(handler(m.service, server))
+		end(err)
+		s.finish(err)
+	})
+	return &clientStream{stream: s, ctx: ctx}, nil
+}
