@@ -19,8 +19,8 @@ type Write struct {
 }
 
 // Item is the write as one of the items of a call, for what a Write does not say: an endpoint's version, a namespace, a revision.
-func (w Write) Item() *crdevalv1.Item {
-	item := &crdevalv1.Item{Subresource: w.Subresource}
+func (w Write) Item() *crdevalv1.EvaluationItem {
+	item := &crdevalv1.EvaluationItem{Subresource: w.Subresource}
 	if w.New != nil {
 		item.Object = Document(w.New)
 	}
@@ -29,9 +29,9 @@ func (w Write) Item() *crdevalv1.Item {
 	}
 	switch {
 	case w.MergePatch != nil:
-		item.Patch = &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: Document(w.MergePatch)}
+		item.Patch = &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: Document(w.MergePatch)}
 	case w.JSONPatch != nil:
-		item.Patch = &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: Document(w.JSONPatch)}
+		item.Patch = &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: Document(w.JSONPatch)}
 	}
 	return item
 }
@@ -41,15 +41,15 @@ type AdmitOptions struct {
 	// Evaluation are the options of every evaluation. Nil: the server's defaults.
 	Evaluation *crdevalv1.EvaluationOptions
 	// Stage is for servers with a mutating admission of their own. Default: the whole write.
-	Stage crdevalv1.Stage
+	Stage crdevalv1.AdmissionStage
 	// Include asks for table rows, selectable fields and scales in Verdict.Presented. Nil: for nothing.
-	Include *crdevalv1.Include
+	Include *crdevalv1.PresentationOptions
 }
 
 // Admit takes each write the whole way that an API server takes it, up to what it answers, Result.Object, and what it stores, Result.StoredObject. Nothing is stored.
 // Results are aligned with the writes, which are sent in as many calls as it takes; when one of these fails, so does the whole.
 func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
-	items := make([]*crdevalv1.Item, len(writes))
+	items := make([]*crdevalv1.EvaluationItem, len(writes))
 	for i, w := range writes {
 		items[i] = w.Item()
 	}
@@ -57,9 +57,9 @@ func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
 }
 
 // AdmitItems is Admit for items that say more than writes, and with options.
-func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.Item, o AdmitOptions) ([]Result, error) {
+func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o AdmitOptions) ([]Result, error) {
 	evaluation := c.withToken(o.Evaluation)
-	call := func(items []*crdevalv1.Item) ([]*crdevalv1.VerdictResult, error) {
+	call := func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.VerdictResult, error) {
 		r, err := c.Evaluation().Admit(ctx, &crdevalv1.AdmitRequest{
 			Catalog: c.catalog, Items: items, Options: evaluation, Crds: c.overlay, Stage: o.Stage, Include: o.Include,
 		})

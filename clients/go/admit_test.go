@@ -77,16 +77,16 @@ func TestAdmit(t *testing.T) {
 			t.Errorf("%d: %s\nstored %s (%v, %v)", i, r.Object(), r.StoredObject(), r.Err, r.Verdict)
 		}
 	}
-	if r := results[6]; r.Allowed() || r.Err != nil || r.Object() != nil || r.StoredObject() != nil || r.Verdict.GetRefusal().GetCode() != 422 {
+	if r := results[6]; r.Allowed() || r.Err != nil || r.Object() != nil || r.StoredObject() != nil || r.Verdict.GetRejection().GetCode() != 422 {
 		t.Errorf("refused: %v", r)
 	}
 	if r := results[7]; status.Code(r.Err) != codes.InvalidArgument || r.Object() != nil {
 		t.Errorf("a patch of nothing: %v", r)
 	}
-	shown, err := c.AdmitItems(t.Context(), []*crdevalv1.Item{crdeval.Write{Old: old, New: old}.Item()}, crdeval.AdmitOptions{
-		Evaluation: &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_CHANGED}, Include: &crdevalv1.Include{TableRow: true, SelectableFields: true},
+	shown, err := c.AdmitItems(t.Context(), []*crdevalv1.EvaluationItem{crdeval.Write{Old: old, New: old}.Item()}, crdeval.AdmitOptions{
+		Evaluation: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}, Include: &crdevalv1.PresentationOptions{TableRow: true, SelectableFields: true},
 	})
-	if err != nil || shown[0].Object() != nil || len(shown[0].Verdict.GetPresented().GetSelectableFields()) != 3 {
+	if err != nil || shown[0].Object() != nil || len(shown[0].Verdict.GetPresentation().GetSelectableFields()) != 3 {
 		t.Errorf("%v, %v", shown, err)
 	}
 	if none, err := c.Admit(t.Context()); err != nil || len(none) != 0 {

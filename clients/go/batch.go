@@ -18,7 +18,7 @@ func (c *Client) withToken(o *crdevalv1.EvaluationOptions) *crdevalv1.Evaluation
 }
 
 // batch is how many of the items go into the next call: no more than the server takes.
-func batch(items []*crdevalv1.Item, limits *crdevalv1.Limits) int {
+func batch(items []*crdevalv1.EvaluationItem, limits *crdevalv1.ServerLimits) int {
 	return fitting(items, int(limits.GetMaxBatchItems()), limits.GetMaxMessageBytes())
 }
 

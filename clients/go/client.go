@@ -33,12 +33,12 @@ type link struct {
 	conn    *grpc.ClientConn
 	catalog string
 	token   atomic.Pointer[string] // of the newest write made here
-	limits  atomic.Pointer[crdevalv1.Limits]
+	limits  atomic.Pointer[crdevalv1.ServerLimits]
 }
 
 // With returns a client that brings CRDs along, JSON or YAML, with each of its evaluations: objects are evaluated against them beside the
 // catalog's or, where it has one of that name, instead of it. They are never registered. At most 16; one that an API server would refuse fails the
-// call with CRD_REFUSED. Connection and token are those of c, and whatever c brings along goes first.
+// call with CRD_REJECTED. Connection and token are those of c, and whatever c brings along goes first.
 func (c *Client) With(manifests ...[]byte) *Client {
 	overlay := slices.Clip(c.overlay)
 	for _, m := range manifests {
@@ -124,7 +124,7 @@ func (c *Client) Server() crdevalv1.ServerServiceClient {
 }
 
 // serverLimits asks the server for its limits, once.
-func (c *Client) serverLimits(ctx context.Context) (*crdevalv1.Limits, error) {
+func (c *Client) serverLimits(ctx context.Context) (*crdevalv1.ServerLimits, error) {
 	if l := c.limits.Load(); l != nil {
 		return l, nil
 	}

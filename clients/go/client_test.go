@@ -143,12 +143,12 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("%v, %v", results, err)
 	}
 	options := &crdevalv1.EvaluationOptions{AtLeast: r.GetToken()}
-	if _, err := c.ValidateItems(ctx, []*crdevalv1.Item{{Object: crdeval.Document(object(1))}}, options); err != nil {
+	if _, err := c.ValidateItems(ctx, []*crdevalv1.EvaluationItem{{Object: crdeval.Document(object(1))}}, options); err != nil {
 		t.Fatal(err)
 	}
 	strict := &crdevalv1.EvaluationOptions{FieldValidation: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT}
 	unknown := []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"no": 1}}`)
-	results, err = c.ValidateItems(ctx, []*crdevalv1.Item{{Object: crdeval.Document(unknown)}}, strict)
+	results, err = c.ValidateItems(ctx, []*crdevalv1.EvaluationItem{{Object: crdeval.Document(unknown)}}, strict)
 	if err != nil || results[0].Allowed() || strict.GetAtLeast() != "" {
 		t.Errorf("the options did not arrive, or were changed: %v, %v, %v", results, err, strict)
 	}
@@ -363,7 +363,7 @@ func TestValidateUpdates(t *testing.T) {
 		text     string
 	}{{true, 1, ""}, {false, 0, "less than or equal to 100"}, {true, 0, ""}, {false, 0, "it never goes back"}, {false, 0, ""}} {
 		r := results[i]
-		if r.Allowed() != want.allowed || len(r.Verdict.GetForgiven()) != want.forgiven || !strings.Contains(r.Verdict.GetRefusal().GetMessage(), want.text) {
+		if r.Allowed() != want.allowed || len(r.Verdict.GetRatcheted()) != want.forgiven || !strings.Contains(r.Verdict.GetRejection().GetMessage(), want.text) {
 			t.Errorf("%d: %v", i, r)
 		}
 	}
@@ -411,7 +411,7 @@ func TestTransform(t *testing.T) {
 		t.Error("no error of a result that is one")
 	}
 	results, err = c.Prune(t.Context(), []byte(`{"apiVersion":"example.com/v1","kind":"Counter","metadata":5}`))
-	if err != nil || results[0].GetRefusal() == nil {
+	if err != nil || results[0].GetRejection() == nil {
 		t.Fatalf("metadata that is a number: %v, %v", results, err)
 	}
 	if _, err := results[0].Result(); err == nil || !strings.Contains(err.Error(), "metadata") && !strings.Contains(err.Error(), "ObjectMeta") {

@@ -27,7 +27,7 @@ func Example() {
 	var refused *crdeval.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		fmt.Println("an API server would refuse it:", refused.Report.GetRefusal().GetMessage())
+		fmt.Println("an API server would refuse it:", refused.Report.GetRejection().GetMessage())
 		return
 	case err != nil:
 		fmt.Println(err)
@@ -46,7 +46,7 @@ func Example() {
 		case r.Allowed():
 			fmt.Println("allowed")
 		default:
-			fmt.Println("refused:", r.Verdict.GetRefusal().GetMessage())
+			fmt.Println("refused:", r.Verdict.GetRejection().GetMessage())
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // Refused is the error of what an API server would refuse to show: it has the code, the reason and the text of the Status that it would send.
 type Refused struct {
-	*crdevalv1.Refusal
+	*crdevalv1.Rejection
 	// Warnings are what the Status does not tell: why a Scale cannot be decoded.
 	Warnings []string
 }
@@ -22,7 +22,7 @@ func (r *Refused) Error() string {
 	return strings.Join(append([]string{r.GetMessage()}, r.Warnings...), ": ")
 }
 
-func refusedBy(r *crdevalv1.Refusal, warnings ...string) error {
+func refusedBy(r *crdevalv1.Rejection, warnings ...string) error {
 	if r == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (c *Client) table(ctx context.Context, s Subject, text *crdevalv1.TableText
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: table: %w", err)
 	}
-	return r, refusedBy(r.GetRefusal())
+	return r, refusedBy(r.GetRejection())
 }
 
 // Selected is what an object is selected by.
@@ -92,8 +92,8 @@ func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, o
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("crdeval: select fields: %w", err)
-		case r.GetRefusal() != nil:
-			return nil, refusedBy(r.GetRefusal())
+		case r.GetRejection() != nil:
+			return nil, refusedBy(r.GetRejection())
 		case len(r.GetResults()) != n:
 			return nil, fmt.Errorf("crdeval: select fields: %d results for %d objects", len(r.GetResults()), n)
 		}
@@ -118,7 +118,7 @@ func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: get scale: %w", err)
 	}
-	return r.GetScale().GetJson(), refusedBy(r.GetRefusal())
+	return r.GetScale().GetJson(), refusedBy(r.GetRejection())
 }
 
 // SetScale answers an object with the replicas of a Scale, as JSON. Nothing is validated: Admit with the subresource scale is the whole write.
@@ -129,7 +129,7 @@ func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) 
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: set scale: %w", err)
 	}
-	return r.GetObject().GetJson(), refusedBy(r.GetRefusal(), r.GetWarnings()...)
+	return r.GetObject().GetJson(), refusedBy(r.GetRejection(), r.GetWarnings()...)
 }
 
 // OpenAPIV3 answers the OpenAPI v3 document of a group and version of the catalog, as an API server publishes it; of "" and "" the index of all.

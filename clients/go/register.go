@@ -10,7 +10,7 @@ import (
 
 // RefusedError says that an API server would not take a CRD, and why.
 type RefusedError struct {
-	Report *crdevalv1.Report
+	Report *crdevalv1.CrdReport
 }
 
 // Error lists the findings, a line each; where the manifest could not even be decoded, it is the API server's message.
@@ -20,7 +20,7 @@ func (e *RefusedError) Error() string {
 	for _, v := range e.Report.GetViolations() {
 		lines = append(lines, v.GetField()+": "+v.GetMessage())
 	}
-	if m := e.Report.GetRefusal().GetMessage(); m != "" && len(e.Report.GetViolations()) == 0 {
+	if m := e.Report.GetRejection().GetMessage(); m != "" && len(e.Report.GetViolations()) == 0 {
 		lines = append(lines, m)
 	}
 	return strings.Join(lines, "\n  ")

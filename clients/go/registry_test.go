@@ -178,13 +178,13 @@ func TestDiff(t *testing.T) {
 		},
 	} {
 		d, err := call()
-		if err != nil || d.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || len(d.GetChanges()) != 1 || len(d.GetReplayed()) != 3 {
+		if err != nil || d.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || len(d.GetChanges()) != 1 || len(d.GetReplayResults()) != 3 {
 			t.Fatalf("%s: %v, %v", name, d, err)
 		}
 		for i, want := range []crdevalv1.ReplayOutcome{
-			crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME, crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REFUSED, crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME,
+			crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME, crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED, crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME,
 		} {
-			if o := d.GetReplayed()[i].GetOutcomes(); len(o) == 0 || o[0] != want {
+			if o := d.GetReplayResults()[i].GetOutcomes(); len(o) == 0 || o[0] != want {
 				t.Errorf("%s, object %d: %v", name, i, o)
 			}
 		}

@@ -20,13 +20,13 @@ type ReadOptions struct {
 	// TargetVersion is the version to read at. Default: each object's own.
 	TargetVersion string
 	// Include is what is presented of each object. Nil: nothing.
-	Include *crdevalv1.Include
+	Include *crdevalv1.PresentationOptions
 }
 
 // TransformedResult is the outcome for one object of ReadStream: exactly one of the two is set.
 type TransformedResult struct {
 	// Transformed is what became of the object.
-	Transformed *crdevalv1.Transformed
+	Transformed *crdevalv1.TransformedObject
 	// Err is a gRPC status: why crdeval could not evaluate the object.
 	Err error
 }
@@ -44,7 +44,7 @@ const (
 // or a gRPC status. The results before it stand; the item behind the last of them is the first without an answer.
 //
 // items is read on another goroutine. When the loop ends early, that goroutine ends with the next item: an iterator that may wait long has to heed ctx.
-func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.Item], o AdmitOptions) iter.Seq2[Result, error] {
+func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o AdmitOptions) iter.Seq2[Result, error] {
 	return streamed(ctx, "admit", items, func(ctx context.Context) (conversation[Result], error) {
 		s, err := c.Evaluation().AdmitStream(ctx)
 		if err == nil {
@@ -53,8 +53,10 @@ func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.Item
 			}))
 		}
 		return conversation[Result]{
-			send: func(items []*crdevalv1.Item) error { return s.Send(&crdevalv1.AdmitStreamRequest{Items: items}) },
-			end:  func() error { return s.CloseSend() },
+			send: func(items []*crdevalv1.EvaluationItem) error {
+				return s.Send(&crdevalv1.AdmitStreamRequest{Items: items})
+			},
+			end: func() error { return s.CloseSend() },
 			receive: func() ([]Result, error) {
 				m, err := s.Recv()
 				return results(m.GetResults()), err
@@ -64,7 +66,7 @@ func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.Item
 }
 
 // ReadStream answers each of any number of objects as an API server reads it from its storage, as AdmitStream answers verdicts.
-func (c *Client) ReadStream(ctx context.Context, items iter.Seq[*crdevalv1.Item], o ReadOptions) iter.Seq2[TransformedResult, error] {
+func (c *Client) ReadStream(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o ReadOptions) iter.Seq2[TransformedResult, error] {
 	return streamed(ctx, "read", items, func(ctx context.Context) (conversation[TransformedResult], error) {
 		s, err := c.Evaluation().ReadStream(ctx)
 		if err == nil {
@@ -73,8 +75,10 @@ func (c *Client) ReadStream(ctx context.Context, items iter.Seq[*crdevalv1.Item]
 			}))
 		}
 		return conversation[TransformedResult]{
-			send: func(items []*crdevalv1.Item) error { return s.Send(&crdevalv1.ReadStreamRequest{Items: items}) },
-			end:  func() error { return s.CloseSend() },
+			send: func(items []*crdevalv1.EvaluationItem) error {
+				return s.Send(&crdevalv1.ReadStreamRequest{Items: items})
+			},
+			end: func() error { return s.CloseSend() },
 			receive: func() ([]TransformedResult, error) {
 				m, err := s.Recv()
 				return transformed(m.GetResults()), err
@@ -83,7 +87,7 @@ func (c *Client) ReadStream(ctx context.Context, items iter.Seq[*crdevalv1.Item]
 	})
 }
 
-func transformed(list []*crdevalv1.TransformedResult) []TransformedResult {
+func transformed(list []*crdevalv1.TransformResult) []TransformedResult {
 	all := make([]TransformedResult, len(list))
 	for i, r := range list {
 		all[i].Transformed = r.GetTransformed()
@@ -96,13 +100,13 @@ func transformed(list []*crdevalv1.TransformedResult) []TransformedResult {
 
 // conversation is a stream whose first message was sent. R is what comes of an item.
 type conversation[R any] struct {
-	send    func([]*crdevalv1.Item) error
+	send    func([]*crdevalv1.EvaluationItem) error
 	end     func() error // nothing more is sent
 	receive func() ([]R, error)
 }
 
 // streamed begins a conversation, sends items and yields what comes of them, up to the error that ends it; about is the call's name in that.
-func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv1.Item], begin func(context.Context) (conversation[R], error)) iter.Seq2[R, error] {
+func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv1.EvaluationItem], begin func(context.Context) (conversation[R], error)) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -143,8 +147,8 @@ func begun(err error) error {
 }
 
 // send sends items, as many at once as are ready, until they or ctx end. The channel is closed when nothing is sent any more.
-func send(ctx context.Context, items iter.Seq[*crdevalv1.Item], end func() error, message func([]*crdevalv1.Item) error) (ended <-chan struct{}) {
-	ready, done := make(chan *crdevalv1.Item, itemsAtOnce), make(chan struct{})
+func send(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], end func() error, message func([]*crdevalv1.EvaluationItem) error) (ended <-chan struct{}) {
+	ready, done := make(chan *crdevalv1.EvaluationItem, itemsAtOnce), make(chan struct{})
 	go func() {
 		defer close(ready)
 		for item := range items {
@@ -175,10 +179,10 @@ func send(ctx context.Context, items iter.Seq[*crdevalv1.Item], end func() error
 }
 
 // take waits for an item and takes it with those that are ready, up to what goes into a message.
-func take(ctx context.Context, ready <-chan *crdevalv1.Item) (batch []*crdevalv1.Item, more bool) {
+func take(ctx context.Context, ready <-chan *crdevalv1.EvaluationItem) (batch []*crdevalv1.EvaluationItem, more bool) {
 	bytes := 0
 	for len(batch) < itemsAtOnce && bytes < bytesAtOnce {
-		var item *crdevalv1.Item
+		var item *crdevalv1.EvaluationItem
 		if len(batch) == 0 {
 			select {
 			case item, more = <-ready:

@@ -32,7 +32,7 @@ func dialed(t *testing.T, o ...crdeval.Option) (*replaceable, *crdeval.Client) {
 	return server, c
 }
 
-func thing(i int) *crdevalv1.Item {
+func thing(i int) *crdevalv1.EvaluationItem {
 	kind := "Things"
 	if i%10 == 3 {
 		kind = "Unknown"
@@ -40,8 +40,8 @@ func thing(i int) *crdevalv1.Item {
 	return crdeval.Write{New: fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":%q,"metadata":{"name":"t%d","namespace":"default"},"extra":1}`, kind, i)}.Item()
 }
 
-func things(n int, taken *atomic.Int64) iter.Seq[*crdevalv1.Item] {
-	return func(yield func(*crdevalv1.Item) bool) {
+func things(n int, taken *atomic.Int64) iter.Seq[*crdevalv1.EvaluationItem] {
+	return func(yield func(*crdevalv1.EvaluationItem) bool) {
 		for i := range n {
 			if !yield(thing(i)) {
 				return
@@ -73,14 +73,14 @@ func TestAdmitStream(t *testing.T) {
 		t.Errorf("%d results", i)
 	}
 
-	one := make(chan *crdevalv1.Item)
-	next, stop := iter.Pull2(c.AdmitStream(t.Context(), func(yield func(*crdevalv1.Item) bool) {
+	one := make(chan *crdevalv1.EvaluationItem)
+	next, stop := iter.Pull2(c.AdmitStream(t.Context(), func(yield func(*crdevalv1.EvaluationItem) bool) {
 		for item := range one {
 			if !yield(item) {
 				return
 			}
 		}
-	}, crdeval.AdmitOptions{Stage: crdevalv1.Stage_STAGE_DECODE}))
+	}, crdeval.AdmitOptions{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE}))
 	defer stop()
 	for range 3 {
 		go func() { one <- thing(0) }()
@@ -138,7 +138,7 @@ func TestStreamsEndEarly(t *testing.T) {
 	if n, err := last(c.AdmitStream(ctx, things(10_000_000, &taken), crdeval.AdmitOptions{})); status.Code(errors.Unwrap(err)) != codes.DeadlineExceeded {
 		t.Errorf("%d results, %v", n, err)
 	}
-	nobody := c.AdmitStream(t.Context(), slices.Values([]*crdevalv1.Item{thing(0)}), crdeval.AdmitOptions{Stage: 17})
+	nobody := c.AdmitStream(t.Context(), slices.Values([]*crdevalv1.EvaluationItem{thing(0)}), crdeval.AdmitOptions{Stage: 17})
 	if n, err := last(nobody); n != 0 || status.Code(errors.Unwrap(err)) != codes.InvalidArgument {
 		t.Errorf("%d results, %v", n, err)
 	}

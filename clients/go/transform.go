@@ -13,7 +13,7 @@ import (
 // Transformed is what one of the calls below made of an object: exactly one of the two is set.
 type Transformed struct {
 	// Transformed has the object, or the refusal of an API server that cannot decode or convert it.
-	*crdevalv1.Transformed
+	*crdevalv1.TransformedObject
 	// Err is a gRPC status: why crdeval could not evaluate the object.
 	Err error
 }
@@ -23,8 +23,8 @@ func (t Transformed) Result() ([]byte, error) {
 	switch {
 	case t.Err != nil:
 		return nil, t.Err
-	case t.GetRefusal() != nil:
-		return nil, errors.New(t.GetRefusal().GetMessage())
+	case t.GetRejection() != nil:
+		return nil, errors.New(t.GetRejection().GetMessage())
 	}
 	return t.GetObject().GetJson(), nil
 }
@@ -33,7 +33,7 @@ func (t Transformed) Result() ([]byte, error) {
 // in as many calls as it takes.
 func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
 	o := c.withToken(nil)
-	return c.transform(ctx, "prune", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
+	return c.transform(ctx, "prune", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
 		r, err := c.Evaluation().Prune(ctx, &crdevalv1.PruneRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
 		return r.GetResults(), err
 	})
@@ -42,7 +42,7 @@ func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, e
 // Default returns each object with its defaults filled in, otherwise as Prune does.
 func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
 	o := c.withToken(nil)
-	return c.transform(ctx, "default", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
+	return c.transform(ctx, "default", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
 		r, err := c.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
 		return r.GetResults(), err
 	})
@@ -51,7 +51,7 @@ func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed,
 // Read returns what an API server makes of objects as they stand in its storage, at a version of the CRD; "": each at its own.
 func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
 	o := c.withToken(nil)
-	return c.transform(ctx, "read", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
+	return c.transform(ctx, "read", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
 		r, err := c.Evaluation().Read(ctx, &crdevalv1.ReadRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay, TargetVersion: version})
 		return r.GetResults(), err
 	})
@@ -63,13 +63,13 @@ func (c *Client) Convert(ctx context.Context, version string, objects ...[]byte)
 		return nil, fmt.Errorf("crdeval: convert: say which version to convert to")
 	}
 	o := c.withToken(nil)
-	return c.transform(ctx, "convert", objects, func(items []*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error) {
+	return c.transform(ctx, "convert", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
 		r, err := c.Evaluation().Convert(ctx, &crdevalv1.ConvertRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay, TargetVersion: version})
 		return r.GetResults(), err
 	})
 }
 
-func (c *Client) transform(ctx context.Context, name string, objects [][]byte, call func([]*crdevalv1.Item) ([]*crdevalv1.TransformedResult, error)) ([]Transformed, error) {
+func (c *Client) transform(ctx context.Context, name string, objects [][]byte, call func([]*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error)) ([]Transformed, error) {
 	answers, err := inBatches(ctx, c, name, itemsOf(objects), call)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *Client) transform(ctx context.Context, name string, objects [][]byte, c
 		if e := a.GetError(); e != nil {
 			results[i].Err = status.ErrorProto(e)
 		} else {
-			results[i].Transformed = a.GetTransformed()
+			results[i].TransformedObject = a.GetTransformed()
 		}
 	}
 	return results, nil

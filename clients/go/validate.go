@@ -37,9 +37,9 @@ func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, err
 // ValidateUpdates is Validate for updates: transition rules run, and what an update leaves as it was may stay invalid. Verdict.Forgiven
 // has what was forgiven for that.
 func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Result, error) {
-	items := make([]*crdevalv1.Item, len(updates))
+	items := make([]*crdevalv1.EvaluationItem, len(updates))
 	for i, u := range updates {
-		items[i] = &crdevalv1.Item{Object: Document(u.New), OldObject: Document(u.Old)}
+		items[i] = &crdevalv1.EvaluationItem{Object: Document(u.New), OldObject: Document(u.Old)}
 		if u.Status {
 			items[i].Subresource = "status"
 		}
@@ -49,9 +49,9 @@ func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Resu
 
 // ValidateItems is Validate for items that say more than their objects: an endpoint's version, a namespace, a revision. Nil
 // options are the server's defaults; with CompleteMetadata objects may be as they are in files, without a namespace or a resourceVersion.
-func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.Item, o *crdevalv1.EvaluationOptions) ([]Result, error) {
+func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o *crdevalv1.EvaluationOptions) ([]Result, error) {
 	o = c.withToken(o)
-	call := func(items []*crdevalv1.Item) ([]*crdevalv1.VerdictResult, error) {
+	call := func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.VerdictResult, error) {
 		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
 		return r.GetResults(), err
 	}
@@ -76,16 +76,16 @@ func results(answers []*crdevalv1.VerdictResult) []Result {
 }
 
 // itemsOf makes an item of each object.
-func itemsOf(objects [][]byte) []*crdevalv1.Item {
-	items := make([]*crdevalv1.Item, len(objects))
+func itemsOf(objects [][]byte) []*crdevalv1.EvaluationItem {
+	items := make([]*crdevalv1.EvaluationItem, len(objects))
 	for i, o := range objects {
-		items[i] = &crdevalv1.Item{Object: Document(o)}
+		items[i] = &crdevalv1.EvaluationItem{Object: Document(o)}
 	}
 	return items
 }
 
 // inBatches sends items in as many calls as it takes, one after the other, and returns the results of all.
-func inBatches[R any](ctx context.Context, c *Client, name string, items []*crdevalv1.Item, call func([]*crdevalv1.Item) ([]R, error)) ([]R, error) {
+func inBatches[R any](ctx context.Context, c *Client, name string, items []*crdevalv1.EvaluationItem, call func([]*crdevalv1.EvaluationItem) ([]R, error)) ([]R, error) {
 	limits, err := c.serverLimits(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: server info: %w", err)

@@ -36,7 +36,7 @@ const (
 // SYNCED, then every change as it happens.
 //
 // A connection or a server that is lost is nothing to its caller: Watch goes on where it was, at whatever replica answers, and yields SYNCED again
-// once it has caught up. Where the server no longer keeps what happened meanwhile (WATCH_EXPIRED, or TOKEN_FOREIGN once a store was replaced),
+// once it has caught up. Where the server no longer keeps what happened meanwhile (WATCH_EXPIRED, or TOKEN_INVALID once a store was replaced),
 // a watch that began with every CRD reads them all anew and yields the difference: MODIFIED, and DELETED for those that are gone. One that
 // began from a token cannot know what is gone: the error is yielded.
 //
@@ -84,7 +84,7 @@ func lost(err error) bool {
 // forgotten says whether a server cannot go on from a token.
 func forgotten(err error) bool {
 	for _, d := range status.Convert(err).Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && (info.GetReason() == "WATCH_EXPIRED" || info.GetReason() == "TOKEN_FOREIGN") {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && (info.GetReason() == "WATCH_EXPIRED" || info.GetReason() == "TOKEN_INVALID") {
 			return true
 		}
 	}

@@ -81,7 +81,7 @@ func (l Limits) DefaultBytes() int {
 
 // LimitError says that a document exceeds one of the Limits.
 type LimitError struct {
-	// Name is the limit's own in snake case, stable across releases: max_document_bytes, max_findings, … docs/quirks.md has all of them.
+	// Name is the limit's own in snake case, stable across releases: max_document_bytes, max_violations, … docs/quirks.md has all of them.
 	Name    string
 	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults", "list of findings", …
 	Unit    string // "bytes", "levels", "path steps", "findings"

@@ -10,9 +10,9 @@ import (
 // such bound, and no API server would answer in time beyond it. What does not fit is an error, never a part of an answer: an
 // answer that looks complete is complete. A nil Room has no end. It is used by one goroutine.
 type Room struct {
-	maxFindings, maxBytes int
-	findings, bytes       int
-	err                   *value.LimitError
+	maxViolations, maxBytes int
+	findings, bytes         int
+	err                     *value.LimitError
 
 	done  <-chan struct{}
 	asked uint
@@ -25,7 +25,7 @@ const trials = 4
 // NewRoom returns the room that the limits leave for one document.
 func NewRoom(l value.Limits) *Room {
 	findings, bytes := l.Findings()
-	return &Room{maxFindings: findings, maxBytes: bytes}
+	return &Room{maxViolations: findings, maxBytes: bytes}
 }
 
 // Until has Open look now and then whether the channel is closed, since nobody waits any more.
@@ -89,11 +89,11 @@ func (r *Room) within(factor int) bool {
 	const advice = "mend what is known to be wrong, or split the document"
 	switch {
 	case r.err != nil:
-	case r.findings > r.maxFindings*factor:
-		r.err = &value.LimitError{Name: "max_findings", Limit: "list of findings", Unit: "findings", Maximum: int64(r.maxFindings),
+	case r.findings > r.maxViolations*factor:
+		r.err = &value.LimitError{Name: "max_violations", Limit: "list of findings", Unit: "findings", Maximum: int64(r.maxViolations),
 			Actual: int64(r.findings), AtLeast: true, Advice: advice}
 	case r.bytes > r.maxBytes*factor:
-		r.err = &value.LimitError{Name: "max_finding_bytes", Limit: "texts of the findings", Unit: "bytes", Maximum: int64(r.maxBytes),
+		r.err = &value.LimitError{Name: "max_violation_bytes", Limit: "texts of the findings", Unit: "bytes", Maximum: int64(r.maxBytes),
 			Actual: int64(r.bytes), AtLeast: true, Advice: advice}
 	}
 	return r.err == nil

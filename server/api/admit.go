@@ -34,9 +34,9 @@ func (s *evaluationService) Admit(ctx context.Context, r *crdevalv1.AdmitRequest
 }
 
 // admit evaluates one write into its place in the answer.
-func (b *batch) admit(ctx context.Context, r *resolver, m *crdevalv1.Item, at *admitted) error {
+func (b *batch) admit(ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, at *admitted) error {
 	if m.GetPatch() != nil && b.options.Stage == engine.StageFinish {
-		return invalid("patch", "patch is of STAGE_DECODE: STAGE_FINISH takes the object that it answered")
+		return invalid("patch", "patch is of ADMISSION_STAGE_DECODE: ADMISSION_STAGE_FINISH takes the object that it answered")
 	}
 	v, err := r.judge(ctx, m, b.options, (*engine.Definition).Admit)
 	if err != nil {
@@ -52,13 +52,13 @@ func (b *batch) admit(ctx context.Context, r *resolver, m *crdevalv1.Item, at *a
 }
 
 // takeAdmission reads the options that Admit has beside those of every call.
-func (b *batch) takeAdmission(stage crdevalv1.Stage, include *crdevalv1.Include) error {
+func (b *batch) takeAdmission(stage crdevalv1.AdmissionStage, include *crdevalv1.PresentationOptions) error {
 	switch stage {
-	case crdevalv1.Stage_STAGE_UNSPECIFIED, crdevalv1.Stage_STAGE_WHOLE:
+	case crdevalv1.AdmissionStage_ADMISSION_STAGE_UNSPECIFIED, crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL:
 		b.options.Stage = engine.StageWhole
-	case crdevalv1.Stage_STAGE_DECODE:
+	case crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE:
 		b.options.Stage = engine.StageDecode
-	case crdevalv1.Stage_STAGE_FINISH:
+	case crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH:
 		b.options.Stage = engine.StageFinish
 	default:
 		return invalid("stage", "stage is %d, which is no Stage", stage)
@@ -67,7 +67,7 @@ func (b *batch) takeAdmission(stage crdevalv1.Stage, include *crdevalv1.Include)
 }
 
 // takeInclude reads what to present of each object.
-func (b *batch) takeInclude(include *crdevalv1.Include) error {
+func (b *batch) takeInclude(include *crdevalv1.PresentationOptions) error {
 	if include == nil {
 		return nil
 	}
@@ -108,8 +108,8 @@ type judged struct {
 func (at *judged) set(v *engine.Verdict) {
 	m := &at.verdict
 	m.Allowed, m.Revision = v.Allowed, v.Revision
-	m.Refusal, m.Violations, m.Warnings = refusal(v.Refusal), violations(v.Violations), allValid(v.Warnings)
-	m.Pruned, m.Defaulted, m.Forgiven = changes(v.Pruned), changes(v.Defaulted), violations(v.Forgiven)
+	m.Rejection, m.Violations, m.Warnings = refusal(v.Refusal), violations(v.Violations), allValid(v.Warnings)
+	m.Pruned, m.Defaulted, m.Ratcheted = changes(v.Pruned), changes(v.Defaulted), violations(v.Forgiven)
 	m.Traces, m.OmittedTraces = traces(v.Traces), int32(v.OmittedTraces)
 	m.Status = json(v.Status)
 	at.outcome.Verdict = m
@@ -132,5 +132,5 @@ func (at *admitted) set(v *engine.Verdict) {
 	at.judged.set(v)
 	m := &at.verdict
 	m.Object, m.StoredObject, m.OldObject = at.answered.set(v.Object), at.stored.set(v.StoredObject), json(v.OldObject)
-	m.Deletes, m.Presented = v.Deletes, presented(v.Presented)
+	m.Deletes, m.Presentation = v.Deletes, presented(v.Presented)
 }

@@ -94,16 +94,16 @@ func (w *wire) admit(r *crdevalv1.AdmitRequest) []*crdevalv1.VerdictResult {
 func TestAdmit(t *testing.T) {
 	w := start(t, nil).withLamp()
 	old := jsonDocument(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5},"status":{"count":1}`))
-	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.Item{
+	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{
 		{Object: jsonDocument(`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{},"status":{"count":4}}`)},
 		{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"count":1,"odd":true}}`)},
 		{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","count":2,"watts":5},"status":{}`))},
 		{OldObject: old, Subresource: "status", Object: jsonDocument(lamp("v1", `,"spec":{"color":"blue"},"status":{"count":3}`))},
-		{OldObject: old, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{"spec":{"count":null}}`)}},
-		{OldObject: old, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: yamlDocument("- {op: replace, path: /spec/count, value: 3}\n")}},
+		{OldObject: old, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{"spec":{"count":null}}`)}},
+		{OldObject: old, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: yamlDocument("- {op: replace, path: /spec/count, value: 3}\n")}},
 		{OldObject: old, Subresource: "scale", Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":8}}`)},
 		{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))},
-		{OldObject: old, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: jsonDocument(`[{"op":"test","path":"/spec/count","value":9}]`)}},
+		{OldObject: old, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_JSON, Patch: jsonDocument(`[{"op":"test","path":"/spec/count","value":9}]`)}},
 	}})
 	for i, want := range []struct{ object, stored string }{
 		{`{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"x","namespace":"default","generation":1},"spec":{"color":"white","watts":5}}`, ``},
@@ -125,7 +125,7 @@ func TestAdmit(t *testing.T) {
 	}
 	for i, want := range map[int]int32{7: http.StatusUnprocessableEntity, 8: http.StatusUnprocessableEntity} {
 		v := results[i].GetVerdict()
-		if v.GetAllowed() || v.GetRefusal().GetCode() != want || v.GetObject() != nil || v.GetStoredObject() != nil || v.GetStatus() != nil {
+		if v.GetAllowed() || v.GetRejection().GetCode() != want || v.GetObject() != nil || v.GetStoredObject() != nil || v.GetStatus() != nil {
 			t.Errorf("%d: %v", i, results[i])
 		}
 	}
@@ -135,33 +135,33 @@ func TestAdmit(t *testing.T) {
 func TestAdmitOptions(t *testing.T) {
 	w := start(t, nil).withLamp()
 	old := jsonDocument(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5}`))
-	same := []*crdevalv1.Item{{OldObject: old, Object: old}}
+	same := []*crdevalv1.EvaluationItem{{OldObject: old, Object: old}}
 	answer := func(r *crdevalv1.AdmitRequest) *crdevalv1.Verdict { return w.admit(r)[0].GetVerdict() }
 
-	if v := answer(&crdevalv1.AdmitRequest{Items: same, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_CHANGED}}); v.GetObject() != nil || v.GetStoredObject() != nil || !v.GetAllowed() {
+	if v := answer(&crdevalv1.AdmitRequest{Items: same, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}}); v.GetObject() != nil || v.GetStoredObject() != nil || !v.GetAllowed() {
 		t.Errorf("an object that did not change: %v", v)
 	}
-	unknown := []*crdevalv1.Item{{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}
-	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_VERDICT}}); v.GetObject() != nil || v.GetPruned() != nil || len(v.GetWarnings()) != 1 {
+	unknown := []*crdevalv1.EvaluationItem{{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}
+	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}); v.GetObject() != nil || v.GetPruned() != nil || len(v.GetWarnings()) != 1 {
 		t.Errorf("the verdict alone: %v", v)
 	}
-	bad := []*crdevalv1.Item{{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))}}
+	bad := []*crdevalv1.EvaluationItem{{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))}}
 	if v := answer(&crdevalv1.AdmitRequest{Items: bad, Options: &crdevalv1.EvaluationOptions{WithStatus: true}}); !strings.Contains(string(v.GetStatus().GetJson()), `"causes":[{"reason":"FieldValueNotSupported"`) {
 		t.Errorf("the Status of a refusal: %v", v)
 	}
-	beta := []*crdevalv1.Item{{Version: "v1beta1", OldObject: old, Object: jsonDocument(lamp("v1beta1", `,"spec":{"color":"green"}`))}}
-	decoded := answer(&crdevalv1.AdmitRequest{Items: beta, Stage: crdevalv1.Stage_STAGE_DECODE})
+	beta := []*crdevalv1.EvaluationItem{{Version: "v1beta1", OldObject: old, Object: jsonDocument(lamp("v1beta1", `,"spec":{"color":"green"}`))}}
+	decoded := answer(&crdevalv1.AdmitRequest{Items: beta, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE})
 	if decoded.GetStoredObject() != nil || !strings.Contains(string(decoded.GetOldObject().GetJson()), `"example.com/v1beta1"`) || !strings.HasSuffix(string(decoded.GetObject().GetJson()), `"spec":{"color":"green"}}`) {
-		t.Errorf("STAGE_DECODE: %v", decoded)
+		t.Errorf("ADMISSION_STAGE_DECODE: %v", decoded)
 	}
-	finish := []*crdevalv1.Item{{Version: "v1beta1", OldObject: old, Object: decoded.GetObject()}}
-	finished, whole := answer(&crdevalv1.AdmitRequest{Items: finish, Stage: crdevalv1.Stage_STAGE_FINISH}), answer(&crdevalv1.AdmitRequest{Items: beta})
+	finish := []*crdevalv1.EvaluationItem{{Version: "v1beta1", OldObject: old, Object: decoded.GetObject()}}
+	finished, whole := answer(&crdevalv1.AdmitRequest{Items: finish, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH}), answer(&crdevalv1.AdmitRequest{Items: beta})
 	if string(finished.GetObject().GetJson()) != string(whole.GetObject().GetJson()) || string(finished.GetStoredObject().GetJson()) != string(whole.GetStoredObject().GetJson()) || whole.GetStoredObject() == nil {
-		t.Errorf("STAGE_FINISH: %v\nwhole %v", finished, whole)
+		t.Errorf("ADMISSION_STAGE_FINISH: %v\nwhole %v", finished, whole)
 	}
 	leaving := lamp("v1", `,"spec":{}`)
 	leaving = strings.Replace(leaving, `"generation":3`, `"generation":3,"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["a.b/c"]`, 1)
-	last := []*crdevalv1.Item{{OldObject: jsonDocument(leaving), Object: jsonDocument(strings.Replace(leaving, `["a.b/c"]`, `[]`, 1))}}
+	last := []*crdevalv1.EvaluationItem{{OldObject: jsonDocument(leaving), Object: jsonDocument(strings.Replace(leaving, `["a.b/c"]`, `[]`, 1))}}
 	if v := answer(&crdevalv1.AdmitRequest{Items: last}); !v.GetDeletes() || v.GetObject() == nil {
 		t.Errorf("the last finalizer: %v", v)
 	}
@@ -171,8 +171,8 @@ func TestAdmitOptions(t *testing.T) {
 func TestInclude(t *testing.T) {
 	w := start(t, nil).withLamp()
 	old := jsonDocument(strings.Replace(lamp("v1", `,"spec":{"color":"red","count":2,"watts":5},"status":{"count":1,"selector":"a=b"}`), `"uid"`, `"creationTimestamp":"2026-01-01T00:00:00Z","uid"`, 1))
-	include := &crdevalv1.Include{SelectableFields: true, TableRow: true, Scale: true, Now: timestamppb.New(time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC))}
-	check := func(name string, p *crdevalv1.Presented) {
+	include := &crdevalv1.PresentationOptions{SelectableFields: true, TableRow: true, Scale: true, Now: timestamppb.New(time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC))}
+	check := func(name string, p *crdevalv1.ObjectPresentation) {
 		t.Helper()
 		fields := ""
 		for _, f := range p.GetSelectableFields() {
@@ -188,15 +188,15 @@ func TestInclude(t *testing.T) {
 			t.Errorf("%s: scale %s", name, scale)
 		}
 	}
-	admitted := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.Item{{OldObject: old, Object: old}}, Include: include})
-	check("Admit", admitted[0].GetVerdict().GetPresented())
-	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: old}}, Include: include})
+	admitted := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{OldObject: old, Object: old}}, Include: include})
+	check("Admit", admitted[0].GetVerdict().GetPresentation())
+	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: old}}, Include: include})
 	if err != nil {
 		t.Fatal(err)
 	}
-	check("Read", read.GetResults()[0].GetTransformed().GetPresented())
-	plain := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.Item{{OldObject: old, Object: old}}})
-	if p := plain[0].GetVerdict().GetPresented(); p != nil {
+	check("Read", read.GetResults()[0].GetTransformed().GetPresentation())
+	plain := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{OldObject: old, Object: old}}})
+	if p := plain[0].GetVerdict().GetPresentation(); p != nil {
 		t.Errorf("nobody asked for %v", p)
 	}
 }
@@ -205,27 +205,27 @@ func TestInclude(t *testing.T) {
 func TestBadAdmits(t *testing.T) {
 	w := start(t, nil).withLamp()
 	object := jsonDocument(lamp("v1", `,"spec":{}`))
-	merge := &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
+	merge := &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
 	for _, c := range []struct {
 		name   string
-		stage  crdevalv1.Stage
-		item   *crdevalv1.Item
+		stage  crdevalv1.AdmissionStage
+		item   *crdevalv1.EvaluationItem
 		code   codes.Code
 		reason string
 	}{
-		{"patch after its stage", crdevalv1.Stage_STAGE_FINISH, &crdevalv1.Item{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without an old object", 0, &crdevalv1.Item{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch and object", 0, &crdevalv1.Item{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"nothing", 0, &crdevalv1.Item{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such subresource", 0, &crdevalv1.Item{Object: object, OldObject: object, Subresource: "exec"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such CRD", 0, &crdevalv1.Item{Crd: "a.b", Object: object}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such version", 0, &crdevalv1.Item{Version: "v9", Object: object}, codes.NotFound, "VERSION_NOT_FOUND"},
-		{"huge", 0, &crdevalv1.Item{Object: jsonDocument(lamp("v1", `,"spec":{"color":"`+hugeString+`"}`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"a Scale that names no CRD and has no old object", 0, &crdevalv1.Item{Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale"}`), Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch after its stage", crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without an old object", 0, &crdevalv1.EvaluationItem{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch and object", 0, &crdevalv1.EvaluationItem{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"nothing", 0, &crdevalv1.EvaluationItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such subresource", 0, &crdevalv1.EvaluationItem{Object: object, OldObject: object, Subresource: "exec"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such CRD", 0, &crdevalv1.EvaluationItem{Crd: "a.b", Object: object}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such version", 0, &crdevalv1.EvaluationItem{Version: "v9", Object: object}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"huge", 0, &crdevalv1.EvaluationItem{Object: jsonDocument(lamp("v1", `,"spec":{"color":"`+hugeString+`"}`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"a Scale that names no CRD and has no old object", 0, &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"autoscaling/v1","kind":"Scale"}`), Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// Of another stage the good item has to be as that takes it.
-			results := w.admit(&crdevalv1.AdmitRequest{Stage: c.stage, Items: []*crdevalv1.Item{{Object: object}, c.item}})
+			results := w.admit(&crdevalv1.AdmitRequest{Stage: c.stage, Items: []*crdevalv1.EvaluationItem{{Object: object}, c.item}})
 			if !results[0].GetVerdict().GetAllowed() {
 				t.Errorf("the good item beside it: %v", results[0])
 			}
@@ -248,7 +248,7 @@ func TestConversionUnavailable(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	stored, other := jsonDocument(lamp("v1", `,"spec":{}`)), jsonDocument(lamp("v1beta1", `,"spec":{}`))
-	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.Item{{Object: stored}, {Object: other}, {Object: stored, OldObject: other}, {Object: other, OldObject: stored}}})
+	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{Object: stored}, {Object: other}, {Object: stored, OldObject: other}, {Object: other, OldObject: stored}}})
 	if !results[0].GetVerdict().GetAllowed() {
 		t.Errorf("the storage version: %v", results[0])
 	}
@@ -257,7 +257,7 @@ func TestConversionUnavailable(t *testing.T) {
 			t.Errorf("%d: %v", i+1, result)
 		}
 	}
-	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", TargetVersion: "v1", Items: []*crdevalv1.Item{{Object: other}}})
+	read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", TargetVersion: "v1", Items: []*crdevalv1.EvaluationItem{{Object: other}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,9 +273,9 @@ func TestConversionUnavailable(t *testing.T) {
 func TestAdmitAnswersWithinTheLimit(t *testing.T) {
 	w := start(t, nil).withLamp()
 	long := strings.Repeat("x", maxMessage/6)
-	items := make([]*crdevalv1.Item, 5)
+	items := make([]*crdevalv1.EvaluationItem, 5)
 	for i := range items {
-		items[i] = &crdevalv1.Item{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"color":"` + long + `"}}`)}
+		items[i] = &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"color":"` + long + `"}}`)}
 	}
 	full, kept := 0, 0
 	for _, result := range w.admit(&crdevalv1.AdmitRequest{Items: items}) {
@@ -304,25 +304,25 @@ func admitting(r *crdevalv1.AdmitRequest) func(context.Context, *wire) error {
 func badAdmits() []call {
 	never := &timestamppb.Timestamp{Seconds: 1 << 60}
 	reading := func(ctx context.Context, w *wire) error {
-		_, err := w.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: "default", Include: &crdevalv1.Include{Now: never}})
+		_, err := w.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: "default", Include: &crdevalv1.PresentationOptions{Now: never}})
 		return err
 	}
-	many := make([]*crdevalv1.Item, 1001)
+	many := make([]*crdevalv1.EvaluationItem, 1001)
 	for i := range many {
-		many[i] = &crdevalv1.Item{}
+		many[i] = &crdevalv1.EvaluationItem{}
 	}
 	return []call{
 		{"no catalog", admitting(&crdevalv1.AdmitRequest{}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"unknown catalog", admitting(&crdevalv1.AdmitRequest{Catalog: "x"}), "POST", "/v1/catalogs/x:admit", `{}`, asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
 		{"stage", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Stage: 9}), "POST", toAdmit, `{"stage":9}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"stage by another name", nil, "POST", toAdmit, `{"stage":"DECODE"}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
-		{"time", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Include: &crdevalv1.Include{Now: never}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"time", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Include: &crdevalv1.PresentationOptions{Now: never}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"time of a read", reading, "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"time that is none", nil, "POST", toAdmit, `{"include":{"now":"yesterday"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"batch", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Items: many}), "POST", toAdmit, `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"overlay", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"token", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "elsewhere"}}), "POST", toAdmit, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_FOREIGN"},
-		{"parameters", nil, "POST", toAdmit + "?stage=STAGE_DECODE", `{}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		{"token", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "elsewhere"}}), "POST", toAdmit, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
+		{"parameters", nil, "POST", toAdmit + "?stage=ADMISSION_STAGE_DECODE", `{}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"method", nil, "GET", toAdmit, "", "", codes.Unimplemented, 405, "METHOD_NOT_ALLOWED"},
 	}
 }

@@ -21,7 +21,7 @@ import (
 // evaluation is an evaluation call: what all requests of that service have in common.
 type evaluation interface {
 	GetCatalog() string
-	GetItems() []*crdevalv1.Item
+	GetItems() []*crdevalv1.EvaluationItem
 	GetOptions() *crdevalv1.EvaluationOptions
 	GetCrds() []*crdevalv1.Document
 }
@@ -30,7 +30,7 @@ type evaluation interface {
 type batch struct {
 	catalog string
 	view    registry.View
-	items   []*crdevalv1.Item
+	items   []*crdevalv1.EvaluationItem
 	options engine.EvaluationOptions
 	timeout time.Duration // for each item, 0 for none
 	limits  engine.Limits
@@ -67,8 +67,8 @@ func overlay(crds []*crdevalv1.Document) ([]engine.Document, error) {
 	if len(crds) == 0 {
 		return nil, nil
 	}
-	if len(crds) > maxOverlayCrds {
-		return nil, tooMany("crds", "max_overlay_crds", maxOverlayCrds)
+	if len(crds) > maxInlineCrds {
+		return nil, tooMany("crds", "max_inline_crds", maxInlineCrds)
 	}
 	all := make([]engine.Document, len(crds))
 	for i, d := range crds {
@@ -92,11 +92,11 @@ func (b *batch) takeOptions(o *crdevalv1.EvaluationOptions) error {
 		return invalid("options.field_validation", "options.field_validation is %d, which is no FieldValidation", v)
 	}
 	switch v := o.GetView(); v {
-	case crdevalv1.View_VIEW_UNSPECIFIED, crdevalv1.View_VIEW_OBJECT:
+	case crdevalv1.ObjectView_OBJECT_VIEW_UNSPECIFIED, crdevalv1.ObjectView_OBJECT_VIEW_FULL:
 		b.options.View = engine.ViewObject
-	case crdevalv1.View_VIEW_CHANGED:
+	case crdevalv1.ObjectView_OBJECT_VIEW_CHANGED:
 		b.options.View = engine.ViewChanged
-	case crdevalv1.View_VIEW_VERDICT:
+	case crdevalv1.ObjectView_OBJECT_VIEW_NONE:
 		b.options.View = engine.ViewVerdict
 	default:
 		return invalid("options.view", "options.view is %d, which is no View", v)
@@ -108,11 +108,11 @@ func (b *batch) takeOptions(o *crdevalv1.EvaluationOptions) error {
 		b.timeout = t.AsDuration()
 	}
 	switch v := o.GetTrace(); v {
-	case crdevalv1.Trace_TRACE_UNSPECIFIED, crdevalv1.Trace_TRACE_NONE:
+	case crdevalv1.TraceMode_TRACE_MODE_UNSPECIFIED, crdevalv1.TraceMode_TRACE_MODE_NONE:
 		b.options.Trace = engine.TraceNone
-	case crdevalv1.Trace_TRACE_FAILED:
+	case crdevalv1.TraceMode_TRACE_MODE_FAILED:
 		b.options.Trace = engine.TraceFailed
-	case crdevalv1.Trace_TRACE_ALL:
+	case crdevalv1.TraceMode_TRACE_MODE_ALL:
 		b.options.Trace = engine.TraceAll
 	default:
 		return invalid("options.trace", "options.trace is %d, which is no Trace", v)

@@ -51,7 +51,7 @@ func (v treacherousView) Named(ctx context.Context, name, revision string) (*eng
 // TestItemsFailAlone: whatever one item does, the call succeeds and the items beside it are evaluated.
 func TestItemsFailAlone(t *testing.T) {
 	w := start(t, func(r api.Registry) api.Registry { return treacherous{r} }).withCronTab()
-	good := &crdevalv1.Item{Object: jsonDocument(cronTab(`{}`))}
+	good := &crdevalv1.EvaluationItem{Object: jsonDocument(cronTab(`{}`))}
 	for _, c := range []struct {
 		crd, reason string
 		code        codes.Code
@@ -64,7 +64,7 @@ func TestItemsFailAlone(t *testing.T) {
 		{"talks", "CRD_NOT_FOUND", codes.NotFound},
 	} {
 		t.Run(c.crd, func(t *testing.T) {
-			r := &crdevalv1.PruneRequest{Catalog: "default", Items: []*crdevalv1.Item{good, {Crd: c.crd, Object: good.GetObject()}, good}}
+			r := &crdevalv1.PruneRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{good, {Crd: c.crd, Object: good.GetObject()}, good}}
 			if c.crd == "waits" {
 				r.Options = &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(50 * time.Millisecond)}
 			}
@@ -93,9 +93,9 @@ func TestItemsFailAlone(t *testing.T) {
 // TestDeadline: a call whose time runs out still answers, with what was done and an error for each item that was not.
 func TestDeadline(t *testing.T) {
 	w := start(t, func(r api.Registry) api.Registry { return treacherous{r} }).withCronTab()
-	r := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: jsonDocument(cronTab(`{}`))}}}
+	r := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(cronTab(`{}`))}}}
 	for range 9 {
-		r.Items = append(r.Items, &crdevalv1.Item{Crd: "waits", Object: jsonDocument(cronTab(`{}`))})
+		r.Items = append(r.Items, &crdevalv1.EvaluationItem{Crd: "waits", Object: jsonDocument(cronTab(`{}`))})
 	}
 	got, err := patiently(t, func(ctx context.Context) (*crdevalv1.ValidateResponse, error) { return w.evaluation.Validate(ctx, r) })
 	if err != nil {
@@ -132,7 +132,7 @@ func TestAligned(t *testing.T) {
 			if i%3 == 1 {
 				crd = "crontabs.stable.example.com"
 			}
-			r.Items = append(r.Items, &crdevalv1.Item{Crd: crd, Object: jsonDocument(cronTab(fmt.Sprintf(`{"replicas":%d}`, i)))})
+			r.Items = append(r.Items, &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(cronTab(fmt.Sprintf(`{"replicas":%d}`, i)))})
 		}
 		got, err := w.evaluation.Default(context.Background(), r)
 		if err != nil {
@@ -161,7 +161,7 @@ func TestAtLeast(t *testing.T) {
 		t.Errorf("metadata: %v", err)
 	}
 	for _, path := range []string{"/v1/catalogs/default", "/v1/catalogs", "/v1/catalogs/default/crds", "/v1/catalogs/default/crds/x"} {
-		if a := w.do("GET", path, "", "Crdeval-At-Least", "elsewhere"); a.code != http.StatusBadRequest || reason(t, a.status(t)) != "TOKEN_FOREIGN" {
+		if a := w.do("GET", path, "", "Crdeval-At-Least", "elsewhere"); a.code != http.StatusBadRequest || reason(t, a.status(t)) != "TOKEN_INVALID" {
 			t.Errorf("%s: %d %s", path, a.code, a.text)
 		}
 	}
@@ -175,10 +175,10 @@ func TestViews(t *testing.T) {
 		spec    string
 		present bool
 	}{
-		{"VIEW_OBJECT", `{"image":"x"}`, true},
-		{"VIEW_CHANGED", `{"image":"x"}`, false},
-		{"VIEW_CHANGED", `{}`, true},
-		{"VIEW_VERDICT", `{}`, false},
+		{"OBJECT_VIEW_FULL", `{"image":"x"}`, true},
+		{"OBJECT_VIEW_CHANGED", `{"image":"x"}`, false},
+		{"OBJECT_VIEW_CHANGED", `{}`, true},
+		{"OBJECT_VIEW_NONE", `{}`, false},
 	} {
 		a := w.do("POST", "/v1/catalogs/default:default", `{"options":{"view":"`+c.view+`"},"items":[{"object":`+cronTab(c.spec)+`}]}`)
 		if a.code != http.StatusOK || strings.Contains(a.text, `"object":{`) != c.present {

@@ -25,9 +25,9 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	object := jsonDocument(`{"apiVersion":"example.com/v1","kind":"Grower","metadata":{"name":"a"},"spec":{}}`)
-	var items []*crdevalv1.Item
+	var items []*crdevalv1.EvaluationItem
 	for range 200 {
-		items = append(items, &crdevalv1.Item{Object: object})
+		items = append(items, &crdevalv1.EvaluationItem{Object: object})
 	}
 	check := func(name string, answer proto.Message, err error, errorOf func(int) (bool, *status.Status)) {
 		if err != nil {

@@ -51,7 +51,7 @@ func (c codec) bounds(request any) [2]bound {
 // callers as INTERNAL and without a reason.
 func Codec(l Limits) encoding.CodecV2 {
 	l = l.withDefaults()
-	return codec{CodecV2: encoding.GetCodecV2(proto.Name), items: l.MaxBatchItems, crds: maxOverlayCrds, entries: l.MaxRegisterCrds}
+	return codec{CodecV2: encoding.GetCodecV2(proto.Name), items: l.MaxBatchItems, crds: maxInlineCrds, entries: l.MaxRegisterCrds}
 }
 
 type codec struct {

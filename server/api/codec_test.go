@@ -24,11 +24,11 @@ func TestCodecStopsCounting(t *testing.T) {
 		most    int
 	}{
 		"items":   {"\x12\x00", &crdevalv1.ValidateRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.ValidateRequest).GetItems()) }, 1000},
-		"crds":    {"\x22\x00", &crdevalv1.ValidateRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.ValidateRequest).GetCrds()) }, maxOverlayCrds},
+		"crds":    {"\x22\x00", &crdevalv1.ValidateRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.ValidateRequest).GetCrds()) }, maxInlineCrds},
 		"entries": {"\x12\x00", &crdevalv1.RegisterCrdsRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.RegisterCrdsRequest).GetEntries()) }, 1000},
 		"objects": {"\x32\x00", &crdevalv1.DiffCrdRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.DiffCrdRequest).GetObjects()) }, 1000},
 		"table":   {"\x2a\x00", &crdevalv1.TableRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.TableRequest).GetObjects()) }, 1000},
-		"scale":   {"\x3a\x00", &crdevalv1.GetScaleRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.GetScaleRequest).GetCrds()) }, maxOverlayCrds},
+		"scale":   {"\x3a\x00", &crdevalv1.GetScaleRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.GetScaleRequest).GetCrds()) }, maxInlineCrds},
 		"stored":  {"\x1a\x00", &crdevalv1.SetStoredVersionsRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.SetStoredVersionsRequest).GetStoredVersions()) }, 1000},
 	} {
 		message := append(bytes.Clone(head), bytes.Repeat([]byte(of.element), 2_000_000)...)
@@ -86,7 +86,7 @@ func TestCodecBoundsRequests(t *testing.T) {
 // TestCodecReadsRequests: what is within the limits is read as ever.
 func TestCodecReadsRequests(t *testing.T) {
 	c := Codec(Limits{MaxBatchItems: 3})
-	want := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{{Crd: "a"}, {Crd: "b"}, {Crd: "c"}}, AsGiven: true}
+	want := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Crd: "a"}, {Crd: "b"}, {Crd: "c"}}, AsGiven: true}
 	data, err := c.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestCodecReadsRequests(t *testing.T) {
 }
 
 func BenchmarkCodec(b *testing.B) {
-	item := &crdevalv1.Item{Object: json(bytes.Repeat([]byte("x"), 400))}
+	item := &crdevalv1.EvaluationItem{Object: json(bytes.Repeat([]byte("x"), 400))}
 	r := &crdevalv1.ValidateRequest{Catalog: "default"}
 	for range 100 {
 		r.Items = append(r.Items, item)

@@ -28,7 +28,7 @@ func TestCrdUpdates(t *testing.T) {
 		{crontabManifest, crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_CREATED, false, ""},
 		{crontabManifest, crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED, true, ""},
 		{strings.Replace(crontabManifest, "default: busybox", "default: alpine", 1), crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED, true, ""},
-		{strings.Replace(crontabManifest, "scope: Namespaced", "scope: Cluster", 1), crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_REFUSED, true, "spec.scope"},
+		{strings.Replace(crontabManifest, "scope: Namespaced", "scope: Cluster", 1), crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED, true, "spec.scope"},
 	} {
 		var checked crdevalv1.CheckCrdResponse
 		w.do("POST", toRegister+":check", c.manifest, "Content-Type", asYAML).into(t, &checked)

@@ -34,7 +34,7 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 	room := budget{}
 	room.reset(s.limits.MaxMessageBytes-s.limits.MaxMessageBytes/roomForFields, len(done.Replayed))
 	for i := range done.Replayed {
-		answer.Replayed = append(answer.Replayed, s.replayed(ctx, &room, &done.Replayed[i]))
+		answer.ReplayResults = append(answer.ReplayResults, s.replayed(ctx, &room, &done.Replayed[i]))
 	}
 	return answer, nil
 }
@@ -89,19 +89,19 @@ func crdChanges(list []engine.Change) []*crdevalv1.CrdChange {
 
 var replayOutcomes = map[engine.ReplayOutcome]crdevalv1.ReplayOutcome{
 	engine.Same:               crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME,
-	engine.NewlyRefused:       crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REFUSED,
+	engine.NewlyRefused:       crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED,
 	engine.KeptByRatcheting:   crdevalv1.ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING,
 	engine.NewlyAccepted:      crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED,
-	engine.PrunedOtherwise:    crdevalv1.ReplayOutcome_REPLAY_OUTCOME_PRUNED_OTHERWISE,
-	engine.DefaultedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_OTHERWISE,
-	engine.ConvertedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_OTHERWISE,
+	engine.PrunedOtherwise:    crdevalv1.ReplayOutcome_REPLAY_OUTCOME_PRUNED_DIFFERENTLY,
+	engine.DefaultedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY,
+	engine.ConvertedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_DIFFERENTLY,
 }
 
 // replayed spells what became of an object, or that the answer has no room for it.
-func (s *registryService) replayed(ctx context.Context, room *budget, r *engine.Replayed) *crdevalv1.Replayed {
-	m := &crdevalv1.Replayed{
+func (s *registryService) replayed(ctx context.Context, room *budget, r *engine.Replayed) *crdevalv1.ReplayResult {
+	m := &crdevalv1.ReplayResult{
 		OldAllowed: r.OldAllowed, NewAllowed: r.NewAllowed, OldViolations: violations(r.OldViolations), NewViolations: violations(r.NewViolations),
-		NewRefusal: refusal(r.NewRefusal), OmittedDifferences: int32(r.OmittedDifferences),
+		NewRejection: refusal(r.NewRefusal), OmittedDifferences: int32(r.OmittedDifferences),
 	}
 	for _, o := range r.Outcomes {
 		m.Outcomes = append(m.Outcomes, replayOutcomes[o])
@@ -118,5 +118,5 @@ func (s *registryService) replayed(ctx context.Context, room *budget, r *engine.
 	if room.takeBeyond(m, errorRoom) {
 		return m
 	}
-	return &crdevalv1.Replayed{Error: s.faults.status(ctx, room.none())}
+	return &crdevalv1.ReplayResult{Error: s.faults.status(ctx, room.none())}
 }

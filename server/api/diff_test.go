@@ -45,20 +45,20 @@ func TestDiff(t *testing.T) {
 				t.Errorf("%s: %v", name, c)
 			}
 		}
-		if len(got.GetReplayed()) != 4 {
-			t.Fatalf("%s: %d objects replayed", name, len(got.GetReplayed()))
+		if len(got.GetReplayResults()) != 4 {
+			t.Fatalf("%s: %d objects replayed", name, len(got.GetReplayResults()))
 		}
 		var said []string
-		for _, o := range got.GetReplayed()[0].GetOutcomes() {
+		for _, o := range got.GetReplayResults()[0].GetOutcomes() {
 			said = append(said, strings.TrimPrefix(o.String(), "REPLAY_OUTCOME_"))
 		}
-		if text := strings.Join(said, " "); text != "NEWLY_REFUSED KEPT_BY_RATCHETING DEFAULTED_OTHERWISE" {
+		if text := strings.Join(said, " "); text != "NEWLY_REJECTED KEPT_BY_RATCHETING DEFAULTED_DIFFERENTLY" {
 			t.Errorf("%s: the first object is %s", name, text)
 		}
-		if second := got.GetReplayed()[1]; len(second.GetOutcomes()) != 1 || second.GetOutcomes()[0] != crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME || second.GetError() != nil {
+		if second := got.GetReplayResults()[1]; len(second.GetOutcomes()) != 1 || second.GetOutcomes()[0] != crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME || second.GetError() != nil {
 			t.Errorf("%s: the second object: %v", name, second)
 		}
-		for i, o := range got.GetReplayed()[2:] {
+		for i, o := range got.GetReplayResults()[2:] {
 			if o.GetError() == nil && len(o.GetOutcomes()) == 0 {
 				t.Errorf("%s: object %d: nothing is said", name, i+2)
 			}
@@ -83,7 +83,7 @@ func TestDiffPositions(t *testing.T) {
 	body := "{\"objects\":[" + cronTab(`{"replicas": 3}`) + "],\n\"base\":" + minimum("1") + ",\n\"manifest\":" + minimum("50") + "}"
 	var got crdevalv1.DiffCrdResponse
 	w.do("POST", toDiff, body).into(t, &got)
-	if len(got.GetChanges()) != 1 || len(got.GetReplayed()) != 1 || len(got.GetReplayed()[0].GetNewViolations()) != 1 {
+	if len(got.GetChanges()) != 1 || len(got.GetReplayResults()) != 1 || len(got.GetReplayResults()[0].GetNewViolations()) != 1 {
 		t.Fatalf("%v", &got)
 	}
 	points := func(p *crdevalv1.Position, want string, line int32) {
@@ -94,7 +94,7 @@ func TestDiffPositions(t *testing.T) {
 	}
 	points(got.GetChanges()[0].GetOldPosition(), "1", 2)
 	points(got.GetChanges()[0].GetNewPosition(), "50", 3)
-	points(got.GetReplayed()[0].GetNewViolations()[0].GetPosition(), "3}", 1)
+	points(got.GetReplayResults()[0].GetNewViolations()[0].GetPosition(), "3}", 1)
 
 	body = "base:\n" + indent(crontabManifest) + "manifest:\n" + indent(strings.Replace(crontabManifest, "minimum: 1,", "minimum: 50,", 1)) +
 		"objects:\n- {apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: a, namespace: b}, spec: {replicas: 3}}\n"
@@ -106,7 +106,7 @@ func TestDiffPositions(t *testing.T) {
 	}
 	points(got.GetChanges()[0].GetOldPosition(), "1,", lines("minimum: 1,"))
 	points(got.GetChanges()[0].GetNewPosition(), "50,", lines("minimum: 50"))
-	points(got.GetReplayed()[0].GetNewViolations()[0].GetPosition(), "3}", lines("- {apiVersion"))
+	points(got.GetReplayResults()[0].GetNewViolations()[0].GetPosition(), "3}", lines("- {apiVersion"))
 }
 
 // asJSONText is a YAML text as JSON.
@@ -140,9 +140,9 @@ func TestDiffRefusals(t *testing.T) {
 		"not registered":         {`{"manifest":` + asJSONManifest("apples", "Cluster") + `}`, http.StatusNotFound, "CRD_NOT_FOUND"},
 		"another name":           {`{"manifest":` + manifest + `,"crd":"apples.example.com"}`, http.StatusNotFound, "CRD_NOT_FOUND"},
 		"no such revision":       {`{"manifest":` + manifest + `,"revision":"sha256:0"}`, http.StatusNotFound, "REVISION_NOT_FOUND"},
-		"a token of others":      {`{"manifest":` + manifest + `,"atLeast":"x"}`, http.StatusBadRequest, "TOKEN_FOREIGN"},
+		"a token of others":      {`{"manifest":` + manifest + `,"atLeast":"x"}`, http.StatusBadRequest, "TOKEN_INVALID"},
 		"too many objects":       {`{"manifest":` + manifest + `,"objects":[` + strings.TrimSuffix(strings.Repeat("{},", 1001), ",") + `]}`, http.StatusRequestEntityTooLarge, "LIMIT_EXCEEDED"},
-		"a base that is refused": {`{"manifest":` + manifest + `,"objects":[{}],"base":` + strings.Replace(manifest, `"^[a-z-]+$"`, `"["`, 1) + `}`, http.StatusUnprocessableEntity, "CRD_REFUSED"},
+		"a base that is refused": {`{"manifest":` + manifest + `,"objects":[{}],"base":` + strings.Replace(manifest, `"^[a-z-]+$"`, `"["`, 1) + `}`, http.StatusUnprocessableEntity, "CRD_REJECTED"},
 	} {
 		if a := w.do("POST", toDiff, c.body); a.code != c.code || reason(t, a.status(t)) != c.reason {
 			t.Errorf("%s: %d %s", name, a.code, a.text)

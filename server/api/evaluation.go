@@ -94,8 +94,8 @@ type transformation func(*engine.Definition, context.Context, engine.Item, engin
 
 // transform runs one of them over a batch.
 func (s *evaluationService) transform(
-	ctx context.Context, r evaluation, target string, include *crdevalv1.Include, f transformation,
-) ([]*crdevalv1.TransformedResult, error) {
+	ctx context.Context, r evaluation, target string, include *crdevalv1.PresentationOptions, f transformation,
+) ([]*crdevalv1.TransformResult, error) {
 	b, err := s.open(ctx, r)
 	if err == nil {
 		err = b.takeInclude(include)
@@ -112,7 +112,7 @@ func (s *evaluationService) transform(
 	if err := b.run(ctx, evaluate, fail); err != nil {
 		return nil, err
 	}
-	results := make([]*crdevalv1.TransformedResult, len(slots))
+	results := make([]*crdevalv1.TransformResult, len(slots))
 	for i := range slots {
 		results[i] = &slots[i].result
 	}
@@ -120,7 +120,7 @@ func (s *evaluationService) transform(
 }
 
 // transform evaluates one object into its place in the answer.
-func (b *batch) transform(ctx context.Context, r *resolver, m *crdevalv1.Item, f transformation, at *transformed) error {
+func (b *batch) transform(ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, f transformation, at *transformed) error {
 	d, item, err := r.prepare(ctx, m)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (b *batch) transform(ctx context.Context, r *resolver, m *crdevalv1.Item, f
 	case err == nil:
 		at.set(t)
 	case refused(err) != nil:
-		at.message.Refusal, at.message.Revision = refusal(refused(err)), d.Revision()
+		at.message.Rejection, at.message.Revision = refusal(refused(err)), d.Revision()
 	default:
 		return err
 	}
@@ -145,9 +145,9 @@ func (b *batch) transform(ctx context.Context, r *resolver, m *crdevalv1.Item, f
 
 // transformed is the place of an object in an answer.
 type transformed struct {
-	result  crdevalv1.TransformedResult
-	outcome crdevalv1.TransformedResult_Transformed
-	message crdevalv1.Transformed
+	result  crdevalv1.TransformResult
+	outcome crdevalv1.TransformResult_Transformed
+	message crdevalv1.TransformedObject
 	object  documentSlot
 }
 
@@ -156,10 +156,10 @@ func (at *transformed) set(t *engine.Transformed) {
 	m := &at.message
 	m.Changed, m.Revision, m.Warnings = t.Changed, t.Revision, allValid(t.Warnings)
 	m.Pruned, m.Defaulted = changes(t.Pruned), changes(t.Defaulted)
-	m.Object, m.Presented = at.object.set(t.Object), presented(t.Presented)
+	m.Object, m.Presentation = at.object.set(t.Object), presented(t.Presented)
 }
 
 // fail makes it an error.
 func (at *transformed) fail(st *statusv1.Status) {
-	at.result.Result = &crdevalv1.TransformedResult_Error{Error: st}
+	at.result.Result = &crdevalv1.TransformResult_Error{Error: st}
 }

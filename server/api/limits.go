@@ -32,7 +32,7 @@ type Limits struct {
 
 // The limits that nobody sets.
 const (
-	maxOverlayCrds  = 16
+	maxInlineCrds   = 16
 	maxErrorDetails = 16
 	maxErrorBytes   = 4 << 10
 	maxYAMLNodes    = 500_000 // the gateway's
@@ -68,23 +68,23 @@ func (l Limits) withDefaults() Limits {
 }
 
 // message spells the limits for GetServerInfo.
-func (l Limits) message() *crdevalv1.Limits {
-	return &crdevalv1.Limits{
-		MaxBatchItems:    int32(l.MaxBatchItems),
-		MaxMessageBytes:  int64(l.MaxMessageBytes),
-		MaxDocumentBytes: int64(l.Documents.MaxBytes),
-		MaxDocumentDepth: int32(l.Documents.MaxDepth),
-		MaxAliasFactor:   int32(l.Documents.MaxAliasFactor),
-		MaxAliasBytes:    int64(l.Documents.MaxAliasBytes),
-		MaxCrdBytes:      int64(l.Documents.MaxBytes),
-		DefaultPageSize:  int32(l.DefaultPageSize),
-		MaxPageSize:      int32(l.MaxPageSize),
-		MaxOverlayCrds:   maxOverlayCrds,
-		MaxErrorDetails:  maxErrorDetails,
-		MaxErrorBytes:    maxErrorBytes,
-		MaxFindings:      int32(l.Documents.MaxFindings),
-		MaxFindingBytes:  int64(l.Documents.MaxFindingBytes),
-		MaxYamlNodes:     maxYAMLNodes,
+func (l Limits) message() *crdevalv1.ServerLimits {
+	return &crdevalv1.ServerLimits{
+		MaxBatchItems:     int32(l.MaxBatchItems),
+		MaxMessageBytes:   int64(l.MaxMessageBytes),
+		MaxDocumentBytes:  int64(l.Documents.MaxBytes),
+		MaxDocumentDepth:  int32(l.Documents.MaxDepth),
+		MaxAliasFactor:    int32(l.Documents.MaxAliasFactor),
+		MaxAliasBytes:     int64(l.Documents.MaxAliasBytes),
+		MaxCrdBytes:       int64(l.Documents.MaxBytes),
+		DefaultPageSize:   int32(l.DefaultPageSize),
+		MaxPageSize:       int32(l.MaxPageSize),
+		MaxInlineCrds:     maxInlineCrds,
+		MaxErrorDetails:   maxErrorDetails,
+		MaxErrorBytes:     maxErrorBytes,
+		MaxViolations:     int32(l.Documents.MaxFindings),
+		MaxViolationBytes: int64(l.Documents.MaxFindingBytes),
+		MaxYamlNodes:      maxYAMLNodes,
 
 		MaxTraces:          engine.MaxTraces,
 		MaxTraceSteps:      engine.MaxTraceSteps,
@@ -112,7 +112,7 @@ func tooMany(unit, limit string, maximum int) error {
 func (l Limits) Lists() map[string]ListLimit {
 	l = l.withDefaults()
 	return map[string]ListLimit{
-		"items": {"max_batch_items", l.MaxBatchItems}, "crds": {"max_overlay_crds", maxOverlayCrds},
+		"items": {"max_batch_items", l.MaxBatchItems}, "crds": {"max_inline_crds", maxInlineCrds},
 		"entries": {"max_register_crds", l.MaxRegisterCrds}, "objects": {"max_batch_items", l.MaxBatchItems},
 		"storedVersions": {"max_stored_versions", maxStoredVersions},
 	}

@@ -56,11 +56,11 @@ func version(v engine.VersionInfo) *crdevalv1.CrdVersion {
 	return m
 }
 
-func refusal(r *engine.Refusal) *crdevalv1.Refusal {
+func refusal(r *engine.Refusal) *crdevalv1.Rejection {
 	if r == nil {
 		return nil
 	}
-	return &crdevalv1.Refusal{Code: r.Code, Reason: r.Reason, Message: valid(r.Message)}
+	return &crdevalv1.Rejection{Code: r.Code, Reason: r.Reason, Message: valid(r.Message)}
 }
 
 func violations(list []engine.Violation) []*crdevalv1.Violation {
@@ -95,17 +95,17 @@ func ruleRef(r *engine.RuleRef) *crdevalv1.RuleRef {
 	return &crdevalv1.RuleRef{Rule: valid(r.Text), Index: int32(r.Index), Reason: cmp.Or(r.Reason, "FieldValueInvalid")}
 }
 
-var steps = map[engine.Step]crdevalv1.Step{
-	engine.StepDecode:   crdevalv1.Step_STEP_DECODE,
-	engine.StepRequest:  crdevalv1.Step_STEP_REQUEST,
-	engine.StepTypeMeta: crdevalv1.Step_STEP_TYPE_META,
-	engine.StepMetadata: crdevalv1.Step_STEP_METADATA,
-	engine.StepSchema:   crdevalv1.Step_STEP_SCHEMA,
-	engine.StepScale:    crdevalv1.Step_STEP_SCALE,
-	engine.StepEmbedded: crdevalv1.Step_STEP_EMBEDDED,
-	engine.StepList:     crdevalv1.Step_STEP_LIST,
-	engine.StepRule:     crdevalv1.Step_STEP_RULE,
-	engine.StepCRD:      crdevalv1.Step_STEP_CRD,
+var steps = map[engine.Step]crdevalv1.PipelineStep{
+	engine.StepDecode:   crdevalv1.PipelineStep_PIPELINE_STEP_DECODE,
+	engine.StepRequest:  crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST,
+	engine.StepTypeMeta: crdevalv1.PipelineStep_PIPELINE_STEP_TYPE_META,
+	engine.StepMetadata: crdevalv1.PipelineStep_PIPELINE_STEP_METADATA,
+	engine.StepSchema:   crdevalv1.PipelineStep_PIPELINE_STEP_SCHEMA,
+	engine.StepScale:    crdevalv1.PipelineStep_PIPELINE_STEP_SCALE,
+	engine.StepEmbedded: crdevalv1.PipelineStep_PIPELINE_STEP_EMBEDDED,
+	engine.StepList:     crdevalv1.PipelineStep_PIPELINE_STEP_LIST,
+	engine.StepRule:     crdevalv1.PipelineStep_PIPELINE_STEP_RULE,
+	engine.StepCRD:      crdevalv1.PipelineStep_PIPELINE_STEP_CRD,
 }
 
 func changes(list []engine.FieldChange) []*crdevalv1.FieldChange {

@@ -16,7 +16,7 @@ import (
 // overlaid validates an object with CRDs brought along.
 func (w *wire) overlaid(object string, crds ...*crdevalv1.Document) (*crdevalv1.ValidateResponse, error) {
 	return w.evaluation.Validate(w.t.Context(), &crdevalv1.ValidateRequest{
-		Catalog: "default", Items: []*crdevalv1.Item{{Object: jsonDocument(object)}}, Crds: crds,
+		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(object)}}, Crds: crds,
 	})
 }
 
@@ -40,7 +40,7 @@ func TestOverlay(t *testing.T) {
 		t.Errorf("REST: %v", &rest)
 	}
 	pruned, err := w.evaluation.Prune(t.Context(), &crdevalv1.PruneRequest{
-		Catalog: "default", Items: []*crdevalv1.Item{{Object: jsonDocument(strings.TrimSuffix(apple, "}") + `,"spec":{}}`)}}, Crds: []*crdevalv1.Document{yamlDocument(manifestOf("apples"))},
+		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(strings.TrimSuffix(apple, "}") + `,"spec":{}}`)}}, Crds: []*crdevalv1.Document{yamlDocument(manifestOf("apples"))},
 	})
 	if err != nil || string(pruned.GetResults()[0].GetTransformed().GetObject().GetJson()) != apple {
 		t.Errorf("pruned: %v, %v", pruned, err)
@@ -70,14 +70,14 @@ func TestOverlayRefused(t *testing.T) {
 		findings      int
 		more, updates bool
 	}{
-		"one finding":     {[]*crdevalv1.Document{yamlDocument(manifestOf("pears")), yamlDocument(manifestOf("apples", "Namespaced", "Everywhere"))}, codes.InvalidArgument, "CRD_REFUSED", "apples.example.com", "spec.scope", 1, false, false},
-		"an update":       {[]*crdevalv1.Document{yamlDocument(strings.Replace(crontabManifest, "kind: CronTab,", "kind: Cron,", 1))}, codes.InvalidArgument, "CRD_REFUSED", "crontabs.stable.example.com", "spec.names.kind", 1, false, true},
-		"many findings":   {[]*crdevalv1.Document{yamlDocument(manifestOf("apples", "type: object\n", "type: object\n        properties:"+many.String()+"\n"))}, codes.InvalidArgument, "CRD_REFUSED", "apples.example.com", "", 0, true, false},
+		"one finding":     {[]*crdevalv1.Document{yamlDocument(manifestOf("pears")), yamlDocument(manifestOf("apples", "Namespaced", "Everywhere"))}, codes.InvalidArgument, "CRD_REJECTED", "apples.example.com", "spec.scope", 1, false, false},
+		"an update":       {[]*crdevalv1.Document{yamlDocument(strings.Replace(crontabManifest, "kind: CronTab,", "kind: Cron,", 1))}, codes.InvalidArgument, "CRD_REJECTED", "crontabs.stable.example.com", "spec.names.kind", 1, false, true},
+		"many findings":   {[]*crdevalv1.Document{yamlDocument(manifestOf("apples", "type: object\n", "type: object\n        properties:"+many.String()+"\n"))}, codes.InvalidArgument, "CRD_REJECTED", "apples.example.com", "", 0, true, false},
 		"another kind":    {[]*crdevalv1.Document{jsonDocument(`{}`)}, codes.InvalidArgument, "MANIFEST_UNREADABLE", "", "", 0, false, false},
 		"unreadable":      {[]*crdevalv1.Document{yamlDocument(`a: [`)}, codes.InvalidArgument, "MANIFEST_UNREADABLE", "", "", 0, false, false},
 		"too many":        {make([]*crdevalv1.Document, 17), codes.ResourceExhausted, "LIMIT_EXCEEDED", "", "", 0, false, false},
 		"one is empty":    {[]*crdevalv1.Document{yamlDocument(manifestOf("pears")), {}}, codes.InvalidArgument, "INVALID_ARGUMENT", "", "", 0, false, false},
-		"undecodable CRD": {[]*crdevalv1.Document{yamlDocument(manifestOf("apples", "Namespaced", "[1]"))}, codes.InvalidArgument, "CRD_REFUSED", "apples.example.com", "", 0, false, false},
+		"undecodable CRD": {[]*crdevalv1.Document{yamlDocument(manifestOf("apples", "Namespaced", "[1]"))}, codes.InvalidArgument, "CRD_REJECTED", "apples.example.com", "", 0, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := w.overlaid(cronTab(`{}`), c.crds...)
@@ -89,16 +89,16 @@ func TestOverlayRefused(t *testing.T) {
 				t.Errorf("the error has %d bytes", proto.Size(st.Proto()))
 			}
 			var info *errdetails.ErrorInfo
-			var report *crdevalv1.Report
+			var report *crdevalv1.CrdReport
 			for _, d := range st.Details() {
 				switch d := d.(type) {
 				case *errdetails.ErrorInfo:
 					info = d
-				case *crdevalv1.Report:
+				case *crdevalv1.CrdReport:
 					report = d
 				}
 			}
-			if (report != nil) != (c.reason == "CRD_REFUSED") {
+			if (report != nil) != (c.reason == "CRD_REJECTED") {
 				t.Fatalf("the report is %v", report)
 			}
 			if report == nil {
@@ -113,7 +113,7 @@ func TestOverlayRefused(t *testing.T) {
 		})
 	}
 	a := w.do("POST", toValidate, `{"items":[],"crds":[`+asJSONManifest("apples", "Everywhere")+`]}`)
-	if st := a.status(t); a.code != 422 || reason(t, st) != "CRD_REFUSED" || !strings.Contains(a.text, `"@type":"type.googleapis.com/crdeval.v1.Report"`) || !strings.Contains(a.text, `"field":"spec.scope"`) {
+	if st := a.status(t); a.code != 422 || reason(t, st) != "CRD_REJECTED" || !strings.Contains(a.text, `"@type":"type.googleapis.com/crdeval.v1.CrdReport"`) || !strings.Contains(a.text, `"field":"spec.scope"`) {
 		t.Errorf("REST: %d %s", a.code, a.text)
 	}
 }

@@ -39,7 +39,7 @@ func TestPositionsPointIntoWhatWasSent(t *testing.T) {
 		}
 	}
 	direct, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-		Catalog: "default", Items: []*crdevalv1.Item{{}, {Object: jsonDocument(object)}},
+		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{}, {Object: jsonDocument(object)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestPositionsPointIntoWhatWasSent(t *testing.T) {
 				text = strings.ReplaceAll(text, "\t", "  ")
 			}
 			answer := w.do("POST", path, text, "Content-Type", media)
-			var report *crdevalv1.Report
+			var report *crdevalv1.CrdReport
 			if strings.HasSuffix(path, ":check") {
 				var checked crdevalv1.CheckCrdResponse
 				answer.into(t, &checked)

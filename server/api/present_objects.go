@@ -30,7 +30,7 @@ func (s *presentationService) selectFields(ctx context.Context, r *crdevalv1.Sel
 	answer := &crdevalv1.SelectFieldsResponse{Selectable: allValid(names), Revision: on.definition.Revision()}
 	selector, err := on.definition.ParseFieldSelector(on.version, r.GetSelector())
 	if err != nil {
-		if answer.Refusal = refusedBy(err); answer.Refusal != nil {
+		if answer.Rejection = refusedBy(err); answer.Rejection != nil {
 			return answer, nil
 		}
 		return nil, err

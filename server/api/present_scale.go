@@ -12,7 +12,7 @@ import (
 func (s *presentationService) GetScale(ctx context.Context, r *crdevalv1.GetScaleRequest) (*crdevalv1.GetScaleResponse, error) {
 	answer := &crdevalv1.GetScaleResponse{}
 	var err error
-	answer.Scale, answer.Refusal, answer.Revision, err = s.ofObject(ctx, r, r.GetObject(), func(on *subject, object engine.Document) ([]byte, error) {
+	answer.Scale, answer.Rejection, answer.Revision, err = s.ofObject(ctx, r, r.GetObject(), func(on *subject, object engine.Document) ([]byte, error) {
 		return on.definition.GetScale(ctx, on.version, object)
 	})
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 	}
 	answer := &crdevalv1.SetScaleResponse{}
 	var err error
-	answer.Object, answer.Refusal, answer.Revision, err = s.ofObject(ctx, r, r.GetObject(), func(on *subject, object engine.Document) ([]byte, error) {
+	answer.Object, answer.Rejection, answer.Revision, err = s.ofObject(ctx, r, r.GetObject(), func(on *subject, object engine.Document) ([]byte, error) {
 		text, err := on.definition.SetScale(ctx, on.version, object, scale)
 		var refused *engine.Error
 		if errors.As(err, &refused) {
@@ -46,7 +46,7 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 // ofObject answers what a call of the engine makes of one object: a document, or what an API server would answer instead.
 func (s *presentationService) ofObject(
 	ctx context.Context, r about, object *crdevalv1.Document, f func(*subject, engine.Document) ([]byte, error),
-) (document *crdevalv1.Document, instead *crdevalv1.Refusal, revision string, err error) {
+) (document *crdevalv1.Document, instead *crdevalv1.Rejection, revision string, err error) {
 	given := given(object)
 	if given.Absent() {
 		return nil, nil, "", invalid("object", "object is required")

@@ -33,7 +33,7 @@ func (s *presentationService) table(ctx context.Context, r *crdevalv1.TableReque
 	answer := &crdevalv1.TableResponse{Revision: on.definition.Revision()}
 	table, err := on.definition.Table(ctx, on.version, objects, options)
 	if err != nil {
-		if answer.Refusal = refusedBy(err); answer.Refusal != nil {
+		if answer.Rejection = refusedBy(err); answer.Rejection != nil {
 			return answer, nil
 		}
 		return nil, on.aboutVersion(r.GetCatalog(), err)

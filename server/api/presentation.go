@@ -61,7 +61,7 @@ func (s *presentationService) subjectOf(ctx context.Context, r about, objects []
 		first = objects[0]
 	}
 	found := resolver{view: view, limits: s.limits.Documents}
-	d, err := found.definition(ctx, &crdevalv1.Item{Crd: r.GetCrd(), Revision: r.GetRevision()}, first)
+	d, err := found.definition(ctx, &crdevalv1.EvaluationItem{Crd: r.GetCrd(), Revision: r.GetRevision()}, first)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *subject) aboutVersion(catalog string, err error) error {
 }
 
 // refusedBy is what an API server would answer instead, if an error of the engine says so.
-func refusedBy(err error) *crdevalv1.Refusal {
+func refusedBy(err error) *crdevalv1.Rejection {
 	var e *engine.Error
 	if errors.As(err, &e) {
 		return refusal(e.Refusal)

@@ -110,11 +110,11 @@ func TestSelectFields(t *testing.T) {
 	}
 	for selector, message := range map[string]string{"spec.count=1": "field label not supported: spec.count", "spec.color": "invalid selector: 'spec.color'; can't understand 'spec.color'"} {
 		refused, err := w.shows.SelectFields(context.Background(), &crdevalv1.SelectFieldsRequest{Catalog: "default", Crd: lamps, Selector: selector})
-		if err != nil || refused.GetRefusal().GetCode() != http.StatusBadRequest || !strings.Contains(refused.GetRefusal().GetMessage(), message) {
+		if err != nil || refused.GetRejection().GetCode() != http.StatusBadRequest || !strings.Contains(refused.GetRejection().GetMessage(), message) {
 			t.Errorf("%s: %v %v", selector, refused, err)
 		}
 		body, _ := json.Marshal(map[string]string{"crd": lamps, "selector": selector})
-		w.do("POST", toShow+":selectFields", string(body)).isStatus(t, http.StatusBadRequest, "BadRequest", refused.GetRefusal().GetMessage())
+		w.do("POST", toShow+":selectFields", string(body)).isStatus(t, http.StatusBadRequest, "BadRequest", refused.GetRejection().GetMessage())
 	}
 }
 
@@ -136,7 +136,7 @@ func TestScale(t *testing.T) {
 	w := start(t, nil).withLamp()
 	ctx := context.Background()
 	got, err := w.shows.GetScale(ctx, &crdevalv1.GetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp)})
-	if err != nil || !strings.Contains(string(got.GetScale().GetJson()), `"spec":{"replicas":2}`) || got.GetRefusal() != nil {
+	if err != nil || !strings.Contains(string(got.GetScale().GetJson()), `"spec":{"replicas":2}`) || got.GetRejection() != nil {
 		t.Fatalf("%v %v", got, err)
 	}
 	if rest := w.do("POST", toShow+":getScale", `{"object":`+aLamp+`}`); rest.code != http.StatusOK || rest.text != string(got.GetScale().GetJson())+"\n" {
@@ -154,26 +154,26 @@ func TestScale(t *testing.T) {
 		"no scale":    {Catalog: "default", Object: jsonDocument(strings.Replace(aLamp, "com/v1", "com/v1beta1", 1))},
 	} {
 		refused, err := w.shows.GetScale(ctx, r)
-		if err != nil || refused.GetRefusal().GetCode() < 400 || refused.GetScale() != nil {
+		if err != nil || refused.GetRejection().GetCode() < 400 || refused.GetScale() != nil {
 			t.Errorf("%s: %v %v", name, refused, err)
 			continue
 		}
 		rest := w.do("POST", toShow+":getScale", `{"object":`+string(r.GetObject().GetJson())+`}`)
-		rest.isStatus(t, int(refused.GetRefusal().GetCode()), refused.GetRefusal().GetReason(), refused.GetRefusal().GetMessage())
+		rest.isStatus(t, int(refused.GetRejection().GetCode()), refused.GetRejection().GetReason(), refused.GetRejection().GetMessage())
 	}
 	refused, err := w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(`{"kind":7}`)})
-	if err != nil || refused.GetRefusal().GetCode() != http.StatusBadRequest {
+	if err != nil || refused.GetRejection().GetCode() != http.StatusBadRequest {
 		t.Errorf("what is no Scale: %v %v", refused, err)
 	}
 	// Why a Scale cannot be decoded, which the API server's answer does not say, is told beside it: as Admit warns of the write.
 	const textual = `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":"9"}}`
 	const why = `crdeval: the Scale cannot be decoded: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`
 	refused, err = w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(textual)})
-	if err != nil || strings.Contains(refused.GetRefusal().GetMessage(), "unmarshal") || !slices.Equal(refused.GetWarnings(), []string{why}) {
+	if err != nil || strings.Contains(refused.GetRejection().GetMessage(), "unmarshal") || !slices.Equal(refused.GetWarnings(), []string{why}) {
 		t.Errorf("a Scale with a text: %v %v", refused, err)
 	}
 	rest := w.do("POST", toShow+":setScale", `{"object":`+aLamp+`,"scale":`+textual+`}`)
-	rest.isStatus(t, http.StatusBadRequest, "BadRequest", refused.GetRefusal().GetMessage())
+	rest.isStatus(t, http.StatusBadRequest, "BadRequest", refused.GetRejection().GetMessage())
 	if got := rest.header.Get("Warning"); got != `299 - "`+why+`"` {
 		t.Errorf("header Warning: %q", got)
 	}
@@ -387,7 +387,7 @@ func badPresentations() []call {
 		{"table with many labels", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Text: &crdevalv1.TableText{LabelColumns: strings.Repeat("a,", 64) + "a"}}), "POST", toShow + ":table", `{"crd":"lamps.example.com","text":{"labelColumns":"` + strings.Repeat("a,", 64) + `a"}}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
 		{"table of many objects", table(&crdevalv1.TableRequest{Catalog: "default", Objects: emptyDocuments(1001)}), "POST", toShow + ":table", `{"objects":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"table of a huge object", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, Version: "v1", Objects: documents(`"` + hugeString + `"`)}), "POST", toShow + ":table", `{"crd":"lamps.example.com","version":"v1","objects":["` + hugeString + `"]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
-		{"table from elsewhere", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, AtLeast: "elsewhere"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","atLeast":"elsewhere"}`, asJSON, bad, badHTTP, "TOKEN_FOREIGN"},
+		{"table from elsewhere", table(&crdevalv1.TableRequest{Catalog: "default", Crd: lamps, AtLeast: "elsewhere"}), "POST", toShow + ":table", `{"crd":"lamps.example.com","atLeast":"elsewhere"}`, asJSON, bad, badHTTP, "TOKEN_INVALID"},
 		{"table with an unknown field", nil, "POST", toShow + ":table", `{"crd":"lamps.example.com","wide":true}`, asJSON, bad, badHTTP, "MALFORMED_BODY"},
 
 		{"selection of nothing", selects(&crdevalv1.SelectFieldsRequest{Catalog: "default"}), "POST", toShow + ":selectFields", `{}`, asJSON, bad, badHTTP, "INVALID_ARGUMENT"},
@@ -409,7 +409,7 @@ func badPresentations() []call {
 		{"OpenAPI v3 of a group alone", openAPI(&crdevalv1.GetOpenApiRequest{Catalog: "default", Spec: "v3", Group: "a.b"}), "GET", toShow + "/openapi/v3?group=a.b", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
 		{"OpenAPI v3 of an unknown group", openAPI(&crdevalv1.GetOpenApiRequest{Catalog: "default", Spec: "v3", Group: "a.b", Version: "v1"}), "GET", toShow + "/openapi/v3/apis/a.b/v1", "", "", missing, missingHTTP, "GROUP_VERSION_NOT_FOUND"},
 		{"OpenAPI of an unknown catalog", openAPI(&crdevalv1.GetOpenApiRequest{Catalog: "x", Spec: "v3"}), "GET", "/v1/catalogs/x/openapi/v3", "", "", missing, missingHTTP, "CATALOG_NOT_FOUND"},
-		{"OpenAPI from elsewhere", openAPI(&crdevalv1.GetOpenApiRequest{Catalog: "default", Spec: "v3", AtLeast: "elsewhere"}), "GET", toShow + "/openapi/v3?atLeast=elsewhere", "", "", bad, badHTTP, "TOKEN_FOREIGN"},
+		{"OpenAPI from elsewhere", openAPI(&crdevalv1.GetOpenApiRequest{Catalog: "default", Spec: "v3", AtLeast: "elsewhere"}), "GET", toShow + "/openapi/v3?atLeast=elsewhere", "", "", bad, badHTTP, "TOKEN_INVALID"},
 		{"OpenAPI with an odd parameter", nil, "GET", toShow + "/openapi/v3?pretty=1", "", "", bad, badHTTP, "INVALID_ARGUMENT"},
 		{"OpenAPI by another method", nil, "POST", toShow + "/openapi/v3", "{}", asJSON, codes.Unimplemented, 405, "METHOD_NOT_ALLOWED"},
 

@@ -21,11 +21,11 @@ func now(name string, given *timestamppb.Timestamp) (time.Time, error) {
 }
 
 // presented spells what an object is beside itself; nil for nothing.
-func presented(p *engine.Presented) *crdevalv1.Presented {
+func presented(p *engine.Presented) *crdevalv1.ObjectPresentation {
 	if p == nil {
 		return nil
 	}
-	return &crdevalv1.Presented{SelectableFields: selectable(p.SelectableFields), TableRow: json(p.TableRow), Scale: json(p.Scale)}
+	return &crdevalv1.ObjectPresentation{SelectableFields: selectable(p.SelectableFields), TableRow: json(p.TableRow), Scale: json(p.Scale)}
 }
 
 // selectable spells fields that an object can be selected by.

@@ -40,36 +40,36 @@ func bomb() string {
 // that item where crdeval could not evaluate. The call itself succeeds, and so does the good item beside the bad one.
 func TestBadObjects(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	good := &crdevalv1.Item{Object: jsonDocument(cronTab(`{}`))}
+	good := &crdevalv1.EvaluationItem{Object: jsonDocument(cronTab(`{}`))}
 	const crd = "crontabs.stable.example.com"
 	for _, c := range []struct {
 		name   string
-		item   *crdevalv1.Item
+		item   *crdevalv1.EvaluationItem
 		code   codes.Code // OK: a refusal
 		reason string     // of the error, or of the refusal
 	}{
-		{"malformed", &crdevalv1.Item{Crd: crd, Object: jsonDocument(`{"apiVersion":}`)}, codes.OK, "BadRequest"},
-		{"truncated", &crdevalv1.Item{Crd: crd, Object: jsonDocument(cronTab(`{"a":"b`)[:100])}, codes.OK, "BadRequest"},
-		{"empty", &crdevalv1.Item{Crd: crd, Object: jsonDocument(``)}, codes.OK, "BadRequest"},
-		{"two values", &crdevalv1.Item{Crd: crd, Object: jsonDocument(`{} {}`)}, codes.OK, "BadRequest"},
-		{"malformed YAML", &crdevalv1.Item{Crd: crd, Object: yamlDocument("a: [")}, codes.OK, "BadRequest"},
-		{"deep", &crdevalv1.Item{Crd: crd, Object: jsonDocument(cronTab(`{"extra":` + deep + `}`))}, codes.OK, "BadRequest"},
-		{"malformed, by its own kind", &crdevalv1.Item{Object: jsonDocument(`{"apiVersion":}`)}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
-		{"no kind", &crdevalv1.Item{Object: jsonDocument(`{"apiVersion":"v1"}`)}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
-		{"huge", &crdevalv1.Item{Object: jsonDocument(cronTab(`{"image":"` + hugeString + `"}`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"cyclic alias", &crdevalv1.Item{Crd: crd, Object: yamlDocument(cyclicYAML)}, codes.OK, "BadRequest"},
-		{"alias bomb", &crdevalv1.Item{Crd: crd, Object: yamlDocument(bombYAML)}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"absent", &crdevalv1.Item{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"no such CRD", &crdevalv1.Item{Crd: "x.y", Object: good.GetObject()}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such kind", &crdevalv1.Item{Object: jsonDocument(`{"apiVersion":"a/v1","kind":"B"}`)}, codes.NotFound, "CRD_NOT_FOUND"},
-		{"no such version", &crdevalv1.Item{Version: "v9", Object: good.GetObject()}, codes.NotFound, "VERSION_NOT_FOUND"},
-		{"version not served", &crdevalv1.Item{Version: "v1alpha1", Object: good.GetObject()}, codes.FailedPrecondition, "VERSION_NOT_SERVED"},
-		{"no such revision", &crdevalv1.Item{Revision: "sha256:0", Object: good.GetObject()}, codes.NotFound, "REVISION_NOT_FOUND"},
-		{"patch of nothing", &crdevalv1.Item{Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"subresource", &crdevalv1.Item{Object: good.GetObject(), Subresource: "logs"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(`{"apiVersion":}`)}, codes.OK, "BadRequest"},
+		{"truncated", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(cronTab(`{"a":"b`)[:100])}, codes.OK, "BadRequest"},
+		{"empty", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(``)}, codes.OK, "BadRequest"},
+		{"two values", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(`{} {}`)}, codes.OK, "BadRequest"},
+		{"malformed YAML", &crdevalv1.EvaluationItem{Crd: crd, Object: yamlDocument("a: [")}, codes.OK, "BadRequest"},
+		{"deep", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(cronTab(`{"extra":` + deep + `}`))}, codes.OK, "BadRequest"},
+		{"malformed, by its own kind", &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":}`)}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
+		{"no kind", &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"v1"}`)}, codes.InvalidArgument, "OBJECT_UNREADABLE"},
+		{"huge", &crdevalv1.EvaluationItem{Object: jsonDocument(cronTab(`{"image":"` + hugeString + `"}`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"cyclic alias", &crdevalv1.EvaluationItem{Crd: crd, Object: yamlDocument(cyclicYAML)}, codes.OK, "BadRequest"},
+		{"alias bomb", &crdevalv1.EvaluationItem{Crd: crd, Object: yamlDocument(bombYAML)}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"absent", &crdevalv1.EvaluationItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"no such CRD", &crdevalv1.EvaluationItem{Crd: "x.y", Object: good.GetObject()}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such kind", &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"a/v1","kind":"B"}`)}, codes.NotFound, "CRD_NOT_FOUND"},
+		{"no such version", &crdevalv1.EvaluationItem{Version: "v9", Object: good.GetObject()}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"version not served", &crdevalv1.EvaluationItem{Version: "v1alpha1", Object: good.GetObject()}, codes.FailedPrecondition, "VERSION_NOT_SERVED"},
+		{"no such revision", &crdevalv1.EvaluationItem{Revision: "sha256:0", Object: good.GetObject()}, codes.NotFound, "REVISION_NOT_FOUND"},
+		{"patch of nothing", &crdevalv1.EvaluationItem{Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"subresource", &crdevalv1.EvaluationItem{Object: good.GetObject(), Subresource: "logs"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{good, c.item, good}})
+			got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{good, c.item, good}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,12 +80,12 @@ func TestBadObjects(t *testing.T) {
 			}
 			bad := got.GetResults()[1]
 			if c.code == codes.OK {
-				refusal := bad.GetVerdict().GetRefusal()
+				refusal := bad.GetVerdict().GetRejection()
 				if refusal.GetCode() != http.StatusBadRequest || refusal.GetReason() != c.reason || refusal.GetMessage() == "" || bad.GetVerdict().GetAllowed() {
 					t.Errorf("got %v, want a refusal", bad)
 				}
-				read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", Items: []*crdevalv1.Item{c.item}})
-				if err != nil || read.GetResults()[0].GetTransformed().GetRefusal() == nil {
+				read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{c.item}})
+				if err != nil || read.GetResults()[0].GetTransformed().GetRejection() == nil {
 					t.Errorf("Read: %v %v", read, err)
 				}
 				return
@@ -138,14 +138,14 @@ const (
 
 // badCalls are the calls that fail as a whole, each with its gRPC code and its HTTP status.
 func badCalls() []call {
-	items := make([]*crdevalv1.Item, 1001)
+	items := make([]*crdevalv1.EvaluationItem, 1001)
 	for i := range items {
-		items[i] = &crdevalv1.Item{}
+		items[i] = &crdevalv1.EvaluationItem{}
 	}
 	tooMany := `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`
 	large := &crdevalv1.ValidateRequest{Catalog: "default"}
 	for range 4 {
-		large.Items = append(large.Items, &crdevalv1.Item{Object: jsonDocument(`"` + hugeString + `"`)})
+		large.Items = append(large.Items, &crdevalv1.EvaluationItem{Object: jsonDocument(`"` + hugeString + `"`)})
 	}
 	listed := func(size int32) func(context.Context, *wire) error {
 		return func(ctx context.Context, w *wire) error {
@@ -167,7 +167,7 @@ func badCalls() []call {
 		{"trace", validate(traced), "POST", toValidate, `{"options":{"trace":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"trace by another name", nil, "POST", toValidate, `{"options":{"trace":"TRACE_SOME"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"overlay", validate(overlaid), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"token", validate(foreign), "POST", toValidate, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_FOREIGN"},
+		{"token", validate(foreign), "POST", toValidate, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
 		{"item timeout", validate(hasty), "POST", toValidate, `{"options":{"itemTimeout":"-1s"}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"enum", validate(&crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 9}}), "POST", toValidate, `{"options":{"view":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 

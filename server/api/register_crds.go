@@ -95,14 +95,14 @@ func nameIn(err error) string {
 // shortened is a registration without what makes it long.
 func shortened(full *crdevalv1.RegisterCrdResponse) *crdevalv1.RegisterCrdResponse {
 	m := &crdevalv1.RegisterCrdResponse{
-		Accepted: full.GetAccepted(), Outcome: full.GetOutcome(), Token: full.GetToken(), Report: &crdevalv1.Report{Update: full.GetReport().GetUpdate()},
+		Accepted: full.GetAccepted(), Outcome: full.GetOutcome(), Token: full.GetToken(), Report: &crdevalv1.CrdReport{Update: full.GetReport().GetUpdate()},
 	}
 	if c := full.GetCrd(); c != nil {
 		m.Crd = &crdevalv1.Crd{Catalog: c.GetCatalog(), Name: c.GetName(), Revision: c.GetRevision(), Etag: c.GetEtag(), Generation: c.GetGeneration()}
 	}
-	if refusal := full.GetReport().GetRefusal(); refusal != nil {
-		m.Report.Refusal = proto.CloneOf(refusal)
-		m.Report.Refusal.Message = bounded(refusal.GetMessage(), resultRoom/2)
+	if refusal := full.GetReport().GetRejection(); refusal != nil {
+		m.Report.Rejection = proto.CloneOf(refusal)
+		m.Report.Rejection.Message = bounded(refusal.GetMessage(), resultRoom/2)
 	}
 	return m
 }
@@ -118,7 +118,7 @@ var registrationOutcomes = map[registry.Outcome]crdevalv1.RegistrationOutcome{
 	registry.Created:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_CREATED,
 	registry.Updated:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED,
 	registry.Unchanged: crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED,
-	registry.Refused:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_REFUSED,
+	registry.Refused:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED,
 }
 
 // SetStoredVersions replaces the versions in which objects of a CRD may be stored.

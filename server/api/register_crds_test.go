@@ -77,7 +77,7 @@ func TestRegisterCrds(t *testing.T) {
 		{Manifest: yamlDocument(manifestOf("apples", "type: object", "{type: object, description: new}", "openAPIV3Schema:\n        ", "openAPIV3Schema: "))},
 	}}
 	const want = `apples.example.com: CREATED
-pears.example.com: REFUSED spec.scope at 7:10+139
+pears.example.com: REJECTED spec.scope at 7:10+139
 plums.example.com: CREATED
 apples.example.com: UNCHANGED
 plums.example.com: CRD_EXISTS
@@ -116,24 +116,24 @@ func TestRegisterBodies(t *testing.T) {
 		"one YAML manifest": {manifestOf("apples"), asYAML, "apples.example.com: CREATED\n"},
 		"YAML documents": {
 			"# a comment\n---\n" + manifestOf("apples") + "---\n# nothing\n---\n" + bad.Replace(manifestOf("pears")) + "---\n" + asJSONManifest("plums", "Everywhere") + "\n---\na: [\n", asYAML,
-			"apples.example.com: CREATED\npears.example.com: REFUSED spec.scope HERE\nplums.example.com: REFUSED spec.scope HERE\n: MANIFEST_UNREADABLE\n",
+			"apples.example.com: CREATED\npears.example.com: REJECTED spec.scope HERE\nplums.example.com: REJECTED spec.scope HERE\n: MANIFEST_UNREADABLE\n",
 		},
 		"documents of other kinds": {"kind: Deployment\napiVersion: apps/v1\n---\n" + manifestOf("apples"), asYAML, ": MANIFEST_UNREADABLE\napples.example.com: CREATED\n"},
-		"one JSON manifest":        {"\n " + asJSONManifest("apples", "Everywhere"), asJSON, "apples.example.com: REFUSED spec.scope HERE\n"},
+		"one JSON manifest":        {"\n " + asJSONManifest("apples", "Everywhere"), asJSON, "apples.example.com: REJECTED spec.scope HERE\n"},
 		"JSON list": {
 			"{\"kind\":\"List\",\n\"items\":[" + asJSONManifest("apples", "Cluster") + ",\n" + asJSONManifest("pears", "Everywhere") + "]}", asJSON,
-			"apples.example.com: CREATED\npears.example.com: REFUSED spec.scope HERE\n",
+			"apples.example.com: CREATED\npears.example.com: REJECTED spec.scope HERE\n",
 		},
 		"empty JSON list": {`{"kind":"CustomResourceDefinitionList","items":[]}`, asJSON, ""},
 		"YAML list": {
 			"apiVersion: v1\nkind: List\nitems:\n-\n" + indented(manifestOf("apples")) + "\n-\n" + indented(bad.Replace(manifestOf("pears"))) + "\n", asYAML,
-			"apples.example.com: CREATED\npears.example.com: REFUSED spec.scope HERE\n",
+			"apples.example.com: CREATED\npears.example.com: REJECTED spec.scope HERE\n",
 		},
 		"the request in YAML": {
 			"entries:\n- manifest:\n" + indented(indented(bad.Replace(manifestOf("pears")))) + "\n  createOnly: true\n", asYAML,
-			"pears.example.com: REFUSED spec.scope HERE\n",
+			"pears.example.com: REJECTED spec.scope HERE\n",
 		},
-		"the request in JSON": {`{"entries":[{"createOnly":true,"manifest":` + asJSONManifest("pears", "Everywhere") + "}]}", asJSON, "pears.example.com: REFUSED spec.scope HERE\n"},
+		"the request in JSON": {`{"entries":[{"createOnly":true,"manifest":` + asJSONManifest("pears", "Everywhere") + "}]}", asJSON, "pears.example.com: REJECTED spec.scope HERE\n"},
 		"nothing to do":       {`{}`, asJSON, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

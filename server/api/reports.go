@@ -8,10 +8,10 @@ import (
 )
 
 // report spells the judgement of a CRD.
-func report(r *engine.Report) *crdevalv1.Report {
-	m := &crdevalv1.Report{
-		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Refusal: refusal(r.Refusal),
-		LowestMinor: int32(r.LowestMinor), LowestMinorBecause: valid(r.LowestMinorBecause),
+func report(r *engine.Report) *crdevalv1.CrdReport {
+	m := &crdevalv1.CrdReport{
+		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Rejection: refusal(r.Refusal),
+		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
 		Versions: make([]*crdevalv1.VersionReport, len(r.Versions)), Update: r.Update,
 	}
 	for i := range r.Versions {
@@ -24,10 +24,10 @@ func report(r *engine.Report) *crdevalv1.Report {
 const maxExcerptBytes = maxErrorBytes / 2
 
 // excerpt spells of a report that refuses a CRD what has room in an error, and counts the findings that have none.
-func excerpt(r *engine.Report) (m *crdevalv1.Report, omitted int) {
-	m = &crdevalv1.Report{Refusal: refusal(r.Refusal), Update: r.Update}
-	if m.Refusal != nil {
-		m.Refusal.Message = bounded(m.Refusal.GetMessage(), maxExcerptBytes/4)
+func excerpt(r *engine.Report) (m *crdevalv1.CrdReport, omitted int) {
+	m = &crdevalv1.CrdReport{Rejection: refusal(r.Refusal), Update: r.Update}
+	if m.Rejection != nil {
+		m.Rejection.Message = bounded(m.Rejection.GetMessage(), maxExcerptBytes/4)
 	}
 	size := proto.Size(m)
 	for i := range r.Violations {
@@ -43,7 +43,7 @@ func excerpt(r *engine.Report) (m *crdevalv1.Report, omitted int) {
 
 func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {
 	m := &crdevalv1.VersionReport{
-		Version: version(*v), LowestMinor: int32(v.LowestMinor), LowestMinorBecause: valid(v.LowestMinorBecause),
+		Version: version(*v), LowestMinor: int32(v.LowestMinor), LowestMinorReason: valid(v.LowestMinorBecause),
 		EstimatedCost: v.EstimatedCost, CostLimit: v.CostLimit, Rules: make([]*crdevalv1.RuleReport, len(v.Rules)),
 	}
 	for i := range v.Rules {
@@ -58,7 +58,7 @@ func ruleReport(r *engine.RuleReport) *crdevalv1.RuleReport {
 		EstimatedCost: r.EstimatedCost, Cardinality: r.Cardinality, Limit: r.Limit, ShareOfLimit: r.ShareOfLimit,
 		MessageEstimatedCost: r.MessageEstimatedCost, UsesOldSelf: r.UsesOldSelf,
 		Culprits:    make([]*crdevalv1.CostCulprit, len(r.Culprits)),
-		LowestMinor: int32(r.LowestMinor), LowestMinorBecause: valid(r.LowestMinorBecause),
+		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
 	}
 	for i, c := range r.Culprits {
 		m.Culprits[i] = &crdevalv1.CostCulprit{SchemaPointer: valid(c.SchemaPointer), Keyword: c.Keyword, Suggested: c.Suggested}

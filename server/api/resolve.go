@@ -24,7 +24,7 @@ type resolver struct {
 type target struct{ crd, apiVersion, kind, revision string }
 
 // definition returns the compiled CRD of an item that names none by o: see tellingOf.
-func (r *resolver) definition(ctx context.Context, item *crdevalv1.Item, o engine.Document) (*engine.Definition, error) {
+func (r *resolver) definition(ctx context.Context, item *crdevalv1.EvaluationItem, o engine.Document) (*engine.Definition, error) {
 	t := target{crd: item.GetCrd(), revision: item.GetRevision()}
 	if t.crd == "" {
 		var err error
@@ -73,7 +73,7 @@ func (r *resolver) lookUp(ctx context.Context, t target) (*engine.Definition, er
 
 // guess is the CRD of the item before, if this one's object begins as that one's did, else nil. Only a verdict that allows proves
 // the guess right: apiVersion and kind may come again further down.
-func (r *resolver) guess(item *crdevalv1.Item, o engine.Document) *engine.Definition {
+func (r *resolver) guess(item *crdevalv1.EvaluationItem, o engine.Document) *engine.Definition {
 	if r.found == nil || len(r.head) == 0 || item.GetCrd() != "" || item.GetRevision() != r.last.revision || !bytes.HasPrefix(o.JSON, r.head) {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (r *resolver) guess(item *crdevalv1.Item, o engine.Document) *engine.Defini
 type judgement func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error)
 
 // judge answers the verdict on one item.
-func (r *resolver) judge(ctx context.Context, m *crdevalv1.Item, o engine.EvaluationOptions, f judgement) (v *engine.Verdict, err error) {
+func (r *resolver) judge(ctx context.Context, m *crdevalv1.EvaluationItem, o engine.EvaluationOptions, f judgement) (v *engine.Verdict, err error) {
 	item, err := checked(m)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func tellingOf(item *engine.Item) engine.Document {
 }
 
 // prepare checks one item and turns it into the engine's, with the CRD that judges it.
-func (r *resolver) prepare(ctx context.Context, m *crdevalv1.Item) (*engine.Definition, engine.Item, error) {
+func (r *resolver) prepare(ctx context.Context, m *crdevalv1.EvaluationItem) (*engine.Definition, engine.Item, error) {
 	item, err := checked(m)
 	switch {
 	case err != nil:
@@ -132,7 +132,7 @@ func (r *resolver) prepare(ctx context.Context, m *crdevalv1.Item) (*engine.Defi
 }
 
 // checked is an item as the engine takes it.
-func checked(m *crdevalv1.Item) (engine.Item, error) {
+func checked(m *crdevalv1.EvaluationItem) (engine.Item, error) {
 	item := engine.Item{
 		Version: m.GetVersion(), Object: given(m.GetObject()), OldObject: given(m.GetOldObject()),
 		Subresource: m.GetSubresource(), Namespace: m.GetNamespace(), Name: m.GetName(),
@@ -156,7 +156,7 @@ func checked(m *crdevalv1.Item) (engine.Item, error) {
 }
 
 // takePatch reads the patch of an item, if it has one.
-func takePatch(m *crdevalv1.Item, item *engine.Item) error {
+func takePatch(m *crdevalv1.EvaluationItem, item *engine.Item) error {
 	p := m.GetPatch()
 	if p == nil {
 		return nil

@@ -33,7 +33,7 @@ func TestGuesses(t *testing.T) {
 	}
 	r := &crdevalv1.ValidateRequest{Catalog: "default"}
 	for _, i := range items {
-		r.Items = append(r.Items, &crdevalv1.Item{Object: jsonDocument(i.object)})
+		r.Items = append(r.Items, &crdevalv1.EvaluationItem{Object: jsonDocument(i.object)})
 	}
 	answer := func(r *crdevalv1.VerdictResult) string {
 		switch {

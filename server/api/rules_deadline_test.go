@@ -53,7 +53,7 @@ func TestTheWorstRule(t *testing.T) {
 			if n != at {
 				object = jsonDocument(cronTab(`{}`))
 			}
-			r.Items = append(r.Items, &crdevalv1.Item{Object: object})
+			r.Items = append(r.Items, &crdevalv1.EvaluationItem{Object: object})
 		}
 		for name, options := range map[string]*crdevalv1.EvaluationOptions{
 			"item timeout of 50 ms": {ItemTimeout: durationpb.New(50 * time.Millisecond)},

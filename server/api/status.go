@@ -48,7 +48,7 @@ var codeOf = map[crdevalv1.ErrorReason]codes.Code{
 	crdevalv1.ErrorReason_ERROR_REASON_REVISION_NOT_FOUND:        codes.NotFound,
 	crdevalv1.ErrorReason_ERROR_REASON_ETAG_MISMATCH:             codes.Aborted,
 	crdevalv1.ErrorReason_ERROR_REASON_REPLICA_BEHIND:            codes.Unavailable,
-	crdevalv1.ErrorReason_ERROR_REASON_TOKEN_FOREIGN:             codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_TOKEN_INVALID:             codes.InvalidArgument,
 	crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:             codes.OutOfRange,
 	crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:            codes.ResourceExhausted,
 	crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE:             codes.DeadlineExceeded,
@@ -65,7 +65,7 @@ var codeOf = map[crdevalv1.ErrorReason]codes.Code{
 	crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED:        codes.Unimplemented,
 	crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED:  codes.InvalidArgument,
 	crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE:         codes.InvalidArgument,
-	crdevalv1.ErrorReason_ERROR_REASON_CRD_REFUSED:               codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_REJECTED:              codes.InvalidArgument,
 	crdevalv1.ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND:   codes.NotFound,
 }
 
@@ -198,7 +198,7 @@ func (f faults) status(ctx context.Context, err error) *statusv1.Status {
 		code = codes.Internal
 	}
 	st := &statusv1.Status{Code: int32(code), Message: bounded(p.message, maxErrorBytes)}
-	var findings *crdevalv1.Report
+	var findings *crdevalv1.CrdReport
 	if p.report != nil {
 		st.Message = bounded(p.message, maxErrorBytes/4) // the findings come apart
 		var omitted int

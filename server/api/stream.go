@@ -20,7 +20,7 @@ func (s *evaluationService) AdmitStream(g grpc.BidiStreamingServer[crdevalv1.Adm
 			return b.takeAdmission(first.GetStage(), first.GetInclude())
 		},
 		late: func(m *crdevalv1.AdmitStreamRequest) bool {
-			return m.GetStage() != crdevalv1.Stage_STAGE_UNSPECIFIED || m.GetInclude() != nil
+			return m.GetStage() != crdevalv1.AdmissionStage_ADMISSION_STAGE_UNSPECIFIED || m.GetInclude() != nil
 		},
 		evaluate: (*batch).admit,
 		fail:     func(at *admitted, st *statusv1.Status) { at.fail(st) },
@@ -44,13 +44,13 @@ func (s *evaluationService) ReadStream(g grpc.BidiStreamingServer[crdevalv1.Read
 			return b.takeInclude(first.GetInclude())
 		},
 		late: func(m *crdevalv1.ReadStreamRequest) bool { return m.GetTargetVersion() != "" || m.GetInclude() != nil },
-		evaluate: func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.Item, at *transformed) error {
+		evaluate: func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, at *transformed) error {
 			return b.transform(ctx, r, m, (*engine.Definition).Read, at)
 		},
 		fail:   func(at *transformed, st *statusv1.Status) { at.fail(st) },
 		result: func(at *transformed) proto.Message { return &at.result },
 		send: func(first int64, slots []transformed) error {
-			m := &crdevalv1.ReadStreamResponse{FirstIndex: first, Results: make([]*crdevalv1.TransformedResult, len(slots))}
+			m := &crdevalv1.ReadStreamResponse{FirstIndex: first, Results: make([]*crdevalv1.TransformResult, len(slots))}
 			for i := range slots {
 				m.Results[i] = &slots[i].result
 			}
@@ -64,7 +64,7 @@ type streaming[M streamed, S any] struct {
 	receive  func() (M, error)
 	begin    func(b *batch, first M) error // reads the options that others do not have
 	late     func(M) bool                  // whether a message has some of them
-	evaluate func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.Item, at *S) error
+	evaluate func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, at *S) error
 	fail     func(at *S, st *statusv1.Status)
 	result   func(at *S) proto.Message
 	send     func(first int64, slots []S) error

@@ -15,7 +15,7 @@ import (
 // A chunk is the items of one message, on their way through a stream.
 type chunk[S any] struct {
 	first int64 // the index of the first item
-	items []*crdevalv1.Item
+	items []*crdevalv1.EvaluationItem
 	view  registry.View
 	bytes int64 // of the message
 	slots []S

@@ -29,7 +29,7 @@ type line struct {
 			Field    string `json:"field"`
 			Position struct{ Line, Column, Offset int }
 		} `json:"violations"`
-		Refusal *struct{ Code int } `json:"refusal"`
+		Refusal *struct{ Code int } `json:"rejection"`
 	} `json:"verdict"`
 	Transformed *struct {
 		Object json.RawMessage `json:"object"`
@@ -101,7 +101,7 @@ func TestStreamedLines(t *testing.T) {
 		t.Errorf("%v", got[3])
 	}
 
-	bare := w.streamed(t, admitPath+"?bare=true&options.view=VIEW_VERDICT", cronTab(`{}`)+"\n"+cronTab(`{"replicas":0}`)+"\n", "Content-Type", "application/x-ndjson")
+	bare := w.streamed(t, admitPath+"?bare=true&options.view=OBJECT_VIEW_NONE", cronTab(`{}`)+"\n"+cronTab(`{"replicas":0}`)+"\n", "Content-Type", "application/x-ndjson")
 	if len(bare) != 2 || !bare[0].Verdict.Allowed || bare[0].Verdict.Object != nil || bare[1].Verdict.Allowed || bare[1].Verdict.Violations[0].Position.Line != 2 {
 		t.Errorf("%v", bare)
 	}
@@ -194,17 +194,17 @@ func TestStreamsRefused(t *testing.T) {
 		{"a method", "GET", admitPath, nil, 405, "METHOD_NOT_ALLOWED", "POST"},
 		{"a media type", "POST", admitPath, []string{"Content-Type", "text/csv"}, 415, "MEDIA_TYPE_NOT_SUPPORTED", "application/x-ndjson or application/yaml"},
 		{"an encoding", "POST", admitPath, []string{"Content-Encoding", "gzip"}, 415, "MEDIA_TYPE_NOT_SUPPORTED", "gzip"},
-		{"a token", "POST", admitPath, []string{"Crdeval-At-Least", "nobody's"}, 400, "TOKEN_FOREIGN", ""},
+		{"a token", "POST", admitPath, []string{"Crdeval-At-Least", "nobody's"}, 400, "TOKEN_INVALID", ""},
 		{"an unknown parameter", "POST", admitPath + "?view=x", nil, 400, "INVALID_ARGUMENT", `unknown query parameter "view": this call takes options.fieldValidation, options.view, options.itemTimeout`},
 		{"no parameter", "POST", admitPath + "?items=1", nil, 400, "INVALID_ARGUMENT", "items"},
 		{"the catalog again", "POST", admitPath + "?catalog=other", nil, 400, "INVALID_ARGUMENT", "catalog"},
 		{"half a parameter", "POST", admitPath + "?options=1", nil, 400, "INVALID_ARGUMENT", `"options"`},
 		{"a value", "POST", admitPath + "?options.view=ALL", nil, 400, "INVALID_ARGUMENT", "ALL"},
-		{"a stage", "POST", "/v1/catalogs/default:readStream?stage=STAGE_DECODE", nil, 400, "INVALID_ARGUMENT", "targetVersion"},
+		{"a stage", "POST", "/v1/catalogs/default:readStream?stage=ADMISSION_STAGE_DECODE", nil, 400, "INVALID_ARGUMENT", "targetVersion"},
 		{"bare", "POST", admitPath + "?bare=1", nil, 400, "INVALID_ARGUMENT", `"bare"`},
 		{"CRDs", "POST", admitPath + "?crds=some", nil, 400, "INVALID_ARGUMENT", `"crds" is "some"`},
 		{"less than none", "POST", admitPath + "?crds=-1", nil, 400, "INVALID_ARGUMENT", `"crds" is "-1"`},
-		{"too many CRDs", "POST", admitPath + "?crds=17", nil, 413, "LIMIT_EXCEEDED", "max_overlay_crds"},
+		{"too many CRDs", "POST", admitPath + "?crds=17", nil, 413, "LIMIT_EXCEEDED", "max_inline_crds"},
 		{"more CRDs than lines", "POST", admitPath + "?crds=4", nil, 400, "INVALID_ARGUMENT", "the body has no more than 3 lines"},
 		{"what is no CRD", "POST", admitPath + "?crds=1", nil, 400, "MANIFEST_UNREADABLE", "crds[0]: "},
 		{"twice", "POST", admitPath + "?bare=true&bare=false", nil, 400, "INVALID_ARGUMENT", `given 2 times`},
@@ -251,7 +251,7 @@ func TestStreamedCRDs(t *testing.T) {
 		t.Errorf("what is brought along stays: %v", lines)
 	}
 	refused := w.do(http.MethodPost, admitPath+"?crds=1", strings.Replace(string(manifest), `"plural":"crontabs"`, `"plural":"Crontabs"`, 1)+"\n"+cronTab(`{}`))
-	if st := refused.status(t); refused.code != http.StatusUnprocessableEntity || reason(t, st) != "CRD_REFUSED" {
+	if st := refused.status(t); refused.code != http.StatusUnprocessableEntity || reason(t, st) != "CRD_REJECTED" {
 		t.Errorf("HTTP %d: %s", refused.code, refused.text)
 	}
 }

@@ -36,9 +36,9 @@ func (w *wire) admitStream(ctx context.Context, first *crdevalv1.AdmitStreamRequ
 	return stream
 }
 
-func items(objects ...string) (list []*crdevalv1.Item) {
+func items(objects ...string) (list []*crdevalv1.EvaluationItem) {
 	for _, o := range objects {
-		list = append(list, &crdevalv1.Item{Object: jsonDocument(o)})
+		list = append(list, &crdevalv1.EvaluationItem{Object: jsonDocument(o)})
 	}
 	return list
 }
@@ -161,7 +161,7 @@ func TestReadStream(t *testing.T) {
 func TestStreamsEnd(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	one := items(cronTab(`{}`))
-	many := make([]*crdevalv1.Item, 101)
+	many := make([]*crdevalv1.EvaluationItem, 101)
 	for i := range many {
 		many[i] = one[0]
 	}
@@ -176,14 +176,14 @@ func TestStreamsEnd(t *testing.T) {
 		{"another catalog", []*crdevalv1.AdmitStreamRequest{{Catalog: "nowhere", Items: one}}, 0, "CATALOG_NOT_FOUND"},
 		{"a stage", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Stage: 17}}, 0, "INVALID_ARGUMENT"},
 		{"an option", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 17}}}, 0, "INVALID_ARGUMENT"},
-		{"another's token", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "x"}}}, 0, "TOKEN_FOREIGN"},
+		{"another's token", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "x"}}}, 0, "TOKEN_INVALID"},
 		{"a CRD", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Crds: []*crdevalv1.Document{jsonDocument(`{}`)}}}, 0, "MANIFEST_UNREADABLE"},
 		{"too many at first", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: many}}, 0, "LIMIT_EXCEEDED"},
 		{"nothing at all", []*crdevalv1.AdmitStreamRequest{{Catalog: "default"}}, 0, ""},
 		{"too many", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Items: many[:100]}, {Items: many}, {Items: one}}, 101, "LIMIT_EXCEEDED"},
 		{"none", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {}, {Items: one}}, 1, "INVALID_ARGUMENT"},
 		{"the catalog again", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Catalog: "default", Items: one}}, 1, "INVALID_ARGUMENT"},
-		{"the stage again", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Stage: crdevalv1.Stage_STAGE_WHOLE, Items: one}}, 1, "INVALID_ARGUMENT"},
+		{"the stage again", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: one}, {Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL, Items: one}}, 1, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stream, err := w.evaluation.AdmitStream(t.Context())

@@ -41,5 +41,5 @@ var outcomes = map[engine.RuleOutcome]crdevalv1.RuleOutcome{
 	engine.RuleFailed:   crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED,
 	engine.RuleError:    crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR,
 	engine.RuleSkipped:  crdevalv1.RuleOutcome_RULE_OUTCOME_SKIPPED,
-	engine.RuleForgiven: crdevalv1.RuleOutcome_RULE_OUTCOME_FORGIVEN,
+	engine.RuleForgiven: crdevalv1.RuleOutcome_RULE_OUTCOME_RATCHETED,
 }

@@ -31,27 +31,27 @@ func TestTraces(t *testing.T) {
 	w := start(t, nil).withGadget()
 	for _, c := range []struct {
 		name, old, object string
-		trace             crdevalv1.Trace
+		trace             crdevalv1.TraceMode
 		want              string
 	}{
-		{name: "none", object: `,"spec":{"least":3,"most":2}`, trace: crdevalv1.Trace_TRACE_NONE},
+		{name: "none", object: `,"spec":{"least":3,"most":2}`, trace: crdevalv1.TraceMode_TRACE_MODE_NONE},
 		{
-			name: "failed", object: `,"spec":{"least":3,"most":2,"size":8}`, trace: crdevalv1.Trace_TRACE_FAILED,
+			name: "failed", object: `,"spec":{"least":3,"most":2,"size":8}`, trace: crdevalv1.TraceMode_TRACE_MODE_FAILED,
 			want: "/spec /x-kubernetes-validations/0 FAILED least is more than most",
 		},
-		{name: "failed, none did", object: `,"spec":{"size":8}`, trace: crdevalv1.Trace_TRACE_FAILED},
+		{name: "failed, none did", object: `,"spec":{"size":8}`, trace: crdevalv1.TraceMode_TRACE_MODE_FAILED},
 		{
-			name: "all", object: `,"spec":{"color":"red","least":1,"most":2,"size":7}`, trace: crdevalv1.Trace_TRACE_ALL,
+			name: "all", object: `,"spec":{"color":"red","least":1,"most":2,"size":7}`, trace: crdevalv1.TraceMode_TRACE_MODE_ALL,
 			want: "/spec /x-kubernetes-validations/0 PASSED \n/spec/color /x-kubernetes-validations/0 SKIPPED skipped\n/spec/size /x-kubernetes-validations/0 FAILED sizes are even",
 		},
 		{
-			name: "all, forgiven", old: `,"spec":{"color":"red","size":7}`, object: `,"spec":{"color":"red","size":7,"least":1}`, trace: crdevalv1.Trace_TRACE_ALL,
-			want: "/spec /x-kubernetes-validations/0 PASSED \n/spec/color /x-kubernetes-validations/0 PASSED \n/spec/size /x-kubernetes-validations/0 FORGIVEN sizes are even",
+			name: "all, forgiven", old: `,"spec":{"color":"red","size":7}`, object: `,"spec":{"color":"red","size":7,"least":1}`, trace: crdevalv1.TraceMode_TRACE_MODE_ALL,
+			want: "/spec /x-kubernetes-validations/0 PASSED \n/spec/color /x-kubernetes-validations/0 PASSED \n/spec/size /x-kubernetes-validations/0 RATCHETED sizes are even",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			request := &crdevalv1.ValidateRequest{
-				Catalog: "default", Items: []*crdevalv1.Item{{Object: jsonDocument(gadget(c.object))}}, Options: &crdevalv1.EvaluationOptions{Trace: c.trace},
+				Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(gadget(c.object))}}, Options: &crdevalv1.EvaluationOptions{Trace: c.trace},
 			}
 			body := fmt.Sprintf(`{"items":[{"object":%s}],"options":{"trace":%q}}`, gadget(c.object), c.trace)
 			if c.old != "" {
@@ -86,8 +86,8 @@ func TestTraces(t *testing.T) {
 func TestTraceSteps(t *testing.T) {
 	w := start(t, nil).withGadget()
 	got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-		Catalog: "default", Items: []*crdevalv1.Item{{Object: jsonDocument(gadget(`,"spec":{"least":3,"most":2}`))}},
-		Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.Trace_TRACE_FAILED, View: crdevalv1.View_VIEW_VERDICT},
+		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(gadget(`,"spec":{"least":3,"most":2}`))}},
+		Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_FAILED, View: crdevalv1.ObjectView_OBJECT_VIEW_NONE},
 	})
 	if err != nil {
 		t.Fatal(err)

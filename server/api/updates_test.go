@@ -110,13 +110,13 @@ func TestUpdates(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			item := &crdevalv1.Item{Object: jsonDocument(gadget(c.object)), Subresource: c.subresource}
+			item := &crdevalv1.EvaluationItem{Object: jsonDocument(gadget(c.object)), Subresource: c.subresource}
 			body := fmt.Sprintf(`{"items":[{"object":%s,"subresource":%q}]}`, gadget(c.object), c.subresource)
 			if c.old != "" {
 				item.OldObject = jsonDocument(gadget(c.old))
 				body = fmt.Sprintf(`{"items":[{"object":%s,"oldObject":%s,"subresource":%q}]}`, gadget(c.object), gadget(c.old), c.subresource)
 			}
-			over, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{item}})
+			over, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{item}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,14 +127,14 @@ func TestUpdates(t *testing.T) {
 				if got := texts(v.GetViolations()); got != c.refused || v.GetAllowed() != (c.refused == "") {
 					t.Errorf("%s: %v\n%s\nwant\n%s", face, r.GetResults()[0], got, c.refused)
 				}
-				if got := texts(v.GetForgiven()); got != c.forgiven {
+				if got := texts(v.GetRatcheted()); got != c.forgiven {
 					t.Errorf("%s: forgiven\n%s\nwant\n%s", face, got, c.forgiven)
 				}
 				text := gadget(c.object)
 				if face == "REST" {
 					text = body
 				}
-				for _, f := range append(v.GetForgiven(), v.GetViolations()...) {
+				for _, f := range append(v.GetRatcheted(), v.GetViolations()...) {
 					if p := f.GetPosition(); p == nil || p.GetLine() != 1 || p.GetOffset() != int64(p.GetColumn()-1) || p.GetOffset() >= int64(len(text)) {
 						t.Errorf("%s: %v", face, f)
 					}
@@ -154,7 +154,7 @@ func TestRuleOfAFinding(t *testing.T) {
 		t.Fatalf("%v", found)
 	}
 	v := found[0]
-	if v.GetType() != "FieldValueForbidden" || string(v.GetBadValue().GetJson()) != `""` || v.GetStep() != crdevalv1.Step_STEP_RULE || v.GetPointer() != "/spec/least" ||
+	if v.GetType() != "FieldValueForbidden" || string(v.GetBadValue().GetJson()) != `""` || v.GetStep() != crdevalv1.PipelineStep_PIPELINE_STEP_RULE || v.GetPointer() != "/spec/least" ||
 		v.GetSchemaPointer() != "/properties/spec/x-kubernetes-validations/0" {
 		t.Errorf("%v", v)
 	}
@@ -167,36 +167,36 @@ func TestRuleOfAFinding(t *testing.T) {
 func TestBadUpdates(t *testing.T) {
 	w := start(t, nil).withGadget()
 	object := jsonDocument(gadget(``))
-	merge := &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
+	merge := &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
 	for _, c := range []struct {
 		name   string
-		item   *crdevalv1.Item
+		item   *crdevalv1.EvaluationItem
 		code   codes.Code
 		reason string
 	}{
-		{"empty old object", &crdevalv1.Item{Object: object, OldObject: &crdevalv1.Document{}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"malformed old object", &crdevalv1.Item{Object: object, OldObject: jsonDocument(`{"apiVersion":`)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"malformed old YAML", &crdevalv1.Item{Object: object, OldObject: yamlDocument("a: [")}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"huge old object", &crdevalv1.Item{Object: object, OldObject: jsonDocument(gadget(`,"x":"` + hugeString + `"`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"alias bomb as old object", &crdevalv1.Item{Object: object, OldObject: yamlDocument(bombYAML)}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
-		{"old object of another kind", &crdevalv1.Item{Object: object, OldObject: jsonDocument(cronTab(`{}`))}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"old object of another name", &crdevalv1.Item{Object: object, Name: "x", OldObject: jsonDocument(strings.Replace(gadget(``), `"x"`, `"y"`, 1))}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"old object of an unknown version", &crdevalv1.Item{Object: object, OldObject: jsonDocument(strings.Replace(gadget(``), "com/v1", "com/v7", 1))}, codes.NotFound, "VERSION_NOT_FOUND"},
-		{"old object alone", &crdevalv1.Item{OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"status without an old object", &crdevalv1.Item{Object: object, Subresource: "status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"scale without an old object", &crdevalv1.Item{Object: object, Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"scale without a Scale", &crdevalv1.Item{OldObject: object, Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without an old object", &crdevalv1.Item{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch and object", &crdevalv1.Item{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without a type", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch of an unknown type", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Type: 9, Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch without a document", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"patch with an empty document", &crdevalv1.Item{OldObject: object, Patch: &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
-		{"unknown subresource", &crdevalv1.Item{Object: object, OldObject: object, Subresource: "Status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"empty old object", &crdevalv1.EvaluationItem{Object: object, OldObject: &crdevalv1.Document{}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed old object", &crdevalv1.EvaluationItem{Object: object, OldObject: jsonDocument(`{"apiVersion":`)}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"malformed old YAML", &crdevalv1.EvaluationItem{Object: object, OldObject: yamlDocument("a: [")}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"huge old object", &crdevalv1.EvaluationItem{Object: object, OldObject: jsonDocument(gadget(`,"x":"` + hugeString + `"`))}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"alias bomb as old object", &crdevalv1.EvaluationItem{Object: object, OldObject: yamlDocument(bombYAML)}, codes.ResourceExhausted, "LIMIT_EXCEEDED"},
+		{"old object of another kind", &crdevalv1.EvaluationItem{Object: object, OldObject: jsonDocument(cronTab(`{}`))}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"old object of another name", &crdevalv1.EvaluationItem{Object: object, Name: "x", OldObject: jsonDocument(strings.Replace(gadget(``), `"x"`, `"y"`, 1))}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"old object of an unknown version", &crdevalv1.EvaluationItem{Object: object, OldObject: jsonDocument(strings.Replace(gadget(``), "com/v1", "com/v7", 1))}, codes.NotFound, "VERSION_NOT_FOUND"},
+		{"old object alone", &crdevalv1.EvaluationItem{OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"status without an old object", &crdevalv1.EvaluationItem{Object: object, Subresource: "status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"scale without an old object", &crdevalv1.EvaluationItem{Object: object, Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"scale without a Scale", &crdevalv1.EvaluationItem{OldObject: object, Subresource: "scale"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without an old object", &crdevalv1.EvaluationItem{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch and object", &crdevalv1.EvaluationItem{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without a type", &crdevalv1.EvaluationItem{OldObject: object, Patch: &crdevalv1.ObjectPatch{Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch of an unknown type", &crdevalv1.EvaluationItem{OldObject: object, Patch: &crdevalv1.ObjectPatch{Type: 9, Patch: jsonDocument(`{}`)}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch without a document", &crdevalv1.EvaluationItem{OldObject: object, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch with an empty document", &crdevalv1.EvaluationItem{OldObject: object, Patch: &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{}}}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"unknown subresource", &crdevalv1.EvaluationItem{Object: object, OldObject: object, Subresource: "Status"}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			good := &crdevalv1.Item{Object: object, OldObject: object}
-			request := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{good, c.item, good}}
+			good := &crdevalv1.EvaluationItem{Object: object, OldObject: object}
+			request := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{good, c.item, good}}
 			got, err := w.evaluation.Validate(context.Background(), request)
 			if err != nil {
 				t.Fatal(err)
@@ -221,16 +221,16 @@ func TestBadUpdates(t *testing.T) {
 			t.Log(st.Message())
 		})
 	}
-	mixed, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: object, OldObject: yamlDocument(
+	mixed, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: object, OldObject: yamlDocument(
 		"apiVersion: example.com/v1alpha1\nkind: Gadget\nmetadata: {name: x, namespace: default, resourceVersion: '1'}\n",
 	)}}})
 	if err != nil || !mixed.GetResults()[0].GetVerdict().GetAllowed() {
 		t.Errorf("an old object in YAML, of another version: %v %v", mixed, err)
 	}
-	missing, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{
+	missing, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{
 		{Crd: "gadgets.example.com", Version: "v1alpha1", Object: object, OldObject: object, Subresource: "status"},
 	}})
-	if err != nil || missing.GetResults()[0].GetVerdict().GetRefusal().GetCode() != http.StatusNotFound {
+	if err != nil || missing.GetResults()[0].GetVerdict().GetRejection().GetCode() != http.StatusNotFound {
 		t.Errorf("a version without the subresource: %v %v", missing, err)
 	}
 }
@@ -239,8 +239,8 @@ func TestBadUpdates(t *testing.T) {
 func TestUpdatesAreForValidate(t *testing.T) {
 	w := start(t, nil).withGadget()
 	object := jsonDocument(gadget(``))
-	for _, item := range []*crdevalv1.Item{{Object: object, OldObject: object}, {Object: object, OldObject: object, Subresource: "status"}} {
-		items := []*crdevalv1.Item{item}
+	for _, item := range []*crdevalv1.EvaluationItem{{Object: object, OldObject: object}, {Object: object, OldObject: object, Subresource: "status"}} {
+		items := []*crdevalv1.EvaluationItem{item}
 		ctx := context.Background()
 		prune, err1 := w.evaluation.Prune(ctx, &crdevalv1.PruneRequest{Catalog: "default", Items: items})
 		def, err2 := w.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Catalog: "default", Items: items})
@@ -251,7 +251,7 @@ func TestUpdatesAreForValidate(t *testing.T) {
 				t.Fatal(i, err)
 			}
 		}
-		for name, results := range map[string][]*crdevalv1.TransformedResult{
+		for name, results := range map[string][]*crdevalv1.TransformResult{
 			"prune": prune.GetResults(), "default": def.GetResults(), "read": read.GetResults(), "convert": convert.GetResults(),
 		} {
 			if st := status.FromProto(results[0].GetError()); st.Code() != codes.InvalidArgument || reason(t, st) != "INVALID_ARGUMENT" {

@@ -21,7 +21,7 @@ func (e *versionError) Error() string { return e.cause.Error() }
 func (e *versionError) Unwrap() error { return e.cause }
 
 // aboutVersion adds to an error about a version which catalog, CRD and version it is about. r has evaluated the item.
-func (b *batch) aboutVersion(r *resolver, item *crdevalv1.Item, err error) error {
+func (b *batch) aboutVersion(r *resolver, item *crdevalv1.EvaluationItem, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Reason != engine.ReasonVersionNotFound && e.Reason != engine.ReasonVersionNotServed || r.found == nil {
 		return err

@@ -26,11 +26,11 @@ func TestWalk(t *testing.T) {
 		t.Fatalf("%v", &verdicts)
 	}
 	refused, allowed := verdicts.GetResults()[0].GetVerdict(), verdicts.GetResults()[1].GetVerdict()
-	if refused.GetAllowed() || len(refused.GetViolations()) != 1 || refused.GetRefusal().GetCode() != http.StatusUnprocessableEntity {
+	if refused.GetAllowed() || len(refused.GetViolations()) != 1 || refused.GetRejection().GetCode() != http.StatusUnprocessableEntity {
 		t.Errorf("refused: %v", refused)
 	}
 	if v := refused.GetViolations()[0]; v.GetType() != "FieldValueInvalid" || v.GetField() != "spec.replicas" || string(v.GetBadValue().GetJson()) != "0" ||
-		v.GetPointer() != "/spec/replicas" || v.GetPosition().GetLine() != 1 || v.GetStep() != crdevalv1.Step_STEP_SCHEMA {
+		v.GetPointer() != "/spec/replicas" || v.GetPosition().GetLine() != 1 || v.GetStep() != crdevalv1.PipelineStep_PIPELINE_STEP_SCHEMA {
 		t.Errorf("violation: %v", v)
 	}
 	if !allowed.GetAllowed() || allowed.GetRevision() != registered.GetCrd().GetRevision() {
@@ -76,7 +76,7 @@ func TestNumbers(t *testing.T) {
 		{`{"weight":1e2}`, `"weight":100`},
 	} {
 		object := cronTab(c.spec)
-		over, err := w.evaluation.Default(context.Background(), &crdevalv1.DefaultRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: jsonDocument(object)}}})
+		over, err := w.evaluation.Default(context.Background(), &crdevalv1.DefaultRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(object)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestNumbers(t *testing.T) {
 		{jsonDocument(cronTab(`{"replicas":9007199254740994}`)), false},
 		{yamlDocument("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: x, namespace: default}\nspec: {replicas: 1.0}\n"), true},
 	} {
-		got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{{Object: c.document}}})
+		got, err := w.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: c.document}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func TestFaultsOfYAMLObjectsAreTheirItems(t *testing.T) {
 	for mode, refused := range map[string]bool{"": false, "options: {fieldValidation: FIELD_VALIDATION_STRICT}\n": true} {
 		var answer crdevalv1.ValidateResponse
 		w.do("POST", "/v1/catalogs/default:validate", body+mode, "Content-Type", "application/yaml").into(t, &answer)
-		direct := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.Item{
+		direct := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{
 			{Object: yamlDocument(good)}, {Crd: "crontabs.stable.example.com", Version: "v1", Object: yamlDocument(twice)}, {Object: yamlDocument(null)},
 			{Object: yamlDocument(flow)}, {Object: yamlDocument(good)},
 		}}
@@ -38,13 +38,13 @@ func TestFaultsOfYAMLObjectsAreTheirItems(t *testing.T) {
 		}
 		for i, result := range answer.GetResults() {
 			got, want := result, want.GetResults()[i]
-			if got.GetVerdict().GetAllowed() != want.GetVerdict().GetAllowed() || got.GetVerdict().GetRefusal().GetCode() != want.GetVerdict().GetRefusal().GetCode() ||
+			if got.GetVerdict().GetAllowed() != want.GetVerdict().GetAllowed() || got.GetVerdict().GetRejection().GetCode() != want.GetVerdict().GetRejection().GetCode() ||
 				len(got.GetVerdict().GetWarnings()) != len(want.GetVerdict().GetWarnings()) || len(got.GetVerdict().GetViolations()) != len(want.GetVerdict().GetViolations()) ||
 				got.GetError().GetCode() != want.GetError().GetCode() {
 				t.Errorf("item %d: %v, want %v", i, got, want)
 			}
 		}
-		if v := answer.GetResults()[1].GetVerdict(); !strings.Contains(strings.Join(append(v.GetWarnings(), v.GetRefusal().GetMessage()), "\n"), `line 10: key "replicas" already set in map`) {
+		if v := answer.GetResults()[1].GetVerdict(); !strings.Contains(strings.Join(append(v.GetWarnings(), v.GetRejection().GetMessage()), "\n"), `line 10: key "replicas" already set in map`) {
 			t.Errorf("item 1 does not tell the line in the body: %v", v)
 		}
 		for _, i := range []int{1, 3} {

@@ -176,7 +176,7 @@ func TestTheWholeWay(t *testing.T) {
 	conn := r.conn(t)
 	answer, err := crdevalv1.NewEvaluationServiceClient(conn).Validate(t.Context(), &crdevalv1.ValidateRequest{
 		Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: registered.Token},
-		Items: []*crdevalv1.Item{
+		Items: []*crdevalv1.EvaluationItem{
 			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}`)}}},
 			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec: {replicas: 11}\n")}}},
 			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "other.example.com/v1", "kind": "CronTab"}`)}}},
@@ -372,7 +372,7 @@ func TestLargeMessages(t *testing.T) {
 		batch := &crdevalv1.ValidateRequest{Catalog: "default"}
 		var inline []string
 		for range tc.items {
-			batch.Items = append(batch.Items, &crdevalv1.Item{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}})
+			batch.Items = append(batch.Items, &crdevalv1.EvaluationItem{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(object)}}})
 			inline = append(inline, `{"object": `+object+`}`)
 		}
 		answer, err := crdevalv1.NewEvaluationServiceClient(r.conn(t)).Validate(t.Context(), batch)

@@ -48,7 +48,7 @@ func httpStatus(st *status.Status) int {
 		return http.StatusUnsupportedMediaType
 	case crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:
 		return http.StatusGone
-	case crdevalv1.ErrorReason_ERROR_REASON_CRD_REFUSED:
+	case crdevalv1.ErrorReason_ERROR_REASON_CRD_REJECTED:
 		return http.StatusUnprocessableEntity
 	}
 	return runtime.HTTPStatusFromCode(st.Code())

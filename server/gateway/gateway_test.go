@@ -218,7 +218,7 @@ func TestGarbledToken(t *testing.T) {
 	} {
 		for _, header := range [][]string{{"é"}, {"token", "\xff"}} {
 			code, text, _ := send(t, c.method, rest.URL+"/v1/catalogs/x"+c.path, strings.NewReader(c.body), http.Header{"Crdeval-At-Least": header})
-			if code != http.StatusBadRequest || !strings.Contains(text, `"reason":"TOKEN_FOREIGN"`) || r.catalog != "" {
+			if code != http.StatusBadRequest || !strings.Contains(text, `"reason":"TOKEN_INVALID"`) || r.catalog != "" {
 				t.Errorf("%s, %q: HTTP %d %s, the call reached the catalog %q", c.path, header, code, text, r.catalog)
 			}
 		}

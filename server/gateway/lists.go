@@ -18,7 +18,7 @@ type ListLimit struct {
 // DefaultLists are the limits of a server that nobody configured.
 func DefaultLists() map[string]ListLimit {
 	return map[string]ListLimit{
-		"items": {"max_batch_items", 1000}, "crds": {"max_overlay_crds", 16}, "entries": {"max_register_crds", 1000},
+		"items": {"max_batch_items", 1000}, "crds": {"max_inline_crds", 16}, "entries": {"max_register_crds", 1000},
 		"objects": {"max_batch_items", 1000}, "storedVersions": {"max_stored_versions", 1000},
 	}
 }

@@ -19,7 +19,7 @@ func TestListsAreBoundedWhileRead(t *testing.T) {
 		want string
 	}{
 		"JSON items":        {`{"items":[` + strings.Repeat("{},", many) + `{}]}`, false, "max_batch_items"},
-		"JSON crds":         {`{"crds":[` + strings.Repeat("{},", many) + `{}]}`, false, "max_overlay_crds"},
+		"JSON crds":         {`{"crds":[` + strings.Repeat("{},", many) + `{}]}`, false, "max_inline_crds"},
 		"YAML items":        {"options: {}\nitems:\n" + strings.Repeat("- {}\n", many), true, "max_batch_items"},
 		"YAML indented":     {"items: # all\n\n" + strings.Repeat("  - object:\n      a: 1\n  # one more\n", many/4), true, "max_batch_items"},
 		"YAML flow":         {"items: [" + strings.Repeat("{},", many) + "]\n", true, "max_yaml_nodes"},

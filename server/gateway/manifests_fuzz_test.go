@@ -30,7 +30,7 @@ func FuzzManifests(f *testing.F) {
 		answer := &crdevalv1.RegisterCrdsResponse{}
 		for range request.GetEntries() {
 			answer.Results = append(answer.Results, &crdevalv1.RegisterCrdsResult{Result: &crdevalv1.RegisterCrdsResult_Registration{Registration: &crdevalv1.RegisterCrdResponse{
-				Report: &crdevalv1.Report{Violations: []*crdevalv1.Violation{{Pointer: "/spec/versions/0", Position: &crdevalv1.Position{Line: 1, Column: 1}}}},
+				Report: &crdevalv1.CrdReport{Violations: []*crdevalv1.Violation{{Pointer: "/spec/versions/0", Position: &crdevalv1.Position{Line: 1, Column: 1}}}},
 			}}})
 		}
 		b.pointIntoBody(answer)

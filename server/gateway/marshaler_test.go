@@ -42,7 +42,7 @@ func TestAnswerSpelling(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"results":[{"verdict":{"allowed":false,"violations":[{"type":"FieldValueInvalid","field":"spec.<x>","message":"","detail":"","pointer":"",` +
-		`"schemaPointer":"","position":{"line":1,"column":2,"offset":1152921504606846976},"step":"STEP_UNSPECIFIED"}],"warnings":[],"pruned":[],"defaulted":[],"forgiven":[],"revision":"","traces":[],"omittedTraces":0,"deletes":false}}]}` + "\n"
+		`"schemaPointer":"","position":{"line":1,"column":2,"offset":1152921504606846976},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"pruned":[],"defaulted":[],"ratcheted":[],"revision":"","traces":[],"omittedTraces":0,"deletes":false}}]}` + "\n"
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
@@ -74,14 +74,14 @@ func TestBodyErrors(t *testing.T) {
 		{``, `the body is empty`},
 		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, catalog, crds, items, options)`},
 		{"{\n  \"itemz\": []}", `line 2, column 3: unknown field "itemz": ValidateRequest has`},
-		{`{"items":[{},{"objekt":{}}]}`, `column 15: items[1]: unknown field "objekt": Item has`},
+		{`{"items":[{},{"objekt":{}}]}`, `column 15: items[1]: unknown field "objekt": EvaluationItem has`},
 		{`{"items":[{"object":{},"object":{}}]}`, `items[0]: the field "object" is given twice`},
 		{`{"items":[{"crd":5}]}`, `items[0].crd: a string is expected`},
 		{`{"items":[null]}`, `items[0]: an object is expected`},
 		{`{"items":{}}`, `items: an array is expected`},
 		{`{"items":[{}`, `items[0]: a comma or a closing bracket is expected`},
 		{`{"crds":[null]}`, `crds[0]: null is no element`},
-		{`{"options":{"view":"OBJECT"}}`, `options.view: one of VIEW_UNSPECIFIED, VIEW_OBJECT, VIEW_CHANGED, VIEW_VERDICT is expected`},
+		{`{"options":{"view":"OBJECT"}}`, `options.view: one of OBJECT_VIEW_UNSPECIFIED, OBJECT_VIEW_FULL, OBJECT_VIEW_CHANGED, OBJECT_VIEW_NONE is expected`},
 		{`{"options":{"itemTimeout":"soon"}}`, `options.itemTimeout: "soon" is no duration: write seconds, as in "0.001s" or "1.5s"`},
 		{`{"options":{"itemTimeout":"1ms"}}`, `options.itemTimeout: "1ms" is no duration: write seconds, as in "0.001s"`},
 		{"\ufeff{}", "there is a byte order mark before the JSON"},

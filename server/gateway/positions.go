@@ -57,10 +57,10 @@ func toldOf(answer proto.Message, request any) (all []told) {
 	case verdicts:
 		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.VerdictResult) []place {
 			v := r.GetVerdict()
-			return append(placesOf(v.GetViolations(), v.GetForgiven()), placesOfChanges(v.GetPruned())...)
+			return append(placesOf(v.GetViolations(), v.GetRatcheted()), placesOfChanges(v.GetPruned())...)
 		})
 	case transforms:
-		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.TransformedResult) []place {
+		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.TransformResult) []place {
 			return placesOfChanges(r.GetTransformed().GetPruned())
 		})
 	case *crdevalv1.RegisterCrdResponse:
@@ -92,7 +92,7 @@ type (
 		GetResults() []*crdevalv1.VerdictResult
 	}
 	transforms interface {
-		GetResults() []*crdevalv1.TransformedResult
+		GetResults() []*crdevalv1.TransformResult
 	}
 )
 
@@ -111,7 +111,7 @@ func toldOfItems[R any](request any, results []R, placesOf func(R) []place) (all
 	return all
 }
 
-func toldOfManifest(report *crdevalv1.Report, request any) []told {
+func toldOfManifest(report *crdevalv1.CrdReport, request any) []told {
 	if d, ok := request.(**crdevalv1.Document); ok {
 		return []told{{document: *d, places: placesOf(report.GetViolations())}}
 	}
@@ -130,7 +130,7 @@ func toldOfDiff(a *crdevalv1.DiffCrdResponse, r *crdevalv1.DiffCrdRequest) []tol
 		}
 	}
 	all := []told{next, base}
-	for i, replayed := range a.GetReplayed() {
+	for i, replayed := range a.GetReplayResults() {
 		places := placesOf(replayed.GetOldViolations(), replayed.GetNewViolations())
 		if places != nil && i < len(r.GetObjects()) {
 			all = append(all, told{r.GetObjects()[i], value.Path{value.Name("objects"), value.At(i)}, i, places})

@@ -39,7 +39,7 @@ func TestRelocate(t *testing.T) {
 		answer := &crdevalv1.ValidateResponse{Results: []*crdevalv1.VerdictResult{{Result: &crdevalv1.VerdictResult_Verdict{Verdict: &crdevalv1.Verdict{
 			Violations: []*crdevalv1.Violation{{Pointer: c.pointer, Position: &crdevalv1.Position{Line: 1, Column: 1}}, {}},
 		}}}}}
-		b := &body{yaml: true, source: source, request: &crdevalv1.ValidateRequest{Items: []*crdevalv1.Item{{}}}}
+		b := &body{yaml: true, source: source, request: &crdevalv1.ValidateRequest{Items: []*crdevalv1.EvaluationItem{{}}}}
 		b.pointIntoBody(answer)
 		found := answer.GetResults()[0].GetVerdict().GetViolations()
 		if p := found[0].GetPosition(); p.GetLine() != c.line || p.GetColumn() != c.column {

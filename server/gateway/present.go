@@ -78,7 +78,7 @@ func acceptsJSON(h http.Header) bool {
 // refuseForm answers who takes no form that there is: an API server has protobuf besides.
 func refuseForm(w http.ResponseWriter) {
 	w.Header().Set("Vary", "Accept")
-	writeJSON(w, http.StatusNotAcceptable, statusOf(&crdevalv1.Refusal{
+	writeJSON(w, http.StatusNotAcceptable, statusOf(&crdevalv1.Rejection{
 		Code: http.StatusNotAcceptable, Reason: "NotAcceptable", Message: "only the following media types are accepted: " + mediaJSON,
 	}))
 }
@@ -126,8 +126,8 @@ func presentHead(ctx context.Context, w http.ResponseWriter, answer proto.Messag
 			h.Add("Warning", warningHeader(text))
 		}
 	}
-	if r, ok := message.(refusable); ok && r.GetRefusal() != nil {
-		w.WriteHeader(int(r.GetRefusal().GetCode()))
+	if r, ok := message.(refusable); ok && r.GetRejection() != nil {
+		w.WriteHeader(int(r.GetRejection().GetCode()))
 		return nil
 	}
 	switch a := message.(type) {
@@ -181,7 +181,7 @@ func warningHeader(text string) string {
 
 // refusable is an answer that may be what an API server refuses with, warned one with warnings beside what is its body, tagged one with an etag.
 type (
-	refusable interface{ GetRefusal() *crdevalv1.Refusal }
+	refusable interface{ GetRejection() *crdevalv1.Rejection }
 	warned    interface{ GetWarnings() []string }
 	tagged    interface {
 		GetEtag() string
@@ -196,8 +196,8 @@ func presentBody(ctx context.Context, answer proto.Message) (any, error) {
 		return answer, nil
 	}
 	message := answer.ProtoReflect().Interface()
-	if r, ok := message.(refusable); ok && r.GetRefusal() != nil {
-		return statusOf(r.GetRefusal()), nil
+	if r, ok := message.(refusable); ok && r.GetRejection() != nil {
+		return statusOf(r.GetRejection()), nil
 	}
 	switch a := message.(type) {
 	case *crdevalv1.TableResponse:
@@ -217,7 +217,7 @@ func presentBody(ctx context.Context, answer proto.Message) (any, error) {
 }
 
 // statusOf is the metav1.Status of a refusal. An internal error has what it wraps as its cause, as apimachinery's NewInternalError tells it.
-func statusOf(r *crdevalv1.Refusal) written {
+func statusOf(r *crdevalv1.Rejection) written {
 	type cause struct {
 		Message string `json:"message"`
 	}

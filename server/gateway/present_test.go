@@ -94,14 +94,14 @@ func TestAsParameters(t *testing.T) {
 func TestStatusOf(t *testing.T) {
 	const begin = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":`
 	for _, c := range []struct {
-		refusal *crdevalv1.Refusal
+		refusal *crdevalv1.Rejection
 		want    string
 	}{
-		{&crdevalv1.Refusal{Code: 500, Reason: "InternalError", Message: `Internal error occurred: the spec replicas field ".spec.replicas" does not exist`},
+		{&crdevalv1.Rejection{Code: 500, Reason: "InternalError", Message: `Internal error occurred: the spec replicas field ".spec.replicas" does not exist`},
 			`"Internal error occurred: the spec replicas field \".spec.replicas\" does not exist","reason":"InternalError",` +
 				`"details":{"causes":[{"message":"the spec replicas field \".spec.replicas\" does not exist"}]},"code":500}`},
-		{&crdevalv1.Refusal{Code: 500, Message: ".spec.replicas accessor error: x"}, `".spec.replicas accessor error: x","code":500}`},
-		{&crdevalv1.Refusal{Code: 404, Reason: "NotFound", Message: "none"}, `"none","reason":"NotFound","code":404}`},
+		{&crdevalv1.Rejection{Code: 500, Message: ".spec.replicas accessor error: x"}, `".spec.replicas accessor error: x","code":500}`},
+		{&crdevalv1.Rejection{Code: 404, Reason: "NotFound", Message: "none"}, `"none","reason":"NotFound","code":404}`},
 	} {
 		if got := string(statusOf(c.refusal)); got != begin+c.want+"\n" {
 			t.Errorf("%s\nwant %s", got, begin+c.want)

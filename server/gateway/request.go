@@ -114,7 +114,7 @@ func checkTimeout(h http.Header) error {
 func checkToken(h http.Header) error {
 	for _, token := range h.Values(headerAtLeast) {
 		if strings.ContainsFunc(token, func(c rune) bool { return c < ' ' || c > '~' }) {
-			return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_TOKEN_FOREIGN,
+			return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_TOKEN_INVALID,
 				headerAtLeast+": this is no token of crdeval: pass on what it answered, unchanged", nil)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type itemStream interface {
 	Header() (metadata.MD, error)
 	CloseSend() error
-	send([]*crdevalv1.Item) error
+	send([]*crdevalv1.EvaluationItem) error
 	receive() ([]result, error)
 }
 
@@ -58,7 +58,7 @@ func begun(err error) error {
 	return err
 }
 
-func (s admitStream) send(items []*crdevalv1.Item) error {
+func (s admitStream) send(items []*crdevalv1.EvaluationItem) error {
 	return s.Send(&crdevalv1.AdmitStreamRequest{Items: items})
 }
 
@@ -71,7 +71,7 @@ func (s admitStream) receive() ([]result, error) {
 	for i, r := range m.GetResults() {
 		all[i] = result{r, func() []place {
 			v := r.GetVerdict()
-			return append(placesOf(v.GetViolations(), v.GetForgiven()), placesOfChanges(v.GetPruned())...)
+			return append(placesOf(v.GetViolations(), v.GetRatcheted()), placesOfChanges(v.GetPruned())...)
 		}}
 	}
 	return all, nil
@@ -93,7 +93,7 @@ func (g *gateway) readStream() streamCall {
 	}}
 }
 
-func (s readStream) send(items []*crdevalv1.Item) error {
+func (s readStream) send(items []*crdevalv1.EvaluationItem) error {
 	return s.Send(&crdevalv1.ReadStreamRequest{Items: items})
 }
 

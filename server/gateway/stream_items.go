@@ -52,7 +52,7 @@ type streamReader struct {
 	short      func() bool // says that memory is; nil: nobody looks
 	records    chan record // in the order of the items; closed behind the last
 	failed     error       // why the body was not read to its end, a status; to be read when records is closed
-	items      []*crdevalv1.Item
+	items      []*crdevalv1.EvaluationItem
 	bytes      int
 }
 
@@ -142,11 +142,11 @@ func (s *streamReader) flush() error {
 
 // item makes an item of a piece. A piece that is JSON and no item has an error of its own, in its record; one that is not even that ends the stream, since
 // nobody knows what the next line would be.
-func (s *streamReader) item(p piece) (*crdevalv1.Item, record, error) {
+func (s *streamReader) item(p piece) (*crdevalv1.EvaluationItem, record, error) {
 	at := record{line: p.line, offset: p.offset}
 	switch {
 	case s.yaml:
-		return &crdevalv1.Item{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: p.text}}}, at, nil
+		return &crdevalv1.EvaluationItem{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: p.text}}}, at, nil
 	case s.bare:
 		scan := scanner{src: p.text}
 		object, err := scan.value()
@@ -157,10 +157,10 @@ func (s *streamReader) item(p piece) (*crdevalv1.Item, record, error) {
 			return nil, at, malformedLine(p, err)
 		}
 		at.stands(p, object)
-		return &crdevalv1.Item{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}}, at, nil
+		return &crdevalv1.EvaluationItem{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}}, at, nil
 	}
 	p.text = bytes.TrimRight(p.text, "\r\n") // of the same memory, so that places can be found
-	item := &crdevalv1.Item{}
+	item := &crdevalv1.EvaluationItem{}
 	if err := unmarshal(p.text, item, nil); err != nil {
 		failed := malformedLine(p, err)
 		if !json.Valid(p.text) {

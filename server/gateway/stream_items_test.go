@@ -19,7 +19,7 @@ func (s *sink) Header() (metadata.MD, error) { return nil, nil }
 func (s *sink) CloseSend() error             { return nil }
 func (s *sink) receive() ([]result, error)   { return nil, io.EOF }
 
-func (s *sink) send(items []*crdevalv1.Item) error {
+func (s *sink) send(items []*crdevalv1.EvaluationItem) error {
 	s.items += len(items)
 	return nil
 }

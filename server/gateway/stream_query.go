@@ -40,7 +40,7 @@ var ownParameters = map[string]func(*streamSettings, string) (want string){
 	},
 }
 
-// streamParameters reads the query into the first message of a stream: stage=STAGE_DECODE, options.view=VIEW_VERDICT. What no parameter can be is refused by name.
+// streamParameters reads the query into the first message of a stream: stage=ADMISSION_STAGE_DECODE, options.view=OBJECT_VIEW_NONE. What no parameter can be is refused by name.
 func streamParameters(first proto.Message, query string) (own streamSettings, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {

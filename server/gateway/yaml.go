@@ -68,7 +68,9 @@ func (b *body) contradicted(v any) error {
 }
 
 // batch is a request with items.
-type batch interface{ GetItems() []*crdevalv1.Item }
+type batch interface {
+	GetItems() []*crdevalv1.EvaluationItem
+}
 
 // decodeAround is decode for a body that cannot be read as a whole, or has keys twice, because of objects in it: these are their items' matter, and go
 // on as the YAML that they are. Whatever else is wrong with the body is the fault.

@@ -25,7 +25,7 @@ type Compared struct {
 }
 
 // Compare says what would change if the new CRD of a comparison replaced the other one, and how the objects would fare. It stores nothing. A Base that
-// is refused, where there are objects to try it on, is an *Error CRD_REFUSED with its report.
+// is refused, where there are objects to try it on, is an *Error CRD_REJECTED with its report.
 func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, atLeast string) (*Compared, error) {
 	s, err := r.at(ctx, atLeast)
 	if err != nil {

@@ -18,11 +18,11 @@ const (
 	RevisionNotFound  Reason = "REVISION_NOT_FOUND"
 	EtagMismatch      Reason = "ETAG_MISMATCH"
 	ReplicaBehind     Reason = "REPLICA_BEHIND"
-	TokenForeign      Reason = "TOKEN_FOREIGN"
+	TokenForeign      Reason = "TOKEN_INVALID"
 	WatchExpired      Reason = "WATCH_EXPIRED"
 	StoreUnavailable  Reason = "STORE_UNAVAILABLE"
 	Overloaded        Reason = "OVERLOADED"
-	CRDRefused        Reason = "CRD_REFUSED" // Report says why
+	CRDRefused        Reason = "CRD_REJECTED" // Report says why
 	LimitExceeded     Reason = "LIMIT_EXCEEDED"
 )
 

@@ -16,12 +16,12 @@ import (
 const MaxOverlay = 16
 
 // ViewWith is View with up to MaxOverlay CRDs on top, for this view alone: each is judged as a registration of it would be, one after the other, and found
-// as if it had been registered. Nothing is stored. One that is refused is an *Error CRD_REFUSED with its report.
+// as if it had been registered. Nothing is stored. One that is refused is an *Error CRD_REJECTED with its report.
 func (r *Registry) ViewWith(ctx context.Context, catalog, atLeast string, overlay []engine.Document) (View, error) {
 	if len(overlay) > MaxOverlay {
 		return nil, &Error{
-			Reason: LimitExceeded, Message: fmt.Sprintf("crds: %d are more than the limit max_overlay_crds, which is %d: register them", len(overlay), MaxOverlay),
-			Metadata: map[string]string{"field": "crds", "limit": "max_overlay_crds", "maximum": fmt.Sprint(MaxOverlay)},
+			Reason: LimitExceeded, Message: fmt.Sprintf("crds: %d are more than the limit max_inline_crds, which is %d: register them", len(overlay), MaxOverlay),
+			Metadata: map[string]string{"field": "crds", "limit": "max_inline_crds", "maximum": fmt.Sprint(MaxOverlay)},
 		}
 	}
 	s, err := r.at(ctx, atLeast)

@@ -58,12 +58,12 @@ func Mutate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Ans
 
 // changed are the options of calls whose object is of interest only if it is another than the one sent.
 func changed() *crdevalv1.EvaluationOptions {
-	return &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_CHANGED}
+	return &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}
 }
 
 // prune has the object pruned. Instead of a result there may be an answer.
-func (r *Request) prune(ctx context.Context, to Evaluator, catalog string) (*crdevalv1.Transformed, *Answer, error) {
-	answer, err := to.Prune(ctx, &crdevalv1.PruneRequest{Catalog: catalog, Items: []*crdevalv1.Item{r.item(false)}, Options: changed()})
+func (r *Request) prune(ctx context.Context, to Evaluator, catalog string) (*crdevalv1.TransformedObject, *Answer, error) {
+	answer, err := to.Prune(ctx, &crdevalv1.PruneRequest{Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item(false)}, Options: changed()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,10 +71,10 @@ func (r *Request) prune(ctx context.Context, to Evaluator, catalog string) (*crd
 }
 
 // fillIn has an object's nulls dropped and its defaults filled in, likewise.
-func (r *Request) fillIn(ctx context.Context, to Evaluator, catalog string, object []byte) (*crdevalv1.Transformed, *Answer, error) {
+func (r *Request) fillIn(ctx context.Context, to Evaluator, catalog string, object []byte) (*crdevalv1.TransformedObject, *Answer, error) {
 	item := r.item(false)
 	item.Object = document(object)
-	answer, err := to.Default(ctx, &crdevalv1.DefaultRequest{Catalog: catalog, Items: []*crdevalv1.Item{item}, Options: changed()})
+	answer, err := to.Default(ctx, &crdevalv1.DefaultRequest{Catalog: catalog, Items: []*crdevalv1.EvaluationItem{item}, Options: changed()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func (r *Request) fillIn(ctx context.Context, to Evaluator, catalog string, obje
 }
 
 // transformed is the result of the one item that was sent, or the answer that ends the matter.
-func (r *Request) transformed(catalog string, results []*crdevalv1.TransformedResult) (*crdevalv1.Transformed, *Answer, error) {
+func (r *Request) transformed(catalog string, results []*crdevalv1.TransformResult) (*crdevalv1.TransformedObject, *Answer, error) {
 	if len(results) != 1 {
 		return nil, nil, errUnaligned
 	}
@@ -91,7 +91,7 @@ func (r *Request) transformed(catalog string, results []*crdevalv1.TransformedRe
 		return nil, answer, err
 	}
 	t := results[0].GetTransformed()
-	if why := t.GetRefusal(); why != nil {
+	if why := t.GetRejection(); why != nil {
 		return nil, r.deny(r.refusal(why, nil), t.GetRevision(), nil), nil
 	}
 	return t, nil, nil

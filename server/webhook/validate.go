@@ -31,8 +31,8 @@ func Validate(ctx context.Context, to Evaluator, catalog string, r *Request) (*A
 // judge has the object validated.
 func (r *Request) judge(ctx context.Context, to Evaluator, catalog string) (*Answer, error) {
 	answer, err := to.Validate(ctx, &crdevalv1.ValidateRequest{
-		Catalog: catalog, Items: []*crdevalv1.Item{r.item(true)},
-		Options: &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_VERDICT, FieldValidation: fieldValidations[r.fieldValidation()]},
+		Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item(true)},
+		Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE, FieldValidation: fieldValidations[r.fieldValidation()]},
 	})
 	switch {
 	case err != nil:
@@ -48,7 +48,7 @@ func (r *Request) judge(ctx context.Context, to Evaluator, catalog string) (*Ans
 	if v.GetAllowed() {
 		return r.allow(v.GetRevision(), v.GetWarnings()), nil
 	}
-	return r.deny(r.refusal(v.GetRefusal(), v.GetViolations()), v.GetRevision(), v.GetWarnings()), nil
+	return r.deny(r.refusal(v.GetRejection(), v.GetViolations()), v.GetRevision(), v.GetWarnings()), nil
 }
 
 // fieldValidations are the values of the API server's parameter fieldValidation. Without one it warns.
@@ -59,9 +59,9 @@ var fieldValidations = map[string]crdevalv1.FieldValidation{
 }
 
 // item is the object of a request, at the version to which the API server has converted it for the webhook; as a write, with the old object if there is one.
-func (r *Request) item(write bool) *crdevalv1.Item {
+func (r *Request) item(write bool) *crdevalv1.EvaluationItem {
 	q := r.inner
-	m := &crdevalv1.Item{Crd: r.crd(), Version: q.Resource.Version, Object: document(q.Object.Raw), Namespace: q.Namespace, Name: q.Name}
+	m := &crdevalv1.EvaluationItem{Crd: r.crd(), Version: q.Resource.Version, Object: document(q.Object.Raw), Namespace: q.Namespace, Name: q.Name}
 	if write {
 		m.Subresource = q.SubResource
 		if len(q.OldObject.Raw) > 0 {

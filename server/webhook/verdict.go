@@ -15,7 +15,7 @@ import (
 
 // refusal is the Status that the API server would send of its own accord, with a cause for every finding. It puts the name of the webhook in front
 // of the message.
-func (r *Request) refusal(why *crdevalv1.Refusal, violations []*crdevalv1.Violation) *metav1.Status {
+func (r *Request) refusal(why *crdevalv1.Rejection, violations []*crdevalv1.Violation) *metav1.Status {
 	s := &metav1.Status{
 		Status: metav1.StatusFailure, Code: why.GetCode(), Reason: metav1.StatusReason(why.GetReason()), Message: why.GetMessage(),
 	}

@@ -19,7 +19,7 @@ from crdeval.v1 import evaluation_pb2
 MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
 
 
-def asked(args: argparse.Namespace) -> list[evaluation_pb2.Item]:
+def asked(args: argparse.Namespace) -> list[evaluation_pb2.EvaluationItem]:
     """The writes that the arguments ask for."""
     if args.old is None:
         return [writes.create(path.read_bytes()) for path in args.objects]
@@ -63,7 +63,7 @@ def run() -> int:
                 code = 2
                 continue
             verdict = result.verdict
-            print(f"write {i}: {'allowed' if verdict.allowed else 'refused: ' + verdict.refusal.message}")
+            print(f"write {i}: {'allowed' if verdict.allowed else 'rejected: ' + verdict.rejection.message}")
             for warning in verdict.warnings:
                 print(f"  warning: {warning}")
             for v in [*verdict.violations, *verdict.pruned]:

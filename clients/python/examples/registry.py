@@ -44,8 +44,8 @@ def findings(report: report_pb2.Report) -> None:
     """Prints what is wrong with a CRD: the findings, or why there are none, such as a number where a string belongs."""
     for v in report.violations:
         print(f"  {v.position.line}:{v.position.column}: {v.field}: {v.message}")
-    if not report.violations and report.refusal.message:
-        print(f"  {report.refusal.message}")
+    if not report.violations and report.rejection.message:
+        print(f"  {report.rejection.message}")
 
 
 def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
@@ -64,7 +64,7 @@ def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
     for change in answer.changes:
         print(f"  {change.kind} at {change.manifest_pointer}: {change.message}")
     if not answer.accepted:
-        print(f"{crd}: refused")
+        print(f"{crd}: rejected")
         findings(answer.report)
         if objects:
             print("The objects were not replayed, since the new CRD is refused.")

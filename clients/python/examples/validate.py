@@ -20,7 +20,7 @@ from crdeval.v1 import (
     registry_pb2,
     registry_pb2_grpc,
 )
-from crdeval.v1.violation_pb2 import Refusal, Violation
+from crdeval.v1.violation_pb2 import Rejection, Violation
 
 CATALOG = "default"
 MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
@@ -34,12 +34,12 @@ def document(path: str) -> document_pb2.Document:
     return document_pb2.Document(yaml=text)
 
 
-def findings(path: str, violations: Sequence[Violation], refusal: Refusal) -> None:
+def findings(path: str, violations: Sequence[Violation], rejection: Rejection) -> None:
     """Prints what is wrong: the findings, or why there are none, such as text that is not JSON."""
     for v in violations:
         print(f"  {path}:{v.position.line}:{v.position.column}: {v.field}: {v.message}")
-    if not violations and refusal.message:
-        print(f"  {path}: {refusal.message}")
+    if not violations and rejection.message:
+        print(f"  {path}: {rejection.message}")
 
 
 def register(channel: grpc.Channel, path: str) -> str:
@@ -49,8 +49,8 @@ def register(channel: grpc.Channel, path: str) -> str:
         registry_pb2.RegisterCrdRequest(catalog=CATALOG, manifest=document(path)), timeout=30
     )
     if not response.accepted:
-        print(f"{path}: refused")
-        findings(path, response.report.violations, response.report.refusal)
+        print(f"{path}: rejected")
+        findings(path, response.report.violations, response.report.rejection)
         sys.exit(1)
     print(f"{path}: registered {response.crd.name}")
     return response.token
@@ -63,7 +63,7 @@ def validate(channel: grpc.Channel, paths: list[str], old: str | None, token: st
         evaluation_pb2.ValidateRequest(
             catalog=CATALOG,
             items=[
-                evaluation_pb2.Item(object=document(path), old_object=document(old) if old else None) for path in paths
+                evaluation_pb2.EvaluationItem(object=document(path), old_object=document(old) if old else None) for path in paths
             ],
             options=evaluation_pb2.EvaluationOptions(at_least=token),
         ),
@@ -76,8 +76,8 @@ def validate(channel: grpc.Channel, paths: list[str], old: str | None, token: st
             code = 2
             continue
         verdict = result.verdict
-        print(f"{path}: {'allowed' if verdict.allowed else 'refused'}")
-        findings(path, verdict.violations, verdict.refusal)
+        print(f"{path}: {'allowed' if verdict.allowed else 'rejected'}")
+        findings(path, verdict.violations, verdict.rejection)
         for v in verdict.forgiven:
             print(f"  forgiven, since it did not change: {v.field}: {v.message}")
         for warning in verdict.warnings:

@@ -97,11 +97,11 @@ func overNetwork(o Options, name string, obj *object, caller func(*service, []by
 
 // grpcCall is one batch over gRPC, every verdict looked at. It asks for the verdict alone, as upstream tells nothing else: not what was filled in.
 func (s *service) grpcCall(body []byte) side {
-	options := &crdevalv1.EvaluationOptions{View: crdevalv1.View_VIEW_VERDICT}
+	options := &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}
 	return func() error {
-		items := make([]*crdevalv1.Item, batch)
+		items := make([]*crdevalv1.EvaluationItem, batch)
 		for i := range items {
-			items[i] = &crdevalv1.Item{Object: crdeval.Document(body)}
+			items[i] = &crdevalv1.EvaluationItem{Object: crdeval.Document(body)}
 		}
 		results, err := s.client.ValidateItems(context.Background(), items, options)
 		if err != nil {
@@ -119,7 +119,7 @@ func (s *service) grpcCall(body []byte) side {
 // restCall is one batch over REST, the verdicts counted; as grpcCall asks.
 func (s *service) restCall(body []byte) side {
 	var request bytes.Buffer
-	request.WriteString(`{"options":{"view":"VIEW_VERDICT"},"items":[`)
+	request.WriteString(`{"options":{"view":"OBJECT_VIEW_NONE"},"items":[`)
 	for i := range batch {
 		if i > 0 {
 			request.WriteByte(',')

@@ -52,7 +52,7 @@ func TestStorage(t *testing.T) {
 				versions[of.APIVersion[len(of.APIVersion)-2:]]++
 			}
 			want = append(want, read)
-			request.Items = append(request.Items, &crdevalv1.Item{Object: document(o.Old)})
+			request.Items = append(request.Items, &crdevalv1.EvaluationItem{Object: document(o.Old)})
 		}
 	}
 	response, err := evaluation.Read(ctx, request)

@@ -11,7 +11,7 @@ import (
 )
 
 // admitted asks for the whole write: its verdict is that of Validate, what is stored is what the reference stores, and both faces say the same.
-func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.Item, validated *crdevalv1.ValidateResponse, head string, body []byte, want *casefile.Answer) {
+func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, validated *crdevalv1.ValidateResponse, head string, body []byte, want *casefile.Answer) {
 	t.Helper()
 	ctx := context.Background()
 	admitted, err := s.evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Catalog: catalog, Items: items})
@@ -35,7 +35,7 @@ func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.Item,
 		t.Fatal("a clone of another type")
 	}
 	plain.Object, plain.StoredObject, plain.Deletes = nil, nil, false
-	if r := plain.GetRefusal(); r.GetCode() == 409 || r != nil && len(plain.GetViolations()) > 0 && plain.GetViolations()[0].GetStep() == crdevalv1.Step_STEP_REQUEST {
+	if r := plain.GetRejection(); r.GetCode() == 409 || r != nil && len(plain.GetViolations()) > 0 && plain.GetViolations()[0].GetStep() == crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST {
 		return // by the storage, which comes before the strategy that Validate asks
 	}
 	if before := validated.GetResults()[0].GetVerdict(); !proto.Equal(plain, before) {

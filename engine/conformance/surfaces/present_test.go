@@ -48,7 +48,7 @@ func (s *server) shown(t *testing.T, catalog string, c *casefile.Case, object []
 	}
 	ctx, path := context.Background(), "/v1/catalogs/"+catalog
 	document := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}
-	compare := func(what string, document *crdevalv1.Document, refusal *crdevalv1.Refusal, err error, body string) {
+	compare := func(what string, document *crdevalv1.Document, refusal *crdevalv1.Rejection, err error, body string) {
 		t.Helper()
 		code, text := s.send(t, http.MethodPost, path+":"+what, strings.NewReader(body), "application/json")
 		switch {
@@ -68,12 +68,12 @@ func (s *server) shown(t *testing.T, catalog string, c *casefile.Case, object []
 	}
 	at, _ := now.MarshalText()
 	table, err := s.shows.Table(ctx, &crdevalv1.TableRequest{Catalog: catalog, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, Now: timestamppb.New(now)})
-	compare("table", table.GetTable(), table.GetRefusal(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","objects":[%s],"now":%q}`, crd, object, at))
+	compare("table", table.GetTable(), table.GetRejection(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","objects":[%s],"now":%q}`, crd, object, at))
 	scale, err := s.shows.GetScale(ctx, &crdevalv1.GetScaleRequest{Catalog: catalog, Crd: crd, Version: "v1", Object: document})
-	compare("getScale", scale.GetScale(), scale.GetRefusal(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","object":%s}`, crd, object))
+	compare("getScale", scale.GetScale(), scale.GetRejection(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","object":%s}`, crd, object))
 	if scale.GetScale() != nil {
 		set, err := s.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: catalog, Crd: crd, Version: "v1", Object: document, Scale: scale.GetScale()})
-		compare("setScale", set.GetObject(), set.GetRefusal(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","object":%s,"scale":%s}`, crd, object, scale.GetScale().GetJson()))
+		compare("setScale", set.GetObject(), set.GetRejection(), err, fmt.Sprintf(`{"crd":%q,"version":"v1","object":%s,"scale":%s}`, crd, object, scale.GetScale().GetJson()))
 	}
 	fields, err := s.shows.SelectFields(ctx, &crdevalv1.SelectFieldsRequest{Catalog: catalog, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, Selector: "metadata.name!=y"})
 	if err != nil {
@@ -141,11 +141,11 @@ func (s *server) presented(t *testing.T, catalog string, c *casefile.Case, objec
 // changedByReading says whether an object is another one when it comes from storage: the schema of some cases has none of what their columns show.
 func (s *server) changedByReading(t *testing.T, catalog string, object *crdevalv1.Document) bool {
 	t.Helper()
-	read, err := s.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: catalog, Items: []*crdevalv1.Item{{Crd: crd, Object: object}}})
+	read, err := s.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: catalog, Items: []*crdevalv1.EvaluationItem{{Crd: crd, Object: object}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(read.GetResults()[0].GetTransformed().GetPruned()) > 0 || read.GetResults()[0].GetTransformed().GetRefusal() != nil || droppedTime(object)
+	return len(read.GetResults()[0].GetTransformed().GetPruned()) > 0 || read.GetResults()[0].GetTransformed().GetRejection() != nil || droppedTime(object)
 }
 
 // droppedTime says whether an object has a creationTimestamp that is none, which a read drops without a word.

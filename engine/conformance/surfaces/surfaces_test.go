@@ -161,7 +161,7 @@ func (s *server) registerOld(t *testing.T, catalog string, c *casefile.Case) {
 		t.Fatal(err)
 	}
 	if !r.GetAccepted() {
-		t.Skipf("today's validation does not take the old CRD: %s", r.GetReport().GetRefusal().GetMessage())
+		t.Skipf("today's validation does not take the old CRD: %s", r.GetReport().GetRejection().GetMessage())
 	}
 }
 
@@ -210,8 +210,8 @@ func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked
 func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object []byte, want *casefile.Answer) {
 	t.Helper()
 	ctx := context.Background()
-	item := &crdevalv1.Item{Crd: crd, Version: "v1", Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}, Subresource: c.Request.Subresource}
-	items := []*crdevalv1.Item{item}
+	item := &crdevalv1.EvaluationItem{Crd: crd, Version: "v1", Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}, Subresource: c.Request.Subresource}
+	items := []*crdevalv1.EvaluationItem{item}
 	if c.OldObject != nil {
 		item.OldObject = &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.OldObject}}
 	}
@@ -220,10 +220,10 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 		t.Fatal(err)
 	}
 	verdict := validated.GetResults()[0].GetVerdict()
-	if code := verdict.GetRefusal().GetCode(); (code == 0 || code == http.StatusUnprocessableEntity) && !byRequest(verdict) {
+	if code := verdict.GetRejection().GetCode(); (code == 0 || code == http.StatusUnprocessableEntity) && !byRequest(verdict) {
 		findings(t, verdict.GetViolations(), want.Errors)
 	}
-	if allowed := len(want.Errors) == 0 && want.Error == ""; verdict.GetAllowed() != allowed || (verdict.GetRefusal() == nil) != allowed {
+	if allowed := len(want.Errors) == 0 && want.Error == ""; verdict.GetAllowed() != allowed || (verdict.GetRejection() == nil) != allowed {
 		t.Errorf("verdict %v, want allowed %v", verdict, allowed)
 	}
 	tail := "}]}"
@@ -248,21 +248,21 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 
 // byRequest says whether the handler of requests refuses the object, before the strategy that the cases ask.
 func byRequest(v *crdevalv1.Verdict) bool {
-	return slices.ContainsFunc(v.GetViolations(), func(v *crdevalv1.Violation) bool { return v.GetStep() == crdevalv1.Step_STEP_REQUEST })
+	return slices.ContainsFunc(v.GetViolations(), func(v *crdevalv1.Violation) bool { return v.GetStep() == crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST })
 }
 
 // traced asks once more, for traces: they change nothing about the verdict, and are the same over both faces.
-func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.Item, plain *crdevalv1.ValidateResponse, head string, object []byte, tail string) {
+func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, plain *crdevalv1.ValidateResponse, head string, object []byte, tail string) {
 	t.Helper()
 	traced, err := s.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
-		Catalog: catalog, Items: items, Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.Trace_TRACE_ALL},
+		Catalog: catalog, Items: items, Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_ALL},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	verdict := traced.GetResults()[0].GetVerdict()
 	verdictBehind(verdict, head)
-	same(t, traced, s.post(t, "/v1/catalogs/"+catalog+":validate", []byte(head+string(object)+strings.TrimSuffix(tail, "}")+`,"options":{"trace":"TRACE_ALL"}}`)))
+	same(t, traced, s.post(t, "/v1/catalogs/"+catalog+":validate", []byte(head+string(object)+strings.TrimSuffix(tail, "}")+`,"options":{"trace":"TRACE_MODE_ALL"}}`)))
 	untraced, ok := proto.Clone(traced).(*crdevalv1.ValidateResponse)
 	if v := untraced.GetResults()[0].GetVerdict(); ok && v != nil {
 		v.Traces, v.OmittedTraces = nil, 0
@@ -288,7 +288,7 @@ func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.Item, p
 }
 
 // transformed compares the other calls, which take no updates.
-func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.Item, body []byte, head string) {
+func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, body []byte, head string) {
 	t.Helper()
 	ctx := context.Background()
 	defaulted, err := s.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Catalog: catalog, Items: items})
@@ -303,7 +303,7 @@ func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.It
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, results := range [][]*crdevalv1.TransformedResult{defaulted.GetResults(), pruned.GetResults(), read.GetResults()} {
+	for _, results := range [][]*crdevalv1.TransformResult{defaulted.GetResults(), pruned.GetResults(), read.GetResults()} {
 		changesBehind(results[0].GetTransformed().GetPruned(), head)
 	}
 	same(t, defaulted, s.post(t, "/v1/catalogs/"+catalog+":default", body))
@@ -322,7 +322,7 @@ func behind(found []*crdevalv1.Violation, head string) {
 // verdictBehind is behind for all that a verdict tells.
 func verdictBehind(v *crdevalv1.Verdict, head string) {
 	behind(v.GetViolations(), head)
-	behind(v.GetForgiven(), head)
+	behind(v.GetRatcheted(), head)
 	changesBehind(v.GetPruned(), head)
 }
 

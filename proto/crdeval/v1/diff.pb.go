@@ -147,18 +147,18 @@ const (
 	// Nothing. It stands alone.
 	ReplayOutcome_REPLAY_OUTCOME_SAME ReplayOutcome = 1
 	// The old one accepts a write of the object, the new one refuses it.
-	ReplayOutcome_REPLAY_OUTCOME_NEWLY_REFUSED ReplayOutcome = 2
-	// Beside REPLAY_OUTCOME_NEWLY_REFUSED: an update of the stored object that does not touch what is wrong is accepted (ratcheting).
+	ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED ReplayOutcome = 2
+	// Beside REPLAY_OUTCOME_NEWLY_REJECTED: an update of the stored object that does not touch what is wrong is accepted (ratcheting).
 	// Without it the object has to be mended with the next write.
 	ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING ReplayOutcome = 3
 	// The old one refuses it, the new one accepts it.
 	ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED ReplayOutcome = 4
 	// One of the two drops fields that the other keeps.
-	ReplayOutcome_REPLAY_OUTCOME_PRUNED_OTHERWISE ReplayOutcome = 5
+	ReplayOutcome_REPLAY_OUTCOME_PRUNED_DIFFERENTLY ReplayOutcome = 5
 	// The two fill in different values.
-	ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_OTHERWISE ReplayOutcome = 6
+	ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY ReplayOutcome = 6
 	// At another version the object looks different than before.
-	ReplayOutcome_REPLAY_OUTCOME_CONVERTED_OTHERWISE ReplayOutcome = 7
+	ReplayOutcome_REPLAY_OUTCOME_CONVERTED_DIFFERENTLY ReplayOutcome = 7
 )
 
 // Enum value maps for ReplayOutcome.
@@ -166,22 +166,22 @@ var (
 	ReplayOutcome_name = map[int32]string{
 		0: "REPLAY_OUTCOME_UNSPECIFIED",
 		1: "REPLAY_OUTCOME_SAME",
-		2: "REPLAY_OUTCOME_NEWLY_REFUSED",
+		2: "REPLAY_OUTCOME_NEWLY_REJECTED",
 		3: "REPLAY_OUTCOME_KEPT_BY_RATCHETING",
 		4: "REPLAY_OUTCOME_NEWLY_ACCEPTED",
-		5: "REPLAY_OUTCOME_PRUNED_OTHERWISE",
-		6: "REPLAY_OUTCOME_DEFAULTED_OTHERWISE",
-		7: "REPLAY_OUTCOME_CONVERTED_OTHERWISE",
+		5: "REPLAY_OUTCOME_PRUNED_DIFFERENTLY",
+		6: "REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY",
+		7: "REPLAY_OUTCOME_CONVERTED_DIFFERENTLY",
 	}
 	ReplayOutcome_value = map[string]int32{
-		"REPLAY_OUTCOME_UNSPECIFIED":         0,
-		"REPLAY_OUTCOME_SAME":                1,
-		"REPLAY_OUTCOME_NEWLY_REFUSED":       2,
-		"REPLAY_OUTCOME_KEPT_BY_RATCHETING":  3,
-		"REPLAY_OUTCOME_NEWLY_ACCEPTED":      4,
-		"REPLAY_OUTCOME_PRUNED_OTHERWISE":    5,
-		"REPLAY_OUTCOME_DEFAULTED_OTHERWISE": 6,
-		"REPLAY_OUTCOME_CONVERTED_OTHERWISE": 7,
+		"REPLAY_OUTCOME_UNSPECIFIED":           0,
+		"REPLAY_OUTCOME_SAME":                  1,
+		"REPLAY_OUTCOME_NEWLY_REJECTED":        2,
+		"REPLAY_OUTCOME_KEPT_BY_RATCHETING":    3,
+		"REPLAY_OUTCOME_NEWLY_ACCEPTED":        4,
+		"REPLAY_OUTCOME_PRUNED_DIFFERENTLY":    5,
+		"REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY": 6,
+		"REPLAY_OUTCOME_CONVERTED_DIFFERENTLY": 7,
 	}
 )
 
@@ -379,7 +379,7 @@ func (x *CrdChange) GetNewPosition() *Position {
 // A field of an object of which the two revisions make different things.
 type FieldDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REPLAY_OUTCOME_PRUNED_OTHERWISE, REPLAY_OUTCOME_DEFAULTED_OTHERWISE or REPLAY_OUTCOME_CONVERTED_OTHERWISE.
+	// REPLAY_OUTCOME_PRUNED_DIFFERENTLY, REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY or REPLAY_OUTCOME_CONVERTED_DIFFERENTLY.
 	Outcome ReplayOutcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=crdeval.v1.ReplayOutcome" json:"outcome,omitempty"`
 	// The version converted to. Empty otherwise.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
@@ -468,7 +468,7 @@ func (x *FieldDifference) GetNewValue() *Document {
 }
 
 // What becomes of one object.
-type Replayed struct {
+type ReplayResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the new revision makes of it otherwise. Empty only with an `error`.
 	Outcomes []ReplayOutcome `protobuf:"varint,1,rep,packed,name=outcomes,proto3,enum=crdeval.v1.ReplayOutcome" json:"outcomes,omitempty"`
@@ -481,7 +481,7 @@ type Replayed struct {
 	// What the new revision finds wrong with it; what both find is in both.
 	NewViolations []*Violation `protobuf:"bytes,5,rep,name=new_violations,json=newViolations,proto3" json:"new_violations,omitempty"`
 	// What an API server with the new revision would answer. Absent unless the object is newly refused.
-	NewRefusal *Refusal `protobuf:"bytes,6,opt,name=new_refusal,json=newRefusal,proto3" json:"new_refusal,omitempty"`
+	NewRejection *Rejection `protobuf:"bytes,6,opt,name=new_rejection,json=newRejection,proto3" json:"new_rejection,omitempty"`
 	// The fields that are pruned, defaulted or converted otherwise: at most 100, and no more once their values have 256 KiB.
 	Differences []*FieldDifference `protobuf:"bytes,7,rep,name=differences,proto3" json:"differences,omitempty"`
 	// How many further differences were left out.
@@ -493,20 +493,20 @@ type Replayed struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Replayed) Reset() {
-	*x = Replayed{}
+func (x *ReplayResult) Reset() {
+	*x = ReplayResult{}
 	mi := &file_crdeval_v1_diff_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Replayed) String() string {
+func (x *ReplayResult) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Replayed) ProtoMessage() {}
+func (*ReplayResult) ProtoMessage() {}
 
-func (x *Replayed) ProtoReflect() protoreflect.Message {
+func (x *ReplayResult) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_diff_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -518,68 +518,68 @@ func (x *Replayed) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Replayed.ProtoReflect.Descriptor instead.
-func (*Replayed) Descriptor() ([]byte, []int) {
+// Deprecated: Use ReplayResult.ProtoReflect.Descriptor instead.
+func (*ReplayResult) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_diff_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Replayed) GetOutcomes() []ReplayOutcome {
+func (x *ReplayResult) GetOutcomes() []ReplayOutcome {
 	if x != nil {
 		return x.Outcomes
 	}
 	return nil
 }
 
-func (x *Replayed) GetOldAllowed() bool {
+func (x *ReplayResult) GetOldAllowed() bool {
 	if x != nil {
 		return x.OldAllowed
 	}
 	return false
 }
 
-func (x *Replayed) GetNewAllowed() bool {
+func (x *ReplayResult) GetNewAllowed() bool {
 	if x != nil {
 		return x.NewAllowed
 	}
 	return false
 }
 
-func (x *Replayed) GetOldViolations() []*Violation {
+func (x *ReplayResult) GetOldViolations() []*Violation {
 	if x != nil {
 		return x.OldViolations
 	}
 	return nil
 }
 
-func (x *Replayed) GetNewViolations() []*Violation {
+func (x *ReplayResult) GetNewViolations() []*Violation {
 	if x != nil {
 		return x.NewViolations
 	}
 	return nil
 }
 
-func (x *Replayed) GetNewRefusal() *Refusal {
+func (x *ReplayResult) GetNewRejection() *Rejection {
 	if x != nil {
-		return x.NewRefusal
+		return x.NewRejection
 	}
 	return nil
 }
 
-func (x *Replayed) GetDifferences() []*FieldDifference {
+func (x *ReplayResult) GetDifferences() []*FieldDifference {
 	if x != nil {
 		return x.Differences
 	}
 	return nil
 }
 
-func (x *Replayed) GetOmittedDifferences() int32 {
+func (x *ReplayResult) GetOmittedDifferences() int32 {
 	if x != nil {
 		return x.OmittedDifferences
 	}
 	return 0
 }
 
-func (x *Replayed) GetError() *status.Status {
+func (x *ReplayResult) GetError() *status.Status {
 	if x != nil {
 		return x.Error
 	}
@@ -614,17 +614,16 @@ const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\x04path\x18\x03 \x01(\tR\x04path\x12\x18\n" +
 	"\apointer\x18\x04 \x01(\tR\apointer\x121\n" +
 	"\told_value\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\boldValue\x121\n" +
-	"\tnew_value\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\bnewValue\"\xcf\x03\n" +
-	"\bReplayed\x125\n" +
+	"\tnew_value\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\bnewValue\"\xd9\x03\n" +
+	"\fReplayResult\x125\n" +
 	"\boutcomes\x18\x01 \x03(\x0e2\x19.crdeval.v1.ReplayOutcomeR\boutcomes\x12\x1f\n" +
 	"\vold_allowed\x18\x02 \x01(\bR\n" +
 	"oldAllowed\x12\x1f\n" +
 	"\vnew_allowed\x18\x03 \x01(\bR\n" +
 	"newAllowed\x12<\n" +
 	"\x0eold_violations\x18\x04 \x03(\v2\x15.crdeval.v1.ViolationR\roldViolations\x12<\n" +
-	"\x0enew_violations\x18\x05 \x03(\v2\x15.crdeval.v1.ViolationR\rnewViolations\x124\n" +
-	"\vnew_refusal\x18\x06 \x01(\v2\x13.crdeval.v1.RefusalR\n" +
-	"newRefusal\x12=\n" +
+	"\x0enew_violations\x18\x05 \x03(\v2\x15.crdeval.v1.ViolationR\rnewViolations\x12:\n" +
+	"\rnew_rejection\x18\x06 \x01(\v2\x15.crdeval.v1.RejectionR\fnewRejection\x12=\n" +
 	"\vdifferences\x18\a \x03(\v2\x1b.crdeval.v1.FieldDifferenceR\vdifferences\x12/\n" +
 	"\x13omitted_differences\x18\b \x01(\x05R\x12omittedDifferences\x12(\n" +
 	"\x05error\x18\t \x01(\v2\x12.google.rpc.StatusR\x05error*\x80\x01\n" +
@@ -638,16 +637,16 @@ const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\x17CHANGE_SIDE_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aCHANGE_SIDE_STORED_OBJECTS\x10\x01\x12\x17\n" +
 	"\x13CHANGE_SIDE_CLIENTS\x10\x02\x12\x14\n" +
-	"\x10CHANGE_SIDE_BOTH\x10\x03*\xa9\x02\n" +
+	"\x10CHANGE_SIDE_BOTH\x10\x03*\xb0\x02\n" +
 	"\rReplayOutcome\x12\x1e\n" +
 	"\x1aREPLAY_OUTCOME_UNSPECIFIED\x10\x00\x12\x17\n" +
-	"\x13REPLAY_OUTCOME_SAME\x10\x01\x12 \n" +
-	"\x1cREPLAY_OUTCOME_NEWLY_REFUSED\x10\x02\x12%\n" +
+	"\x13REPLAY_OUTCOME_SAME\x10\x01\x12!\n" +
+	"\x1dREPLAY_OUTCOME_NEWLY_REJECTED\x10\x02\x12%\n" +
 	"!REPLAY_OUTCOME_KEPT_BY_RATCHETING\x10\x03\x12!\n" +
-	"\x1dREPLAY_OUTCOME_NEWLY_ACCEPTED\x10\x04\x12#\n" +
-	"\x1fREPLAY_OUTCOME_PRUNED_OTHERWISE\x10\x05\x12&\n" +
-	"\"REPLAY_OUTCOME_DEFAULTED_OTHERWISE\x10\x06\x12&\n" +
-	"\"REPLAY_OUTCOME_CONVERTED_OTHERWISE\x10\aB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\x1dREPLAY_OUTCOME_NEWLY_ACCEPTED\x10\x04\x12%\n" +
+	"!REPLAY_OUTCOME_PRUNED_DIFFERENTLY\x10\x05\x12(\n" +
+	"$REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY\x10\x06\x12(\n" +
+	"$REPLAY_OUTCOME_CONVERTED_DIFFERENTLY\x10\aB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_diff_proto_rawDescOnce sync.Once
@@ -669,11 +668,11 @@ var file_crdeval_v1_diff_proto_goTypes = []any{
 	(ReplayOutcome)(0),      // 2: crdeval.v1.ReplayOutcome
 	(*CrdChange)(nil),       // 3: crdeval.v1.CrdChange
 	(*FieldDifference)(nil), // 4: crdeval.v1.FieldDifference
-	(*Replayed)(nil),        // 5: crdeval.v1.Replayed
+	(*ReplayResult)(nil),    // 5: crdeval.v1.ReplayResult
 	(*Document)(nil),        // 6: crdeval.v1.Document
 	(*Position)(nil),        // 7: crdeval.v1.Position
 	(*Violation)(nil),       // 8: crdeval.v1.Violation
-	(*Refusal)(nil),         // 9: crdeval.v1.Refusal
+	(*Rejection)(nil),       // 9: crdeval.v1.Rejection
 	(*status.Status)(nil),   // 10: google.rpc.Status
 }
 var file_crdeval_v1_diff_proto_depIdxs = []int32{
@@ -689,12 +688,12 @@ var file_crdeval_v1_diff_proto_depIdxs = []int32{
 	2,  // 9: crdeval.v1.FieldDifference.outcome:type_name -> crdeval.v1.ReplayOutcome
 	6,  // 10: crdeval.v1.FieldDifference.old_value:type_name -> crdeval.v1.Document
 	6,  // 11: crdeval.v1.FieldDifference.new_value:type_name -> crdeval.v1.Document
-	2,  // 12: crdeval.v1.Replayed.outcomes:type_name -> crdeval.v1.ReplayOutcome
-	8,  // 13: crdeval.v1.Replayed.old_violations:type_name -> crdeval.v1.Violation
-	8,  // 14: crdeval.v1.Replayed.new_violations:type_name -> crdeval.v1.Violation
-	9,  // 15: crdeval.v1.Replayed.new_refusal:type_name -> crdeval.v1.Refusal
-	4,  // 16: crdeval.v1.Replayed.differences:type_name -> crdeval.v1.FieldDifference
-	10, // 17: crdeval.v1.Replayed.error:type_name -> google.rpc.Status
+	2,  // 12: crdeval.v1.ReplayResult.outcomes:type_name -> crdeval.v1.ReplayOutcome
+	8,  // 13: crdeval.v1.ReplayResult.old_violations:type_name -> crdeval.v1.Violation
+	8,  // 14: crdeval.v1.ReplayResult.new_violations:type_name -> crdeval.v1.Violation
+	9,  // 15: crdeval.v1.ReplayResult.new_rejection:type_name -> crdeval.v1.Rejection
+	4,  // 16: crdeval.v1.ReplayResult.differences:type_name -> crdeval.v1.FieldDifference
+	10, // 17: crdeval.v1.ReplayResult.error:type_name -> google.rpc.Status
 	18, // [18:18] is the sub-list for method output_type
 	18, // [18:18] is the sub-list for method input_type
 	18, // [18:18] is the sub-list for extension type_name

@@ -73,7 +73,7 @@ const (
 	// UNAVAILABLE, HTTP 503. The replica has not seen the write that `at_least` names and the deadline came first. Retry.
 	ErrorReason_ERROR_REASON_REPLICA_BEHIND ErrorReason = 16
 	// INVALID_ARGUMENT, HTTP 400. The token or page token is of another store, or is no token.
-	ErrorReason_ERROR_REASON_TOKEN_FOREIGN ErrorReason = 17
+	ErrorReason_ERROR_REASON_TOKEN_INVALID ErrorReason = 17
 	// OUT_OF_RANGE, HTTP 410. The place to resume from, or the state that a page token names, is no longer kept. List or watch from the beginning.
 	ErrorReason_ERROR_REASON_WATCH_EXPIRED ErrorReason = 18
 	// RESOURCE_EXHAUSTED, HTTP 413. A published limit is exceeded: text and metadata name it, its value and what was sent. A gRPC
@@ -111,9 +111,9 @@ const (
 	// With `crd` set the same object would be judged, and refused as an API server refuses it.
 	ErrorReason_ERROR_REASON_OBJECT_UNREADABLE ErrorReason = 33
 	// INVALID_ARGUMENT, HTTP 422. A CRD that a call needs is one that Kubernetes would refuse: one of `crds` of an evaluation, `base` of a
-	// comparison. The details have a crdeval.v1.Report with the first of its findings, without `bad_value` and `versions`; its metadata
+	// comparison. The details have a crdeval.v1.CrdReport with the first of its findings, without `bad_value` and `versions`; its metadata
 	// names the field and how many findings were left out.
-	ErrorReason_ERROR_REASON_CRD_REFUSED ErrorReason = 34
+	ErrorReason_ERROR_REASON_CRD_REJECTED ErrorReason = 34
 	// NOT_FOUND, HTTP 404. The catalog serves nothing of that API group, or of that version of it.
 	ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND ErrorReason = 35
 )
@@ -138,7 +138,7 @@ var (
 		14: "ERROR_REASON_REVISION_NOT_FOUND",
 		15: "ERROR_REASON_ETAG_MISMATCH",
 		16: "ERROR_REASON_REPLICA_BEHIND",
-		17: "ERROR_REASON_TOKEN_FOREIGN",
+		17: "ERROR_REASON_TOKEN_INVALID",
 		18: "ERROR_REASON_WATCH_EXPIRED",
 		19: "ERROR_REASON_LIMIT_EXCEEDED",
 		20: "ERROR_REASON_ITEM_DEADLINE",
@@ -155,7 +155,7 @@ var (
 		31: "ERROR_REASON_METHOD_NOT_ALLOWED",
 		32: "ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED",
 		33: "ERROR_REASON_OBJECT_UNREADABLE",
-		34: "ERROR_REASON_CRD_REFUSED",
+		34: "ERROR_REASON_CRD_REJECTED",
 		35: "ERROR_REASON_GROUP_VERSION_NOT_FOUND",
 	}
 	ErrorReason_value = map[string]int32{
@@ -176,7 +176,7 @@ var (
 		"ERROR_REASON_REVISION_NOT_FOUND":        14,
 		"ERROR_REASON_ETAG_MISMATCH":             15,
 		"ERROR_REASON_REPLICA_BEHIND":            16,
-		"ERROR_REASON_TOKEN_FOREIGN":             17,
+		"ERROR_REASON_TOKEN_INVALID":             17,
 		"ERROR_REASON_WATCH_EXPIRED":             18,
 		"ERROR_REASON_LIMIT_EXCEEDED":            19,
 		"ERROR_REASON_ITEM_DEADLINE":             20,
@@ -193,7 +193,7 @@ var (
 		"ERROR_REASON_METHOD_NOT_ALLOWED":        31,
 		"ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED":  32,
 		"ERROR_REASON_OBJECT_UNREADABLE":         33,
-		"ERROR_REASON_CRD_REFUSED":               34,
+		"ERROR_REASON_CRD_REJECTED":              34,
 		"ERROR_REASON_GROUP_VERSION_NOT_FOUND":   35,
 	}
 )
@@ -230,7 +230,7 @@ var File_crdeval_v1_error_reason_proto protoreflect.FileDescriptor
 const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/error_reason.proto\x12\n" +
-	"crdeval.v1*\xe8\t\n" +
+	"crdeval.v1*\xe9\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1f\n" +
@@ -250,7 +250,7 @@ const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\x1fERROR_REASON_REVISION_NOT_FOUND\x10\x0e\x12\x1e\n" +
 	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x0f\x12\x1f\n" +
 	"\x1bERROR_REASON_REPLICA_BEHIND\x10\x10\x12\x1e\n" +
-	"\x1aERROR_REASON_TOKEN_FOREIGN\x10\x11\x12\x1e\n" +
+	"\x1aERROR_REASON_TOKEN_INVALID\x10\x11\x12\x1e\n" +
 	"\x1aERROR_REASON_WATCH_EXPIRED\x10\x12\x12\x1f\n" +
 	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10\x13\x12\x1e\n" +
 	"\x1aERROR_REASON_ITEM_DEADLINE\x10\x14\x12\x19\n" +
@@ -266,8 +266,8 @@ const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\x1bERROR_REASON_PATH_NOT_FOUND\x10\x1e\x12#\n" +
 	"\x1fERROR_REASON_METHOD_NOT_ALLOWED\x10\x1f\x12)\n" +
 	"%ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED\x10 \x12\"\n" +
-	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10!\x12\x1c\n" +
-	"\x18ERROR_REASON_CRD_REFUSED\x10\"\x12(\n" +
+	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10!\x12\x1d\n" +
+	"\x19ERROR_REASON_CRD_REJECTED\x10\"\x12(\n" +
 	"$ERROR_REASON_GROUP_VERSION_NOT_FOUND\x10#B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (

@@ -85,176 +85,176 @@ func (FieldValidation) EnumDescriptor() ([]byte, []int) {
 }
 
 // How much of an object an answer holds.
-type View int32
+type ObjectView int32
 
 const (
-	// VIEW_OBJECT.
-	View_VIEW_UNSPECIFIED View = 0
+	// OBJECT_VIEW_FULL.
+	ObjectView_OBJECT_VIEW_UNSPECIFIED ObjectView = 0
 	// The object, whether it was changed or not.
-	View_VIEW_OBJECT View = 1
+	ObjectView_OBJECT_VIEW_FULL ObjectView = 1
 	// The object if it differs from what was sent.
-	View_VIEW_CHANGED View = 2
+	ObjectView_OBJECT_VIEW_CHANGED ObjectView = 2
 	// No object. Validate and Admit then leave out `pruned`, `defaulted` and hints too: the cheapest answer.
-	View_VIEW_VERDICT View = 3
+	ObjectView_OBJECT_VIEW_NONE ObjectView = 3
 )
 
-// Enum value maps for View.
+// Enum value maps for ObjectView.
 var (
-	View_name = map[int32]string{
-		0: "VIEW_UNSPECIFIED",
-		1: "VIEW_OBJECT",
-		2: "VIEW_CHANGED",
-		3: "VIEW_VERDICT",
+	ObjectView_name = map[int32]string{
+		0: "OBJECT_VIEW_UNSPECIFIED",
+		1: "OBJECT_VIEW_FULL",
+		2: "OBJECT_VIEW_CHANGED",
+		3: "OBJECT_VIEW_NONE",
 	}
-	View_value = map[string]int32{
-		"VIEW_UNSPECIFIED": 0,
-		"VIEW_OBJECT":      1,
-		"VIEW_CHANGED":     2,
-		"VIEW_VERDICT":     3,
+	ObjectView_value = map[string]int32{
+		"OBJECT_VIEW_UNSPECIFIED": 0,
+		"OBJECT_VIEW_FULL":        1,
+		"OBJECT_VIEW_CHANGED":     2,
+		"OBJECT_VIEW_NONE":        3,
 	}
 )
 
-func (x View) Enum() *View {
-	p := new(View)
+func (x ObjectView) Enum() *ObjectView {
+	p := new(ObjectView)
 	*p = x
 	return p
 }
 
-func (x View) String() string {
+func (x ObjectView) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (View) Descriptor() protoreflect.EnumDescriptor {
+func (ObjectView) Descriptor() protoreflect.EnumDescriptor {
 	return file_crdeval_v1_evaluation_proto_enumTypes[1].Descriptor()
 }
 
-func (View) Type() protoreflect.EnumType {
+func (ObjectView) Type() protoreflect.EnumType {
 	return &file_crdeval_v1_evaluation_proto_enumTypes[1]
 }
 
-func (x View) Number() protoreflect.EnumNumber {
+func (x ObjectView) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use View.Descriptor instead.
-func (View) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use ObjectView.Descriptor instead.
+func (ObjectView) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{1}
 }
 
-// Which part of the path of a write Admit takes. A server with a mutating admission of its own asks for STAGE_DECODE, lets its admission change
-// the object, stamps it (uid, creationTimestamp, managedFields, …), and asks for STAGE_FINISH. The two without a change between are STAGE_WHOLE.
-type Stage int32
+// Which part of the path of a write Admit takes. A server with a mutating admission of its own asks for ADMISSION_STAGE_DECODE, lets its admission change
+// the object, stamps it (uid, creationTimestamp, managedFields, …), and asks for ADMISSION_STAGE_FINISH. The two without a change between are ADMISSION_STAGE_ALL.
+type AdmissionStage int32
 
 const (
-	// STAGE_WHOLE.
-	Stage_STAGE_UNSPECIFIED Stage = 0
+	// ADMISSION_STAGE_ALL.
+	AdmissionStage_ADMISSION_STAGE_UNSPECIFIED AdmissionStage = 0
 	// All of it.
-	Stage_STAGE_WHOLE Stage = 1
+	AdmissionStage_ADMISSION_STAGE_ALL AdmissionStage = 1
 	// Up to where mutating admission begins: the object decoded, pruned, defaulted and held against the request; of a patch, the patched object. Answers `object`
 	// and, for an update, `old_object`, in the version of the request, and whether the request is refused so far.
-	Stage_STAGE_DECODE Stage = 2
+	AdmissionStage_ADMISSION_STAGE_DECODE AdmissionStage = 2
 	// From where mutating admission ends, with the object that it left: defaults once more, status and generation prepared, validated, rules, converted
-	// to the storage version. `field_validation` and `patch` are of STAGE_DECODE: INVALID_ARGUMENT for an item with a patch.
-	Stage_STAGE_FINISH Stage = 3
+	// to the storage version. `field_validation` and `patch` are of ADMISSION_STAGE_DECODE: INVALID_ARGUMENT for an item with a patch.
+	AdmissionStage_ADMISSION_STAGE_FINISH AdmissionStage = 3
 )
 
-// Enum value maps for Stage.
+// Enum value maps for AdmissionStage.
 var (
-	Stage_name = map[int32]string{
-		0: "STAGE_UNSPECIFIED",
-		1: "STAGE_WHOLE",
-		2: "STAGE_DECODE",
-		3: "STAGE_FINISH",
+	AdmissionStage_name = map[int32]string{
+		0: "ADMISSION_STAGE_UNSPECIFIED",
+		1: "ADMISSION_STAGE_ALL",
+		2: "ADMISSION_STAGE_DECODE",
+		3: "ADMISSION_STAGE_FINISH",
 	}
-	Stage_value = map[string]int32{
-		"STAGE_UNSPECIFIED": 0,
-		"STAGE_WHOLE":       1,
-		"STAGE_DECODE":      2,
-		"STAGE_FINISH":      3,
+	AdmissionStage_value = map[string]int32{
+		"ADMISSION_STAGE_UNSPECIFIED": 0,
+		"ADMISSION_STAGE_ALL":         1,
+		"ADMISSION_STAGE_DECODE":      2,
+		"ADMISSION_STAGE_FINISH":      3,
 	}
 )
 
-func (x Stage) Enum() *Stage {
-	p := new(Stage)
+func (x AdmissionStage) Enum() *AdmissionStage {
+	p := new(AdmissionStage)
 	*p = x
 	return p
 }
 
-func (x Stage) String() string {
+func (x AdmissionStage) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Stage) Descriptor() protoreflect.EnumDescriptor {
+func (AdmissionStage) Descriptor() protoreflect.EnumDescriptor {
 	return file_crdeval_v1_evaluation_proto_enumTypes[2].Descriptor()
 }
 
-func (Stage) Type() protoreflect.EnumType {
+func (AdmissionStage) Type() protoreflect.EnumType {
 	return &file_crdeval_v1_evaluation_proto_enumTypes[2]
 }
 
-func (x Stage) Number() protoreflect.EnumNumber {
+func (x AdmissionStage) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Stage.Descriptor instead.
-func (Stage) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use AdmissionStage.Descriptor instead.
+func (AdmissionStage) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
 }
 
 // Which rules an answer traces.
-type Trace int32
+type TraceMode int32
 
 const (
-	// TRACE_NONE.
-	Trace_TRACE_UNSPECIFIED Trace = 0
+	// TRACE_MODE_NONE.
+	TraceMode_TRACE_MODE_UNSPECIFIED TraceMode = 0
 	// None.
-	Trace_TRACE_NONE Trace = 1
+	TraceMode_TRACE_MODE_NONE TraceMode = 1
 	// Those that did not pass: outcomes FAILED, ERROR and FORGIVEN.
-	Trace_TRACE_FAILED Trace = 2
+	TraceMode_TRACE_MODE_FAILED TraceMode = 2
 	// All, also those that passed and those that were skipped.
-	Trace_TRACE_ALL Trace = 3
+	TraceMode_TRACE_MODE_ALL TraceMode = 3
 )
 
-// Enum value maps for Trace.
+// Enum value maps for TraceMode.
 var (
-	Trace_name = map[int32]string{
-		0: "TRACE_UNSPECIFIED",
-		1: "TRACE_NONE",
-		2: "TRACE_FAILED",
-		3: "TRACE_ALL",
+	TraceMode_name = map[int32]string{
+		0: "TRACE_MODE_UNSPECIFIED",
+		1: "TRACE_MODE_NONE",
+		2: "TRACE_MODE_FAILED",
+		3: "TRACE_MODE_ALL",
 	}
-	Trace_value = map[string]int32{
-		"TRACE_UNSPECIFIED": 0,
-		"TRACE_NONE":        1,
-		"TRACE_FAILED":      2,
-		"TRACE_ALL":         3,
+	TraceMode_value = map[string]int32{
+		"TRACE_MODE_UNSPECIFIED": 0,
+		"TRACE_MODE_NONE":        1,
+		"TRACE_MODE_FAILED":      2,
+		"TRACE_MODE_ALL":         3,
 	}
 )
 
-func (x Trace) Enum() *Trace {
-	p := new(Trace)
+func (x TraceMode) Enum() *TraceMode {
+	p := new(TraceMode)
 	*p = x
 	return p
 }
 
-func (x Trace) String() string {
+func (x TraceMode) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Trace) Descriptor() protoreflect.EnumDescriptor {
+func (TraceMode) Descriptor() protoreflect.EnumDescriptor {
 	return file_crdeval_v1_evaluation_proto_enumTypes[3].Descriptor()
 }
 
-func (Trace) Type() protoreflect.EnumType {
+func (TraceMode) Type() protoreflect.EnumType {
 	return &file_crdeval_v1_evaluation_proto_enumTypes[3]
 }
 
-func (x Trace) Number() protoreflect.EnumNumber {
+func (x TraceMode) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Trace.Descriptor instead.
-func (Trace) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use TraceMode.Descriptor instead.
+func (TraceMode) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{3}
 }
 
@@ -273,7 +273,7 @@ const (
 	// Not evaluated: `skipped` says why.
 	RuleOutcome_RULE_OUTCOME_SKIPPED RuleOutcome = 4
 	// False or without an answer, and forgiven, since the update did not touch the value.
-	RuleOutcome_RULE_OUTCOME_FORGIVEN RuleOutcome = 5
+	RuleOutcome_RULE_OUTCOME_RATCHETED RuleOutcome = 5
 )
 
 // Enum value maps for RuleOutcome.
@@ -284,7 +284,7 @@ var (
 		2: "RULE_OUTCOME_FAILED",
 		3: "RULE_OUTCOME_ERROR",
 		4: "RULE_OUTCOME_SKIPPED",
-		5: "RULE_OUTCOME_FORGIVEN",
+		5: "RULE_OUTCOME_RATCHETED",
 	}
 	RuleOutcome_value = map[string]int32{
 		"RULE_OUTCOME_UNSPECIFIED": 0,
@@ -292,7 +292,7 @@ var (
 		"RULE_OUTCOME_FAILED":      2,
 		"RULE_OUTCOME_ERROR":       3,
 		"RULE_OUTCOME_SKIPPED":     4,
-		"RULE_OUTCOME_FORGIVEN":    5,
+		"RULE_OUTCOME_RATCHETED":   5,
 	}
 )
 
@@ -377,7 +377,7 @@ func (PatchType) EnumDescriptor() ([]byte, []int) {
 }
 
 // What an answer presents of each object beside it: what else a server needs for a list or a watch, in the same call.
-type Include struct {
+type PresentationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The fields that the object can be selected by, with their values.
 	SelectableFields bool `protobuf:"varint,1,opt,name=selectable_fields,json=selectableFields,proto3" json:"selectable_fields,omitempty"`
@@ -391,20 +391,20 @@ type Include struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Include) Reset() {
-	*x = Include{}
+func (x *PresentationOptions) Reset() {
+	*x = PresentationOptions{}
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Include) String() string {
+func (x *PresentationOptions) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Include) ProtoMessage() {}
+func (*PresentationOptions) ProtoMessage() {}
 
-func (x *Include) ProtoReflect() protoreflect.Message {
+func (x *PresentationOptions) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -416,33 +416,33 @@ func (x *Include) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Include.ProtoReflect.Descriptor instead.
-func (*Include) Descriptor() ([]byte, []int) {
+// Deprecated: Use PresentationOptions.ProtoReflect.Descriptor instead.
+func (*PresentationOptions) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *Include) GetSelectableFields() bool {
+func (x *PresentationOptions) GetSelectableFields() bool {
 	if x != nil {
 		return x.SelectableFields
 	}
 	return false
 }
 
-func (x *Include) GetTableRow() bool {
+func (x *PresentationOptions) GetTableRow() bool {
 	if x != nil {
 		return x.TableRow
 	}
 	return false
 }
 
-func (x *Include) GetScale() bool {
+func (x *PresentationOptions) GetScale() bool {
 	if x != nil {
 		return x.Scale
 	}
 	return false
 }
 
-func (x *Include) GetNow() *timestamppb.Timestamp {
+func (x *PresentationOptions) GetNow() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Now
 	}
@@ -505,7 +505,7 @@ func (x *SelectableField) GetValue() string {
 }
 
 // What else an answer presents of an object, as `include` asks.
-type Presented struct {
+type ObjectPresentation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.name, metadata.namespace for namespaced resources, and the CRD's selectableFields of that version, in this order.
 	SelectableFields []*SelectableField `protobuf:"bytes,1,rep,name=selectable_fields,json=selectableFields,proto3" json:"selectable_fields,omitempty"`
@@ -517,20 +517,20 @@ type Presented struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Presented) Reset() {
-	*x = Presented{}
+func (x *ObjectPresentation) Reset() {
+	*x = ObjectPresentation{}
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Presented) String() string {
+func (x *ObjectPresentation) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Presented) ProtoMessage() {}
+func (*ObjectPresentation) ProtoMessage() {}
 
-func (x *Presented) ProtoReflect() protoreflect.Message {
+func (x *ObjectPresentation) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -542,26 +542,26 @@ func (x *Presented) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Presented.ProtoReflect.Descriptor instead.
-func (*Presented) Descriptor() ([]byte, []int) {
+// Deprecated: Use ObjectPresentation.ProtoReflect.Descriptor instead.
+func (*ObjectPresentation) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Presented) GetSelectableFields() []*SelectableField {
+func (x *ObjectPresentation) GetSelectableFields() []*SelectableField {
 	if x != nil {
 		return x.SelectableFields
 	}
 	return nil
 }
 
-func (x *Presented) GetTableRow() *Document {
+func (x *ObjectPresentation) GetTableRow() *Document {
 	if x != nil {
 		return x.TableRow
 	}
 	return nil
 }
 
-func (x *Presented) GetScale() *Document {
+func (x *ObjectPresentation) GetScale() *Document {
 	if x != nil {
 		return x.Scale
 	}
@@ -571,11 +571,11 @@ func (x *Presented) GetScale() *Document {
 // The value of one sub-expression of a rule, at one time: within a macro such as all() there is a step for each round. Literals have none.
 type TraceStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sub-expression, macros as the rule spells them; cut, with an ellipsis, beyond Limits.max_trace_value_bytes.
+	// The sub-expression, macros as the rule spells them; cut, with an ellipsis, beyond ServerLimits.max_trace_value_bytes.
 	Expression string `protobuf:"bytes,1,opt,name=expression,proto3" json:"expression,omitempty"`
 	// Where it begins in the rule, in Unicode code points, from 0.
 	Offset int32 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Its value. Neither is set where the value is longer than Limits.max_trace_value_bytes.
+	// Its value. Neither is set where the value is longer than ServerLimits.max_trace_value_bytes.
 	//
 	// Types that are valid to be assigned to Result:
 	//
@@ -702,7 +702,7 @@ type RuleTrace struct {
 	// The message of the finding. Empty unless the outcome is FAILED, ERROR or FORGIVEN.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// The values of its sub-expressions, in the order in which they were evaluated: the first and the last where there were more than
-	// Limits.max_trace_steps. Empty for a rule that was skipped or does not compile, and once the traces of the object have 4 MiB of steps.
+	// ServerLimits.max_trace_steps. Empty for a rule that was skipped or does not compile, and once the traces of the object have 4 MiB of steps.
 	Steps []*TraceStep `protobuf:"bytes,8,rep,name=steps,proto3" json:"steps,omitempty"`
 	// How many steps were left out between the first and the last.
 	OmittedSteps  int32 `protobuf:"varint,9,opt,name=omitted_steps,json=omittedSteps,proto3" json:"omitted_steps,omitempty"`
@@ -804,7 +804,7 @@ func (x *RuleTrace) GetOmittedSteps() int32 {
 }
 
 // A change to an old object, instead of a new one.
-type Patch struct {
+type ObjectPatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its language. Required.
 	Type PatchType `protobuf:"varint,1,opt,name=type,proto3,enum=crdeval.v1.PatchType" json:"type,omitempty"`
@@ -814,20 +814,20 @@ type Patch struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Patch) Reset() {
-	*x = Patch{}
+func (x *ObjectPatch) Reset() {
+	*x = ObjectPatch{}
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Patch) String() string {
+func (x *ObjectPatch) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Patch) ProtoMessage() {}
+func (*ObjectPatch) ProtoMessage() {}
 
-func (x *Patch) ProtoReflect() protoreflect.Message {
+func (x *ObjectPatch) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -839,19 +839,19 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Patch.ProtoReflect.Descriptor instead.
-func (*Patch) Descriptor() ([]byte, []int) {
+// Deprecated: Use ObjectPatch.ProtoReflect.Descriptor instead.
+func (*ObjectPatch) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Patch) GetType() PatchType {
+func (x *ObjectPatch) GetType() PatchType {
 	if x != nil {
 		return x.Type
 	}
 	return PatchType_PATCH_TYPE_UNSPECIFIED
 }
 
-func (x *Patch) GetPatch() *Document {
+func (x *ObjectPatch) GetPatch() *Document {
 	if x != nil {
 		return x.Patch
 	}
@@ -859,7 +859,7 @@ func (x *Patch) GetPatch() *Document {
 }
 
 // One object to evaluate, and the request that it would come with.
-type Item struct {
+type EvaluationItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The CRD's name as a URL would name it, crontabs.stable.example.com: the object's kind and group are then judged against it.
 	// Default: found by the object's group and kind.
@@ -876,7 +876,7 @@ type Item struct {
 	// A patch of `old_object` in the version of the request, instead of `object`: the write is an update to what it makes of it. A patch that cannot be applied is
 	// a refusal, as is one of more than 10,000 operations. INVALID_ARGUMENT, for this item alone: together with `object`, without `old_object`, without type or document, or in
 	// another call than Validate and Admit. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PATCH.
-	Patch *Patch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
+	Patch *ObjectPatch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
 	// The subresource written to: "", status or scale. Default: "", the object itself. A write to `status` takes the status alone from
 	// `object`; one to `scale` the replicas alone, from a Scale, and `patch` patches the Scale. INVALID_ARGUMENT without `old_object`, for any other name, and in another call than Validate and Admit; a version that does not declare
 	// the subresource is a refusal, 404. FEATURE_NOT_AVAILABLE for status unless the server has FEATURE_UPDATES, for scale unless it has FEATURE_SCALE.
@@ -891,20 +891,20 @@ type Item struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Item) Reset() {
-	*x = Item{}
+func (x *EvaluationItem) Reset() {
+	*x = EvaluationItem{}
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Item) String() string {
+func (x *EvaluationItem) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Item) ProtoMessage() {}
+func (*EvaluationItem) ProtoMessage() {}
 
-func (x *Item) ProtoReflect() protoreflect.Message {
+func (x *EvaluationItem) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -916,68 +916,68 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Item.ProtoReflect.Descriptor instead.
-func (*Item) Descriptor() ([]byte, []int) {
+// Deprecated: Use EvaluationItem.ProtoReflect.Descriptor instead.
+func (*EvaluationItem) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *Item) GetCrd() string {
+func (x *EvaluationItem) GetCrd() string {
 	if x != nil {
 		return x.Crd
 	}
 	return ""
 }
 
-func (x *Item) GetVersion() string {
+func (x *EvaluationItem) GetVersion() string {
 	if x != nil {
 		return x.Version
 	}
 	return ""
 }
 
-func (x *Item) GetObject() *Document {
+func (x *EvaluationItem) GetObject() *Document {
 	if x != nil {
 		return x.Object
 	}
 	return nil
 }
 
-func (x *Item) GetOldObject() *Document {
+func (x *EvaluationItem) GetOldObject() *Document {
 	if x != nil {
 		return x.OldObject
 	}
 	return nil
 }
 
-func (x *Item) GetPatch() *Patch {
+func (x *EvaluationItem) GetPatch() *ObjectPatch {
 	if x != nil {
 		return x.Patch
 	}
 	return nil
 }
 
-func (x *Item) GetSubresource() string {
+func (x *EvaluationItem) GetSubresource() string {
 	if x != nil {
 		return x.Subresource
 	}
 	return ""
 }
 
-func (x *Item) GetRevision() string {
+func (x *EvaluationItem) GetRevision() string {
 	if x != nil {
 		return x.Revision
 	}
 	return ""
 }
 
-func (x *Item) GetNamespace() string {
+func (x *EvaluationItem) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *Item) GetName() string {
+func (x *EvaluationItem) GetName() string {
 	if x != nil {
 		return x.Name
 	}
@@ -989,19 +989,19 @@ type EvaluationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: FIELD_VALIDATION_WARN.
 	FieldValidation FieldValidation `protobuf:"varint,1,opt,name=field_validation,json=fieldValidation,proto3,enum=crdeval.v1.FieldValidation" json:"field_validation,omitempty"`
-	// Default: VIEW_OBJECT.
-	View View `protobuf:"varint,2,opt,name=view,proto3,enum=crdeval.v1.View" json:"view,omitempty"`
+	// Default: OBJECT_VIEW_FULL.
+	View ObjectView `protobuf:"varint,2,opt,name=view,proto3,enum=crdeval.v1.ObjectView" json:"view,omitempty"`
 	// The longest that one item may take; a slower one ends with ITEM_DEADLINE, alone. More than 0. Default: the call's deadline.
 	ItemTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=item_timeout,json=itemTimeout,proto3" json:"item_timeout,omitempty"`
 	// Evaluate no older state of the catalog than this token's; waits for it within the deadline. Over REST also the header
-	// Crdeval-At-Least. Default: whatever the replica has. Errors: REPLICA_BEHIND, TOKEN_FOREIGN.
+	// Crdeval-At-Least. Default: whatever the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast string `protobuf:"bytes,4,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// Fill in what a server would have set by the time of the checks (uid, creationTimestamp, generateName's name, …), so that
 	// manifests from files can be judged; removed again from the result. Default: judge what is there.
 	CompleteMetadata bool `protobuf:"varint,5,opt,name=complete_metadata,json=completeMetadata,proto3" json:"complete_metadata,omitempty"`
-	// What Validate and Admit tell of the rules; the other calls run none. A trace evaluates a rule once more and is charged to nobody; TRACE_ALL takes
-	// the slow way for every object. Default: TRACE_NONE. FEATURE_NOT_AVAILABLE for others unless the server has FEATURE_TRACE.
-	Trace Trace `protobuf:"varint,6,opt,name=trace,proto3,enum=crdeval.v1.Trace" json:"trace,omitempty"`
+	// What Validate and Admit tell of the rules; the other calls run none. A trace evaluates a rule once more and is charged to nobody; TRACE_MODE_ALL takes
+	// the slow way for every object. Default: TRACE_MODE_NONE. FEATURE_NOT_AVAILABLE for others unless the server has FEATURE_TRACE.
+	Trace TraceMode `protobuf:"varint,6,opt,name=trace,proto3,enum=crdeval.v1.TraceMode" json:"trace,omitempty"`
 	// Answer the metav1.Status that kubectl would show of a refusal, in Verdict.status. Default: not. FEATURE_NOT_AVAILABLE unless the server has FEATURE_STATUS.
 	WithStatus    bool `protobuf:"varint,7,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1045,11 +1045,11 @@ func (x *EvaluationOptions) GetFieldValidation() FieldValidation {
 	return FieldValidation_FIELD_VALIDATION_UNSPECIFIED
 }
 
-func (x *EvaluationOptions) GetView() View {
+func (x *EvaluationOptions) GetView() ObjectView {
 	if x != nil {
 		return x.View
 	}
-	return View_VIEW_UNSPECIFIED
+	return ObjectView_OBJECT_VIEW_UNSPECIFIED
 }
 
 func (x *EvaluationOptions) GetItemTimeout() *durationpb.Duration {
@@ -1073,11 +1073,11 @@ func (x *EvaluationOptions) GetCompleteMetadata() bool {
 	return false
 }
 
-func (x *EvaluationOptions) GetTrace() Trace {
+func (x *EvaluationOptions) GetTrace() TraceMode {
 	if x != nil {
 		return x.Trace
 	}
-	return Trace_TRACE_UNSPECIFIED
+	return TraceMode_TRACE_MODE_UNSPECIFIED
 }
 
 func (x *EvaluationOptions) GetWithStatus() bool {
@@ -1093,7 +1093,7 @@ type Verdict struct {
 	// Whether the object would be accepted. True only if the whole pipeline ran.
 	Allowed bool `protobuf:"varint,1,opt,name=allowed,proto3" json:"allowed,omitempty"`
 	// What the API server would answer. Absent if allowed.
-	Refusal *Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	Rejection *Rejection `protobuf:"bytes,2,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// What is wrong with the object, in the order of the document. Empty for refusals that name no field: unreadable JSON, strict
 	// decoding, a wrong version, a name that is not the request's.
 	Violations []*Violation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
@@ -1101,10 +1101,10 @@ type Verdict struct {
 	Warnings []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The object as the API server would answer it, in the version of the request: read back from storage. Of a write to the subresource scale, the Scale. crdeval
 	// invents nothing: uid, creationTimestamp, resourceVersion, managedFields and generated names are the caller's business. Absent if refused, and as `view` says:
-	// VIEW_CHANGED leaves it out where it is the same JSON value as the object that was sent. Validate does not send it.
+	// OBJECT_VIEW_CHANGED leaves it out where it is the same JSON value as the object that was sent. Validate does not send it.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	// The object as it would be given to storage, in the storage version. Absent where it is the same JSON value as the answer, whether `view` leaves that out or not, and
-	// with VIEW_VERDICT; there always for a write to the subresource scale. Validate does not send it, nor does STAGE_DECODE.
+	// with OBJECT_VIEW_NONE; there always for a write to the subresource scale. Validate does not send it, nor does ADMISSION_STAGE_DECODE.
 	StoredObject *Document `protobuf:"bytes,6,opt,name=stored_object,json=storedObject,proto3" json:"stored_object,omitempty"`
 	// What the schema does not know and was removed.
 	Pruned []*FieldChange `protobuf:"bytes,7,rep,name=pruned,proto3" json:"pruned,omitempty"`
@@ -1112,22 +1112,22 @@ type Verdict struct {
 	Defaulted []*FieldChange `protobuf:"bytes,8,rep,name=defaulted,proto3" json:"defaulted,omitempty"`
 	// Findings that are forgiven since the update did not touch their fields (ratcheting): they stand against nothing. Order and
 	// pointers are those of `violations`. Empty for a creation.
-	Forgiven []*Violation `protobuf:"bytes,9,rep,name=forgiven,proto3" json:"forgiven,omitempty"`
+	Ratcheted []*Violation `protobuf:"bytes,9,rep,name=ratcheted,proto3" json:"ratcheted,omitempty"`
 	// The revision of the CRD that judged.
 	Revision string `protobuf:"bytes,10,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The metav1.Status of the refusal, with `with_status`. Absent if allowed.
 	Status *Document `protobuf:"bytes,11,opt,name=status,proto3" json:"status,omitempty"`
-	// What the rules did, as `trace` asks, in the order in which they ran. At most Limits.max_traces.
+	// What the rules did, as `trace` asks, in the order in which they ran. At most ServerLimits.max_traces.
 	Traces []*RuleTrace `protobuf:"bytes,12,rep,name=traces,proto3" json:"traces,omitempty"`
 	// How many further traces were left out.
 	OmittedTraces int32 `protobuf:"varint,13,opt,name=omitted_traces,json=omittedTraces,proto3" json:"omitted_traces,omitempty"`
 	// Whether the update is the end of the object: it has a deletionTimestamp, and the last finalizer was removed. Storage then deletes it, and
 	// the client is answered `object`.
 	Deletes bool `protobuf:"varint,14,opt,name=deletes,proto3" json:"deletes,omitempty"`
-	// STAGE_DECODE: the old object in the version of the request, as admission sees it. Absent for a creation, if refused, and with VIEW_VERDICT.
+	// ADMISSION_STAGE_DECODE: the old object in the version of the request, as admission sees it. Absent for a creation, if refused, and with OBJECT_VIEW_NONE.
 	OldObject *Document `protobuf:"bytes,15,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
-	// What `include` asks for, of `object`. Absent if refused, with STAGE_DECODE, and unless something was asked for. With VIEW_VERDICT, too, it is there.
-	Presented     *Presented `protobuf:"bytes,16,opt,name=presented,proto3" json:"presented,omitempty"`
+	// What `include` asks for, of `object`. Absent if refused, with ADMISSION_STAGE_DECODE, and unless something was asked for. With OBJECT_VIEW_NONE, too, it is there.
+	Presentation  *ObjectPresentation `protobuf:"bytes,16,opt,name=presentation,proto3" json:"presentation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1169,9 +1169,9 @@ func (x *Verdict) GetAllowed() bool {
 	return false
 }
 
-func (x *Verdict) GetRefusal() *Refusal {
+func (x *Verdict) GetRejection() *Rejection {
 	if x != nil {
-		return x.Refusal
+		return x.Rejection
 	}
 	return nil
 }
@@ -1218,9 +1218,9 @@ func (x *Verdict) GetDefaulted() []*FieldChange {
 	return nil
 }
 
-func (x *Verdict) GetForgiven() []*Violation {
+func (x *Verdict) GetRatcheted() []*Violation {
 	if x != nil {
-		return x.Forgiven
+		return x.Ratcheted
 	}
 	return nil
 }
@@ -1267,15 +1267,15 @@ func (x *Verdict) GetOldObject() *Document {
 	return nil
 }
 
-func (x *Verdict) GetPresented() *Presented {
+func (x *Verdict) GetPresentation() *ObjectPresentation {
 	if x != nil {
-		return x.Presented
+		return x.Presentation
 	}
 	return nil
 }
 
 // An object after one of the steps of a write, or as read.
-type Transformed struct {
+type TransformedObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The result, as `view` says. Key order is the input's; added keys follow, sorted.
 	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
@@ -1291,27 +1291,27 @@ type Transformed struct {
 	Changed bool `protobuf:"varint,6,opt,name=changed,proto3" json:"changed,omitempty"`
 	// What the API server would answer instead of an object: unreadable JSON, metadata that cannot be decoded, a failed conversion.
 	// Then there is no object and nothing of the above but `revision`.
-	Refusal *Refusal `protobuf:"bytes,7,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	Rejection *Rejection `protobuf:"bytes,7,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// What ReadRequest.include asks for, of the result. Absent with a refusal, and unless something was asked for.
-	Presented     *Presented `protobuf:"bytes,8,opt,name=presented,proto3" json:"presented,omitempty"`
+	Presentation  *ObjectPresentation `protobuf:"bytes,8,opt,name=presentation,proto3" json:"presentation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Transformed) Reset() {
-	*x = Transformed{}
+func (x *TransformedObject) Reset() {
+	*x = TransformedObject{}
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Transformed) String() string {
+func (x *TransformedObject) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Transformed) ProtoMessage() {}
+func (*TransformedObject) ProtoMessage() {}
 
-func (x *Transformed) ProtoReflect() protoreflect.Message {
+func (x *TransformedObject) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1323,63 +1323,63 @@ func (x *Transformed) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Transformed.ProtoReflect.Descriptor instead.
-func (*Transformed) Descriptor() ([]byte, []int) {
+// Deprecated: Use TransformedObject.ProtoReflect.Descriptor instead.
+func (*TransformedObject) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *Transformed) GetObject() *Document {
+func (x *TransformedObject) GetObject() *Document {
 	if x != nil {
 		return x.Object
 	}
 	return nil
 }
 
-func (x *Transformed) GetPruned() []*FieldChange {
+func (x *TransformedObject) GetPruned() []*FieldChange {
 	if x != nil {
 		return x.Pruned
 	}
 	return nil
 }
 
-func (x *Transformed) GetDefaulted() []*FieldChange {
+func (x *TransformedObject) GetDefaulted() []*FieldChange {
 	if x != nil {
 		return x.Defaulted
 	}
 	return nil
 }
 
-func (x *Transformed) GetWarnings() []string {
+func (x *TransformedObject) GetWarnings() []string {
 	if x != nil {
 		return x.Warnings
 	}
 	return nil
 }
 
-func (x *Transformed) GetRevision() string {
+func (x *TransformedObject) GetRevision() string {
 	if x != nil {
 		return x.Revision
 	}
 	return ""
 }
 
-func (x *Transformed) GetChanged() bool {
+func (x *TransformedObject) GetChanged() bool {
 	if x != nil {
 		return x.Changed
 	}
 	return false
 }
 
-func (x *Transformed) GetRefusal() *Refusal {
+func (x *TransformedObject) GetRejection() *Rejection {
 	if x != nil {
-		return x.Refusal
+		return x.Rejection
 	}
 	return nil
 }
 
-func (x *Transformed) GetPresented() *Presented {
+func (x *TransformedObject) GetPresentation() *ObjectPresentation {
 	if x != nil {
-		return x.Presented
+		return x.Presentation
 	}
 	return nil
 }
@@ -1472,33 +1472,33 @@ func (*VerdictResult_Verdict) isVerdictResult_Result() {}
 func (*VerdictResult_Error) isVerdictResult_Result() {}
 
 // The result of an item of Prune, Default, Read, ReadStream and Convert.
-type TransformedResult struct {
+type TransformResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one is set.
 	//
 	// Types that are valid to be assigned to Result:
 	//
-	//	*TransformedResult_Transformed
-	//	*TransformedResult_Error
-	Result        isTransformedResult_Result `protobuf_oneof:"result"`
+	//	*TransformResult_Transformed
+	//	*TransformResult_Error
+	Result        isTransformResult_Result `protobuf_oneof:"result"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *TransformedResult) Reset() {
-	*x = TransformedResult{}
+func (x *TransformResult) Reset() {
+	*x = TransformResult{}
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *TransformedResult) String() string {
+func (x *TransformResult) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*TransformedResult) ProtoMessage() {}
+func (*TransformResult) ProtoMessage() {}
 
-func (x *TransformedResult) ProtoReflect() protoreflect.Message {
+func (x *TransformResult) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1510,53 +1510,53 @@ func (x *TransformedResult) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TransformedResult.ProtoReflect.Descriptor instead.
-func (*TransformedResult) Descriptor() ([]byte, []int) {
+// Deprecated: Use TransformResult.ProtoReflect.Descriptor instead.
+func (*TransformResult) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *TransformedResult) GetResult() isTransformedResult_Result {
+func (x *TransformResult) GetResult() isTransformResult_Result {
 	if x != nil {
 		return x.Result
 	}
 	return nil
 }
 
-func (x *TransformedResult) GetTransformed() *Transformed {
+func (x *TransformResult) GetTransformed() *TransformedObject {
 	if x != nil {
-		if x, ok := x.Result.(*TransformedResult_Transformed); ok {
+		if x, ok := x.Result.(*TransformResult_Transformed); ok {
 			return x.Transformed
 		}
 	}
 	return nil
 }
 
-func (x *TransformedResult) GetError() *status.Status {
+func (x *TransformResult) GetError() *status.Status {
 	if x != nil {
-		if x, ok := x.Result.(*TransformedResult_Error); ok {
+		if x, ok := x.Result.(*TransformResult_Error); ok {
 			return x.Error
 		}
 	}
 	return nil
 }
 
-type isTransformedResult_Result interface {
-	isTransformedResult_Result()
+type isTransformResult_Result interface {
+	isTransformResult_Result()
 }
 
-type TransformedResult_Transformed struct {
+type TransformResult_Transformed struct {
 	// The object.
-	Transformed *Transformed `protobuf:"bytes,1,opt,name=transformed,proto3,oneof"`
+	Transformed *TransformedObject `protobuf:"bytes,1,opt,name=transformed,proto3,oneof"`
 }
 
-type TransformedResult_Error struct {
+type TransformResult_Error struct {
 	// Why the item could not be evaluated.
 	Error *status.Status `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
 }
 
-func (*TransformedResult_Transformed) isTransformedResult_Result() {}
+func (*TransformResult_Transformed) isTransformResult_Result() {}
 
-func (*TransformedResult_Error) isTransformedResult_Result() {}
+func (*TransformResult_Error) isTransformResult_Result() {}
 
 // Request of Validate.
 type ValidateRequest struct {
@@ -1564,11 +1564,11 @@ type ValidateRequest struct {
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The objects. At most 1,000; none gives no results.
-	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// CRDs that are evaluated against beside the catalog's or, if it has one of that name, instead of it, for this call alone: at most 16. They
-	// are judged as registrations, one after the other (a second one of a name as an update of the first), and never stored. CRD_REFUSED, for the whole
+	// are judged as registrations, one after the other (a second one of a name as an update of the first), and never stored. CRD_REJECTED, for the whole
 	// call, if Kubernetes would refuse one. FEATURE_NOT_AVAILABLE unless the server has FEATURE_OVERLAY.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// Judge the documents as they stand: nothing is coerced, pruned or defaulted first. Default: as a write does.
@@ -1614,7 +1614,7 @@ func (x *ValidateRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *ValidateRequest) GetItems() []*Item {
+func (x *ValidateRequest) GetItems() []*EvaluationItem {
 	if x != nil {
 		return x.Items
 	}
@@ -1694,15 +1694,15 @@ type AdmitRequest struct {
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The writes. At most 1,000; none gives no results.
-	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
-	// Default: STAGE_WHOLE.
-	Stage Stage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.Stage" json:"stage,omitempty"`
+	// Default: ADMISSION_STAGE_ALL.
+	Stage AdmissionStage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
 	// What to present of each object beside it. Default: nothing. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PRESENTATION.
-	Include       *Include `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	Include       *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1744,7 +1744,7 @@ func (x *AdmitRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *AdmitRequest) GetItems() []*Item {
+func (x *AdmitRequest) GetItems() []*EvaluationItem {
 	if x != nil {
 		return x.Items
 	}
@@ -1765,14 +1765,14 @@ func (x *AdmitRequest) GetCrds() []*Document {
 	return nil
 }
 
-func (x *AdmitRequest) GetStage() Stage {
+func (x *AdmitRequest) GetStage() AdmissionStage {
 	if x != nil {
 		return x.Stage
 	}
-	return Stage_STAGE_UNSPECIFIED
+	return AdmissionStage_ADMISSION_STAGE_UNSPECIFIED
 }
 
-func (x *AdmitRequest) GetInclude() *Include {
+func (x *AdmitRequest) GetInclude() *PresentationOptions {
 	if x != nil {
 		return x.Include
 	}
@@ -1830,16 +1830,16 @@ type AdmitStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required in the first message, and in no other.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The writes. 1 to Limits.max_stream_items, 100; in the first message 0 to 100.
-	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	// The writes. 1 to ServerLimits.max_stream_items, 100; in the first message 0 to 100.
+	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// In the first message alone. Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds. In the first message alone.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
-	// In the first message alone. Default: STAGE_WHOLE.
-	Stage Stage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.Stage" json:"stage,omitempty"`
+	// In the first message alone. Default: ADMISSION_STAGE_ALL.
+	Stage AdmissionStage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
 	// See AdmitRequest.include. In the first message alone.
-	Include       *Include `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	Include       *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1881,7 +1881,7 @@ func (x *AdmitStreamRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *AdmitStreamRequest) GetItems() []*Item {
+func (x *AdmitStreamRequest) GetItems() []*EvaluationItem {
 	if x != nil {
 		return x.Items
 	}
@@ -1902,14 +1902,14 @@ func (x *AdmitStreamRequest) GetCrds() []*Document {
 	return nil
 }
 
-func (x *AdmitStreamRequest) GetStage() Stage {
+func (x *AdmitStreamRequest) GetStage() AdmissionStage {
 	if x != nil {
 		return x.Stage
 	}
-	return Stage_STAGE_UNSPECIFIED
+	return AdmissionStage_ADMISSION_STAGE_UNSPECIFIED
 }
 
-func (x *AdmitStreamRequest) GetInclude() *Include {
+func (x *AdmitStreamRequest) GetInclude() *PresentationOptions {
 	if x != nil {
 		return x.Include
 	}
@@ -1921,7 +1921,7 @@ type AdmitStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which item the first of the results is of, counted from 0 over the whole stream.
 	FirstIndex int64 `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	// The results of that item and those after it, in their order. At least one, at most Limits.max_stream_items.
+	// The results of that item and those after it, in their order. At least one, at most ServerLimits.max_stream_items.
 	Results       []*VerdictResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1977,7 +1977,7 @@ type PruneRequest struct {
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The objects. At most 1,000; none gives no results.
-	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
@@ -2023,7 +2023,7 @@ func (x *PruneRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *PruneRequest) GetItems() []*Item {
+func (x *PruneRequest) GetItems() []*EvaluationItem {
 	if x != nil {
 		return x.Items
 	}
@@ -2048,7 +2048,7 @@ func (x *PruneRequest) GetCrds() []*Document {
 type PruneResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each item, in the order of the items.
-	Results       []*TransformedResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	Results       []*TransformResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2083,7 +2083,7 @@ func (*PruneResponse) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{19}
 }
 
-func (x *PruneResponse) GetResults() []*TransformedResult {
+func (x *PruneResponse) GetResults() []*TransformResult {
 	if x != nil {
 		return x.Results
 	}
@@ -2096,7 +2096,7 @@ type DefaultRequest struct {
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The objects. At most 1,000; none gives no results.
-	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
@@ -2142,7 +2142,7 @@ func (x *DefaultRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *DefaultRequest) GetItems() []*Item {
+func (x *DefaultRequest) GetItems() []*EvaluationItem {
 	if x != nil {
 		return x.Items
 	}
@@ -2167,7 +2167,7 @@ func (x *DefaultRequest) GetCrds() []*Document {
 type DefaultResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each item, in the order of the items.
-	Results       []*TransformedResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	Results       []*TransformResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2202,7 +2202,7 @@ func (*DefaultResponse) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{21}
 }
 
-func (x *DefaultResponse) GetResults() []*TransformedResult {
+func (x *DefaultResponse) GetResults() []*TransformResult {
 	if x != nil {
 		return x.Results
 	}
@@ -2215,7 +2215,7 @@ type ReadRequest struct {
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The objects, as they are in storage. At most 1,000; none gives no results.
-	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
@@ -2223,7 +2223,7 @@ type ReadRequest struct {
 	// The version to read at. Default: each object's own.
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
 	// What to present of each object beside it. Default: nothing. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PRESENTATION.
-	Include       *Include `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	Include       *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2265,7 +2265,7 @@ func (x *ReadRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *ReadRequest) GetItems() []*Item {
+func (x *ReadRequest) GetItems() []*EvaluationItem {
 	if x != nil {
 		return x.Items
 	}
@@ -2293,7 +2293,7 @@ func (x *ReadRequest) GetTargetVersion() string {
 	return ""
 }
 
-func (x *ReadRequest) GetInclude() *Include {
+func (x *ReadRequest) GetInclude() *PresentationOptions {
 	if x != nil {
 		return x.Include
 	}
@@ -2304,7 +2304,7 @@ func (x *ReadRequest) GetInclude() *Include {
 type ReadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each item, in the order of the items.
-	Results       []*TransformedResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	Results       []*TransformResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2339,7 +2339,7 @@ func (*ReadResponse) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{23}
 }
 
-func (x *ReadResponse) GetResults() []*TransformedResult {
+func (x *ReadResponse) GetResults() []*TransformResult {
 	if x != nil {
 		return x.Results
 	}
@@ -2351,8 +2351,8 @@ type ReadStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required in the first message, and in no other.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The objects, as they are in storage. 1 to Limits.max_stream_items, 100; in the first message 0 to 100.
-	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	// The objects, as they are in storage. 1 to ServerLimits.max_stream_items, 100; in the first message 0 to 100.
+	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// In the first message alone. Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds. In the first message alone.
@@ -2360,7 +2360,7 @@ type ReadStreamRequest struct {
 	// The version to read at. In the first message alone. Default: each object's own.
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
 	// See ReadRequest.include. In the first message alone.
-	Include       *Include `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	Include       *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2402,7 +2402,7 @@ func (x *ReadStreamRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *ReadStreamRequest) GetItems() []*Item {
+func (x *ReadStreamRequest) GetItems() []*EvaluationItem {
 	if x != nil {
 		return x.Items
 	}
@@ -2430,7 +2430,7 @@ func (x *ReadStreamRequest) GetTargetVersion() string {
 	return ""
 }
 
-func (x *ReadStreamRequest) GetInclude() *Include {
+func (x *ReadStreamRequest) GetInclude() *PresentationOptions {
 	if x != nil {
 		return x.Include
 	}
@@ -2442,8 +2442,8 @@ type ReadStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which item the first of the results is of, counted from 0 over the whole stream.
 	FirstIndex int64 `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	// The results of that item and those after it, in their order. At least one, at most Limits.max_stream_items.
-	Results       []*TransformedResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
+	// The results of that item and those after it, in their order. At least one, at most ServerLimits.max_stream_items.
+	Results       []*TransformResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2485,7 +2485,7 @@ func (x *ReadStreamResponse) GetFirstIndex() int64 {
 	return 0
 }
 
-func (x *ReadStreamResponse) GetResults() []*TransformedResult {
+func (x *ReadStreamResponse) GetResults() []*TransformResult {
 	if x != nil {
 		return x.Results
 	}
@@ -2498,7 +2498,7 @@ type ConvertRequest struct {
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The objects. At most 1,000; none gives no results.
-	Items []*Item `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
@@ -2546,7 +2546,7 @@ func (x *ConvertRequest) GetCatalog() string {
 	return ""
 }
 
-func (x *ConvertRequest) GetItems() []*Item {
+func (x *ConvertRequest) GetItems() []*EvaluationItem {
 	if x != nil {
 		return x.Items
 	}
@@ -2578,7 +2578,7 @@ func (x *ConvertRequest) GetTargetVersion() string {
 type ConvertResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each item, in the order of the items.
-	Results       []*TransformedResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	Results       []*TransformResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2613,7 +2613,7 @@ func (*ConvertResponse) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{27}
 }
 
-func (x *ConvertResponse) GetResults() []*TransformedResult {
+func (x *ConvertResponse) GetResults() []*TransformResult {
 	if x != nil {
 		return x.Results
 	}
@@ -2625,16 +2625,16 @@ var File_crdeval_v1_evaluation_proto protoreflect.FileDescriptor
 const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"\x1bcrdeval/v1/evaluation.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x97\x01\n" +
-	"\aInclude\x12+\n" +
+	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xa3\x01\n" +
+	"\x13PresentationOptions\x12+\n" +
 	"\x11selectable_fields\x18\x01 \x01(\bR\x10selectableFields\x12\x1b\n" +
 	"\ttable_row\x18\x02 \x01(\bR\btableRow\x12\x14\n" +
 	"\x05scale\x18\x03 \x01(\bR\x05scale\x12,\n" +
 	"\x03now\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"=\n" +
 	"\x0fSelectableField\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xb4\x01\n" +
-	"\tPresented\x12H\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xbd\x01\n" +
+	"\x12ObjectPresentation\x12H\n" +
 	"\x11selectable_fields\x18\x01 \x03(\v2\x1b.crdeval.v1.SelectableFieldR\x10selectableFields\x121\n" +
 	"\ttable_row\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\btableRow\x12*\n" +
 	"\x05scale\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\"\xaf\x01\n" +
@@ -2656,33 +2656,33 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x04cost\x18\x06 \x01(\x03R\x04cost\x12\x18\n" +
 	"\amessage\x18\a \x01(\tR\amessage\x12+\n" +
 	"\x05steps\x18\b \x03(\v2\x15.crdeval.v1.TraceStepR\x05steps\x12#\n" +
-	"\romitted_steps\x18\t \x01(\x05R\fomittedSteps\"^\n" +
-	"\x05Patch\x12)\n" +
+	"\romitted_steps\x18\t \x01(\x05R\fomittedSteps\"d\n" +
+	"\vObjectPatch\x12)\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x15.crdeval.v1.PatchTypeR\x04type\x12*\n" +
-	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\"\xae\x02\n" +
-	"\x04Item\x12\x10\n" +
+	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\"\xbe\x02\n" +
+	"\x0eEvaluationItem\x12\x10\n" +
 	"\x03crd\x18\x01 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12,\n" +
 	"\x06object\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\n" +
-	"old_object\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12'\n" +
-	"\x05patch\x18\x05 \x01(\v2\x11.crdeval.v1.PatchR\x05patch\x12 \n" +
+	"old_object\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12-\n" +
+	"\x05patch\x18\x05 \x01(\v2\x17.crdeval.v1.ObjectPatchR\x05patch\x12 \n" +
 	"\vsubresource\x18\x06 \x01(\tR\vsubresource\x12\x1a\n" +
 	"\brevision\x18\a \x01(\tR\brevision\x12\x1c\n" +
 	"\tnamespace\x18\b \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\t \x01(\tR\x04name\"\xd1\x02\n" +
+	"\x04name\x18\t \x01(\tR\x04name\"\xdb\x02\n" +
 	"\x11EvaluationOptions\x12F\n" +
-	"\x10field_validation\x18\x01 \x01(\x0e2\x1b.crdeval.v1.FieldValidationR\x0ffieldValidation\x12$\n" +
-	"\x04view\x18\x02 \x01(\x0e2\x10.crdeval.v1.ViewR\x04view\x12<\n" +
+	"\x10field_validation\x18\x01 \x01(\x0e2\x1b.crdeval.v1.FieldValidationR\x0ffieldValidation\x12*\n" +
+	"\x04view\x18\x02 \x01(\x0e2\x16.crdeval.v1.ObjectViewR\x04view\x12<\n" +
 	"\fitem_timeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\vitemTimeout\x12\x19\n" +
 	"\bat_least\x18\x04 \x01(\tR\aatLeast\x12+\n" +
-	"\x11complete_metadata\x18\x05 \x01(\bR\x10completeMetadata\x12'\n" +
-	"\x05trace\x18\x06 \x01(\x0e2\x11.crdeval.v1.TraceR\x05trace\x12\x1f\n" +
+	"\x11complete_metadata\x18\x05 \x01(\bR\x10completeMetadata\x12+\n" +
+	"\x05trace\x18\x06 \x01(\x0e2\x15.crdeval.v1.TraceModeR\x05trace\x12\x1f\n" +
 	"\vwith_status\x18\a \x01(\bR\n" +
-	"withStatus\"\xcd\x05\n" +
+	"withStatus\"\xe4\x05\n" +
 	"\aVerdict\x12\x18\n" +
-	"\aallowed\x18\x01 \x01(\bR\aallowed\x12-\n" +
-	"\arefusal\x18\x02 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x125\n" +
+	"\aallowed\x18\x01 \x01(\bR\aallowed\x123\n" +
+	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
 	"\n" +
 	"violations\x18\x03 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
 	"violations\x12\x1a\n" +
@@ -2690,8 +2690,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x129\n" +
 	"\rstored_object\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\fstoredObject\x12/\n" +
 	"\x06pruned\x18\a \x03(\v2\x17.crdeval.v1.FieldChangeR\x06pruned\x125\n" +
-	"\tdefaulted\x18\b \x03(\v2\x17.crdeval.v1.FieldChangeR\tdefaulted\x121\n" +
-	"\bforgiven\x18\t \x03(\v2\x15.crdeval.v1.ViolationR\bforgiven\x12\x1a\n" +
+	"\tdefaulted\x18\b \x03(\v2\x17.crdeval.v1.FieldChangeR\tdefaulted\x123\n" +
+	"\tratcheted\x18\t \x03(\v2\x15.crdeval.v1.ViolationR\tratcheted\x12\x1a\n" +
 	"\brevision\x18\n" +
 	" \x01(\tR\brevision\x12,\n" +
 	"\x06status\x18\v \x01(\v2\x14.crdeval.v1.DocumentR\x06status\x12-\n" +
@@ -2699,123 +2699,123 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x0eomitted_traces\x18\r \x01(\x05R\romittedTraces\x12\x18\n" +
 	"\adeletes\x18\x0e \x01(\bR\adeletes\x123\n" +
 	"\n" +
-	"old_object\x18\x0f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x123\n" +
-	"\tpresented\x18\x10 \x01(\v2\x15.crdeval.v1.PresentedR\tpresented\"\xd9\x02\n" +
-	"\vTransformed\x12,\n" +
+	"old_object\x18\x0f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12B\n" +
+	"\fpresentation\x18\x10 \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\"\xf4\x02\n" +
+	"\x11TransformedObject\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12/\n" +
 	"\x06pruned\x18\x02 \x03(\v2\x17.crdeval.v1.FieldChangeR\x06pruned\x125\n" +
 	"\tdefaulted\x18\x03 \x03(\v2\x17.crdeval.v1.FieldChangeR\tdefaulted\x12\x1a\n" +
 	"\bwarnings\x18\x04 \x03(\tR\bwarnings\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12\x18\n" +
-	"\achanged\x18\x06 \x01(\bR\achanged\x12-\n" +
-	"\arefusal\x18\a \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x123\n" +
-	"\tpresented\x18\b \x01(\v2\x15.crdeval.v1.PresentedR\tpresented\"v\n" +
+	"\achanged\x18\x06 \x01(\bR\achanged\x123\n" +
+	"\trejection\x18\a \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12B\n" +
+	"\fpresentation\x18\b \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\"v\n" +
 	"\rVerdictResult\x12/\n" +
 	"\averdict\x18\x01 \x01(\v2\x13.crdeval.v1.VerdictH\x00R\averdict\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
-	"\x06result\"\x86\x01\n" +
-	"\x11TransformedResult\x12;\n" +
-	"\vtransformed\x18\x01 \x01(\v2\x17.crdeval.v1.TransformedH\x00R\vtransformed\x12*\n" +
+	"\x06result\"\x8a\x01\n" +
+	"\x0fTransformResult\x12A\n" +
+	"\vtransformed\x18\x01 \x01(\v2\x1d.crdeval.v1.TransformedObjectH\x00R\vtransformed\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
-	"\x06result\"\xd1\x01\n" +
+	"\x06result\"\xdb\x01\n" +
 	"\x0fValidateRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
-	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
 	"\bas_given\x18\x05 \x01(\bR\aasGiven\"G\n" +
 	"\x10ValidateResponse\x123\n" +
-	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\x8b\x02\n" +
+	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xaa\x02\n" +
 	"\fAdmitRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
-	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12'\n" +
-	"\x05stage\x18\x05 \x01(\x0e2\x11.crdeval.v1.StageR\x05stage\x12-\n" +
-	"\ainclude\x18\x06 \x01(\v2\x13.crdeval.v1.IncludeR\ainclude\"D\n" +
+	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x120\n" +
+	"\x05stage\x18\x05 \x01(\x0e2\x1a.crdeval.v1.AdmissionStageR\x05stage\x129\n" +
+	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"D\n" +
 	"\rAdmitResponse\x123\n" +
-	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\x91\x02\n" +
+	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xb0\x02\n" +
 	"\x12AdmitStreamRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
-	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12'\n" +
-	"\x05stage\x18\x05 \x01(\x0e2\x11.crdeval.v1.StageR\x05stage\x12-\n" +
-	"\ainclude\x18\x06 \x01(\v2\x13.crdeval.v1.IncludeR\ainclude\"k\n" +
+	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x120\n" +
+	"\x05stage\x18\x05 \x01(\x0e2\x1a.crdeval.v1.AdmissionStageR\x05stage\x129\n" +
+	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"k\n" +
 	"\x13AdmitStreamResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\x03R\n" +
 	"firstIndex\x123\n" +
-	"\aresults\x18\x02 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xb3\x01\n" +
+	"\aresults\x18\x02 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xbd\x01\n" +
 	"\fPruneRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
-	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
+	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
+	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"F\n" +
+	"\rPruneResponse\x125\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xbf\x01\n" +
+	"\x0eDefaultRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"H\n" +
-	"\rPruneResponse\x127\n" +
-	"\aresults\x18\x01 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\xb5\x01\n" +
-	"\x0eDefaultRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
-	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
-	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"J\n" +
-	"\x0fDefaultResponse\x127\n" +
-	"\aresults\x18\x01 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\x88\x02\n" +
+	"\x0fDefaultResponse\x125\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\x9e\x02\n" +
 	"\vReadRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
-	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
-	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x12-\n" +
-	"\ainclude\x18\x06 \x01(\v2\x13.crdeval.v1.IncludeR\ainclude\"G\n" +
-	"\fReadResponse\x127\n" +
-	"\aresults\x18\x01 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\x8e\x02\n" +
+	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x129\n" +
+	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"E\n" +
+	"\fReadResponse\x125\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xa4\x02\n" +
 	"\x11ReadStreamRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
-	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
-	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x12-\n" +
-	"\ainclude\x18\x06 \x01(\v2\x13.crdeval.v1.IncludeR\ainclude\"n\n" +
+	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x129\n" +
+	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"l\n" +
 	"\x12ReadStreamResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\x03R\n" +
-	"firstIndex\x127\n" +
-	"\aresults\x18\x02 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults\"\xdc\x01\n" +
+	"firstIndex\x125\n" +
+	"\aresults\x18\x02 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xe6\x01\n" +
 	"\x0eConvertRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12&\n" +
-	"\x05items\x18\x02 \x03(\v2\x10.crdeval.v1.ItemR\x05items\x127\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
+	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
-	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\"J\n" +
-	"\x0fConvertResponse\x127\n" +
-	"\aresults\x18\x01 \x03(\v2\x1d.crdeval.v1.TransformedResultR\aresults*\x88\x01\n" +
+	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\"H\n" +
+	"\x0fConvertResponse\x125\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults*\x88\x01\n" +
 	"\x0fFieldValidation\x12 \n" +
 	"\x1cFIELD_VALIDATION_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17FIELD_VALIDATION_IGNORE\x10\x01\x12\x19\n" +
 	"\x15FIELD_VALIDATION_WARN\x10\x02\x12\x1b\n" +
-	"\x17FIELD_VALIDATION_STRICT\x10\x03*Q\n" +
-	"\x04View\x12\x14\n" +
-	"\x10VIEW_UNSPECIFIED\x10\x00\x12\x0f\n" +
-	"\vVIEW_OBJECT\x10\x01\x12\x10\n" +
-	"\fVIEW_CHANGED\x10\x02\x12\x10\n" +
-	"\fVIEW_VERDICT\x10\x03*S\n" +
-	"\x05Stage\x12\x15\n" +
-	"\x11STAGE_UNSPECIFIED\x10\x00\x12\x0f\n" +
-	"\vSTAGE_WHOLE\x10\x01\x12\x10\n" +
-	"\fSTAGE_DECODE\x10\x02\x12\x10\n" +
-	"\fSTAGE_FINISH\x10\x03*O\n" +
-	"\x05Trace\x12\x15\n" +
-	"\x11TRACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\x17FIELD_VALIDATION_STRICT\x10\x03*n\n" +
 	"\n" +
-	"TRACE_NONE\x10\x01\x12\x10\n" +
-	"\fTRACE_FAILED\x10\x02\x12\r\n" +
-	"\tTRACE_ALL\x10\x03*\xaa\x01\n" +
+	"ObjectView\x12\x1b\n" +
+	"\x17OBJECT_VIEW_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10OBJECT_VIEW_FULL\x10\x01\x12\x17\n" +
+	"\x13OBJECT_VIEW_CHANGED\x10\x02\x12\x14\n" +
+	"\x10OBJECT_VIEW_NONE\x10\x03*\x82\x01\n" +
+	"\x0eAdmissionStage\x12\x1f\n" +
+	"\x1bADMISSION_STAGE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13ADMISSION_STAGE_ALL\x10\x01\x12\x1a\n" +
+	"\x16ADMISSION_STAGE_DECODE\x10\x02\x12\x1a\n" +
+	"\x16ADMISSION_STAGE_FINISH\x10\x03*g\n" +
+	"\tTraceMode\x12\x1a\n" +
+	"\x16TRACE_MODE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fTRACE_MODE_NONE\x10\x01\x12\x15\n" +
+	"\x11TRACE_MODE_FAILED\x10\x02\x12\x12\n" +
+	"\x0eTRACE_MODE_ALL\x10\x03*\xab\x01\n" +
 	"\vRuleOutcome\x12\x1c\n" +
 	"\x18RULE_OUTCOME_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RULE_OUTCOME_PASSED\x10\x01\x12\x17\n" +
 	"\x13RULE_OUTCOME_FAILED\x10\x02\x12\x16\n" +
 	"\x12RULE_OUTCOME_ERROR\x10\x03\x12\x18\n" +
-	"\x14RULE_OUTCOME_SKIPPED\x10\x04\x12\x19\n" +
-	"\x15RULE_OUTCOME_FORGIVEN\x10\x05*R\n" +
+	"\x14RULE_OUTCOME_SKIPPED\x10\x04\x12\x1a\n" +
+	"\x16RULE_OUTCOME_RATCHETED\x10\x05*R\n" +
 	"\tPatchType\x12\x1a\n" +
 	"\x16PATCH_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10PATCH_TYPE_MERGE\x10\x01\x12\x13\n" +
@@ -2847,23 +2847,23 @@ var file_crdeval_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_crdeval_v1_evaluation_proto_goTypes = []any{
 	(FieldValidation)(0),          // 0: crdeval.v1.FieldValidation
-	(View)(0),                     // 1: crdeval.v1.View
-	(Stage)(0),                    // 2: crdeval.v1.Stage
-	(Trace)(0),                    // 3: crdeval.v1.Trace
+	(ObjectView)(0),               // 1: crdeval.v1.ObjectView
+	(AdmissionStage)(0),           // 2: crdeval.v1.AdmissionStage
+	(TraceMode)(0),                // 3: crdeval.v1.TraceMode
 	(RuleOutcome)(0),              // 4: crdeval.v1.RuleOutcome
 	(PatchType)(0),                // 5: crdeval.v1.PatchType
-	(*Include)(nil),               // 6: crdeval.v1.Include
+	(*PresentationOptions)(nil),   // 6: crdeval.v1.PresentationOptions
 	(*SelectableField)(nil),       // 7: crdeval.v1.SelectableField
-	(*Presented)(nil),             // 8: crdeval.v1.Presented
+	(*ObjectPresentation)(nil),    // 8: crdeval.v1.ObjectPresentation
 	(*TraceStep)(nil),             // 9: crdeval.v1.TraceStep
 	(*RuleTrace)(nil),             // 10: crdeval.v1.RuleTrace
-	(*Patch)(nil),                 // 11: crdeval.v1.Patch
-	(*Item)(nil),                  // 12: crdeval.v1.Item
+	(*ObjectPatch)(nil),           // 11: crdeval.v1.ObjectPatch
+	(*EvaluationItem)(nil),        // 12: crdeval.v1.EvaluationItem
 	(*EvaluationOptions)(nil),     // 13: crdeval.v1.EvaluationOptions
 	(*Verdict)(nil),               // 14: crdeval.v1.Verdict
-	(*Transformed)(nil),           // 15: crdeval.v1.Transformed
+	(*TransformedObject)(nil),     // 15: crdeval.v1.TransformedObject
 	(*VerdictResult)(nil),         // 16: crdeval.v1.VerdictResult
-	(*TransformedResult)(nil),     // 17: crdeval.v1.TransformedResult
+	(*TransformResult)(nil),       // 17: crdeval.v1.TransformResult
 	(*ValidateRequest)(nil),       // 18: crdeval.v1.ValidateRequest
 	(*ValidateResponse)(nil),      // 19: crdeval.v1.ValidateResponse
 	(*AdmitRequest)(nil),          // 20: crdeval.v1.AdmitRequest
@@ -2884,87 +2884,87 @@ var file_crdeval_v1_evaluation_proto_goTypes = []any{
 	(*Document)(nil),              // 35: crdeval.v1.Document
 	(*RuleRef)(nil),               // 36: crdeval.v1.RuleRef
 	(*durationpb.Duration)(nil),   // 37: google.protobuf.Duration
-	(*Refusal)(nil),               // 38: crdeval.v1.Refusal
+	(*Rejection)(nil),             // 38: crdeval.v1.Rejection
 	(*Violation)(nil),             // 39: crdeval.v1.Violation
 	(*FieldChange)(nil),           // 40: crdeval.v1.FieldChange
 	(*status.Status)(nil),         // 41: google.rpc.Status
 }
 var file_crdeval_v1_evaluation_proto_depIdxs = []int32{
-	34, // 0: crdeval.v1.Include.now:type_name -> google.protobuf.Timestamp
-	7,  // 1: crdeval.v1.Presented.selectable_fields:type_name -> crdeval.v1.SelectableField
-	35, // 2: crdeval.v1.Presented.table_row:type_name -> crdeval.v1.Document
-	35, // 3: crdeval.v1.Presented.scale:type_name -> crdeval.v1.Document
+	34, // 0: crdeval.v1.PresentationOptions.now:type_name -> google.protobuf.Timestamp
+	7,  // 1: crdeval.v1.ObjectPresentation.selectable_fields:type_name -> crdeval.v1.SelectableField
+	35, // 2: crdeval.v1.ObjectPresentation.table_row:type_name -> crdeval.v1.Document
+	35, // 3: crdeval.v1.ObjectPresentation.scale:type_name -> crdeval.v1.Document
 	35, // 4: crdeval.v1.TraceStep.value:type_name -> crdeval.v1.Document
 	36, // 5: crdeval.v1.RuleTrace.rule:type_name -> crdeval.v1.RuleRef
 	4,  // 6: crdeval.v1.RuleTrace.outcome:type_name -> crdeval.v1.RuleOutcome
 	9,  // 7: crdeval.v1.RuleTrace.steps:type_name -> crdeval.v1.TraceStep
-	5,  // 8: crdeval.v1.Patch.type:type_name -> crdeval.v1.PatchType
-	35, // 9: crdeval.v1.Patch.patch:type_name -> crdeval.v1.Document
-	35, // 10: crdeval.v1.Item.object:type_name -> crdeval.v1.Document
-	35, // 11: crdeval.v1.Item.old_object:type_name -> crdeval.v1.Document
-	11, // 12: crdeval.v1.Item.patch:type_name -> crdeval.v1.Patch
+	5,  // 8: crdeval.v1.ObjectPatch.type:type_name -> crdeval.v1.PatchType
+	35, // 9: crdeval.v1.ObjectPatch.patch:type_name -> crdeval.v1.Document
+	35, // 10: crdeval.v1.EvaluationItem.object:type_name -> crdeval.v1.Document
+	35, // 11: crdeval.v1.EvaluationItem.old_object:type_name -> crdeval.v1.Document
+	11, // 12: crdeval.v1.EvaluationItem.patch:type_name -> crdeval.v1.ObjectPatch
 	0,  // 13: crdeval.v1.EvaluationOptions.field_validation:type_name -> crdeval.v1.FieldValidation
-	1,  // 14: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.View
+	1,  // 14: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.ObjectView
 	37, // 15: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
-	3,  // 16: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.Trace
-	38, // 17: crdeval.v1.Verdict.refusal:type_name -> crdeval.v1.Refusal
+	3,  // 16: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.TraceMode
+	38, // 17: crdeval.v1.Verdict.rejection:type_name -> crdeval.v1.Rejection
 	39, // 18: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
 	35, // 19: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
 	35, // 20: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
 	40, // 21: crdeval.v1.Verdict.pruned:type_name -> crdeval.v1.FieldChange
 	40, // 22: crdeval.v1.Verdict.defaulted:type_name -> crdeval.v1.FieldChange
-	39, // 23: crdeval.v1.Verdict.forgiven:type_name -> crdeval.v1.Violation
+	39, // 23: crdeval.v1.Verdict.ratcheted:type_name -> crdeval.v1.Violation
 	35, // 24: crdeval.v1.Verdict.status:type_name -> crdeval.v1.Document
 	10, // 25: crdeval.v1.Verdict.traces:type_name -> crdeval.v1.RuleTrace
 	35, // 26: crdeval.v1.Verdict.old_object:type_name -> crdeval.v1.Document
-	8,  // 27: crdeval.v1.Verdict.presented:type_name -> crdeval.v1.Presented
-	35, // 28: crdeval.v1.Transformed.object:type_name -> crdeval.v1.Document
-	40, // 29: crdeval.v1.Transformed.pruned:type_name -> crdeval.v1.FieldChange
-	40, // 30: crdeval.v1.Transformed.defaulted:type_name -> crdeval.v1.FieldChange
-	38, // 31: crdeval.v1.Transformed.refusal:type_name -> crdeval.v1.Refusal
-	8,  // 32: crdeval.v1.Transformed.presented:type_name -> crdeval.v1.Presented
+	8,  // 27: crdeval.v1.Verdict.presentation:type_name -> crdeval.v1.ObjectPresentation
+	35, // 28: crdeval.v1.TransformedObject.object:type_name -> crdeval.v1.Document
+	40, // 29: crdeval.v1.TransformedObject.pruned:type_name -> crdeval.v1.FieldChange
+	40, // 30: crdeval.v1.TransformedObject.defaulted:type_name -> crdeval.v1.FieldChange
+	38, // 31: crdeval.v1.TransformedObject.rejection:type_name -> crdeval.v1.Rejection
+	8,  // 32: crdeval.v1.TransformedObject.presentation:type_name -> crdeval.v1.ObjectPresentation
 	14, // 33: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
 	41, // 34: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
-	15, // 35: crdeval.v1.TransformedResult.transformed:type_name -> crdeval.v1.Transformed
-	41, // 36: crdeval.v1.TransformedResult.error:type_name -> google.rpc.Status
-	12, // 37: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.Item
+	15, // 35: crdeval.v1.TransformResult.transformed:type_name -> crdeval.v1.TransformedObject
+	41, // 36: crdeval.v1.TransformResult.error:type_name -> google.rpc.Status
+	12, // 37: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 38: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
 	35, // 39: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
 	16, // 40: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 41: crdeval.v1.AdmitRequest.items:type_name -> crdeval.v1.Item
+	12, // 41: crdeval.v1.AdmitRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 42: crdeval.v1.AdmitRequest.options:type_name -> crdeval.v1.EvaluationOptions
 	35, // 43: crdeval.v1.AdmitRequest.crds:type_name -> crdeval.v1.Document
-	2,  // 44: crdeval.v1.AdmitRequest.stage:type_name -> crdeval.v1.Stage
-	6,  // 45: crdeval.v1.AdmitRequest.include:type_name -> crdeval.v1.Include
+	2,  // 44: crdeval.v1.AdmitRequest.stage:type_name -> crdeval.v1.AdmissionStage
+	6,  // 45: crdeval.v1.AdmitRequest.include:type_name -> crdeval.v1.PresentationOptions
 	16, // 46: crdeval.v1.AdmitResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 47: crdeval.v1.AdmitStreamRequest.items:type_name -> crdeval.v1.Item
+	12, // 47: crdeval.v1.AdmitStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 48: crdeval.v1.AdmitStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
 	35, // 49: crdeval.v1.AdmitStreamRequest.crds:type_name -> crdeval.v1.Document
-	2,  // 50: crdeval.v1.AdmitStreamRequest.stage:type_name -> crdeval.v1.Stage
-	6,  // 51: crdeval.v1.AdmitStreamRequest.include:type_name -> crdeval.v1.Include
+	2,  // 50: crdeval.v1.AdmitStreamRequest.stage:type_name -> crdeval.v1.AdmissionStage
+	6,  // 51: crdeval.v1.AdmitStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
 	16, // 52: crdeval.v1.AdmitStreamResponse.results:type_name -> crdeval.v1.VerdictResult
-	12, // 53: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.Item
+	12, // 53: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 54: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
 	35, // 55: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
-	17, // 56: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformedResult
-	12, // 57: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.Item
+	17, // 56: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformResult
+	12, // 57: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 58: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
 	35, // 59: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
-	17, // 60: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformedResult
-	12, // 61: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.Item
+	17, // 60: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformResult
+	12, // 61: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 62: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
 	35, // 63: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
-	6,  // 64: crdeval.v1.ReadRequest.include:type_name -> crdeval.v1.Include
-	17, // 65: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformedResult
-	12, // 66: crdeval.v1.ReadStreamRequest.items:type_name -> crdeval.v1.Item
+	6,  // 64: crdeval.v1.ReadRequest.include:type_name -> crdeval.v1.PresentationOptions
+	17, // 65: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformResult
+	12, // 66: crdeval.v1.ReadStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 67: crdeval.v1.ReadStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
 	35, // 68: crdeval.v1.ReadStreamRequest.crds:type_name -> crdeval.v1.Document
-	6,  // 69: crdeval.v1.ReadStreamRequest.include:type_name -> crdeval.v1.Include
-	17, // 70: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformedResult
-	12, // 71: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.Item
+	6,  // 69: crdeval.v1.ReadStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
+	17, // 70: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformResult
+	12, // 71: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 72: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
 	35, // 73: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
-	17, // 74: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformedResult
+	17, // 74: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformResult
 	18, // 75: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
 	20, // 76: crdeval.v1.EvaluationService.Admit:input_type -> crdeval.v1.AdmitRequest
 	22, // 77: crdeval.v1.EvaluationService.AdmitStream:input_type -> crdeval.v1.AdmitStreamRequest
@@ -3004,8 +3004,8 @@ func file_crdeval_v1_evaluation_proto_init() {
 		(*VerdictResult_Error)(nil),
 	}
 	file_crdeval_v1_evaluation_proto_msgTypes[11].OneofWrappers = []any{
-		(*TransformedResult_Transformed)(nil),
-		(*TransformedResult_Error)(nil),
+		(*TransformResult_Transformed)(nil),
+		(*TransformResult_Error)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

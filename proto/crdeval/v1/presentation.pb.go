@@ -185,7 +185,7 @@ type TableRequest struct {
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The objects, all of that CRD. At most Limits.max_batch_items, 1,000; none gives a table without rows. One that cannot be shown fails the table, as it fails a
+	// The objects, all of that CRD. At most ServerLimits.max_batch_items, 1,000; none gives a table without rows. One that cannot be shown fails the table, as it fails a
 	// list. An error names it by its index; one of another kind or group is INVALID_ARGUMENT. A refusal has the API server's words, and those alone.
 	Objects []*Document `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
 	// The time that ages are counted to. Default: when the call came in. INVALID_ARGUMENT outside the years 1 to 9999.
@@ -346,7 +346,7 @@ type TableResponse struct {
 	// What kubectl would print: headings and a line for each row, with line feeds. Empty unless asked for, and for no rows.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// What the API server would answer to a list with such an object: 500 for one whose metadata cannot be decoded. Absent if it answers a table.
-	Refusal *Refusal `protobuf:"bytes,3,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The revision of the CRD whose columns these are.
 	Revision      string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -397,9 +397,9 @@ func (x *TableResponse) GetText() string {
 	return ""
 }
 
-func (x *TableResponse) GetRefusal() *Refusal {
+func (x *TableResponse) GetRejection() *Rejection {
 	if x != nil {
-		return x.Refusal
+		return x.Rejection
 	}
 	return nil
 }
@@ -423,7 +423,7 @@ type SelectFieldsRequest struct {
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The objects, all of that CRD. At most Limits.max_batch_items, 1,000; none tells which fields there are, and whether the selector is right.
+	// The objects, all of that CRD. At most ServerLimits.max_batch_items, 1,000; none tells which fields there are, and whether the selector is right.
 	Objects []*Document `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
 	// A field selector, `spec.color=blue,metadata.name!=b7`. Default: the empty one, which takes every object. One that an API server would refuse is a refusal, 400.
 	// LIMIT_EXCEEDED beyond 1 MiB.
@@ -672,7 +672,7 @@ type SelectFieldsResponse struct {
 	// The fields that a selector may name, in the order of SelectedFields.fields.
 	Selectable []string `protobuf:"bytes,2,rep,name=selectable,proto3" json:"selectable,omitempty"`
 	// What the API server would answer to the selector. Absent if it takes it.
-	Refusal *Refusal `protobuf:"bytes,3,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The revision of the CRD that was used.
 	Revision      string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -723,9 +723,9 @@ func (x *SelectFieldsResponse) GetSelectable() []string {
 	return nil
 }
 
-func (x *SelectFieldsResponse) GetRefusal() *Refusal {
+func (x *SelectFieldsResponse) GetRejection() *Rejection {
 	if x != nil {
-		return x.Refusal
+		return x.Rejection
 	}
 	return nil
 }
@@ -843,7 +843,7 @@ type GetScaleResponse struct {
 	// autoscaling/v1 Scale. Absent with a refusal.
 	Scale *Document `protobuf:"bytes,1,opt,name=scale,proto3" json:"scale,omitempty"`
 	// What the API server would answer instead: 404 where the version declares no scale, 500 where the object has no replicas. Absent if it answers a Scale.
-	Refusal *Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	Rejection *Rejection `protobuf:"bytes,2,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The revision of the CRD that was used.
 	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -887,9 +887,9 @@ func (x *GetScaleResponse) GetScale() *Document {
 	return nil
 }
 
-func (x *GetScaleResponse) GetRefusal() *Refusal {
+func (x *GetScaleResponse) GetRejection() *Rejection {
 	if x != nil {
-		return x.Refusal
+		return x.Rejection
 	}
 	return nil
 }
@@ -1017,7 +1017,7 @@ type SetScaleResponse struct {
 	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
 	// What the API server would answer instead: 404 where the version declares no scale, 400 for what is no Scale, or one of another name or
 	// namespace, or without replicas, 409 for one of another uid, 500 where the path leads through something that is no object. Absent if there is an object.
-	Refusal *Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	Rejection *Rejection `protobuf:"bytes,2,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The revision of the CRD that was used.
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	// What an API server does not tell: why a Scale cannot be decoded, which is but *no kind is registered* to it. As Admit warns of a write to the scale. Over REST each is a
@@ -1064,9 +1064,9 @@ func (x *SetScaleResponse) GetObject() *Document {
 	return nil
 }
 
-func (x *SetScaleResponse) GetRefusal() *Refusal {
+func (x *SetScaleResponse) GetRejection() *Rejection {
 	if x != nil {
-		return x.Refusal
+		return x.Rejection
 	}
 	return nil
 }
@@ -1867,11 +1867,11 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x0fwithout_columns\x18\v \x01(\bR\x0ewithoutColumns\x12)\n" +
 	"\x10resource_version\x18\f \x01(\tR\x0fresourceVersion\x12%\n" +
 	"\x0econtinue_token\x18\r \x01(\tR\rcontinueToken\x120\n" +
-	"\x14remaining_item_count\x18\x0e \x01(\x03R\x12remainingItemCount\"\x9a\x01\n" +
+	"\x14remaining_item_count\x18\x0e \x01(\x03R\x12remainingItemCount\"\xa0\x01\n" +
 	"\rTableResponse\x12*\n" +
 	"\x05table\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x05table\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
-	"\arefusal\x18\x03 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12\x1a\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x123\n" +
+	"\trejection\x18\x03 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\tR\brevision\"\x88\x02\n" +
 	"\x13SelectFieldsRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
@@ -1888,13 +1888,13 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x12SelectFieldsResult\x128\n" +
 	"\bselected\x18\x01 \x01(\v2\x1a.crdeval.v1.SelectedFieldsH\x00R\bselected\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
-	"\x06result\"\xbb\x01\n" +
+	"\x06result\"\xc1\x01\n" +
 	"\x14SelectFieldsResponse\x128\n" +
 	"\aresults\x18\x01 \x03(\v2\x1e.crdeval.v1.SelectFieldsResultR\aresults\x12\x1e\n" +
 	"\n" +
 	"selectable\x18\x02 \x03(\tR\n" +
-	"selectable\x12-\n" +
-	"\arefusal\x18\x03 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12\x1a\n" +
+	"selectable\x123\n" +
+	"\trejection\x18\x03 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\tR\brevision\"\xe6\x01\n" +
 	"\x0fGetScaleRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
@@ -1903,10 +1903,10 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\brevision\x18\x04 \x01(\tR\brevision\x12,\n" +
 	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12\x19\n" +
 	"\bat_least\x18\x06 \x01(\tR\aatLeast\x12(\n" +
-	"\x04crds\x18\a \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\x89\x01\n" +
+	"\x04crds\x18\a \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\x8f\x01\n" +
 	"\x10GetScaleResponse\x12*\n" +
-	"\x05scale\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\x12-\n" +
-	"\arefusal\x18\x02 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12\x1a\n" +
+	"\x05scale\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\x123\n" +
+	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
 	"\brevision\x18\x03 \x01(\tR\brevision\"\x92\x02\n" +
 	"\x0fSetScaleRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
@@ -1916,10 +1916,10 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12*\n" +
 	"\x05scale\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x05scale\x12\x19\n" +
 	"\bat_least\x18\a \x01(\tR\aatLeast\x12(\n" +
-	"\x04crds\x18\b \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\xa7\x01\n" +
+	"\x04crds\x18\b \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"\xad\x01\n" +
 	"\x10SetScaleResponse\x12,\n" +
-	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12-\n" +
-	"\arefusal\x18\x02 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12\x1a\n" +
+	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
+	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
 	"\brevision\x18\x03 \x01(\tR\brevision\x12\x1a\n" +
 	"\bwarnings\x18\x04 \x03(\tR\bwarnings\"\xb0\x01\n" +
 	"\x11GetOpenApiRequest\x12\x18\n" +
@@ -2033,7 +2033,7 @@ var file_crdeval_v1_presentation_proto_goTypes = []any{
 	(*ExplainResponse)(nil),            // 22: crdeval.v1.ExplainResponse
 	(*Document)(nil),                   // 23: crdeval.v1.Document
 	(*timestamppb.Timestamp)(nil),      // 24: google.protobuf.Timestamp
-	(*Refusal)(nil),                    // 25: crdeval.v1.Refusal
+	(*Rejection)(nil),                  // 25: crdeval.v1.Rejection
 	(*SelectableField)(nil),            // 26: crdeval.v1.SelectableField
 	(*status.Status)(nil),              // 27: google.rpc.Status
 }
@@ -2044,23 +2044,23 @@ var file_crdeval_v1_presentation_proto_depIdxs = []int32{
 	1,  // 3: crdeval.v1.TableRequest.text:type_name -> crdeval.v1.TableText
 	23, // 4: crdeval.v1.TableRequest.crds:type_name -> crdeval.v1.Document
 	23, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
-	25, // 6: crdeval.v1.TableResponse.refusal:type_name -> crdeval.v1.Refusal
+	25, // 6: crdeval.v1.TableResponse.rejection:type_name -> crdeval.v1.Rejection
 	23, // 7: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
 	23, // 8: crdeval.v1.SelectFieldsRequest.crds:type_name -> crdeval.v1.Document
 	26, // 9: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
 	5,  // 10: crdeval.v1.SelectFieldsResult.selected:type_name -> crdeval.v1.SelectedFields
 	27, // 11: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
 	6,  // 12: crdeval.v1.SelectFieldsResponse.results:type_name -> crdeval.v1.SelectFieldsResult
-	25, // 13: crdeval.v1.SelectFieldsResponse.refusal:type_name -> crdeval.v1.Refusal
+	25, // 13: crdeval.v1.SelectFieldsResponse.rejection:type_name -> crdeval.v1.Rejection
 	23, // 14: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
 	23, // 15: crdeval.v1.GetScaleRequest.crds:type_name -> crdeval.v1.Document
 	23, // 16: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
-	25, // 17: crdeval.v1.GetScaleResponse.refusal:type_name -> crdeval.v1.Refusal
+	25, // 17: crdeval.v1.GetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
 	23, // 18: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
 	23, // 19: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
 	23, // 20: crdeval.v1.SetScaleRequest.crds:type_name -> crdeval.v1.Document
 	23, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
-	25, // 22: crdeval.v1.SetScaleResponse.refusal:type_name -> crdeval.v1.Refusal
+	25, // 22: crdeval.v1.SetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
 	23, // 23: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
 	23, // 24: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
 	23, // 25: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document

@@ -39,7 +39,7 @@ const (
 	// The revision was current already: same etag, same generation.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED RegistrationOutcome = 3
 	// Kubernetes would refuse it: nothing was stored.
-	RegistrationOutcome_REGISTRATION_OUTCOME_REFUSED RegistrationOutcome = 4
+	RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED RegistrationOutcome = 4
 )
 
 // Enum value maps for RegistrationOutcome.
@@ -49,14 +49,14 @@ var (
 		1: "REGISTRATION_OUTCOME_CREATED",
 		2: "REGISTRATION_OUTCOME_UPDATED",
 		3: "REGISTRATION_OUTCOME_UNCHANGED",
-		4: "REGISTRATION_OUTCOME_REFUSED",
+		4: "REGISTRATION_OUTCOME_REJECTED",
 	}
 	RegistrationOutcome_value = map[string]int32{
 		"REGISTRATION_OUTCOME_UNSPECIFIED": 0,
 		"REGISTRATION_OUTCOME_CREATED":     1,
 		"REGISTRATION_OUTCOME_UPDATED":     2,
 		"REGISTRATION_OUTCOME_UNCHANGED":   3,
-		"REGISTRATION_OUTCOME_REFUSED":     4,
+		"REGISTRATION_OUTCOME_REJECTED":    4,
 	}
 )
 
@@ -801,7 +801,7 @@ type RegisterCrdResponse struct {
 	// Whether Kubernetes would accept the CRD. If not, nothing was stored.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	// Why, and what else is to be said.
-	Report *Report `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
+	Report *CrdReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
 	// The CRD as it stands now, without its manifest. Absent unless accepted.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
 	// For `at_least`. Empty unless accepted.
@@ -849,7 +849,7 @@ func (x *RegisterCrdResponse) GetAccepted() bool {
 	return false
 }
 
-func (x *RegisterCrdResponse) GetReport() *Report {
+func (x *RegisterCrdResponse) GetReport() *CrdReport {
 	if x != nil {
 		return x.Report
 	}
@@ -946,7 +946,7 @@ type RegisterCrdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CRDs. At most Limits.max_register_crds, 1,000 by default; none gives no results.
+	// The CRDs. At most ServerLimits.max_register_crds, 1,000 by default; none gives no results.
 	Entries       []*RegisterCrdsEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1217,7 +1217,7 @@ type CheckCrdResponse struct {
 	// Whether Kubernetes would accept the CRD.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	// Why, and what else is to be said.
-	Report *Report `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
+	Report *CrdReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
 	// The CRD as it would stand, without etag, generation and times. Absent unless accepted.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
 	// What registering it would do.
@@ -1263,7 +1263,7 @@ func (x *CheckCrdResponse) GetAccepted() bool {
 	return false
 }
 
-func (x *CheckCrdResponse) GetReport() *Report {
+func (x *CheckCrdResponse) GetReport() *CrdReport {
 	if x != nil {
 		return x.Report
 	}
@@ -1942,7 +1942,7 @@ type DiffCrdRequest struct {
 	Crd string `protobuf:"bytes,4,opt,name=crd,proto3" json:"crd,omitempty"`
 	// A revision of it that the catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,5,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Objects to replay, as they are stored or sent today. At most Limits.max_batch_items. Default: none.
+	// Objects to replay, as they are stored or sent today. At most ServerLimits.max_batch_items. Default: none.
 	Objects []*Document `protobuf:"bytes,6,rep,name=objects,proto3" json:"objects,omitempty"`
 	// Answer no older state than this token's. Default: whatever the replica has.
 	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
@@ -2042,11 +2042,11 @@ type DiffCrdResponse struct {
 	// Whether Kubernetes would accept the new CRD, as an update of the other one.
 	Accepted bool `protobuf:"varint,4,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	// Why, and what else is to be said of the new CRD.
-	Report *Report `protobuf:"bytes,5,opt,name=report,proto3" json:"report,omitempty"`
+	Report *CrdReport `protobuf:"bytes,5,opt,name=report,proto3" json:"report,omitempty"`
 	// Whether both mean the same to the letter, so that they have one revision.
 	Identical bool `protobuf:"varint,6,opt,name=identical,proto3" json:"identical,omitempty"`
 	// One for each object, in the order of the objects. Empty unless accepted. Where the answer has no room for one, its `error` is LIMIT_EXCEEDED.
-	Replayed []*Replayed `protobuf:"bytes,7,rep,name=replayed,proto3" json:"replayed,omitempty"`
+	ReplayResults []*ReplayResult `protobuf:"bytes,7,rep,name=replay_results,json=replayResults,proto3" json:"replay_results,omitempty"`
 	// The registered CRD that `manifest` was compared with, at that revision, without its manifest. Absent if `base` was given.
 	Base          *Crd `protobuf:"bytes,8,opt,name=base,proto3" json:"base,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2111,7 +2111,7 @@ func (x *DiffCrdResponse) GetAccepted() bool {
 	return false
 }
 
-func (x *DiffCrdResponse) GetReport() *Report {
+func (x *DiffCrdResponse) GetReport() *CrdReport {
 	if x != nil {
 		return x.Report
 	}
@@ -2125,9 +2125,9 @@ func (x *DiffCrdResponse) GetIdentical() bool {
 	return false
 }
 
-func (x *DiffCrdResponse) GetReplayed() []*Replayed {
+func (x *DiffCrdResponse) GetReplayResults() []*ReplayResult {
 	if x != nil {
-		return x.Replayed
+		return x.ReplayResults
 	}
 	return nil
 }
@@ -2667,10 +2667,10 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\x12\x1f\n" +
 	"\vcreate_only\x18\x04 \x01(\bR\n" +
-	"createOnly\"\xd1\x01\n" +
+	"createOnly\"\xd4\x01\n" +
 	"\x13RegisterCrdResponse\x12\x1a\n" +
-	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
-	"\x06report\x18\x02 \x01(\v2\x12.crdeval.v1.ReportR\x06report\x12!\n" +
+	"\baccepted\x18\x01 \x01(\bR\baccepted\x12-\n" +
+	"\x06report\x18\x02 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12!\n" +
 	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
 	"\x05token\x18\x04 \x01(\tR\x05token\x129\n" +
 	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"z\n" +
@@ -2693,10 +2693,10 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x0fCheckCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x19\n" +
-	"\bat_least\x18\x03 \x01(\tR\aatLeast\"\xb8\x01\n" +
+	"\bat_least\x18\x03 \x01(\tR\aatLeast\"\xbb\x01\n" +
 	"\x10CheckCrdResponse\x12\x1a\n" +
-	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
-	"\x06report\x18\x02 \x01(\v2\x12.crdeval.v1.ReportR\x06report\x12!\n" +
+	"\baccepted\x18\x01 \x01(\bR\baccepted\x12-\n" +
+	"\x06report\x18\x02 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12!\n" +
 	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x129\n" +
 	"\aoutcome\x18\x04 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"\x9b\x01\n" +
 	"\rGetCrdRequest\x12\x18\n" +
@@ -2748,15 +2748,15 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x03crd\x18\x04 \x01(\tR\x03crd\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12.\n" +
 	"\aobjects\x18\x06 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"\xde\x02\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"\xf0\x02\n" +
 	"\x0fDiffCrdResponse\x124\n" +
 	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.crdeval.v1.CrdChangeR\achanges\x12'\n" +
 	"\x0fomitted_changes\x18\x03 \x01(\x05R\x0eomittedChanges\x12\x1a\n" +
-	"\baccepted\x18\x04 \x01(\bR\baccepted\x12*\n" +
-	"\x06report\x18\x05 \x01(\v2\x12.crdeval.v1.ReportR\x06report\x12\x1c\n" +
-	"\tidentical\x18\x06 \x01(\bR\tidentical\x120\n" +
-	"\breplayed\x18\a \x03(\v2\x14.crdeval.v1.ReplayedR\breplayed\x12#\n" +
+	"\baccepted\x18\x04 \x01(\bR\baccepted\x12-\n" +
+	"\x06report\x18\x05 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12\x1c\n" +
+	"\tidentical\x18\x06 \x01(\bR\tidentical\x12?\n" +
+	"\x0ereplay_results\x18\a \x03(\v2\x18.crdeval.v1.ReplayResultR\rreplayResults\x12#\n" +
 	"\x04base\x18\b \x01(\v2\x0f.crdeval.v1.CrdR\x04base\"[\n" +
 	"\x14CreateCatalogRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12)\n" +
@@ -2784,13 +2784,13 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\"P\n" +
 	"\x15DeleteCatalogResponse\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12!\n" +
-	"\fdeleted_crds\x18\x02 \x01(\x05R\vdeletedCrds*\xc5\x01\n" +
+	"\fdeleted_crds\x18\x02 \x01(\x05R\vdeletedCrds*\xc6\x01\n" +
 	"\x13RegistrationOutcome\x12$\n" +
 	" REGISTRATION_OUTCOME_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cREGISTRATION_OUTCOME_CREATED\x10\x01\x12 \n" +
 	"\x1cREGISTRATION_OUTCOME_UPDATED\x10\x02\x12\"\n" +
-	"\x1eREGISTRATION_OUTCOME_UNCHANGED\x10\x03\x12 \n" +
-	"\x1cREGISTRATION_OUTCOME_REFUSED\x10\x04*J\n" +
+	"\x1eREGISTRATION_OUTCOME_UNCHANGED\x10\x03\x12!\n" +
+	"\x1dREGISTRATION_OUTCOME_REJECTED\x10\x04*J\n" +
 	"\aCrdView\x12\x18\n" +
 	"\x14CRD_VIEW_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eCRD_VIEW_BASIC\x10\x01\x12\x11\n" +
@@ -2870,11 +2870,11 @@ var file_crdeval_v1_registry_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),     // 35: google.protobuf.Timestamp
 	(*CrdVersion)(nil),                // 36: crdeval.v1.CrdVersion
 	(*Document)(nil),                  // 37: crdeval.v1.Document
-	(*Report)(nil),                    // 38: crdeval.v1.Report
+	(*CrdReport)(nil),                 // 38: crdeval.v1.CrdReport
 	(*status.Status)(nil),             // 39: google.rpc.Status
 	(ChangeClass)(0),                  // 40: crdeval.v1.ChangeClass
 	(*CrdChange)(nil),                 // 41: crdeval.v1.CrdChange
-	(*Replayed)(nil),                  // 42: crdeval.v1.Replayed
+	(*ReplayResult)(nil),              // 42: crdeval.v1.ReplayResult
 }
 var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	35, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
@@ -2887,7 +2887,7 @@ var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	5,  // 7: crdeval.v1.Crd.accepted_names:type_name -> crdeval.v1.CrdNames
 	37, // 8: crdeval.v1.Crd.status:type_name -> crdeval.v1.Document
 	37, // 9: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
-	38, // 10: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.Report
+	38, // 10: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
 	6,  // 11: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
 	0,  // 12: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
 	37, // 13: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
@@ -2896,7 +2896,7 @@ var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	39, // 16: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
 	11, // 17: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
 	37, // 18: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	38, // 19: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.Report
+	38, // 19: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
 	6,  // 20: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
 	0,  // 21: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
 	1,  // 22: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
@@ -2912,8 +2912,8 @@ var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	37, // 32: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
 	40, // 33: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
 	41, // 34: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
-	38, // 35: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.Report
-	42, // 36: crdeval.v1.DiffCrdResponse.replayed:type_name -> crdeval.v1.Replayed
+	38, // 35: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	42, // 36: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
 	6,  // 37: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
 	3,  // 38: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
 	3,  // 39: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog

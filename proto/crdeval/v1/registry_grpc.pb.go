@@ -44,7 +44,7 @@ const (
 // its name, updated.
 //
 // Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-// Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+// Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type RegistryServiceClient interface {
 	// Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. Where the catalog has a CRD of that name it is
 	// judged as its update, as `kubectl replace` would have it judged: what may not change, what may stay wrong. A CRD that Kubernetes would
@@ -87,8 +87,8 @@ type RegistryServiceClient interface {
 	// every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens.
 	//
 	// It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
-	// CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_FOREIGN, REPLICA_BEHIND; WATCH_EXPIRED for a token
-	// whose state is no longer kept: watch without one; OVERLOADED beyond Limits.max_watches.
+	// CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED for a token
+	// whose state is no longer kept: watch without one; OVERLOADED beyond ServerLimits.max_watches.
 	//
 	// Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
 	// keep the connection. The last line is {"error": Status}. An error before the first event is an ordinary one, with its HTTP status.
@@ -96,7 +96,7 @@ type RegistryServiceClient interface {
 	// Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
 	// Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REJECTED for a `base` that Kubernetes
 	// would refuse, where there are objects to replay.
 	DiffCrd(ctx context.Context, in *DiffCrdRequest, opts ...grpc.CallOption) (*DiffCrdResponse, error)
 	// Creates an empty catalog.
@@ -272,7 +272,7 @@ func (c *registryServiceClient) DeleteCatalog(ctx context.Context, in *DeleteCat
 // its name, updated.
 //
 // Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-// Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+// Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type RegistryServiceServer interface {
 	// Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. Where the catalog has a CRD of that name it is
 	// judged as its update, as `kubectl replace` would have it judged: what may not change, what may stay wrong. A CRD that Kubernetes would
@@ -315,8 +315,8 @@ type RegistryServiceServer interface {
 	// every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens.
 	//
 	// It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
-	// CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_FOREIGN, REPLICA_BEHIND; WATCH_EXPIRED for a token
-	// whose state is no longer kept: watch without one; OVERLOADED beyond Limits.max_watches.
+	// CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED for a token
+	// whose state is no longer kept: watch without one; OVERLOADED beyond ServerLimits.max_watches.
 	//
 	// Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
 	// keep the connection. The last line is {"error": Status}. An error before the first event is an ordinary one, with its HTTP status.
@@ -324,7 +324,7 @@ type RegistryServiceServer interface {
 	// Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
 	// Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REJECTED for a `base` that Kubernetes
 	// would refuse, where there are objects to replay.
 	DiffCrd(context.Context, *DiffCrdRequest) (*DiffCrdResponse, error)
 	// Creates an empty catalog.

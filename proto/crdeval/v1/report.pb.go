@@ -214,7 +214,7 @@ type RuleReport struct {
 	// The oldest Kubernetes minor version, from 25, that compiles the rule and its message. 0 if none does.
 	LowestMinor int32 `protobuf:"varint,9,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
 	// What an older one lacks, a text for people. Empty if nothing.
-	LowestMinorBecause string `protobuf:"bytes,10,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
+	LowestMinorReason string `protobuf:"bytes,10,opt,name=lowest_minor_reason,json=lowestMinorReason,proto3" json:"lowest_minor_reason,omitempty"`
 	// What its messageExpression may cost, without `cardinality`, as Kubernetes counts it. 0 if it has none.
 	MessageEstimatedCost uint64 `protobuf:"varint,11,opt,name=message_estimated_cost,json=messageEstimatedCost,proto3" json:"message_estimated_cost,omitempty"`
 	unknownFields        protoimpl.UnknownFields
@@ -314,9 +314,9 @@ func (x *RuleReport) GetLowestMinor() int32 {
 	return 0
 }
 
-func (x *RuleReport) GetLowestMinorBecause() string {
+func (x *RuleReport) GetLowestMinorReason() string {
 	if x != nil {
-		return x.LowestMinorBecause
+		return x.LowestMinorReason
 	}
 	return ""
 }
@@ -343,9 +343,9 @@ type VersionReport struct {
 	// What `estimated_cost` may not exceed: 100,000,000.
 	CostLimit uint64 `protobuf:"varint,5,opt,name=cost_limit,json=costLimit,proto3" json:"cost_limit,omitempty"`
 	// What a minor version below `lowest_minor` lacks, and where: a text for people. Empty if nothing.
-	LowestMinorBecause string `protobuf:"bytes,6,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	LowestMinorReason string `protobuf:"bytes,6,opt,name=lowest_minor_reason,json=lowestMinorReason,proto3" json:"lowest_minor_reason,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *VersionReport) Reset() {
@@ -413,15 +413,15 @@ func (x *VersionReport) GetCostLimit() uint64 {
 	return 0
 }
 
-func (x *VersionReport) GetLowestMinorBecause() string {
+func (x *VersionReport) GetLowestMinorReason() string {
 	if x != nil {
-		return x.LowestMinorBecause
+		return x.LowestMinorReason
 	}
 	return ""
 }
 
 // The judgement of a CRD.
-type Report struct {
+type CrdReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What Kubernetes would refuse it for. Empty if it is accepted.
 	Violations []*Violation `protobuf:"bytes,1,rep,name=violations,proto3" json:"violations,omitempty"`
@@ -431,31 +431,31 @@ type Report struct {
 	Versions []*VersionReport `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
 	// What the API server would answer. Absent if the CRD is accepted. It stands without violations where the manifest cannot be
 	// decoded: a number where a string belongs.
-	Refusal *Refusal `protobuf:"bytes,4,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	Rejection *Rejection `protobuf:"bytes,4,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The oldest Kubernetes minor version that knows what all versions of the CRD use: the largest `lowest_minor` of them.
 	LowestMinor int32 `protobuf:"varint,5,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
-	// The `lowest_minor_because` of that version.
-	LowestMinorBecause string `protobuf:"bytes,6,opt,name=lowest_minor_because,json=lowestMinorBecause,proto3" json:"lowest_minor_because,omitempty"`
+	// The `lowest_minor_reason` of that version.
+	LowestMinorReason string `protobuf:"bytes,6,opt,name=lowest_minor_reason,json=lowestMinorReason,proto3" json:"lowest_minor_reason,omitempty"`
 	// Whether it was judged as the update of a registered CRD of its name, not as a creation.
 	Update        bool `protobuf:"varint,7,opt,name=update,proto3" json:"update,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Report) Reset() {
-	*x = Report{}
+func (x *CrdReport) Reset() {
+	*x = CrdReport{}
 	mi := &file_crdeval_v1_report_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Report) String() string {
+func (x *CrdReport) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Report) ProtoMessage() {}
+func (*CrdReport) ProtoMessage() {}
 
-func (x *Report) ProtoReflect() protoreflect.Message {
+func (x *CrdReport) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_report_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -467,54 +467,54 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Report.ProtoReflect.Descriptor instead.
-func (*Report) Descriptor() ([]byte, []int) {
+// Deprecated: Use CrdReport.ProtoReflect.Descriptor instead.
+func (*CrdReport) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_report_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Report) GetViolations() []*Violation {
+func (x *CrdReport) GetViolations() []*Violation {
 	if x != nil {
 		return x.Violations
 	}
 	return nil
 }
 
-func (x *Report) GetWarnings() []string {
+func (x *CrdReport) GetWarnings() []string {
 	if x != nil {
 		return x.Warnings
 	}
 	return nil
 }
 
-func (x *Report) GetVersions() []*VersionReport {
+func (x *CrdReport) GetVersions() []*VersionReport {
 	if x != nil {
 		return x.Versions
 	}
 	return nil
 }
 
-func (x *Report) GetRefusal() *Refusal {
+func (x *CrdReport) GetRejection() *Rejection {
 	if x != nil {
-		return x.Refusal
+		return x.Rejection
 	}
 	return nil
 }
 
-func (x *Report) GetLowestMinor() int32 {
+func (x *CrdReport) GetLowestMinor() int32 {
 	if x != nil {
 		return x.LowestMinor
 	}
 	return 0
 }
 
-func (x *Report) GetLowestMinorBecause() string {
+func (x *CrdReport) GetLowestMinorReason() string {
 	if x != nil {
-		return x.LowestMinorBecause
+		return x.LowestMinorReason
 	}
 	return ""
 }
 
-func (x *Report) GetUpdate() bool {
+func (x *CrdReport) GetUpdate() bool {
 	if x != nil {
 		return x.Update
 	}
@@ -541,7 +541,7 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\vCostCulprit\x12%\n" +
 	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12\x18\n" +
 	"\akeyword\x18\x02 \x01(\tR\akeyword\x12\x1c\n" +
-	"\tsuggested\x18\x03 \x01(\x03R\tsuggested\"\xc5\x03\n" +
+	"\tsuggested\x18\x03 \x01(\x03R\tsuggested\"\xc3\x03\n" +
 	"\n" +
 	"RuleReport\x12%\n" +
 	"\x0eschema_pointer\x18\x01 \x01(\tR\rschemaPointer\x12'\n" +
@@ -552,27 +552,27 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\x0eshare_of_limit\x18\x06 \x01(\x01R\fshareOfLimit\x12\"\n" +
 	"\ruses_old_self\x18\a \x01(\bR\vusesOldSelf\x123\n" +
 	"\bculprits\x18\b \x03(\v2\x17.crdeval.v1.CostCulpritR\bculprits\x12!\n" +
-	"\flowest_minor\x18\t \x01(\x05R\vlowestMinor\x120\n" +
-	"\x14lowest_minor_because\x18\n" +
-	" \x01(\tR\x12lowestMinorBecause\x124\n" +
-	"\x16message_estimated_cost\x18\v \x01(\x04R\x14messageEstimatedCost\"\x8a\x02\n" +
+	"\flowest_minor\x18\t \x01(\x05R\vlowestMinor\x12.\n" +
+	"\x13lowest_minor_reason\x18\n" +
+	" \x01(\tR\x11lowestMinorReason\x124\n" +
+	"\x16message_estimated_cost\x18\v \x01(\x04R\x14messageEstimatedCost\"\x88\x02\n" +
 	"\rVersionReport\x120\n" +
 	"\aversion\x18\x01 \x01(\v2\x16.crdeval.v1.CrdVersionR\aversion\x12!\n" +
 	"\flowest_minor\x18\x02 \x01(\x05R\vlowestMinor\x12,\n" +
 	"\x05rules\x18\x03 \x03(\v2\x16.crdeval.v1.RuleReportR\x05rules\x12%\n" +
 	"\x0eestimated_cost\x18\x04 \x01(\x04R\restimatedCost\x12\x1d\n" +
 	"\n" +
-	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x120\n" +
-	"\x14lowest_minor_because\x18\x06 \x01(\tR\x12lowestMinorBecause\"\xae\x02\n" +
-	"\x06Report\x125\n" +
+	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x12.\n" +
+	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\"\xb5\x02\n" +
+	"\tCrdReport\x125\n" +
 	"\n" +
 	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
 	"violations\x12\x1a\n" +
 	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x125\n" +
-	"\bversions\x18\x03 \x03(\v2\x19.crdeval.v1.VersionReportR\bversions\x12-\n" +
-	"\arefusal\x18\x04 \x01(\v2\x13.crdeval.v1.RefusalR\arefusal\x12!\n" +
-	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\x120\n" +
-	"\x14lowest_minor_because\x18\x06 \x01(\tR\x12lowestMinorBecause\x12\x16\n" +
+	"\bversions\x18\x03 \x03(\v2\x19.crdeval.v1.VersionReportR\bversions\x123\n" +
+	"\trejection\x18\x04 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12!\n" +
+	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\x12.\n" +
+	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\x12\x16\n" +
 	"\x06update\x18\a \x01(\bR\x06updateB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
@@ -593,19 +593,19 @@ var file_crdeval_v1_report_proto_goTypes = []any{
 	(*CostCulprit)(nil),   // 1: crdeval.v1.CostCulprit
 	(*RuleReport)(nil),    // 2: crdeval.v1.RuleReport
 	(*VersionReport)(nil), // 3: crdeval.v1.VersionReport
-	(*Report)(nil),        // 4: crdeval.v1.Report
+	(*CrdReport)(nil),     // 4: crdeval.v1.CrdReport
 	(*RuleRef)(nil),       // 5: crdeval.v1.RuleRef
 	(*Violation)(nil),     // 6: crdeval.v1.Violation
-	(*Refusal)(nil),       // 7: crdeval.v1.Refusal
+	(*Rejection)(nil),     // 7: crdeval.v1.Rejection
 }
 var file_crdeval_v1_report_proto_depIdxs = []int32{
 	5, // 0: crdeval.v1.RuleReport.rule:type_name -> crdeval.v1.RuleRef
 	1, // 1: crdeval.v1.RuleReport.culprits:type_name -> crdeval.v1.CostCulprit
 	0, // 2: crdeval.v1.VersionReport.version:type_name -> crdeval.v1.CrdVersion
 	2, // 3: crdeval.v1.VersionReport.rules:type_name -> crdeval.v1.RuleReport
-	6, // 4: crdeval.v1.Report.violations:type_name -> crdeval.v1.Violation
-	3, // 5: crdeval.v1.Report.versions:type_name -> crdeval.v1.VersionReport
-	7, // 6: crdeval.v1.Report.refusal:type_name -> crdeval.v1.Refusal
+	6, // 4: crdeval.v1.CrdReport.violations:type_name -> crdeval.v1.Violation
+	3, // 5: crdeval.v1.CrdReport.versions:type_name -> crdeval.v1.VersionReport
+	7, // 6: crdeval.v1.CrdReport.rejection:type_name -> crdeval.v1.Rejection
 	7, // [7:7] is the sub-list for method output_type
 	7, // [7:7] is the sub-list for method input_type
 	7, // [7:7] is the sub-list for extension type_name

@@ -32,7 +32,7 @@ const (
 	Feature_FEATURE_UNSPECIFIED Feature = 0
 	// CEL rules are evaluated. Without it every answer about a CRD that has rules warns that they were left aside.
 	Feature_FEATURE_RULES Feature = 1
-	// Updates: Item.old_object, Item.subresource `status`, ratcheting.
+	// Updates: EvaluationItem.old_object, EvaluationItem.subresource `status`, ratcheting.
 	Feature_FEATURE_UPDATES Feature = 2
 	// CRDs in evaluation requests: ValidateRequest.crds.
 	Feature_FEATURE_OVERLAY Feature = 3
@@ -42,9 +42,9 @@ const (
 	Feature_FEATURE_STATUS Feature = 5
 	// Conversion by webhook.
 	Feature_FEATURE_CONVERSION_WEBHOOKS Feature = 6
-	// Item.patch.
+	// EvaluationItem.patch.
 	Feature_FEATURE_PATCH Feature = 7
-	// Item.subresource `scale`.
+	// EvaluationItem.subresource `scale`.
 	Feature_FEATURE_SCALE Feature = 8
 	// DiffCrd.
 	Feature_FEATURE_DIFF Feature = 9
@@ -130,7 +130,7 @@ func (Feature) EnumDescriptor() ([]byte, []int) {
 }
 
 // The limits in force. A request beyond one gets LIMIT_EXCEEDED with the limit's name as it is spelled here.
-type Limits struct {
+type ServerLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Items in one evaluation call. Default 1,000.
 	MaxBatchItems int32 `protobuf:"varint,1,opt,name=max_batch_items,json=maxBatchItems,proto3" json:"max_batch_items,omitempty"`
@@ -151,16 +151,16 @@ type Limits struct {
 	// Entries in one page of a list. Default 1,000.
 	MaxPageSize int32 `protobuf:"varint,9,opt,name=max_page_size,json=maxPageSize,proto3" json:"max_page_size,omitempty"`
 	// CRDs in one evaluation request. Default 16.
-	MaxOverlayCrds int32 `protobuf:"varint,10,opt,name=max_overlay_crds,json=maxOverlayCrds,proto3" json:"max_overlay_crds,omitempty"`
+	MaxInlineCrds int32 `protobuf:"varint,10,opt,name=max_inline_crds,json=maxInlineCrds,proto3" json:"max_inline_crds,omitempty"`
 	// Details in one error status. Default 16.
 	MaxErrorDetails int32 `protobuf:"varint,11,opt,name=max_error_details,json=maxErrorDetails,proto3" json:"max_error_details,omitempty"`
 	// Bytes of the text of one error status. Default 4 KiB.
 	MaxErrorBytes int32 `protobuf:"varint,12,opt,name=max_error_bytes,json=maxErrorBytes,proto3" json:"max_error_bytes,omitempty"`
 	// Findings about one document, before those that say the same are dropped. Beyond it the item has an error, and no part of the
 	// findings. Default 10,000.
-	MaxFindings int32 `protobuf:"varint,13,opt,name=max_findings,json=maxFindings,proto3" json:"max_findings,omitempty"`
+	MaxViolations int32 `protobuf:"varint,13,opt,name=max_violations,json=maxViolations,proto3" json:"max_violations,omitempty"`
 	// Bytes of the texts of all findings about one document. Default 8 MiB.
-	MaxFindingBytes int64 `protobuf:"varint,14,opt,name=max_finding_bytes,json=maxFindingBytes,proto3" json:"max_finding_bytes,omitempty"`
+	MaxViolationBytes int64 `protobuf:"varint,14,opt,name=max_violation_bytes,json=maxViolationBytes,proto3" json:"max_violation_bytes,omitempty"`
 	// YAML nodes in a REST body that is YAML and holds a whole request, estimated from its lines and the entries of its flow collections: 500,000.
 	MaxYamlNodes int32 `protobuf:"varint,15,opt,name=max_yaml_nodes,json=maxYamlNodes,proto3" json:"max_yaml_nodes,omitempty"`
 	// Traces of rules in one verdict; more are counted, not sent. Default 1,000.
@@ -186,20 +186,20 @@ type Limits struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Limits) Reset() {
-	*x = Limits{}
+func (x *ServerLimits) Reset() {
+	*x = ServerLimits{}
 	mi := &file_crdeval_v1_server_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Limits) String() string {
+func (x *ServerLimits) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Limits) ProtoMessage() {}
+func (*ServerLimits) ProtoMessage() {}
 
-func (x *Limits) ProtoReflect() protoreflect.Message {
+func (x *ServerLimits) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_server_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -211,173 +211,173 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Limits.ProtoReflect.Descriptor instead.
-func (*Limits) Descriptor() ([]byte, []int) {
+// Deprecated: Use ServerLimits.ProtoReflect.Descriptor instead.
+func (*ServerLimits) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_server_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *Limits) GetMaxBatchItems() int32 {
+func (x *ServerLimits) GetMaxBatchItems() int32 {
 	if x != nil {
 		return x.MaxBatchItems
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxMessageBytes() int64 {
+func (x *ServerLimits) GetMaxMessageBytes() int64 {
 	if x != nil {
 		return x.MaxMessageBytes
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxDocumentBytes() int64 {
+func (x *ServerLimits) GetMaxDocumentBytes() int64 {
 	if x != nil {
 		return x.MaxDocumentBytes
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxDocumentDepth() int32 {
+func (x *ServerLimits) GetMaxDocumentDepth() int32 {
 	if x != nil {
 		return x.MaxDocumentDepth
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxAliasFactor() int32 {
+func (x *ServerLimits) GetMaxAliasFactor() int32 {
 	if x != nil {
 		return x.MaxAliasFactor
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxAliasBytes() int64 {
+func (x *ServerLimits) GetMaxAliasBytes() int64 {
 	if x != nil {
 		return x.MaxAliasBytes
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxCrdBytes() int64 {
+func (x *ServerLimits) GetMaxCrdBytes() int64 {
 	if x != nil {
 		return x.MaxCrdBytes
 	}
 	return 0
 }
 
-func (x *Limits) GetDefaultPageSize() int32 {
+func (x *ServerLimits) GetDefaultPageSize() int32 {
 	if x != nil {
 		return x.DefaultPageSize
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxPageSize() int32 {
+func (x *ServerLimits) GetMaxPageSize() int32 {
 	if x != nil {
 		return x.MaxPageSize
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxOverlayCrds() int32 {
+func (x *ServerLimits) GetMaxInlineCrds() int32 {
 	if x != nil {
-		return x.MaxOverlayCrds
+		return x.MaxInlineCrds
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxErrorDetails() int32 {
+func (x *ServerLimits) GetMaxErrorDetails() int32 {
 	if x != nil {
 		return x.MaxErrorDetails
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxErrorBytes() int32 {
+func (x *ServerLimits) GetMaxErrorBytes() int32 {
 	if x != nil {
 		return x.MaxErrorBytes
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxFindings() int32 {
+func (x *ServerLimits) GetMaxViolations() int32 {
 	if x != nil {
-		return x.MaxFindings
+		return x.MaxViolations
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxFindingBytes() int64 {
+func (x *ServerLimits) GetMaxViolationBytes() int64 {
 	if x != nil {
-		return x.MaxFindingBytes
+		return x.MaxViolationBytes
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxYamlNodes() int32 {
+func (x *ServerLimits) GetMaxYamlNodes() int32 {
 	if x != nil {
 		return x.MaxYamlNodes
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxTraces() int32 {
+func (x *ServerLimits) GetMaxTraces() int32 {
 	if x != nil {
 		return x.MaxTraces
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxTraceSteps() int32 {
+func (x *ServerLimits) GetMaxTraceSteps() int32 {
 	if x != nil {
 		return x.MaxTraceSteps
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxTraceValueBytes() int32 {
+func (x *ServerLimits) GetMaxTraceValueBytes() int32 {
 	if x != nil {
 		return x.MaxTraceValueBytes
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxRegisterCrds() int32 {
+func (x *ServerLimits) GetMaxRegisterCrds() int32 {
 	if x != nil {
 		return x.MaxRegisterCrds
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxWatches() int32 {
+func (x *ServerLimits) GetMaxWatches() int32 {
 	if x != nil {
 		return x.MaxWatches
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxStoredVersions() int32 {
+func (x *ServerLimits) GetMaxStoredVersions() int32 {
 	if x != nil {
 		return x.MaxStoredVersions
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxStreamItems() int32 {
+func (x *ServerLimits) GetMaxStreamItems() int32 {
 	if x != nil {
 		return x.MaxStreamItems
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxStreamWindow() int32 {
+func (x *ServerLimits) GetMaxStreamWindow() int32 {
 	if x != nil {
 		return x.MaxStreamWindow
 	}
 	return 0
 }
 
-func (x *Limits) GetMaxStreams() int32 {
+func (x *ServerLimits) GetMaxStreams() int32 {
 	if x != nil {
 		return x.MaxStreams
 	}
@@ -435,7 +435,7 @@ type GetServerInfoResponse struct {
 	// What this server can do beyond the plain calls.
 	Features []Feature `protobuf:"varint,5,rep,packed,name=features,proto3,enum=crdeval.v1.Feature" json:"features,omitempty"`
 	// The limits in force.
-	Limits        *Limits `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
+	Limits        *ServerLimits `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -505,7 +505,7 @@ func (x *GetServerInfoResponse) GetFeatures() []Feature {
 	return nil
 }
 
-func (x *GetServerInfoResponse) GetLimits() *Limits {
+func (x *GetServerInfoResponse) GetLimits() *ServerLimits {
 	if x != nil {
 		return x.Limits
 	}
@@ -517,8 +517,8 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xdf\a\n" +
-	"\x06Limits\x12&\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xeb\a\n" +
+	"\fServerLimits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
 	"\x12max_document_bytes\x18\x03 \x01(\x03R\x10maxDocumentBytes\x12,\n" +
@@ -527,13 +527,13 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x0fmax_alias_bytes\x18\x06 \x01(\x03R\rmaxAliasBytes\x12\"\n" +
 	"\rmax_crd_bytes\x18\a \x01(\x03R\vmaxCrdBytes\x12*\n" +
 	"\x11default_page_size\x18\b \x01(\x05R\x0fdefaultPageSize\x12\"\n" +
-	"\rmax_page_size\x18\t \x01(\x05R\vmaxPageSize\x12(\n" +
-	"\x10max_overlay_crds\x18\n" +
-	" \x01(\x05R\x0emaxOverlayCrds\x12*\n" +
+	"\rmax_page_size\x18\t \x01(\x05R\vmaxPageSize\x12&\n" +
+	"\x0fmax_inline_crds\x18\n" +
+	" \x01(\x05R\rmaxInlineCrds\x12*\n" +
 	"\x11max_error_details\x18\v \x01(\x05R\x0fmaxErrorDetails\x12&\n" +
-	"\x0fmax_error_bytes\x18\f \x01(\x05R\rmaxErrorBytes\x12!\n" +
-	"\fmax_findings\x18\r \x01(\x05R\vmaxFindings\x12*\n" +
-	"\x11max_finding_bytes\x18\x0e \x01(\x03R\x0fmaxFindingBytes\x12$\n" +
+	"\x0fmax_error_bytes\x18\f \x01(\x05R\rmaxErrorBytes\x12%\n" +
+	"\x0emax_violations\x18\r \x01(\x05R\rmaxViolations\x12.\n" +
+	"\x13max_violation_bytes\x18\x0e \x01(\x03R\x11maxViolationBytes\x12$\n" +
 	"\x0emax_yaml_nodes\x18\x0f \x01(\x05R\fmaxYamlNodes\x12\x1d\n" +
 	"\n" +
 	"max_traces\x18\x10 \x01(\x05R\tmaxTraces\x12&\n" +
@@ -547,14 +547,14 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\x12\x1f\n" +
 	"\vmax_streams\x18\x18 \x01(\x05R\n" +
 	"maxStreams\"\x16\n" +
-	"\x14GetServerInfoRequest\"\x82\x02\n" +
+	"\x14GetServerInfoRequest\"\x88\x02\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06commit\x18\x02 \x01(\tR\x06commit\x12-\n" +
 	"\x12kubernetes_version\x18\x03 \x01(\tR\x11kubernetesVersion\x12+\n" +
 	"\x11kubernetes_minors\x18\x04 \x03(\x05R\x10kubernetesMinors\x12/\n" +
-	"\bfeatures\x18\x05 \x03(\x0e2\x13.crdeval.v1.FeatureR\bfeatures\x12*\n" +
-	"\x06limits\x18\x06 \x01(\v2\x12.crdeval.v1.LimitsR\x06limits*\xdd\x02\n" +
+	"\bfeatures\x18\x05 \x03(\x0e2\x13.crdeval.v1.FeatureR\bfeatures\x120\n" +
+	"\x06limits\x18\x06 \x01(\v2\x18.crdeval.v1.ServerLimitsR\x06limits*\xdd\x02\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rFEATURE_RULES\x10\x01\x12\x13\n" +
@@ -592,13 +592,13 @@ var file_crdeval_v1_server_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_crdeval_v1_server_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_crdeval_v1_server_proto_goTypes = []any{
 	(Feature)(0),                  // 0: crdeval.v1.Feature
-	(*Limits)(nil),                // 1: crdeval.v1.Limits
+	(*ServerLimits)(nil),          // 1: crdeval.v1.ServerLimits
 	(*GetServerInfoRequest)(nil),  // 2: crdeval.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil), // 3: crdeval.v1.GetServerInfoResponse
 }
 var file_crdeval_v1_server_proto_depIdxs = []int32{
 	0, // 0: crdeval.v1.GetServerInfoResponse.features:type_name -> crdeval.v1.Feature
-	1, // 1: crdeval.v1.GetServerInfoResponse.limits:type_name -> crdeval.v1.Limits
+	1, // 1: crdeval.v1.GetServerInfoResponse.limits:type_name -> crdeval.v1.ServerLimits
 	2, // 2: crdeval.v1.ServerService.GetServerInfo:input_type -> crdeval.v1.GetServerInfoRequest
 	3, // 3: crdeval.v1.ServerService.GetServerInfo:output_type -> crdeval.v1.GetServerInfoResponse
 	3, // [3:4] is the sub-list for method output_type

@@ -24,91 +24,91 @@ const (
 )
 
 // The steps of a write and of a registration that find something, in the order in which an API server takes them.
-type Step int32
+type PipelineStep int32
 
 const (
 	// Not known. Never sent.
-	Step_STEP_UNSPECIFIED Step = 0
+	PipelineStep_PIPELINE_STEP_UNSPECIFIED PipelineStep = 0
 	// Bytes to a tree: syntax, apiVersion, kind and metadata that cannot be decoded.
-	Step_STEP_DECODE Step = 1
+	PipelineStep_PIPELINE_STEP_DECODE PipelineStep = 1
 	// The object against the request it came with: version, namespace, name.
-	Step_STEP_REQUEST Step = 2
+	PipelineStep_PIPELINE_STEP_REQUEST PipelineStep = 2
 	// apiVersion and kind.
-	Step_STEP_TYPE_META Step = 3
+	PipelineStep_PIPELINE_STEP_TYPE_META PipelineStep = 3
 	// ObjectMeta: names, labels, annotations, finalizers, owner references.
-	Step_STEP_METADATA Step = 4
+	PipelineStep_PIPELINE_STEP_METADATA PipelineStep = 4
 	// The OpenAPI v3 schema.
-	Step_STEP_SCHEMA Step = 5
+	PipelineStep_PIPELINE_STEP_SCHEMA PipelineStep = 5
 	// The fields behind the scale subresource.
-	Step_STEP_SCALE Step = 6
+	PipelineStep_PIPELINE_STEP_SCALE PipelineStep = 6
 	// apiVersion, kind and metadata of embedded resources.
-	Step_STEP_EMBEDDED Step = 7
+	PipelineStep_PIPELINE_STEP_EMBEDDED PipelineStep = 7
 	// Uniqueness within lists of type set and map.
-	Step_STEP_LIST Step = 8
+	PipelineStep_PIPELINE_STEP_LIST PipelineStep = 8
 	// x-kubernetes-validations: the CEL rules.
-	Step_STEP_RULE Step = 9
+	PipelineStep_PIPELINE_STEP_RULE PipelineStep = 9
 	// Conversion to another version.
-	Step_STEP_CONVERT Step = 10
+	PipelineStep_PIPELINE_STEP_CONVERT PipelineStep = 10
 	// A CustomResourceDefinition's own rules.
-	Step_STEP_CRD Step = 11
+	PipelineStep_PIPELINE_STEP_CRD PipelineStep = 11
 )
 
-// Enum value maps for Step.
+// Enum value maps for PipelineStep.
 var (
-	Step_name = map[int32]string{
-		0:  "STEP_UNSPECIFIED",
-		1:  "STEP_DECODE",
-		2:  "STEP_REQUEST",
-		3:  "STEP_TYPE_META",
-		4:  "STEP_METADATA",
-		5:  "STEP_SCHEMA",
-		6:  "STEP_SCALE",
-		7:  "STEP_EMBEDDED",
-		8:  "STEP_LIST",
-		9:  "STEP_RULE",
-		10: "STEP_CONVERT",
-		11: "STEP_CRD",
+	PipelineStep_name = map[int32]string{
+		0:  "PIPELINE_STEP_UNSPECIFIED",
+		1:  "PIPELINE_STEP_DECODE",
+		2:  "PIPELINE_STEP_REQUEST",
+		3:  "PIPELINE_STEP_TYPE_META",
+		4:  "PIPELINE_STEP_METADATA",
+		5:  "PIPELINE_STEP_SCHEMA",
+		6:  "PIPELINE_STEP_SCALE",
+		7:  "PIPELINE_STEP_EMBEDDED",
+		8:  "PIPELINE_STEP_LIST",
+		9:  "PIPELINE_STEP_RULE",
+		10: "PIPELINE_STEP_CONVERT",
+		11: "PIPELINE_STEP_CRD",
 	}
-	Step_value = map[string]int32{
-		"STEP_UNSPECIFIED": 0,
-		"STEP_DECODE":      1,
-		"STEP_REQUEST":     2,
-		"STEP_TYPE_META":   3,
-		"STEP_METADATA":    4,
-		"STEP_SCHEMA":      5,
-		"STEP_SCALE":       6,
-		"STEP_EMBEDDED":    7,
-		"STEP_LIST":        8,
-		"STEP_RULE":        9,
-		"STEP_CONVERT":     10,
-		"STEP_CRD":         11,
+	PipelineStep_value = map[string]int32{
+		"PIPELINE_STEP_UNSPECIFIED": 0,
+		"PIPELINE_STEP_DECODE":      1,
+		"PIPELINE_STEP_REQUEST":     2,
+		"PIPELINE_STEP_TYPE_META":   3,
+		"PIPELINE_STEP_METADATA":    4,
+		"PIPELINE_STEP_SCHEMA":      5,
+		"PIPELINE_STEP_SCALE":       6,
+		"PIPELINE_STEP_EMBEDDED":    7,
+		"PIPELINE_STEP_LIST":        8,
+		"PIPELINE_STEP_RULE":        9,
+		"PIPELINE_STEP_CONVERT":     10,
+		"PIPELINE_STEP_CRD":         11,
 	}
 )
 
-func (x Step) Enum() *Step {
-	p := new(Step)
+func (x PipelineStep) Enum() *PipelineStep {
+	p := new(PipelineStep)
 	*p = x
 	return p
 }
 
-func (x Step) String() string {
+func (x PipelineStep) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Step) Descriptor() protoreflect.EnumDescriptor {
+func (PipelineStep) Descriptor() protoreflect.EnumDescriptor {
 	return file_crdeval_v1_violation_proto_enumTypes[0].Descriptor()
 }
 
-func (Step) Type() protoreflect.EnumType {
+func (PipelineStep) Type() protoreflect.EnumType {
 	return &file_crdeval_v1_violation_proto_enumTypes[0]
 }
 
-func (x Step) Number() protoreflect.EnumNumber {
+func (x PipelineStep) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Step.Descriptor instead.
-func (Step) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use PipelineStep.Descriptor instead.
+func (PipelineStep) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{0}
 }
 
@@ -265,8 +265,8 @@ type Violation struct {
 	// Where the field stands in the source, or, for what is missing, the object that lacks it. Absent if that is unknown.
 	Position *Position `protobuf:"bytes,9,opt,name=position,proto3" json:"position,omitempty"`
 	// The step that found it.
-	Step Step `protobuf:"varint,10,opt,name=step,proto3,enum=crdeval.v1.Step" json:"step,omitempty"`
-	// What was probably meant. Absent without a likely answer, with VIEW_VERDICT, and unless the server has FEATURE_HINTS.
+	Step PipelineStep `protobuf:"varint,10,opt,name=step,proto3,enum=crdeval.v1.PipelineStep" json:"step,omitempty"`
+	// What was probably meant. Absent without a likely answer, with OBJECT_VIEW_NONE, and unless the server has FEATURE_HINTS.
 	Hint          *Hint `protobuf:"bytes,11,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -365,11 +365,11 @@ func (x *Violation) GetPosition() *Position {
 	return nil
 }
 
-func (x *Violation) GetStep() Step {
+func (x *Violation) GetStep() PipelineStep {
 	if x != nil {
 		return x.Step
 	}
-	return Step_STEP_UNSPECIFIED
+	return PipelineStep_PIPELINE_STEP_UNSPECIFIED
 }
 
 func (x *Violation) GetHint() *Hint {
@@ -528,7 +528,7 @@ func (x *FieldChange) GetPosition() *Position {
 }
 
 // What an API server would answer instead of storing the object: the core of a metav1.Status.
-type Refusal struct {
+type Rejection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// HTTP status code: 400, 404, 409, 422, …
 	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
@@ -540,20 +540,20 @@ type Refusal struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Refusal) Reset() {
-	*x = Refusal{}
+func (x *Rejection) Reset() {
+	*x = Rejection{}
 	mi := &file_crdeval_v1_violation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Refusal) String() string {
+func (x *Rejection) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Refusal) ProtoMessage() {}
+func (*Rejection) ProtoMessage() {}
 
-func (x *Refusal) ProtoReflect() protoreflect.Message {
+func (x *Rejection) ProtoReflect() protoreflect.Message {
 	mi := &file_crdeval_v1_violation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -565,26 +565,26 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
-func (*Refusal) Descriptor() ([]byte, []int) {
+// Deprecated: Use Rejection.ProtoReflect.Descriptor instead.
+func (*Rejection) Descriptor() ([]byte, []int) {
 	return file_crdeval_v1_violation_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Refusal) GetCode() int32 {
+func (x *Rejection) GetCode() int32 {
 	if x != nil {
 		return x.Code
 	}
 	return 0
 }
 
-func (x *Refusal) GetReason() string {
+func (x *Rejection) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
 }
 
-func (x *Refusal) GetMessage() string {
+func (x *Rejection) GetMessage() string {
 	if x != nil {
 		return x.Message
 	}
@@ -604,7 +604,7 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\aRuleRef\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x82\x03\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x8a\x03\n" +
 	"\tViolation\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x18\n" +
@@ -614,9 +614,9 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\apointer\x18\x06 \x01(\tR\apointer\x12'\n" +
 	"\x04rule\x18\a \x01(\v2\x13.crdeval.v1.RuleRefR\x04rule\x12%\n" +
 	"\x0eschema_pointer\x18\b \x01(\tR\rschemaPointer\x120\n" +
-	"\bposition\x18\t \x01(\v2\x14.crdeval.v1.PositionR\bposition\x12$\n" +
+	"\bposition\x18\t \x01(\v2\x14.crdeval.v1.PositionR\bposition\x12,\n" +
 	"\x04step\x18\n" +
-	" \x01(\x0e2\x10.crdeval.v1.StepR\x04step\x12$\n" +
+	" \x01(\x0e2\x18.crdeval.v1.PipelineStepR\x04step\x12$\n" +
 	"\x04hint\x18\v \x01(\v2\x10.crdeval.v1.HintR\x04hint\"l\n" +
 	"\x04Hint\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x18\n" +
@@ -627,26 +627,25 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\apointer\x18\x02 \x01(\tR\apointer\x12*\n" +
 	"\x05value\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x05value\x12$\n" +
 	"\x04hint\x18\x04 \x01(\v2\x10.crdeval.v1.HintR\x04hint\x120\n" +
-	"\bposition\x18\x05 \x01(\v2\x14.crdeval.v1.PositionR\bposition\"O\n" +
-	"\aRefusal\x12\x12\n" +
+	"\bposition\x18\x05 \x01(\v2\x14.crdeval.v1.PositionR\bposition\"Q\n" +
+	"\tRejection\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage*\xd8\x01\n" +
-	"\x04Step\x12\x14\n" +
-	"\x10STEP_UNSPECIFIED\x10\x00\x12\x0f\n" +
-	"\vSTEP_DECODE\x10\x01\x12\x10\n" +
-	"\fSTEP_REQUEST\x10\x02\x12\x12\n" +
-	"\x0eSTEP_TYPE_META\x10\x03\x12\x11\n" +
-	"\rSTEP_METADATA\x10\x04\x12\x0f\n" +
-	"\vSTEP_SCHEMA\x10\x05\x12\x0e\n" +
-	"\n" +
-	"STEP_SCALE\x10\x06\x12\x11\n" +
-	"\rSTEP_EMBEDDED\x10\a\x12\r\n" +
-	"\tSTEP_LIST\x10\b\x12\r\n" +
-	"\tSTEP_RULE\x10\t\x12\x10\n" +
-	"\fSTEP_CONVERT\x10\n" +
-	"\x12\f\n" +
-	"\bSTEP_CRD\x10\vB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\amessage\x18\x03 \x01(\tR\amessage*\xcc\x02\n" +
+	"\fPipelineStep\x12\x1d\n" +
+	"\x19PIPELINE_STEP_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14PIPELINE_STEP_DECODE\x10\x01\x12\x19\n" +
+	"\x15PIPELINE_STEP_REQUEST\x10\x02\x12\x1b\n" +
+	"\x17PIPELINE_STEP_TYPE_META\x10\x03\x12\x1a\n" +
+	"\x16PIPELINE_STEP_METADATA\x10\x04\x12\x18\n" +
+	"\x14PIPELINE_STEP_SCHEMA\x10\x05\x12\x17\n" +
+	"\x13PIPELINE_STEP_SCALE\x10\x06\x12\x1a\n" +
+	"\x16PIPELINE_STEP_EMBEDDED\x10\a\x12\x16\n" +
+	"\x12PIPELINE_STEP_LIST\x10\b\x12\x16\n" +
+	"\x12PIPELINE_STEP_RULE\x10\t\x12\x19\n" +
+	"\x15PIPELINE_STEP_CONVERT\x10\n" +
+	"\x12\x15\n" +
+	"\x11PIPELINE_STEP_CRD\x10\vB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_violation_proto_rawDescOnce sync.Once
@@ -663,20 +662,20 @@ func file_crdeval_v1_violation_proto_rawDescGZIP() []byte {
 var file_crdeval_v1_violation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_crdeval_v1_violation_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_crdeval_v1_violation_proto_goTypes = []any{
-	(Step)(0),           // 0: crdeval.v1.Step
+	(PipelineStep)(0),   // 0: crdeval.v1.PipelineStep
 	(*Position)(nil),    // 1: crdeval.v1.Position
 	(*RuleRef)(nil),     // 2: crdeval.v1.RuleRef
 	(*Violation)(nil),   // 3: crdeval.v1.Violation
 	(*Hint)(nil),        // 4: crdeval.v1.Hint
 	(*FieldChange)(nil), // 5: crdeval.v1.FieldChange
-	(*Refusal)(nil),     // 6: crdeval.v1.Refusal
+	(*Rejection)(nil),   // 6: crdeval.v1.Rejection
 	(*Document)(nil),    // 7: crdeval.v1.Document
 }
 var file_crdeval_v1_violation_proto_depIdxs = []int32{
 	7, // 0: crdeval.v1.Violation.bad_value:type_name -> crdeval.v1.Document
 	2, // 1: crdeval.v1.Violation.rule:type_name -> crdeval.v1.RuleRef
 	1, // 2: crdeval.v1.Violation.position:type_name -> crdeval.v1.Position
-	0, // 3: crdeval.v1.Violation.step:type_name -> crdeval.v1.Step
+	0, // 3: crdeval.v1.Violation.step:type_name -> crdeval.v1.PipelineStep
 	4, // 4: crdeval.v1.Violation.hint:type_name -> crdeval.v1.Hint
 	7, // 5: crdeval.v1.Hint.replacement:type_name -> crdeval.v1.Document
 	7, // 6: crdeval.v1.FieldChange.value:type_name -> crdeval.v1.Document

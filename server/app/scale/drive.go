@@ -100,7 +100,7 @@ func (d *driver) evaluate(ctx context.Context, crds []int, known bool) (time.Dur
 			return 0, err
 		}
 		for _, text := range texts {
-			request.Items = append(request.Items, &crdevalv1.Item{Object: document(text)})
+			request.Items = append(request.Items, &crdevalv1.EvaluationItem{Object: document(text)})
 		}
 	}
 	begin := time.Now()

@@ -162,7 +162,7 @@ func (s *server) register(ctx context.Context, n int, samples []sample) (bytes i
 		}
 		for _, result := range answer.GetResults() {
 			if !result.GetRegistration().GetAccepted() {
-				return 0, fmt.Errorf("CRD %s is not accepted: %v%v", result.GetCrd(), result.GetError(), result.GetRegistration().GetReport().GetRefusal())
+				return 0, fmt.Errorf("CRD %s is not accepted: %v%v", result.GetCrd(), result.GetError(), result.GetRegistration().GetReport().GetRejection())
 			}
 		}
 		request.Entries, waiting = nil, 0

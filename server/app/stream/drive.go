@@ -43,13 +43,13 @@ func template(path string) (before, after []byte, err error) {
 }
 
 // items yields n objects, each of another name.
-func items(n int, before, after []byte) iter.Seq[*crdevalv1.Item] {
-	return func(yield func(*crdevalv1.Item) bool) {
+func items(n int, before, after []byte) iter.Seq[*crdevalv1.EvaluationItem] {
+	return func(yield func(*crdevalv1.EvaluationItem) bool) {
 		for i := range n {
 			text := make([]byte, 0, len(before)+len(after)+8)
 			text = strconv.AppendInt(append(append(text, before...), 'c'), int64(i), 10)
 			text = append(text, after...)
-			if !yield(&crdevalv1.Item{Object: crdeval.Document(text)}) {
+			if !yield(&crdevalv1.EvaluationItem{Object: crdeval.Document(text)}) {
 				return
 			}
 		}

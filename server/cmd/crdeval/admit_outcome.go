@@ -21,12 +21,12 @@ type outcome struct {
 	Operation  string          `json:"operation"` // CREATE, UPDATE, PATCH
 	Allowed    bool            `json:"allowed"`
 	Deletes    bool            `json:"deletes,omitempty"`
-	Refusal    *refusal        `json:"refusal,omitempty"`
+	Refusal    *refusal        `json:"rejection,omitempty"`
 	Violations []finding       `json:"violations"`
 	Warnings   []string        `json:"warnings"`
 	Pruned     []fieldChange   `json:"pruned"`
 	Defaulted  []fieldChange   `json:"defaulted"`
-	Forgiven   []finding       `json:"forgiven,omitempty"`
+	Forgiven   []finding       `json:"ratcheted,omitempty"`
 	Object     json.RawMessage `json:"object,omitempty"`
 	Stored     json.RawMessage `json:"storedObject,omitempty"`
 	Error      string          `json:"error,omitempty"` // it could not be judged

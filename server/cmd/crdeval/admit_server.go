@@ -23,7 +23,7 @@ type remote struct {
 	command *admitCommand
 	client  *crdeval.Client
 	overlay []*crdevalv1.Document
-	limits  *crdevalv1.Limits
+	limits  *crdevalv1.ServerLimits
 }
 
 // callItems bounds the items of one call: progress is told between calls.
@@ -42,7 +42,7 @@ func (c *admitCommand) dial(ctx context.Context, in *inputs) (admitter, func(), 
 		return nil, nil, told(c.Server, "", err)
 	}
 	r := &remote{command: c, client: client, limits: info.GetLimits()}
-	if most := int(r.limits.GetMaxOverlayCrds()); len(in.crds) > most {
+	if most := int(r.limits.GetMaxInlineCrds()); len(in.crds) > most {
 		end()
 		return nil, nil, fmt.Errorf("%s: %d CRDs are given, and a call can bring %d along: register them there, or leave --server out", c.Server, len(in.crds), most)
 	}
@@ -77,7 +77,7 @@ func (r *remote) admit(ctx context.Context, writes []write, tell func(*outcome) 
 		FieldValidation: sentFieldValidations[r.command.FieldValidation], CompleteMetadata: true, ItemTimeout: durationpb.New(r.command.ItemTimeout),
 	}
 	if r.command.Explain {
-		options.Trace = crdevalv1.Trace_TRACE_FAILED
+		options.Trace = crdevalv1.TraceMode_TRACE_MODE_FAILED
 	}
 	for len(writes) > 0 {
 		items := r.part(writes)
@@ -119,19 +119,19 @@ func errorOf(w *write, e *statuspb.Status) error {
 }
 
 // part is as many items as go into the next call: half of a message is theirs and the CRDs', since answers may be longer than questions.
-func (r *remote) part(writes []write) (items []*crdevalv1.Item) {
+func (r *remote) part(writes []write) (items []*crdevalv1.EvaluationItem) {
 	room := int(r.limits.GetMaxMessageBytes() / 2)
 	for _, crd := range r.overlay {
 		room -= proto.Size(crd)
 	}
 	for i := range writes {
 		w := &writes[i]
-		item := &crdevalv1.Item{Object: sent(w.Document), Subresource: r.command.Subresource, Namespace: r.command.key(&w.id).namespace}
+		item := &crdevalv1.EvaluationItem{Object: sent(w.Document), Subresource: r.command.Subresource, Namespace: r.command.key(&w.id).namespace}
 		if w.old != nil {
 			item.OldObject = sent(w.old.Document)
 		}
 		if w.patch != nil {
-			item.Object, item.Patch = nil, &crdevalv1.Patch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: sent(w.patch.Document)}
+			item.Object, item.Patch = nil, &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: sent(w.patch.Document)}
 			if w.patch.Type == engine.JSONPatch {
 				item.Patch.Type = crdevalv1.PatchType_PATCH_TYPE_JSON
 			}
@@ -201,7 +201,7 @@ func (r *remote) selects(ctx context.Context, objects []*outcome, selector strin
 		if err != nil {
 			return nil, told(r.command.Server, "field selector", err)
 		}
-		if refused := answer.GetRefusal(); refused != nil {
+		if refused := answer.GetRejection(); refused != nil {
 			return nil, fmt.Errorf("%s: --field-selector: %s", part[0].source.where(), refused.GetMessage())
 		}
 		if got := len(answer.GetResults()); got != len(part) {
@@ -234,8 +234,8 @@ func (r *remote) shown(objects []*outcome) []*outcome {
 // verdictAt is a verdict on its way back.
 func verdictAt(v *crdevalv1.Verdict) *engine.Verdict {
 	out := &engine.Verdict{
-		Allowed: v.GetAllowed(), Deletes: v.GetDeletes(), Refusal: refusalAt(v.GetRefusal()), Warnings: v.GetWarnings(),
-		Violations: violationsAt(v.GetViolations()), Forgiven: violationsAt(v.GetForgiven()), Pruned: changesAt(v.GetPruned()), Defaulted: changesAt(v.GetDefaulted()),
+		Allowed: v.GetAllowed(), Deletes: v.GetDeletes(), Refusal: refusalAt(v.GetRejection()), Warnings: v.GetWarnings(),
+		Violations: violationsAt(v.GetViolations()), Forgiven: violationsAt(v.GetRatcheted()), Pruned: changesAt(v.GetPruned()), Defaulted: changesAt(v.GetDefaulted()),
 		Object: received(v.GetObject()), StoredObject: received(v.GetStoredObject()), Revision: v.GetRevision(),
 	}
 	for i, f := range v.GetViolations() {

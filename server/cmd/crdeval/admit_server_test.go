@@ -90,7 +90,7 @@ func TestCallsFitMessages(t *testing.T) {
 		"CRDs":        {write: write{source: document(large)}, overlay: []*crdevalv1.Document{sent(large), sent(large)}, least: 2},
 		"one alone":   {write: write{source: object}, overlay: []*crdevalv1.Document{{Content: &crdevalv1.Document_Json{Json: make([]byte, most/2)}}}, least: 1},
 	} {
-		r := remote{command: &admitCommand{}, overlay: c.overlay, limits: &crdevalv1.Limits{MaxMessageBytes: most, MaxBatchItems: 1000}}
+		r := remote{command: &admitCommand{}, overlay: c.overlay, limits: &crdevalv1.ServerLimits{MaxMessageBytes: most, MaxBatchItems: 1000}}
 		items := r.part(slices.Repeat([]write{c.write}, 100))
 		if size := proto.Size(&crdevalv1.AdmitRequest{Items: items, Crds: c.overlay}); len(items) < c.least || size > most {
 			t.Errorf("%s: %d items, %d bytes", name, len(items), size)

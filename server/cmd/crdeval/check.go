@@ -155,13 +155,13 @@ type judgement struct {
 	Name       string      `json:"name,omitempty"`
 	Update     bool        `json:"update,omitempty"` // of one in --old, or accepted before it in the run
 	Accepted   bool        `json:"accepted"`
-	Refusal    *refusal    `json:"refusal,omitempty"`
+	Refusal    *refusal    `json:"rejection,omitempty"`
 	Violations []violation `json:"violations"`
 	Warnings   []string    `json:"warnings"`
 	Names      *condition  `json:"namesAccepted,omitempty"` // where they conflict with another CRD's
 	// LowestMinor is the oldest Kubernetes minor that knows all formats and compiles all rules.
 	LowestMinor        int             `json:"lowestMinor,omitempty"`
-	LowestMinorBecause string          `json:"lowestMinorBecause,omitempty"`
+	LowestMinorBecause string          `json:"lowestMinorReason,omitempty"`
 	Versions           []judgedVersion `json:"versions,omitempty"`
 	Error              string          `json:"error,omitempty"` // the document could not be judged
 	Line               int             `json:"line,omitempty"`  // of the error, where it is known

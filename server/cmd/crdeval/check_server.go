@@ -84,15 +84,15 @@ func errorAt(address string, err error) error {
 func reportAt(answer *crdevalv1.CheckCrdResponse, name string) *engine.Report {
 	r := answer.GetReport()
 	out := &engine.Report{
-		Name: name, Update: r.GetUpdate(), Accepted: answer.GetAccepted(), Refusal: refusalAt(r.GetRefusal()), Violations: violationsAt(r.GetViolations()), Warnings: r.GetWarnings(),
-		LowestMinor: int(r.GetLowestMinor()), LowestMinorBecause: r.GetLowestMinorBecause(),
+		Name: name, Update: r.GetUpdate(), Accepted: answer.GetAccepted(), Refusal: refusalAt(r.GetRejection()), Violations: violationsAt(r.GetViolations()), Warnings: r.GetWarnings(),
+		LowestMinor: int(r.GetLowestMinor()), LowestMinorBecause: r.GetLowestMinorReason(),
 	}
 	for _, v := range r.GetVersions() {
 		is := v.GetVersion()
 		version := engine.VersionInfo{
 			Name: is.GetName(), Served: is.GetServed(), Storage: is.GetStorage(), Deprecated: is.GetDeprecated(), DeprecationWarning: is.GetDeprecationWarning(),
 			HasStatus: slices.Contains(is.GetSubresources(), "status"), HasScale: slices.Contains(is.GetSubresources(), "scale"),
-			LowestMinor: int(v.GetLowestMinor()), LowestMinorBecause: v.GetLowestMinorBecause(), EstimatedCost: v.GetEstimatedCost(), CostLimit: v.GetCostLimit(),
+			LowestMinor: int(v.GetLowestMinor()), LowestMinorBecause: v.GetLowestMinorReason(), EstimatedCost: v.GetEstimatedCost(), CostLimit: v.GetCostLimit(),
 		}
 		for _, rule := range v.GetRules() {
 			version.Rules = append(version.Rules, ruleAt(rule))
@@ -106,7 +106,7 @@ func ruleAt(r *crdevalv1.RuleReport) engine.RuleReport {
 	out := engine.RuleReport{
 		SchemaPointer: r.GetSchemaPointer(), Text: r.GetRule().GetRule(), Reason: r.GetRule().GetReason(), Index: int(r.GetRule().GetIndex()),
 		EstimatedCost: r.GetEstimatedCost(), Cardinality: r.GetCardinality(), MessageEstimatedCost: r.GetMessageEstimatedCost(), Limit: r.GetLimit(), ShareOfLimit: r.GetShareOfLimit(),
-		UsesOldSelf: r.GetUsesOldSelf(), LowestMinor: int(r.GetLowestMinor()), LowestMinorBecause: r.GetLowestMinorBecause(),
+		UsesOldSelf: r.GetUsesOldSelf(), LowestMinor: int(r.GetLowestMinor()), LowestMinorBecause: r.GetLowestMinorReason(),
 	}
 	for _, c := range r.GetCulprits() {
 		out.Culprits = append(out.Culprits, engine.CostCulprit{SchemaPointer: c.GetSchemaPointer(), Keyword: c.GetKeyword(), Suggested: c.GetSuggested()})

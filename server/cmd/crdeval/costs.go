@@ -18,7 +18,7 @@ type judgedVersion struct {
 	HasStatus          bool         `json:"hasStatus"`
 	HasScale           bool         `json:"hasScale"`
 	LowestMinor        int          `json:"lowestMinor"`
-	LowestMinorBecause string       `json:"lowestMinorBecause,omitempty"`
+	LowestMinorBecause string       `json:"lowestMinorReason,omitempty"`
 	EstimatedCost      uint64       `json:"estimatedCost"`
 	CostLimit          uint64       `json:"costLimit"`
 	Rules              []judgedRule `json:"rules,omitempty"`
@@ -36,7 +36,7 @@ type judgedRule struct {
 	UsesOldSelf          bool      `json:"usesOldSelf"`
 	Culprits             []culprit `json:"culprits,omitempty"`
 	LowestMinor          int       `json:"lowestMinor"`
-	LowestMinorBecause   string    `json:"lowestMinorBecause,omitempty"`
+	LowestMinorBecause   string    `json:"lowestMinorReason,omitempty"`
 }
 
 // culprit is a bound that makes a rule dear.

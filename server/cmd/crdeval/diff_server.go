@@ -76,7 +76,7 @@ func (c *diffCommand) pairRegistered(ctx context.Context, client *crdeval.Client
 		if first {
 			d.answered(answer)
 		}
-		for i, r := range answer.GetReplayed() {
+		for i, r := range answer.GetReplayResults() {
 			if i < len(part) {
 				d.Replayed = append(d.Replayed, replayedOf(part[i], replayedAt(r)))
 			}
@@ -108,13 +108,13 @@ var sentClasses = map[crdevalv1.ChangeClass]engine.ChangeClass{
 }
 
 var sentOutcomes = map[crdevalv1.ReplayOutcome]engine.ReplayOutcome{
-	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME:                engine.Same,
-	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REFUSED:       engine.NewlyRefused,
-	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING:  engine.KeptByRatcheting,
-	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED:      engine.NewlyAccepted,
-	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_PRUNED_OTHERWISE:    engine.PrunedOtherwise,
-	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_OTHERWISE: engine.DefaultedOtherwise,
-	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_OTHERWISE: engine.ConvertedOtherwise,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME:                  engine.Same,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED:        engine.NewlyRefused,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING:    engine.KeptByRatcheting,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED:        engine.NewlyAccepted,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_PRUNED_DIFFERENTLY:    engine.PrunedOtherwise,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY: engine.DefaultedOtherwise,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_DIFFERENTLY: engine.ConvertedOtherwise,
 }
 
 // answered takes down what a service says of the changes.
@@ -130,13 +130,13 @@ func (d *difference) answered(a *crdevalv1.DiffCrdResponse) {
 	}
 	report := &engine.Report{
 		Accepted: a.GetAccepted(), Warnings: a.GetReport().GetWarnings(), Violations: violationsAt(a.GetReport().GetViolations()),
-		Refusal: refusalAt(a.GetReport().GetRefusal()),
+		Refusal: refusalAt(a.GetReport().GetRejection()),
 	}
 	d.report(report)
 	d.take(found)
 }
 
-func refusalAt(r *crdevalv1.Refusal) *engine.Refusal {
+func refusalAt(r *crdevalv1.Rejection) *engine.Refusal {
 	if r == nil {
 		return nil
 	}
@@ -161,10 +161,10 @@ func violationsAt(list []*crdevalv1.Violation) []engine.Violation {
 	return all
 }
 
-func replayedAt(r *crdevalv1.Replayed) *engine.Replayed {
+func replayedAt(r *crdevalv1.ReplayResult) *engine.Replayed {
 	out := &engine.Replayed{
 		OldAllowed: r.GetOldAllowed(), NewAllowed: r.GetNewAllowed(), OldViolations: violationsAt(r.GetOldViolations()), NewViolations: violationsAt(r.GetNewViolations()),
-		NewRefusal: refusalAt(r.GetNewRefusal()), OmittedDifferences: int(r.GetOmittedDifferences()),
+		NewRefusal: refusalAt(r.GetNewRejection()), OmittedDifferences: int(r.GetOmittedDifferences()),
 	}
 	for _, o := range r.GetOutcomes() {
 		out.Outcomes = append(out.Outcomes, sentOutcomes[o])

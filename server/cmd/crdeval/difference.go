@@ -37,7 +37,7 @@ type difference struct {
 	Created        bool        `json:"created,omitempty"` // there is no old one
 	Gone           bool        `json:"gone,omitempty"`    // there is no new one
 	Accepted       bool        `json:"accepted"`
-	Refusal        *refusal    `json:"refusal,omitempty"`
+	Refusal        *refusal    `json:"rejection,omitempty"`
 	Violations     []violation `json:"violations"`
 	Warnings       []string    `json:"warnings"`
 	Changes        []change    `json:"changes"`

@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 		{"without a name", strings.Replace(bad, "{name: bads.example.com}", "{}", 1), nil, exitRefused, "FILE: refused\n", ""},
 		{"empty", "\n", nil, exitError, "FILE: error: there is no document in it", "one document could not be judged"},
 		{"no CRD that could be decoded", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRefused, "FILE: goods.example.com: refused\n  FILE: CustomResourceDefinition in version", ""},
-		{"the same for machines", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRefused, `"accepted":false,"refusal":{"code":400,"reason":"BadRequest","message":"`, ""},
+		{"the same for machines", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRefused, `"accepted":false,"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
 		{"machines", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"violations":[],"warnings":[]`, ""},
 		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "Kubernetes minor 3", ""},
 		{"an older minor", good, []string{"--kubernetes-minor", "33"}, 0, "accepted", ""},

@@ -29,10 +29,10 @@ type (
 		Allowed bool `json:"allowed"`
 		Refusal struct {
 			Message string `json:"message"`
-		} `json:"refusal"`
+		} `json:"rejection"`
 		Warnings   []string  `json:"warnings"`
 		Violations []finding `json:"violations"`
-		Forgiven   []finding `json:"forgiven"`
+		Forgiven   []finding `json:"ratcheted"`
 		Defaulted  []struct {
 			Path  string          `json:"path"`
 			Value json.RawMessage `json:"value"`

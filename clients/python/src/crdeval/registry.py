@@ -139,7 +139,7 @@ def watch(
         except grpc.RpcError as error:
             if error.code() == grpc.StatusCode.UNAVAILABLE:
                 pass
-            elif known is not None and reason(error) in ("WATCH_EXPIRED", "TOKEN_FOREIGN"):
+            elif known is not None and reason(error) in ("WATCH_EXPIRED", "TOKEN_INVALID"):
                 token = ""
             else:
                 raise

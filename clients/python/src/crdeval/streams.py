@@ -27,12 +27,12 @@ BYTES_AT_ONCE = 1 << 20
 
 def admit(
     channel: grpc.Channel,
-    items: Iterable[evaluation_pb2.Item],
+    items: Iterable[evaluation_pb2.EvaluationItem],
     *,
     catalog: str = "default",
     options: evaluation_pb2.EvaluationOptions | None = None,
-    stage: int = evaluation_pb2.STAGE_UNSPECIFIED,
-    include: evaluation_pb2.Include | None = None,
+    stage: int = evaluation_pb2.ADMISSION_STAGE_UNSPECIFIED,
+    include: evaluation_pb2.PresentationOptions | None = None,
     crds: Sequence[document_pb2.Document] = (),
     at_once: int = ITEMS_AT_ONCE,
     timeout: float | None = None,
@@ -50,12 +50,12 @@ def admit(
 
 def read(
     channel: grpc.Channel,
-    items: Iterable[evaluation_pb2.Item],
+    items: Iterable[evaluation_pb2.EvaluationItem],
     *,
     catalog: str = "default",
     target_version: str = "",
     options: evaluation_pb2.EvaluationOptions | None = None,
-    include: evaluation_pb2.Include | None = None,
+    include: evaluation_pb2.PresentationOptions | None = None,
     crds: Sequence[document_pb2.Document] = (),
     at_once: int = ITEMS_AT_ONCE,
     timeout: float | None = None,
@@ -78,8 +78,8 @@ def _check(at_once: int) -> None:
         raise ValueError(f"at_once is {at_once}: it is 1 to {ITEMS_AT_ONCE}")
 
 
-def _messages(items: Iterable[evaluation_pb2.Item], at_once: int) -> Iterator[list[evaluation_pb2.Item]]:
-    some: list[evaluation_pb2.Item] = []
+def _messages(items: Iterable[evaluation_pb2.EvaluationItem], at_once: int) -> Iterator[list[evaluation_pb2.EvaluationItem]]:
+    some: list[evaluation_pb2.EvaluationItem] = []
     size = 0
     for item in items:
         some.append(item)

@@ -22,37 +22,37 @@ BYTES_AT_ONCE = 32 << 20
 """Bytes of items in one call: half of what a server takes by default."""
 
 
-def create(new: bytes) -> evaluation_pb2.Item:
+def create(new: bytes) -> evaluation_pb2.EvaluationItem:
     """The creation of an object."""
-    return evaluation_pb2.Item(object=document(new))
+    return evaluation_pb2.EvaluationItem(object=document(new))
 
 
-def update(old: bytes, new: bytes, *, subresource: str = "") -> evaluation_pb2.Item:
+def update(old: bytes, new: bytes, *, subresource: str = "") -> evaluation_pb2.EvaluationItem:
     """An update of what is stored; to the subresource "status", or to "scale", which takes an autoscaling/v1 Scale."""
-    return evaluation_pb2.Item(old_object=document(old), object=document(new), subresource=subresource)
+    return evaluation_pb2.EvaluationItem(old_object=document(old), object=document(new), subresource=subresource)
 
 
 def patch(
     old: bytes, *, merge: bytes | None = None, operations: bytes | None = None, subresource: str = ""
-) -> evaluation_pb2.Item:
+) -> evaluation_pb2.EvaluationItem:
     """A patch of what is stored: `merge` is a merge patch (RFC 7386), `operations` a JSON patch (RFC 6902). One of them is given."""
     if (merge is None) == (operations is None):
         raise ValueError("give merge or operations")
     if merge is not None:
-        change = evaluation_pb2.Patch(type=evaluation_pb2.PATCH_TYPE_MERGE, patch=document(merge))
+        change = evaluation_pb2.ObjectPatch(type=evaluation_pb2.PATCH_TYPE_MERGE, patch=document(merge))
     else:
-        change = evaluation_pb2.Patch(type=evaluation_pb2.PATCH_TYPE_JSON, patch=document(operations or b""))
-    return evaluation_pb2.Item(old_object=document(old), patch=change, subresource=subresource)
+        change = evaluation_pb2.ObjectPatch(type=evaluation_pb2.PATCH_TYPE_JSON, patch=document(operations or b""))
+    return evaluation_pb2.EvaluationItem(old_object=document(old), patch=change, subresource=subresource)
 
 
 def admit(
     channel: grpc.Channel,
-    items: Iterable[evaluation_pb2.Item],
+    items: Iterable[evaluation_pb2.EvaluationItem],
     *,
     catalog: str = "default",
     options: evaluation_pb2.EvaluationOptions | None = None,
-    stage: "evaluation_pb2.Stage | int" = evaluation_pb2.STAGE_UNSPECIFIED,
-    include: evaluation_pb2.Include | None = None,
+    stage: "evaluation_pb2.Stage | int" = evaluation_pb2.ADMISSION_STAGE_UNSPECIFIED,
+    include: evaluation_pb2.PresentationOptions | None = None,
     crds: Sequence[document_pb2.Document] = (),
     timeout: float | None = 60,
     metadata: Metadata | None = None,
@@ -64,7 +64,7 @@ def admit(
     """
     stub = evaluation_pb2_grpc.EvaluationServiceStub(channel)
     results: list[evaluation_pb2.VerdictResult] = []
-    batch: list[evaluation_pb2.Item] = []
+    batch: list[evaluation_pb2.EvaluationItem] = []
     size = 0
 
     def send() -> None:
@@ -112,6 +112,6 @@ def table(
         text=text or presentation_pb2.TableText(),
     )
     answer = presentation_pb2_grpc.PresentationServiceStub(channel).Table(request, timeout=timeout, metadata=metadata)
-    if answer.HasField("refusal"):
-        raise ValueError(answer.refusal.message)
+    if answer.HasField("rejection"):
+        raise ValueError(answer.rejection.message)
     return answer.text

@@ -28,12 +28,12 @@ class ReplayOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     REPLAY_OUTCOME_UNSPECIFIED: _ClassVar[ReplayOutcome]
     REPLAY_OUTCOME_SAME: _ClassVar[ReplayOutcome]
-    REPLAY_OUTCOME_NEWLY_REFUSED: _ClassVar[ReplayOutcome]
+    REPLAY_OUTCOME_NEWLY_REJECTED: _ClassVar[ReplayOutcome]
     REPLAY_OUTCOME_KEPT_BY_RATCHETING: _ClassVar[ReplayOutcome]
     REPLAY_OUTCOME_NEWLY_ACCEPTED: _ClassVar[ReplayOutcome]
-    REPLAY_OUTCOME_PRUNED_OTHERWISE: _ClassVar[ReplayOutcome]
-    REPLAY_OUTCOME_DEFAULTED_OTHERWISE: _ClassVar[ReplayOutcome]
-    REPLAY_OUTCOME_CONVERTED_OTHERWISE: _ClassVar[ReplayOutcome]
+    REPLAY_OUTCOME_PRUNED_DIFFERENTLY: _ClassVar[ReplayOutcome]
+    REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY: _ClassVar[ReplayOutcome]
+    REPLAY_OUTCOME_CONVERTED_DIFFERENTLY: _ClassVar[ReplayOutcome]
 CHANGE_CLASS_UNSPECIFIED: ChangeClass
 CHANGE_CLASS_COMPATIBLE: ChangeClass
 CHANGE_CLASS_NEEDS_CARE: ChangeClass
@@ -44,12 +44,12 @@ CHANGE_SIDE_CLIENTS: ChangeSide
 CHANGE_SIDE_BOTH: ChangeSide
 REPLAY_OUTCOME_UNSPECIFIED: ReplayOutcome
 REPLAY_OUTCOME_SAME: ReplayOutcome
-REPLAY_OUTCOME_NEWLY_REFUSED: ReplayOutcome
+REPLAY_OUTCOME_NEWLY_REJECTED: ReplayOutcome
 REPLAY_OUTCOME_KEPT_BY_RATCHETING: ReplayOutcome
 REPLAY_OUTCOME_NEWLY_ACCEPTED: ReplayOutcome
-REPLAY_OUTCOME_PRUNED_OTHERWISE: ReplayOutcome
-REPLAY_OUTCOME_DEFAULTED_OTHERWISE: ReplayOutcome
-REPLAY_OUTCOME_CONVERTED_OTHERWISE: ReplayOutcome
+REPLAY_OUTCOME_PRUNED_DIFFERENTLY: ReplayOutcome
+REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY: ReplayOutcome
+REPLAY_OUTCOME_CONVERTED_DIFFERENTLY: ReplayOutcome
 
 class CrdChange(_message.Message):
     __slots__ = ("change_class", "side", "stored", "writers", "readers", "kind", "version", "schema_pointer", "manifest_pointer", "message", "old_value", "new_value", "old_position", "new_position")
@@ -99,14 +99,14 @@ class FieldDifference(_message.Message):
     new_value: _document_pb2.Document
     def __init__(self, outcome: _Optional[_Union[ReplayOutcome, str]] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., pointer: _Optional[str] = ..., old_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., new_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
-class Replayed(_message.Message):
-    __slots__ = ("outcomes", "old_allowed", "new_allowed", "old_violations", "new_violations", "new_refusal", "differences", "omitted_differences", "error")
+class ReplayResult(_message.Message):
+    __slots__ = ("outcomes", "old_allowed", "new_allowed", "old_violations", "new_violations", "new_rejection", "differences", "omitted_differences", "error")
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
     OLD_ALLOWED_FIELD_NUMBER: _ClassVar[int]
     NEW_ALLOWED_FIELD_NUMBER: _ClassVar[int]
     OLD_VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     NEW_VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
-    NEW_REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    NEW_REJECTION_FIELD_NUMBER: _ClassVar[int]
     DIFFERENCES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_DIFFERENCES_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -115,8 +115,8 @@ class Replayed(_message.Message):
     new_allowed: bool
     old_violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     new_violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
-    new_refusal: _violation_pb2.Refusal
+    new_rejection: _violation_pb2.Rejection
     differences: _containers.RepeatedCompositeFieldContainer[FieldDifference]
     omitted_differences: int
     error: _status_pb2.Status
-    def __init__(self, outcomes: _Optional[_Iterable[_Union[ReplayOutcome, str]]] = ..., old_allowed: _Optional[bool] = ..., new_allowed: _Optional[bool] = ..., old_violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., new_violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., new_refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., differences: _Optional[_Iterable[_Union[FieldDifference, _Mapping]]] = ..., omitted_differences: _Optional[int] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+    def __init__(self, outcomes: _Optional[_Iterable[_Union[ReplayOutcome, str]]] = ..., old_allowed: _Optional[bool] = ..., new_allowed: _Optional[bool] = ..., old_violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., new_violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., new_rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., differences: _Optional[_Iterable[_Union[FieldDifference, _Mapping]]] = ..., omitted_differences: _Optional[int] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...

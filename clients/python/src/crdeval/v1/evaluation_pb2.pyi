@@ -22,26 +22,26 @@ class FieldValidation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FIELD_VALIDATION_WARN: _ClassVar[FieldValidation]
     FIELD_VALIDATION_STRICT: _ClassVar[FieldValidation]
 
-class View(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+class ObjectView(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
-    VIEW_UNSPECIFIED: _ClassVar[View]
-    VIEW_OBJECT: _ClassVar[View]
-    VIEW_CHANGED: _ClassVar[View]
-    VIEW_VERDICT: _ClassVar[View]
+    OBJECT_VIEW_UNSPECIFIED: _ClassVar[ObjectView]
+    OBJECT_VIEW_FULL: _ClassVar[ObjectView]
+    OBJECT_VIEW_CHANGED: _ClassVar[ObjectView]
+    OBJECT_VIEW_NONE: _ClassVar[ObjectView]
 
-class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+class AdmissionStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
-    STAGE_UNSPECIFIED: _ClassVar[Stage]
-    STAGE_WHOLE: _ClassVar[Stage]
-    STAGE_DECODE: _ClassVar[Stage]
-    STAGE_FINISH: _ClassVar[Stage]
+    ADMISSION_STAGE_UNSPECIFIED: _ClassVar[AdmissionStage]
+    ADMISSION_STAGE_ALL: _ClassVar[AdmissionStage]
+    ADMISSION_STAGE_DECODE: _ClassVar[AdmissionStage]
+    ADMISSION_STAGE_FINISH: _ClassVar[AdmissionStage]
 
-class Trace(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+class TraceMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
-    TRACE_UNSPECIFIED: _ClassVar[Trace]
-    TRACE_NONE: _ClassVar[Trace]
-    TRACE_FAILED: _ClassVar[Trace]
-    TRACE_ALL: _ClassVar[Trace]
+    TRACE_MODE_UNSPECIFIED: _ClassVar[TraceMode]
+    TRACE_MODE_NONE: _ClassVar[TraceMode]
+    TRACE_MODE_FAILED: _ClassVar[TraceMode]
+    TRACE_MODE_ALL: _ClassVar[TraceMode]
 
 class RuleOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -50,7 +50,7 @@ class RuleOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RULE_OUTCOME_FAILED: _ClassVar[RuleOutcome]
     RULE_OUTCOME_ERROR: _ClassVar[RuleOutcome]
     RULE_OUTCOME_SKIPPED: _ClassVar[RuleOutcome]
-    RULE_OUTCOME_FORGIVEN: _ClassVar[RuleOutcome]
+    RULE_OUTCOME_RATCHETED: _ClassVar[RuleOutcome]
 
 class PatchType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -61,29 +61,29 @@ FIELD_VALIDATION_UNSPECIFIED: FieldValidation
 FIELD_VALIDATION_IGNORE: FieldValidation
 FIELD_VALIDATION_WARN: FieldValidation
 FIELD_VALIDATION_STRICT: FieldValidation
-VIEW_UNSPECIFIED: View
-VIEW_OBJECT: View
-VIEW_CHANGED: View
-VIEW_VERDICT: View
-STAGE_UNSPECIFIED: Stage
-STAGE_WHOLE: Stage
-STAGE_DECODE: Stage
-STAGE_FINISH: Stage
-TRACE_UNSPECIFIED: Trace
-TRACE_NONE: Trace
-TRACE_FAILED: Trace
-TRACE_ALL: Trace
+OBJECT_VIEW_UNSPECIFIED: ObjectView
+OBJECT_VIEW_FULL: ObjectView
+OBJECT_VIEW_CHANGED: ObjectView
+OBJECT_VIEW_NONE: ObjectView
+ADMISSION_STAGE_UNSPECIFIED: AdmissionStage
+ADMISSION_STAGE_ALL: AdmissionStage
+ADMISSION_STAGE_DECODE: AdmissionStage
+ADMISSION_STAGE_FINISH: AdmissionStage
+TRACE_MODE_UNSPECIFIED: TraceMode
+TRACE_MODE_NONE: TraceMode
+TRACE_MODE_FAILED: TraceMode
+TRACE_MODE_ALL: TraceMode
 RULE_OUTCOME_UNSPECIFIED: RuleOutcome
 RULE_OUTCOME_PASSED: RuleOutcome
 RULE_OUTCOME_FAILED: RuleOutcome
 RULE_OUTCOME_ERROR: RuleOutcome
 RULE_OUTCOME_SKIPPED: RuleOutcome
-RULE_OUTCOME_FORGIVEN: RuleOutcome
+RULE_OUTCOME_RATCHETED: RuleOutcome
 PATCH_TYPE_UNSPECIFIED: PatchType
 PATCH_TYPE_MERGE: PatchType
 PATCH_TYPE_JSON: PatchType
 
-class Include(_message.Message):
+class PresentationOptions(_message.Message):
     __slots__ = ("selectable_fields", "table_row", "scale", "now")
     SELECTABLE_FIELDS_FIELD_NUMBER: _ClassVar[int]
     TABLE_ROW_FIELD_NUMBER: _ClassVar[int]
@@ -103,7 +103,7 @@ class SelectableField(_message.Message):
     value: str
     def __init__(self, field: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
-class Presented(_message.Message):
+class ObjectPresentation(_message.Message):
     __slots__ = ("selectable_fields", "table_row", "scale")
     SELECTABLE_FIELDS_FIELD_NUMBER: _ClassVar[int]
     TABLE_ROW_FIELD_NUMBER: _ClassVar[int]
@@ -149,7 +149,7 @@ class RuleTrace(_message.Message):
     omitted_steps: int
     def __init__(self, pointer: _Optional[str] = ..., schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., outcome: _Optional[_Union[RuleOutcome, str]] = ..., skipped: _Optional[str] = ..., cost: _Optional[int] = ..., message: _Optional[str] = ..., steps: _Optional[_Iterable[_Union[TraceStep, _Mapping]]] = ..., omitted_steps: _Optional[int] = ...) -> None: ...
 
-class Patch(_message.Message):
+class ObjectPatch(_message.Message):
     __slots__ = ("type", "patch")
     TYPE_FIELD_NUMBER: _ClassVar[int]
     PATCH_FIELD_NUMBER: _ClassVar[int]
@@ -157,7 +157,7 @@ class Patch(_message.Message):
     patch: _document_pb2.Document
     def __init__(self, type: _Optional[_Union[PatchType, str]] = ..., patch: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
-class Item(_message.Message):
+class EvaluationItem(_message.Message):
     __slots__ = ("crd", "version", "object", "old_object", "patch", "subresource", "revision", "namespace", "name")
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -172,12 +172,12 @@ class Item(_message.Message):
     version: str
     object: _document_pb2.Document
     old_object: _document_pb2.Document
-    patch: Patch
+    patch: ObjectPatch
     subresource: str
     revision: str
     namespace: str
     name: str
-    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., patch: _Optional[_Union[Patch, _Mapping]] = ..., subresource: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., patch: _Optional[_Union[ObjectPatch, _Mapping]] = ..., subresource: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
 class EvaluationOptions(_message.Message):
     __slots__ = ("field_validation", "view", "item_timeout", "at_least", "complete_metadata", "trace", "with_status")
@@ -189,69 +189,69 @@ class EvaluationOptions(_message.Message):
     TRACE_FIELD_NUMBER: _ClassVar[int]
     WITH_STATUS_FIELD_NUMBER: _ClassVar[int]
     field_validation: FieldValidation
-    view: View
+    view: ObjectView
     item_timeout: _duration_pb2.Duration
     at_least: str
     complete_metadata: bool
-    trace: Trace
+    trace: TraceMode
     with_status: bool
-    def __init__(self, field_validation: _Optional[_Union[FieldValidation, str]] = ..., view: _Optional[_Union[View, str]] = ..., item_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., at_least: _Optional[str] = ..., complete_metadata: _Optional[bool] = ..., trace: _Optional[_Union[Trace, str]] = ..., with_status: _Optional[bool] = ...) -> None: ...
+    def __init__(self, field_validation: _Optional[_Union[FieldValidation, str]] = ..., view: _Optional[_Union[ObjectView, str]] = ..., item_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., at_least: _Optional[str] = ..., complete_metadata: _Optional[bool] = ..., trace: _Optional[_Union[TraceMode, str]] = ..., with_status: _Optional[bool] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("allowed", "refusal", "violations", "warnings", "object", "stored_object", "pruned", "defaulted", "forgiven", "revision", "status", "traces", "omitted_traces", "deletes", "old_object", "presented")
+    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "pruned", "defaulted", "ratcheted", "revision", "status", "traces", "omitted_traces", "deletes", "old_object", "presentation")
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REJECTION_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     STORED_OBJECT_FIELD_NUMBER: _ClassVar[int]
     PRUNED_FIELD_NUMBER: _ClassVar[int]
     DEFAULTED_FIELD_NUMBER: _ClassVar[int]
-    FORGIVEN_FIELD_NUMBER: _ClassVar[int]
+    RATCHETED_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     TRACES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_TRACES_FIELD_NUMBER: _ClassVar[int]
     DELETES_FIELD_NUMBER: _ClassVar[int]
     OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
-    PRESENTED_FIELD_NUMBER: _ClassVar[int]
+    PRESENTATION_FIELD_NUMBER: _ClassVar[int]
     allowed: bool
-    refusal: _violation_pb2.Refusal
+    rejection: _violation_pb2.Rejection
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     warnings: _containers.RepeatedScalarFieldContainer[str]
     object: _document_pb2.Document
     stored_object: _document_pb2.Document
     pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
     defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
-    forgiven: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    ratcheted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     revision: str
     status: _document_pb2.Document
     traces: _containers.RepeatedCompositeFieldContainer[RuleTrace]
     omitted_traces: int
     deletes: bool
     old_object: _document_pb2.Document
-    presented: Presented
-    def __init__(self, allowed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., forgiven: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted_traces: _Optional[int] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presented: _Optional[_Union[Presented, _Mapping]] = ...) -> None: ...
+    presentation: ObjectPresentation
+    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted_traces: _Optional[int] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ...) -> None: ...
 
-class Transformed(_message.Message):
-    __slots__ = ("object", "pruned", "defaulted", "warnings", "revision", "changed", "refusal", "presented")
+class TransformedObject(_message.Message):
+    __slots__ = ("object", "pruned", "defaulted", "warnings", "revision", "changed", "rejection", "presentation")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     PRUNED_FIELD_NUMBER: _ClassVar[int]
     DEFAULTED_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     CHANGED_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
-    PRESENTED_FIELD_NUMBER: _ClassVar[int]
+    REJECTION_FIELD_NUMBER: _ClassVar[int]
+    PRESENTATION_FIELD_NUMBER: _ClassVar[int]
     object: _document_pb2.Document
     pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
     defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
     warnings: _containers.RepeatedScalarFieldContainer[str]
     revision: str
     changed: bool
-    refusal: _violation_pb2.Refusal
-    presented: Presented
-    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., presented: _Optional[_Union[Presented, _Mapping]] = ...) -> None: ...
+    rejection: _violation_pb2.Rejection
+    presentation: ObjectPresentation
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ...) -> None: ...
 
 class VerdictResult(_message.Message):
     __slots__ = ("verdict", "error")
@@ -261,13 +261,13 @@ class VerdictResult(_message.Message):
     error: _status_pb2.Status
     def __init__(self, verdict: _Optional[_Union[Verdict, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
-class TransformedResult(_message.Message):
+class TransformResult(_message.Message):
     __slots__ = ("transformed", "error")
     TRANSFORMED_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
-    transformed: Transformed
+    transformed: TransformedObject
     error: _status_pb2.Status
-    def __init__(self, transformed: _Optional[_Union[Transformed, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+    def __init__(self, transformed: _Optional[_Union[TransformedObject, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
 class ValidateRequest(_message.Message):
     __slots__ = ("catalog", "items", "options", "crds", "as_given")
@@ -277,11 +277,11 @@ class ValidateRequest(_message.Message):
     CRDS_FIELD_NUMBER: _ClassVar[int]
     AS_GIVEN_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[Item]
+    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     as_given: bool
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., as_given: _Optional[bool] = ...) -> None: ...
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., as_given: _Optional[bool] = ...) -> None: ...
 
 class ValidateResponse(_message.Message):
     __slots__ = ("results",)
@@ -298,12 +298,12 @@ class AdmitRequest(_message.Message):
     STAGE_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[Item]
+    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    stage: Stage
-    include: Include
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[Stage, str]] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
+    stage: AdmissionStage
+    include: PresentationOptions
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
 
 class AdmitResponse(_message.Message):
     __slots__ = ("results",)
@@ -320,12 +320,12 @@ class AdmitStreamRequest(_message.Message):
     STAGE_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[Item]
+    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    stage: Stage
-    include: Include
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[Stage, str]] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
+    stage: AdmissionStage
+    include: PresentationOptions
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
 
 class AdmitStreamResponse(_message.Message):
     __slots__ = ("first_index", "results")
@@ -342,16 +342,16 @@ class PruneRequest(_message.Message):
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[Item]
+    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
 
 class PruneResponse(_message.Message):
     __slots__ = ("results",)
     RESULTS_FIELD_NUMBER: _ClassVar[int]
-    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
-    def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[TransformResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class DefaultRequest(_message.Message):
     __slots__ = ("catalog", "items", "options", "crds")
@@ -360,16 +360,16 @@ class DefaultRequest(_message.Message):
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[Item]
+    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
 
 class DefaultResponse(_message.Message):
     __slots__ = ("results",)
     RESULTS_FIELD_NUMBER: _ClassVar[int]
-    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
-    def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[TransformResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ReadRequest(_message.Message):
     __slots__ = ("catalog", "items", "options", "crds", "target_version", "include")
@@ -380,18 +380,18 @@ class ReadRequest(_message.Message):
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[Item]
+    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     target_version: str
-    include: Include
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
+    include: PresentationOptions
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
 
 class ReadResponse(_message.Message):
     __slots__ = ("results",)
     RESULTS_FIELD_NUMBER: _ClassVar[int]
-    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
-    def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[TransformResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ReadStreamRequest(_message.Message):
     __slots__ = ("catalog", "items", "options", "crds", "target_version", "include")
@@ -402,20 +402,20 @@ class ReadStreamRequest(_message.Message):
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[Item]
+    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     target_version: str
-    include: Include
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
+    include: PresentationOptions
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
 
 class ReadStreamResponse(_message.Message):
     __slots__ = ("first_index", "results")
     FIRST_INDEX_FIELD_NUMBER: _ClassVar[int]
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     first_index: int
-    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
-    def __init__(self, first_index: _Optional[int] = ..., results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[TransformResult]
+    def __init__(self, first_index: _Optional[int] = ..., results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ConvertRequest(_message.Message):
     __slots__ = ("catalog", "items", "options", "crds", "target_version")
@@ -425,14 +425,14 @@ class ConvertRequest(_message.Message):
     CRDS_FIELD_NUMBER: _ClassVar[int]
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
     catalog: str
-    items: _containers.RepeatedCompositeFieldContainer[Item]
+    items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     target_version: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ...) -> None: ...
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ...) -> None: ...
 
 class ConvertResponse(_message.Message):
     __slots__ = ("results",)
     RESULTS_FIELD_NUMBER: _ClassVar[int]
-    results: _containers.RepeatedCompositeFieldContainer[TransformedResult]
-    def __init__(self, results: _Optional[_Iterable[_Union[TransformedResult, _Mapping]]] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[TransformResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...

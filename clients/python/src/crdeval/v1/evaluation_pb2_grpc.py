@@ -32,8 +32,8 @@ class EvaluationServiceStub:
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
     LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
-    TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def __init__(self, channel):
@@ -91,8 +91,8 @@ class EvaluationServiceServicer:
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
     LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
-    TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def Validate(self, request, context):
@@ -115,19 +115,19 @@ class EvaluationServiceServicer:
 
     def AdmitStream(self, request_iterator, context):
         """Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have in common, and may have items;
-        each further one has 1 to Limits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
-        message. No more than Limits.max_stream_window items are under way: who does not read the results cannot send on.
+        each further one has 1 to ServerLimits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
+        message. No more than ServerLimits.max_stream_window items are under way: who does not read the results cannot send on.
 
         An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
         the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down, when memory is short for longer than a moment, and for a
-        stream on which nothing has moved for a minute, in either direction, while all of Limits.max_streams are taken and another one begins: results that have not come by then
+        stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams are taken and another one begins: results that have not come by then
         have to be asked for again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
         lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
 
-        Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an Item a line (with `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message
-        are query parameters (`stage=STAGE_DECODE`, `options.view=VIEW_VERDICT`, `include.tableRow=true`). With `crds=2` the first two lines or documents are no items but the CRDs that are
+        Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an EvaluationItem a line (with `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message
+        are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). With `crds=2` the first two lines or documents are no items but the CRDs that are
         brought along. The answer is application/x-ndjson: a VerdictResult a line, in the order of
-        the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no Item has an error of its own; one that is no JSON ends the stream. The last line of
+        the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream. The last line of
         a stream that was cut short is {"error": Status}, without an index.
 
         FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
@@ -160,7 +160,7 @@ class EvaluationServiceServicer:
 
     def ReadStream(self, request_iterator, context):
         """Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
-        are TransformedResults.
+        are TransformResults.
 
         FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
         """
@@ -233,8 +233,8 @@ class EvaluationService:
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
     LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REFUSED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
-    TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     @staticmethod

@@ -75,16 +75,16 @@ class TableRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_object: _Optional[_Union[RowObject, str]] = ..., text: _Optional[_Union[TableText, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., without_columns: _Optional[bool] = ..., resource_version: _Optional[str] = ..., continue_token: _Optional[str] = ..., remaining_item_count: _Optional[int] = ...) -> None: ...
 
 class TableResponse(_message.Message):
-    __slots__ = ("table", "text", "refusal", "revision")
+    __slots__ = ("table", "text", "rejection", "revision")
     TABLE_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REJECTION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     table: _document_pb2.Document
     text: str
-    refusal: _violation_pb2.Refusal
+    rejection: _violation_pb2.Rejection
     revision: str
-    def __init__(self, table: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., text: _Optional[str] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
+    def __init__(self, table: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., text: _Optional[str] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class SelectFieldsRequest(_message.Message):
     __slots__ = ("catalog", "crd", "version", "revision", "objects", "selector", "at_least", "crds")
@@ -123,16 +123,16 @@ class SelectFieldsResult(_message.Message):
     def __init__(self, selected: _Optional[_Union[SelectedFields, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
 class SelectFieldsResponse(_message.Message):
-    __slots__ = ("results", "selectable", "refusal", "revision")
+    __slots__ = ("results", "selectable", "rejection", "revision")
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     SELECTABLE_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REJECTION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     results: _containers.RepeatedCompositeFieldContainer[SelectFieldsResult]
     selectable: _containers.RepeatedScalarFieldContainer[str]
-    refusal: _violation_pb2.Refusal
+    rejection: _violation_pb2.Rejection
     revision: str
-    def __init__(self, results: _Optional[_Iterable[_Union[SelectFieldsResult, _Mapping]]] = ..., selectable: _Optional[_Iterable[str]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
+    def __init__(self, results: _Optional[_Iterable[_Union[SelectFieldsResult, _Mapping]]] = ..., selectable: _Optional[_Iterable[str]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class GetScaleRequest(_message.Message):
     __slots__ = ("catalog", "crd", "version", "revision", "object", "at_least", "crds")
@@ -153,14 +153,14 @@ class GetScaleRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
 
 class GetScaleResponse(_message.Message):
-    __slots__ = ("scale", "refusal", "revision")
+    __slots__ = ("scale", "rejection", "revision")
     SCALE_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REJECTION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     scale: _document_pb2.Document
-    refusal: _violation_pb2.Refusal
+    rejection: _violation_pb2.Rejection
     revision: str
-    def __init__(self, scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
+    def __init__(self, scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class SetScaleRequest(_message.Message):
     __slots__ = ("catalog", "crd", "version", "revision", "object", "scale", "at_least", "crds")
@@ -183,16 +183,16 @@ class SetScaleRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., scale: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
 
 class SetScaleResponse(_message.Message):
-    __slots__ = ("object", "refusal", "revision", "warnings")
+    __slots__ = ("object", "rejection", "revision", "warnings")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REJECTION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     object: _document_pb2.Document
-    refusal: _violation_pb2.Refusal
+    rejection: _violation_pb2.Rejection
     revision: str
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., revision: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GetOpenApiRequest(_message.Message):
     __slots__ = ("catalog", "spec", "group", "version", "at_least", "if_none_match")

@@ -21,7 +21,7 @@ class RegistrationOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REGISTRATION_OUTCOME_CREATED: _ClassVar[RegistrationOutcome]
     REGISTRATION_OUTCOME_UPDATED: _ClassVar[RegistrationOutcome]
     REGISTRATION_OUTCOME_UNCHANGED: _ClassVar[RegistrationOutcome]
-    REGISTRATION_OUTCOME_REFUSED: _ClassVar[RegistrationOutcome]
+    REGISTRATION_OUTCOME_REJECTED: _ClassVar[RegistrationOutcome]
 
 class CrdView(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -40,7 +40,7 @@ REGISTRATION_OUTCOME_UNSPECIFIED: RegistrationOutcome
 REGISTRATION_OUTCOME_CREATED: RegistrationOutcome
 REGISTRATION_OUTCOME_UPDATED: RegistrationOutcome
 REGISTRATION_OUTCOME_UNCHANGED: RegistrationOutcome
-REGISTRATION_OUTCOME_REFUSED: RegistrationOutcome
+REGISTRATION_OUTCOME_REJECTED: RegistrationOutcome
 CRD_VIEW_UNSPECIFIED: CrdView
 CRD_VIEW_BASIC: CrdView
 CRD_VIEW_FULL: CrdView
@@ -168,11 +168,11 @@ class RegisterCrdResponse(_message.Message):
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     accepted: bool
-    report: _report_pb2.Report
+    report: _report_pb2.CrdReport
     crd: Crd
     token: str
     outcome: RegistrationOutcome
-    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
+    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
 
 class RegisterCrdsEntry(_message.Message):
     __slots__ = ("manifest", "etag", "create_only")
@@ -227,10 +227,10 @@ class CheckCrdResponse(_message.Message):
     CRD_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     accepted: bool
-    report: _report_pb2.Report
+    report: _report_pb2.CrdReport
     crd: Crd
     outcome: RegistrationOutcome
-    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
+    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
 
 class GetCrdRequest(_message.Message):
     __slots__ = ("catalog", "crd", "revision", "view", "at_least")
@@ -351,24 +351,24 @@ class DiffCrdRequest(_message.Message):
     def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., base: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class DiffCrdResponse(_message.Message):
-    __slots__ = ("change_class", "changes", "omitted_changes", "accepted", "report", "identical", "replayed", "base")
+    __slots__ = ("change_class", "changes", "omitted_changes", "accepted", "report", "identical", "replay_results", "base")
     CHANGE_CLASS_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_CHANGES_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     REPORT_FIELD_NUMBER: _ClassVar[int]
     IDENTICAL_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    REPLAY_RESULTS_FIELD_NUMBER: _ClassVar[int]
     BASE_FIELD_NUMBER: _ClassVar[int]
     change_class: _diff_pb2.ChangeClass
     changes: _containers.RepeatedCompositeFieldContainer[_diff_pb2.CrdChange]
     omitted_changes: int
     accepted: bool
-    report: _report_pb2.Report
+    report: _report_pb2.CrdReport
     identical: bool
-    replayed: _containers.RepeatedCompositeFieldContainer[_diff_pb2.Replayed]
+    replay_results: _containers.RepeatedCompositeFieldContainer[_diff_pb2.ReplayResult]
     base: Crd
-    def __init__(self, change_class: _Optional[_Union[_diff_pb2.ChangeClass, str]] = ..., changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.Report, _Mapping]] = ..., identical: _Optional[bool] = ..., replayed: _Optional[_Iterable[_Union[_diff_pb2.Replayed, _Mapping]]] = ..., base: _Optional[_Union[Crd, _Mapping]] = ...) -> None: ...
+    def __init__(self, change_class: _Optional[_Union[_diff_pb2.ChangeClass, str]] = ..., changes: _Optional[_Iterable[_Union[_diff_pb2.CrdChange, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., identical: _Optional[bool] = ..., replay_results: _Optional[_Iterable[_Union[_diff_pb2.ReplayResult, _Mapping]]] = ..., base: _Optional[_Union[Crd, _Mapping]] = ...) -> None: ...
 
 class CreateCatalogRequest(_message.Message):
     __slots__ = ("catalog", "kubernetes_minor")

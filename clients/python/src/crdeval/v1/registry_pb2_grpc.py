@@ -30,7 +30,7 @@ class RegistryServiceStub:
     its name, updated.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def __init__(self, channel):
@@ -111,7 +111,7 @@ class RegistryServiceServicer:
     its name, updated.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def RegisterCrd(self, request, context):
@@ -191,8 +191,8 @@ class RegistryServiceServicer:
         every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens.
 
         It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
-        CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_FOREIGN, REPLICA_BEHIND; WATCH_EXPIRED for a token
-        whose state is no longer kept: watch without one; OVERLOADED beyond Limits.max_watches.
+        CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED for a token
+        whose state is no longer kept: watch without one; OVERLOADED beyond ServerLimits.max_watches.
 
         Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
         keep the connection. The last line is {"error": Status}. An error before the first event is an ordinary one, with its HTTP status.
@@ -205,7 +205,7 @@ class RegistryServiceServicer:
         """Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
         Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REFUSED for a `base` that Kubernetes
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REJECTED for a `base` that Kubernetes
         would refuse, where there are objects to replay.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -329,7 +329,7 @@ class RegistryService:
     its name, updated.
 
     Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_FOREIGN, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     @staticmethod

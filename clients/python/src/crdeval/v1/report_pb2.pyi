@@ -36,7 +36,7 @@ class CostCulprit(_message.Message):
     def __init__(self, schema_pointer: _Optional[str] = ..., keyword: _Optional[str] = ..., suggested: _Optional[int] = ...) -> None: ...
 
 class RuleReport(_message.Message):
-    __slots__ = ("schema_pointer", "rule", "estimated_cost", "cardinality", "limit", "share_of_limit", "uses_old_self", "culprits", "lowest_minor", "lowest_minor_because", "message_estimated_cost")
+    __slots__ = ("schema_pointer", "rule", "estimated_cost", "cardinality", "limit", "share_of_limit", "uses_old_self", "culprits", "lowest_minor", "lowest_minor_reason", "message_estimated_cost")
     SCHEMA_POINTER_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
     ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
@@ -46,7 +46,7 @@ class RuleReport(_message.Message):
     USES_OLD_SELF_FIELD_NUMBER: _ClassVar[int]
     CULPRITS_FIELD_NUMBER: _ClassVar[int]
     LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
     schema_pointer: str
     rule: _violation_pb2.RuleRef
@@ -57,40 +57,40 @@ class RuleReport(_message.Message):
     uses_old_self: bool
     culprits: _containers.RepeatedCompositeFieldContainer[CostCulprit]
     lowest_minor: int
-    lowest_minor_because: str
+    lowest_minor_reason: str
     message_estimated_cost: int
-    def __init__(self, schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., estimated_cost: _Optional[int] = ..., cardinality: _Optional[int] = ..., limit: _Optional[int] = ..., share_of_limit: _Optional[float] = ..., uses_old_self: _Optional[bool] = ..., culprits: _Optional[_Iterable[_Union[CostCulprit, _Mapping]]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ..., message_estimated_cost: _Optional[int] = ...) -> None: ...
+    def __init__(self, schema_pointer: _Optional[str] = ..., rule: _Optional[_Union[_violation_pb2.RuleRef, _Mapping]] = ..., estimated_cost: _Optional[int] = ..., cardinality: _Optional[int] = ..., limit: _Optional[int] = ..., share_of_limit: _Optional[float] = ..., uses_old_self: _Optional[bool] = ..., culprits: _Optional[_Iterable[_Union[CostCulprit, _Mapping]]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., message_estimated_cost: _Optional[int] = ...) -> None: ...
 
 class VersionReport(_message.Message):
-    __slots__ = ("version", "lowest_minor", "rules", "estimated_cost", "cost_limit", "lowest_minor_because")
+    __slots__ = ("version", "lowest_minor", "rules", "estimated_cost", "cost_limit", "lowest_minor_reason")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
     RULES_FIELD_NUMBER: _ClassVar[int]
     ESTIMATED_COST_FIELD_NUMBER: _ClassVar[int]
     COST_LIMIT_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_REASON_FIELD_NUMBER: _ClassVar[int]
     version: CrdVersion
     lowest_minor: int
     rules: _containers.RepeatedCompositeFieldContainer[RuleReport]
     estimated_cost: int
     cost_limit: int
-    lowest_minor_because: str
-    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., rules: _Optional[_Iterable[_Union[RuleReport, _Mapping]]] = ..., estimated_cost: _Optional[int] = ..., cost_limit: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ...) -> None: ...
+    lowest_minor_reason: str
+    def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., rules: _Optional[_Iterable[_Union[RuleReport, _Mapping]]] = ..., estimated_cost: _Optional[int] = ..., cost_limit: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ...) -> None: ...
 
-class Report(_message.Message):
-    __slots__ = ("violations", "warnings", "versions", "refusal", "lowest_minor", "lowest_minor_because", "update")
+class CrdReport(_message.Message):
+    __slots__ = ("violations", "warnings", "versions", "rejection", "lowest_minor", "lowest_minor_reason", "update")
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    REJECTION_FIELD_NUMBER: _ClassVar[int]
     LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
-    LOWEST_MINOR_BECAUSE_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_MINOR_REASON_FIELD_NUMBER: _ClassVar[int]
     UPDATE_FIELD_NUMBER: _ClassVar[int]
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     warnings: _containers.RepeatedScalarFieldContainer[str]
     versions: _containers.RepeatedCompositeFieldContainer[VersionReport]
-    refusal: _violation_pb2.Refusal
+    rejection: _violation_pb2.Rejection
     lowest_minor: int
-    lowest_minor_because: str
+    lowest_minor_reason: str
     update: bool
-    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., refusal: _Optional[_Union[_violation_pb2.Refusal, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_because: _Optional[str] = ..., update: _Optional[bool] = ...) -> None: ...
+    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., update: _Optional[bool] = ...) -> None: ...

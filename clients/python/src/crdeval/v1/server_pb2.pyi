@@ -43,8 +43,8 @@ FEATURE_HINTS: Feature
 FEATURE_WEBHOOKS: Feature
 FEATURE_STREAMS: Feature
 
-class Limits(_message.Message):
-    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_overlay_crds", "max_error_details", "max_error_bytes", "max_findings", "max_finding_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches", "max_stored_versions", "max_stream_items", "max_stream_window", "max_streams")
+class ServerLimits(_message.Message):
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_inline_crds", "max_error_details", "max_error_bytes", "max_violations", "max_violation_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches", "max_stored_versions", "max_stream_items", "max_stream_window", "max_streams")
     MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -54,11 +54,11 @@ class Limits(_message.Message):
     MAX_CRD_BYTES_FIELD_NUMBER: _ClassVar[int]
     DEFAULT_PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     MAX_PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    MAX_OVERLAY_CRDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_INLINE_CRDS_FIELD_NUMBER: _ClassVar[int]
     MAX_ERROR_DETAILS_FIELD_NUMBER: _ClassVar[int]
     MAX_ERROR_BYTES_FIELD_NUMBER: _ClassVar[int]
-    MAX_FINDINGS_FIELD_NUMBER: _ClassVar[int]
-    MAX_FINDING_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
+    MAX_VIOLATION_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_YAML_NODES_FIELD_NUMBER: _ClassVar[int]
     MAX_TRACES_FIELD_NUMBER: _ClassVar[int]
     MAX_TRACE_STEPS_FIELD_NUMBER: _ClassVar[int]
@@ -78,11 +78,11 @@ class Limits(_message.Message):
     max_crd_bytes: int
     default_page_size: int
     max_page_size: int
-    max_overlay_crds: int
+    max_inline_crds: int
     max_error_details: int
     max_error_bytes: int
-    max_findings: int
-    max_finding_bytes: int
+    max_violations: int
+    max_violation_bytes: int
     max_yaml_nodes: int
     max_traces: int
     max_trace_steps: int
@@ -93,7 +93,7 @@ class Limits(_message.Message):
     max_stream_items: int
     max_stream_window: int
     max_streams: int
-    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_overlay_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_findings: _Optional[int] = ..., max_finding_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_stream_window: _Optional[int] = ..., max_streams: _Optional[int] = ...) -> None: ...
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_inline_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_violations: _Optional[int] = ..., max_violation_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_stream_window: _Optional[int] = ..., max_streams: _Optional[int] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()
@@ -112,5 +112,5 @@ class GetServerInfoResponse(_message.Message):
     kubernetes_version: str
     kubernetes_minors: _containers.RepeatedScalarFieldContainer[int]
     features: _containers.RepeatedScalarFieldContainer[Feature]
-    limits: Limits
-    def __init__(self, version: _Optional[str] = ..., commit: _Optional[str] = ..., kubernetes_version: _Optional[str] = ..., kubernetes_minors: _Optional[_Iterable[int]] = ..., features: _Optional[_Iterable[_Union[Feature, str]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...
+    limits: ServerLimits
+    def __init__(self, version: _Optional[str] = ..., commit: _Optional[str] = ..., kubernetes_version: _Optional[str] = ..., kubernetes_minors: _Optional[_Iterable[int]] = ..., features: _Optional[_Iterable[_Union[Feature, str]]] = ..., limits: _Optional[_Union[ServerLimits, _Mapping]] = ...) -> None: ...

@@ -7,32 +7,32 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class Step(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+class PipelineStep(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
-    STEP_UNSPECIFIED: _ClassVar[Step]
-    STEP_DECODE: _ClassVar[Step]
-    STEP_REQUEST: _ClassVar[Step]
-    STEP_TYPE_META: _ClassVar[Step]
-    STEP_METADATA: _ClassVar[Step]
-    STEP_SCHEMA: _ClassVar[Step]
-    STEP_SCALE: _ClassVar[Step]
-    STEP_EMBEDDED: _ClassVar[Step]
-    STEP_LIST: _ClassVar[Step]
-    STEP_RULE: _ClassVar[Step]
-    STEP_CONVERT: _ClassVar[Step]
-    STEP_CRD: _ClassVar[Step]
-STEP_UNSPECIFIED: Step
-STEP_DECODE: Step
-STEP_REQUEST: Step
-STEP_TYPE_META: Step
-STEP_METADATA: Step
-STEP_SCHEMA: Step
-STEP_SCALE: Step
-STEP_EMBEDDED: Step
-STEP_LIST: Step
-STEP_RULE: Step
-STEP_CONVERT: Step
-STEP_CRD: Step
+    PIPELINE_STEP_UNSPECIFIED: _ClassVar[PipelineStep]
+    PIPELINE_STEP_DECODE: _ClassVar[PipelineStep]
+    PIPELINE_STEP_REQUEST: _ClassVar[PipelineStep]
+    PIPELINE_STEP_TYPE_META: _ClassVar[PipelineStep]
+    PIPELINE_STEP_METADATA: _ClassVar[PipelineStep]
+    PIPELINE_STEP_SCHEMA: _ClassVar[PipelineStep]
+    PIPELINE_STEP_SCALE: _ClassVar[PipelineStep]
+    PIPELINE_STEP_EMBEDDED: _ClassVar[PipelineStep]
+    PIPELINE_STEP_LIST: _ClassVar[PipelineStep]
+    PIPELINE_STEP_RULE: _ClassVar[PipelineStep]
+    PIPELINE_STEP_CONVERT: _ClassVar[PipelineStep]
+    PIPELINE_STEP_CRD: _ClassVar[PipelineStep]
+PIPELINE_STEP_UNSPECIFIED: PipelineStep
+PIPELINE_STEP_DECODE: PipelineStep
+PIPELINE_STEP_REQUEST: PipelineStep
+PIPELINE_STEP_TYPE_META: PipelineStep
+PIPELINE_STEP_METADATA: PipelineStep
+PIPELINE_STEP_SCHEMA: PipelineStep
+PIPELINE_STEP_SCALE: PipelineStep
+PIPELINE_STEP_EMBEDDED: PipelineStep
+PIPELINE_STEP_LIST: PipelineStep
+PIPELINE_STEP_RULE: PipelineStep
+PIPELINE_STEP_CONVERT: PipelineStep
+PIPELINE_STEP_CRD: PipelineStep
 
 class Position(_message.Message):
     __slots__ = ("line", "column", "offset")
@@ -76,9 +76,9 @@ class Violation(_message.Message):
     rule: RuleRef
     schema_pointer: str
     position: Position
-    step: Step
+    step: PipelineStep
     hint: Hint
-    def __init__(self, type: _Optional[str] = ..., field: _Optional[str] = ..., message: _Optional[str] = ..., detail: _Optional[str] = ..., bad_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pointer: _Optional[str] = ..., rule: _Optional[_Union[RuleRef, _Mapping]] = ..., schema_pointer: _Optional[str] = ..., position: _Optional[_Union[Position, _Mapping]] = ..., step: _Optional[_Union[Step, str]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ...) -> None: ...
+    def __init__(self, type: _Optional[str] = ..., field: _Optional[str] = ..., message: _Optional[str] = ..., detail: _Optional[str] = ..., bad_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pointer: _Optional[str] = ..., rule: _Optional[_Union[RuleRef, _Mapping]] = ..., schema_pointer: _Optional[str] = ..., position: _Optional[_Union[Position, _Mapping]] = ..., step: _Optional[_Union[PipelineStep, str]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ...) -> None: ...
 
 class Hint(_message.Message):
     __slots__ = ("text", "pointer", "replacement")
@@ -104,7 +104,7 @@ class FieldChange(_message.Message):
     position: Position
     def __init__(self, path: _Optional[str] = ..., pointer: _Optional[str] = ..., value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ..., position: _Optional[_Union[Position, _Mapping]] = ...) -> None: ...
 
-class Refusal(_message.Message):
+class Rejection(_message.Message):
     __slots__ = ("code", "reason", "message")
     CODE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
