@@ -13,7 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/review"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -48,7 +48,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 		return undecodable(d, root, err)
 	}
 	for i := range m.CRD.Spec.Versions {
-		if err := program.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
+		if err := plan.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
 			return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/review"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -157,9 +157,9 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 	}
 	bytes := versionSize + inner.Selectable.Size() + inner.Columns.Size()
 	if inner.Plan == nil {
-		plan, err := program.Compile(s, program.Options{
+		compiled, err := plan.Compile(s, plan.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,
-			Rules: program.RulesOfResource, Context: ctx, Memory: memory,
+			Rules: plan.RulesOfResource, Context: ctx, Memory: memory,
 		})
 		if late := ctx.Err(); late != nil {
 			return &Error{Reason: ReasonItemDeadline, Message: "the call ended before the CRD was compiled: " + late.Error(), Err: late}
@@ -167,8 +167,8 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 		if err != nil {
 			return unreadable("CRD "+crd.Name+", version "+version.Name, ReasonManifestUnreadable, err)
 		}
-		inner.Plan = plan
-		bytes += plan.Size()
+		inner.Plan = compiled
+		bytes += compiled.Size()
 	}
 	d.size += bytes
 	if d.observer != nil {

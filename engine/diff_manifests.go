@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -63,7 +63,7 @@ func (c *compared) read(manifest Document, l Limits) error {
 		return failed
 	}
 	for i := range m.CRD.Spec.Versions {
-		if err := program.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
+		if err := plan.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
 			return unreadable("manifest", ReasonManifestUnreadable, err)
 		}
 	}

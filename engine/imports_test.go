@@ -25,7 +25,7 @@ var rank = map[string]int{
 	"engine/internal/correlation": 3,
 	"engine/internal/closure":     4,
 	"engine/internal/rule":        5,
-	"engine/internal/program":     6,
+	"engine/internal/plan":        6,
 	"engine/internal/patch":       1,
 	"engine/internal/compare":     7,
 	"engine/internal/convert":     7,

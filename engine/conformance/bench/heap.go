@@ -6,7 +6,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/pattern"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -28,19 +28,19 @@ func heap(o Options, name string, obj *object) (string, error) {
 		}
 	}
 	status := v.Subresources != nil && v.Subresources.Status != nil
-	options := program.Options{StatusSubresource: status, Rules: program.RulesOfResource}
-	plan, err := program.Compile(s, options)
+	options := plan.Options{StatusSubresource: status, Rules: plan.RulesOfResource}
+	compiled, err := plan.Compile(s, options)
 	if err != nil {
 		return "", err
 	}
-	count, patterns := interned(plan)
+	count, patterns := interned(compiled)
 	us, err := perCopy(o.Copies, func() (any, error) {
-		return program.Compile(s, options)
+		return plan.Compile(s, options)
 	})
 	if err != nil {
 		return "", err
 	}
-	runtime.KeepAlive(plan)
+	runtime.KeepAlive(compiled)
 	them, err := perCopy(o.Copies, func() (any, error) {
 		structural, validator, rules, err := compileUpstream(v)
 		return [...]any{structural, validator, rules}, err
@@ -69,9 +69,9 @@ func perCopy(copies int, compile func() (any, error)) (float64, error) {
 }
 
 // interned is how many patterns a plan uses, and the bytes that these take once they have matched something.
-func interned(plan *program.Plan) (count int, bytes float64) {
+func interned(compiled *plan.Plan) (count int, bytes float64) {
 	patterns := map[*pattern.Pattern]bool{}
-	collect(plan.Root, map[*program.Node]bool{}, patterns)
+	collect(compiled.Root, map[*plan.Node]bool{}, patterns)
 	before := retained()
 	for p := range patterns {
 		p.Match("", nil)
@@ -81,7 +81,7 @@ func interned(plan *program.Plan) (count int, bytes float64) {
 	return len(patterns), float64(after - before)
 }
 
-func collect(n *program.Node, seen map[*program.Node]bool, patterns map[*pattern.Pattern]bool) {
+func collect(n *plan.Node, seen map[*plan.Node]bool, patterns map[*pattern.Pattern]bool) {
 	if n == nil || seen[n] {
 		return
 	}
@@ -97,7 +97,7 @@ func collect(n *program.Node, seen map[*program.Node]bool, patterns map[*pattern
 	if n.Valid.Pattern != nil {
 		patterns[n.Valid.Pattern] = true
 	}
-	for _, list := range [][]*program.Node{n.Valid.AllOf, n.Valid.AnyOf, n.Valid.OneOf, {n.Valid.Not}} {
+	for _, list := range [][]*plan.Node{n.Valid.AllOf, n.Valid.AnyOf, n.Valid.OneOf, {n.Valid.Not}} {
 		for _, p := range list {
 			collect(p, seen, patterns)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -71,8 +71,8 @@ func compileOurs(crd *apiextensionsv1.CustomResourceDefinition, d *admission.Def
 			continue
 		}
 		var err error
-		if version.Plan, err = program.Compile(s, program.Options{
-			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: version.HasStatus, Rules: program.RulesOfResource,
+		if version.Plan, err = plan.Compile(s, plan.Options{
+			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: version.HasStatus, Rules: plan.RulesOfResource,
 		}); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/internal/closure"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -25,7 +25,7 @@ type ours struct {
 	set      *rule.Set
 	closures []*closure.Program // by rule; nil where it has none
 	missing  []string           // why it has none, "" where it does not compile at all
-	plan     *program.Plan      // fills slots
+	plan     *plan.Plan         // fills slots
 }
 
 // functions are what closures call.
@@ -66,13 +66,13 @@ func newOurs(c *Case) (*ours, error) {
 }
 
 // slotPlan is the plan of a schema, which fills the slots of documents: a rule that says nothing makes it do so.
-func slotPlan(props *apiextensionsv1.JSONSchemaProps, root bool) (*program.Plan, error) {
+func slotPlan(props *apiextensionsv1.JSONSchemaProps, root bool) (*plan.Plan, error) {
 	with := props.DeepCopy()
 	with.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
 	if !root {
 		with = &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{wrapper: *with}}
 	}
-	return program.Compile(with, program.Options{Rules: program.RulesOfResource})
+	return plan.Compile(with, plan.Options{Rules: plan.RulesOfResource})
 }
 
 // compileClosure compiles the i-th rule's closure anew, apart from the Set's own.

@@ -14,7 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/run"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -113,8 +113,8 @@ func pipeline(manifest []byte) (*admission.Definition, error) {
 	inner := admission.Describe(m.CRD)
 	for i := range m.CRD.Spec.Versions {
 		v := inner.Versions[i]
-		if v.Plan, err = program.Compile(schema.Of(&m.CRD.Spec.Versions[i]), program.Options{
-			PreserveUnknown: m.CRD.Spec.PreserveUnknownFields, StatusSubresource: v.HasStatus, Rules: program.RulesOfResource,
+		if v.Plan, err = plan.Compile(schema.Of(&m.CRD.Spec.Versions[i]), plan.Options{
+			PreserveUnknown: m.CRD.Spec.PreserveUnknownFields, StatusSubresource: v.HasStatus, Rules: plan.RulesOfResource,
 		}); err != nil {
 			return nil, err
 		}

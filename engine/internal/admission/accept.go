@@ -2,7 +2,7 @@ package admission
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -47,8 +47,8 @@ func (p *pass) settled() (meta uint32, settled bool) {
 func (p *pass) metadataRules() metadata.Rules { return metadata.Rules{Namespaced: p.def.Namespaced} }
 
 // acceptMode is what every accept walk is told.
-func (p *pass) acceptMode() program.Mode {
-	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop, Decoded: p.r.Stage == StageFinish}
+func (p *pass) acceptMode() plan.Mode {
+	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop, Decoded: p.r.Stage == StageFinish}
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
 		mode.Edits = p.edits
 	}
@@ -57,7 +57,7 @@ func (p *pass) acceptMode() program.Mode {
 
 // acceptEdits does what remains when the plan accepts: unknown fields are told, the scale subresource judged. edits is nil if
 // nobody asks for them.
-func (p *pass) acceptEdits(v *Version, edits *program.Edits) bool {
+func (p *pass) acceptEdits(v *Version, edits *plan.Edits) bool {
 	if !plainScale(p.d, p.root, v.Scale) || !p.tellEdits(v, edits) {
 		return false
 	}
@@ -66,9 +66,9 @@ func (p *pass) acceptEdits(v *Version, edits *program.Edits) bool {
 }
 
 // tellEdits tells what accept changed. False: the request is refused for it.
-func (p *pass) tellEdits(v *Version, edits *program.Edits) bool {
+func (p *pass) tellEdits(v *Version, edits *plan.Edits) bool {
 	d := p.d
-	unknown := p.r.FieldValidation != Ignore && edits.Any(program.Pruned)
+	unknown := p.r.FieldValidation != Ignore && edits.Any(plan.Pruned)
 	if unknown && p.r.FieldValidation == Strict {
 		return false
 	}

@@ -2,7 +2,7 @@ package admission
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -41,7 +41,7 @@ func (p *pass) plainOld(v *Version) bool {
 		q.prepareMetadata() // upstream's repair of it
 	}
 	p.old.root, p.old.converted = q.root, q.own != v
-	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop}
+	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
 	return q.own.Plan.AcceptStored(d, q.root, mode) && (q.own == v || p.convertQuickly(q.root, v, mode))
 }
 

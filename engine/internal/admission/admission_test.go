@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/internal/convert"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -61,11 +61,11 @@ func define(t *testing.T, edit func(*apiextensionsv1.CustomResourceDefinition)) 
 	}
 	d := Describe(crd)
 	for i, v := range d.Versions {
-		plan, err := program.Compile(schema.Of(&crd.Spec.Versions[i]), program.Options{StatusSubresource: v.HasStatus, PreserveUnknown: d.PreserveUnknown})
+		compiled, err := plan.Compile(schema.Of(&crd.Spec.Versions[i]), plan.Options{StatusSubresource: v.HasStatus, PreserveUnknown: d.PreserveUnknown})
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.Plan = plan
+		v.Plan = compiled
 	}
 	return d
 }

@@ -5,8 +5,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/present"
-	"github.com/crdeval/crdeval/engine/internal/program"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -34,7 +34,7 @@ type Version struct {
 	APIVersion string
 	Served     bool
 	// Plan is what the schema compiles to.
-	Plan *program.Plan
+	Plan *plan.Plan
 	// HasStatus: there is a status subresource, so a create drops status.
 	HasStatus bool
 	// Scale holds the paths of the scale subresource, nil if there is none.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -26,9 +26,9 @@ type pass struct {
 	stop *interrupt.Signal
 
 	d      *value.Doc
-	edits  *program.Edits // stays with the pass, for its memory
-	pairs  *program.Pairs // so does this
-	reader *pass          // and this, which reads the old object
+	edits  *plan.Edits // stays with the pass, for its memory
+	pairs  *plan.Pairs // so does this
+	reader *pass       // and this, which reads the old object
 	root   uint32
 	warned map[string]struct{} // the texts in out.Warnings, nil until one is added to the version's own
 
@@ -53,7 +53,7 @@ type pass struct {
 	own     *Version                // the version that it says it is of, nil if the CRD has none such
 }
 
-var passes = sync.Pool{New: func() any { return &pass{edits: new(program.Edits), pairs: new(program.Pairs), reader: new(pass)} }}
+var passes = sync.Pool{New: func() any { return &pass{edits: new(plan.Edits), pairs: new(plan.Pairs), reader: new(pass)} }}
 
 // run evaluates one request. A panic below leaves the Doc and the pass to the garbage collector: they must not go back into
 // their pools.

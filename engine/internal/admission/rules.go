@@ -3,7 +3,7 @@ package admission
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -16,15 +16,15 @@ const notChecked = "some validation rules were not checked because the object wa
 // note instead. What they forgive is in p.forgiven, and is told as warnings.
 //
 // Upstream: registry/customresource/strategy.go, Validate, ValidateUpdate and hasBlockingErr.
-func (p *pass) rules(plan *program.Plan, found []violation.Violation, u program.Update, at program.At) []violation.Violation {
+func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Update, at plan.At) []violation.Violation {
 	switch {
-	case !plan.HasRules():
+	case !compiled.HasRules():
 		return found
 	case violation.Blocking(found) && quirk.On(quirk.BlockingErrorsSkipRules):
 		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
 		note.Node = p.root
 		if p.r.Trace == rule.TraceAll {
-			p.traceSkipped(plan, u, at)
+			p.traceSkipped(compiled, u, at)
 		}
 		return append(found, note)
 	}
@@ -32,10 +32,10 @@ func (p *pass) rules(plan *program.Plan, found []violation.Violation, u program.
 	defer r.Close()
 	r.Room, r.Trace = at.Room, p.r.Trace
 	if !r.NoClosures {
-		plan.FillSlots(p.d, p.root)
-		plan.FillSlots(p.d, u.Old)
+		compiled.FillSlots(p.d, p.root)
+		compiled.FillSlots(p.d, u.Old)
 	}
-	plan.Rules(r, p.root, u, at)
+	compiled.Rules(r, p.root, u, at)
 	p.out.Traces, p.out.OmittedTraces = r.Traces()
 	for i := range r.Forgiven {
 		p.warn(r.Forgiven[i].Error.Error())
@@ -45,22 +45,22 @@ func (p *pass) rules(plan *program.Plan, found []violation.Violation, u program.
 }
 
 // traceSkipped traces the rules as skipped: what was found before blocks them.
-func (p *pass) traceSkipped(plan *program.Plan, u program.Update, at program.At) {
+func (p *pass) traceSkipped(compiled *plan.Plan, u plan.Update, at plan.At) {
 	r := p.run()
 	defer r.Close()
 	r.Trace, r.Skip = rule.TraceAll, notChecked
-	plan.Rules(r, p.root, u, at)
+	compiled.Rules(r, p.root, u, at)
 	p.out.Traces, p.out.OmittedTraces = r.Traces()
 }
 
 // cleanRules reports whether all rules plainly hold for an object that was accepted.
-func (p *pass) cleanRules(plan *program.Plan, old uint32) bool {
-	if !plan.HasRules() {
+func (p *pass) cleanRules(compiled *plan.Plan, old uint32) bool {
+	if !compiled.HasRules() {
 		return true
 	}
 	r := p.run()
 	defer r.Close()
-	return plan.CleanRules(r, p.root, old, p.pairs)
+	return compiled.CleanRules(r, p.root, old, p.pairs)
 }
 
 // run begins an evaluation of rules.

@@ -7,7 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -23,11 +23,11 @@ func defineRuled(t *testing.T) *Definition {
 		spec.XValidations = apiextensionsv1.ValidationRules{{Rule: "self.must < 9", Message: "too much"}, {Rule: "self.must >= oldSelf.must", Message: "less"}}
 		s.Properties["spec"] = spec
 	})
-	plan, err := program.Compile(schema.Of(&crd.Spec.Versions[0]), program.Options{StatusSubresource: true, Rules: program.RulesOfResource})
+	compiled, err := plan.Compile(schema.Of(&crd.Spec.Versions[0]), plan.Options{StatusSubresource: true, Rules: plan.RulesOfResource})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Versions[0].Plan = plan
+	d.Versions[0].Plan = compiled
 	return d
 }
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -31,12 +31,12 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 	if !p.matches && quirk.On(quirk.PruneNullsDefaultOrder) {
 		return unknown, nil, nil
 	}
-	plan := nothing()
+	compiled := nothing()
 	if p.own != nil {
-		plan = p.own.Plan
+		compiled = p.own.Plan
 	}
 	if !p.def.PreserveUnknown {
-		pruned, err := plan.Prune(p.d, p.root, o.Track)
+		pruned, err := compiled.Prune(p.d, p.root, o.Track)
 		if err != nil {
 			return nil, nil, exceeded(err)
 		}
@@ -46,9 +46,9 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 		if p.r.WantChanges {
 			p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
 		}
-		plan.DropNulls(p.d, p.root)
+		compiled.DropNulls(p.d, p.root)
 	}
-	embedded, found, err := plan.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
+	embedded, found, err := compiled.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
 	switch {
 	case err != nil:
 		return nil, nil, exceeded(err)
@@ -58,7 +58,7 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 	if p.r.WantChanges {
 		p.unknownMetadata(embedded)
 	}
-	if plan.Root.Has(program.Embedded) {
+	if compiled.Root.Has(plan.Embedded) {
 		// Upstream coerces the metadata of such a root twice, each time from what the client sent, and tells of it twice.
 		embedded = append(embedded, unknown[:own]...)
 		slices.Sort(embedded)
@@ -67,8 +67,8 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 }
 
 // nothing is the plan of a version that the CRD does not have: upstream finds no schema for it and prunes everything.
-var nothing = sync.OnceValue(func() *program.Plan {
-	p, err := program.Compile(nil, program.Options{})
+var nothing = sync.OnceValue(func() *plan.Plan {
+	p, err := plan.Compile(nil, plan.Options{})
 	if err != nil {
 		panic(err) // there is nothing in it that could be wrong
 	}
@@ -88,7 +88,7 @@ func (p *pass) fill() error {
 	return nil
 }
 
-func (p *pass) changes(list []program.Change) []Change {
+func (p *pass) changes(list []plan.Change) []Change {
 	if len(list) == 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (p *pass) changes(list []program.Change) []Change {
 }
 
 // keyPosition is where a field that was removed begins in the body; the zero Position for one that was filled in.
-func (p *pass) keyPosition(c program.Change) value.Position {
+func (p *pass) keyPosition(c plan.Change) value.Position {
 	switch {
 	case p.text != value.Request || p.r.Patch != 0 || p.d.Nodes[c.Node].Src != value.Request:
 		return value.Position{}

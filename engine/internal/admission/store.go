@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/convert"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -116,7 +116,7 @@ func (p *pass) lossy() bool {
 // done.
 func (p *pass) storeQuickly(v *Version) bool {
 	d, s := p.d, p.def.Storage
-	mode := program.Mode{Limits: p.r.Limits, Stop: p.stop}
+	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
 	if s != v && !p.convertQuickly(p.root, s, mode) || d.Field(d.Field(p.root, "metadata"), "generation") == 0 {
 		return false
 	}
@@ -133,7 +133,7 @@ func (p *pass) storeQuickly(v *Version) bool {
 }
 
 // convertQuickly brings the tree at root to another version, of a CRD that changes apiVersion alone.
-func (p *pass) convertQuickly(root uint32, to *Version, mode program.Mode) bool {
+func (p *pass) convertQuickly(root uint32, to *Version, mode plan.Mode) bool {
 	d := p.d
 	if len(d.Src[value.Defaults]) > 0 {
 		d.Own(1, uint32(len(d.Nodes)))

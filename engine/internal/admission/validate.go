@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -18,22 +18,22 @@ import (
 //
 // Upstream: registry/customresource/validator.go, Validate; strategy.go, Validate.
 func (p *pass) validate(v *Version) ([]violation.Violation, error) {
-	d, plan := p.d, v.Plan
+	d, compiled := p.d, v.Plan
 	found := p.typeErrors(v)
 	room := violation.NewRoom(p.r.Limits)
-	at := program.At{Stop: p.stop, Room: room, Texts: new(value.Slab)}
+	at := plan.At{Stop: p.stop, Room: room, Texts: new(value.Slab)}
 	if len(found) == 0 {
 		found = make([]violation.Violation, 0, usualFindings)
 		if !p.r.SkipMetadata {
 			found = append(found, p.metadataErrors(room)...)
 		}
-		found = append(found, plan.Explain(d, p.root, at)...)
+		found = append(found, compiled.Explain(d, p.root, at)...)
 		found = append(found, scale(d, p.root, v.Scale, true)...)
 	}
 	if len(found) == 0 || quirk.On(quirk.WrongKindSkipsSchema) {
-		found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
-		found = append(found, plan.ExplainLists(d, p.root, at)...)
-		found = p.rules(plan, found, program.Update{}, at)
+		found = append(found, compiled.ExplainEmbedded(d, p.root, at)...)
+		found = append(found, compiled.ExplainLists(d, p.root, at)...)
+		found = p.rules(compiled, found, plan.Update{}, at)
 	}
 	if err := expired(p.ctx); err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -15,11 +15,11 @@ import (
 //
 // Upstream: registry/rest/update.go, ValidateUpdate; registry/customresource/strategy.go and status_strategy.go, ValidateUpdate.
 func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
-	d, plan := p.d, v.Plan
+	d, compiled := p.d, v.Plan
 	room := violation.NewRoom(p.r.Limits)
-	at := program.At{Stop: p.stop, Room: room}
+	at := plan.At{Stop: p.stop, Room: room}
 	p.pairs.Init(d, p.stop)
-	whole := p.pairs.Root(plan.Root, p.root, p.old.root)
+	whole := p.pairs.Root(compiled.Root, p.root, p.old.root)
 
 	common, own := p.updateErrors(room)
 	types := p.typeErrors(v)
@@ -28,18 +28,18 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 		found = append(found, own...)
 		var schema []violation.Violation
 		if p.r.Status && quirk.On(quirk.StatusUpdateChecksStatusSchema) {
-			schema, p.forgiven = plan.ExplainStatus(d, p.pairs, whole, at)
+			schema, p.forgiven = compiled.ExplainStatus(d, p.pairs, whole, at)
 		} else {
-			schema, p.forgiven = plan.ExplainUpdate(d, p.root, whole, at)
+			schema, p.forgiven = compiled.ExplainUpdate(d, p.root, whole, at)
 		}
 		found = append(append(found, schema...), scale(d, p.root, v.Scale, !p.r.Status)...)
 	}
 	if len(types) == 0 || quirk.On(quirk.WrongKindSkipsSchema) {
 		if !p.r.Status {
-			found = append(found, plan.ExplainEmbedded(d, p.root, at)...)
+			found = append(found, compiled.ExplainEmbedded(d, p.root, at)...)
 		}
-		found = append(found, p.listErrors(plan, at)...)
-		found = p.rules(plan, found, program.Update{Old: p.old.root, Pairs: p.pairs, Ratchet: true}, at)
+		found = append(found, p.listErrors(compiled, at)...)
+		found = p.rules(compiled, found, plan.Update{Old: p.old.root, Pairs: p.pairs, Ratchet: true}, at)
 	}
 	if err := expired(p.ctx); err != nil {
 		return nil, err
@@ -51,13 +51,13 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 }
 
 // listErrors are the findings about sets and map lists. If the old object has any, those of the new one are forgiven, whatever they are.
-func (p *pass) listErrors(plan *program.Plan, at program.At) []violation.Violation {
-	found := plan.ExplainLists(p.d, p.root, at)
+func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation {
+	found := compiled.ExplainLists(p.d, p.root, at)
 	if len(found) == 0 {
 		return nil
 	}
 	room := violation.NewRoom(p.r.Limits)
-	if old := plan.ExplainLists(p.d, p.old.root, program.At{Stop: p.stop, Room: room}); len(old) == 0 && room.Err() == nil {
+	if old := compiled.ExplainLists(p.d, p.old.root, plan.At{Stop: p.stop, Room: room}); len(old) == 0 && room.Err() == nil {
 		return found
 	}
 	p.forgiven = append(p.forgiven, found...)

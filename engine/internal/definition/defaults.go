@@ -12,7 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
@@ -28,12 +28,12 @@ import (
 func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, memory *rule.Memory, unprunedToo func() bool) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // as which the root is treated
-	plan, err := program.Compile(&resource, program.Options{ForDefaults: true})
+	compiled, err := plan.Compile(&resource, plan.Options{ForDefaults: true})
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
 	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, memory: memory, unprunedToo: unprunedToo, stop: interrupt.On(room.Done()), budget: rule.Budget}
-	c.node(&resource, plan.Root, path, surroundings{})
+	c.node(&resource, compiled.Root, path, surroundings{})
 	c.d.Release() // not by defer: after a panic it must not go back into the pool
 	return c.errs
 }
@@ -54,7 +54,7 @@ type defaultCheck struct {
 
 // surroundings is the resource, at the root or embedded, that a schema is part of.
 type surroundings struct {
-	resource *program.Node
+	resource *plan.Node
 	// way leads from the resource to the schema: names of members, items for elements.
 	way []string
 	// meta is set inside of apiVersion, kind and metadata of the resource.
@@ -70,7 +70,7 @@ func (s surroundings) enter(name string) surroundings {
 }
 
 // node checks the default of s, for which n was compiled, and of everything below it.
-func (c *defaultCheck) node(s *schema.Props, n *program.Node, path *field.Path, in surroundings) {
+func (c *defaultCheck) node(s *schema.Props, n *plan.Node, path *field.Path, in surroundings) {
 	if c.budget < 0 || !c.room.Open() {
 		return
 	}
@@ -97,25 +97,25 @@ func (c *defaultCheck) node(s *schema.Props, n *program.Node, path *field.Path, 
 }
 
 // outside checks a default that is not part of metadata.
-func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Path) {
+func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) {
 	n, err := alone(s, n)
 	if err != nil {
 		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
 		return
 	}
-	plan := program.Plan{Root: n, Structural: true, HasSchema: true}
+	compiled := plan.Plan{Root: n, Structural: true, HasSchema: true}
 	root, ok := c.parse(s.Default.Raw, path)
 	if !ok {
 		return
 	}
-	_, _ = plan.Prune(c.d, root, false) // nothing is tracked, so nothing can be too long
+	_, _ = compiled.Prune(c.d, root, false) // nothing is tracked, so nothing can be too long
 	unknown := c.d.Nodes[root].Flags&value.Dirty != 0
 	if unknown {
 		if root, ok = c.parse(s.Default.Raw, path); !ok {
 			return
 		}
 	}
-	_, bad, _ := plan.CoerceEmbedded(c.d, root, metadata.Options{Path: path}) // which has no bound where nothing is tracked
+	_, bad, _ := compiled.CoerceEmbedded(c.d, root, metadata.Options{Path: path}) // which has no bound where nothing is tracked
 	if unknown && !c.unprunedToo() {
 		// The reference's finding refers to the very value that is coerced next, and is printed after that.
 		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), "must not have unknown fields"))
@@ -128,11 +128,11 @@ func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Pat
 		// What the CRD holds, and what is stored of it, is what coercion makes of it.
 		s.Default.Raw = c.d.AppendJSON(nil, root)
 	}
-	if bad := plan.ExplainEmbedded(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
+	if bad := compiled.ExplainEmbedded(c.d, root, plan.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
 		c.errs = append(c.errs, violation.Errors(bad)...)
 		return
 	}
-	if bad := plan.Explain(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
+	if bad := compiled.Explain(c.d, root, plan.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
 		c.errs = append(c.errs, violation.Errors(bad)...)
 		return
 	}
@@ -140,17 +140,17 @@ func (c *defaultCheck) outside(s *schema.Props, n *program.Node, path *field.Pat
 }
 
 // insideMeta checks a default of apiVersion, kind or a part of metadata.
-func (c *defaultCheck) insideMeta(s *schema.Props, n *program.Node, path *field.Path, in surroundings) {
+func (c *defaultCheck) insideMeta(s *schema.Props, n *plan.Node, path *field.Path, in surroundings) {
 	object, ok := c.parse(surround(s.Default.Raw, in.way), path)
 	if !ok {
 		return
 	}
 	var invalid error
-	resource := program.Plan{Root: in.resource, Structural: true, HasSchema: true}
+	resource := plan.Plan{Root: in.resource, Structural: true, HasSchema: true}
 	if _, bad, _ := resource.CoerceEmbedded(c.d, object, metadata.Options{}); bad != nil {
 		invalid = bad.Error
 	} else {
-		invalid = violation.Together(violation.Errors(resource.ExplainEmbedded(c.d, object, program.At{Room: c.room, Stop: c.stop})))
+		invalid = violation.Together(violation.Errors(resource.ExplainEmbedded(c.d, object, plan.At{Room: c.room, Stop: c.stop})))
 	}
 	root, ok := c.parse(s.Default.Raw, path)
 	if !ok {
@@ -160,8 +160,8 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *program.Node, path *field.
 		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), fmt.Sprintf("must result in valid metadata: %v", invalid)))
 		return
 	}
-	plan := program.Plan{Root: n, Structural: true, HasSchema: true}
-	if bad := plan.Explain(c.d, root, program.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
+	compiled := plan.Plan{Root: n, Structural: true, HasSchema: true}
+	if bad := compiled.Explain(c.d, root, plan.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
 		c.errs = append(c.errs, violation.Errors(bad)...)
 		return
 	}
@@ -221,16 +221,16 @@ func wrap(raw []byte, way []string, more string) []byte {
 
 // alone returns the node of a schema as it is when nothing surrounds it. What a node keeps while pruning can depend on the nodes
 // above it, and a default is pruned by its own schema alone.
-func alone(s *schema.Props, n *program.Node) (*program.Node, error) {
-	if n.Flags&program.KeepAll == 0 && (n.Flags&program.KeepUnknown == 0 || n.Has(program.Preserve)) {
+func alone(s *schema.Props, n *plan.Node) (*plan.Node, error) {
+	if n.Flags&plan.KeepAll == 0 && (n.Flags&plan.KeepUnknown == 0 || n.Has(plan.Preserve)) {
 		return n, nil
 	}
-	plan, err := program.Compile(&schema.Props{
+	compiled, err := plan.Compile(&schema.Props{
 		Type:       "object",
 		Properties: map[string]apiextensionsv1.JSONSchemaProps{"default": *s},
-	}, program.Options{ForDefaults: true})
+	}, plan.Options{ForDefaults: true})
 	if err != nil {
 		return nil, err
 	}
-	return plan.Root.Child("default"), nil
+	return compiled.Root.Child("default"), nil
 }

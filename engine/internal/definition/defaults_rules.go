@@ -3,7 +3,7 @@ package definition
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -17,7 +17,7 @@ func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 	if !schema.HasRules(s) {
 		return
 	}
-	plan, err := program.Compile(s, program.Options{ForDefaults: true, Rules: program.RulesOfField, Context: c.ctx, Memory: c.memory})
+	compiled, err := plan.Compile(s, plan.Options{ForDefaults: true, Rules: plan.RulesOfField, Context: c.ctx, Memory: c.memory})
 	if c.ctx.Err() != nil {
 		return // who asked looks at the context, too
 	}
@@ -25,23 +25,23 @@ func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
 		return
 	}
-	plan.FillSlots(c.d, root)
-	pairs := new(program.Pairs)
+	compiled.FillSlots(c.d, root)
+	pairs := new(plan.Pairs)
 	pairs.Init(c.d, c.stop)
-	found, left := c.run(plan, root, program.Update{Old: root, Pairs: pairs}, path)
+	found, left := c.run(compiled, root, plan.Update{Old: root, Pairs: pairs}, path)
 	if len(found) == 0 {
 		var asNew int64
-		found, asNew = c.run(plan, root, program.Update{}, path)
+		found, asNew = c.run(compiled, root, plan.Update{}, path)
 		left = min(left, asNew)
 	}
 	c.errs = append(c.errs, violation.Errors(found)...)
 	c.budget = left
 }
 
-func (c *defaultCheck) run(plan *program.Plan, root uint32, u program.Update, path *field.Path) (found []violation.Violation, left int64) {
+func (c *defaultCheck) run(compiled *plan.Plan, root uint32, u plan.Update, path *field.Path) (found []violation.Violation, left int64) {
 	r := rule.Start(c.d)
 	defer r.Close()
 	r.Context, r.Stop, r.Room, r.Left = c.ctx, c.stop, c.room, c.budget
-	plan.Rules(r, root, u, program.At{Field: path, Room: c.room, Stop: c.stop})
+	compiled.Rules(r, root, u, plan.At{Field: path, Room: c.room, Stop: c.stop})
 	return r.Found, r.Left
 }

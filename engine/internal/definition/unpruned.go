@@ -4,7 +4,7 @@ import (
 	"reflect"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -28,11 +28,11 @@ func (s *spec) hasUnprunedDefaults() bool {
 func hasUnpruned(s *schema.Props) bool {
 	resource := *s
 	resource.XEmbeddedResource = true // as which the root is treated
-	plan, err := program.Compile(&resource, program.Options{ForDefaults: true})
+	compiled, err := plan.Compile(&resource, plan.Options{ForDefaults: true})
 	if err != nil {
 		return false
 	}
-	c := pruneCheck{d: value.Acquire(), plan: plan}
+	c := pruneCheck{d: value.Acquire(), plan: compiled}
 	c.node(s, nil)
 	c.d.Release() // not by defer: after a panic it must not go back into the pool
 	return c.found && !c.impossible
@@ -41,7 +41,7 @@ func hasUnpruned(s *schema.Props) bool {
 // pruneCheck prunes each default within an object that has nothing else.
 type pruneCheck struct {
 	d    *value.Doc
-	plan *program.Plan
+	plan *plan.Plan
 	// found: pruning changed a default. impossible: there is no object with some default.
 	found, impossible bool
 }

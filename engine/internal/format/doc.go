@@ -7,5 +7,5 @@
 // quick answer against the registry.
 //
 // Numeric formats (int32, int64, float, double) are ranges rather than texts; they are listed by Supported and enforced by the
-// walks in engine/internal/program.
+// walks in engine/internal/plan.
 package format

@@ -1,7 +1,7 @@
 package hint
 
 import (
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/spelling"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
@@ -38,7 +38,7 @@ const (
 
 // Finder finds the hints of one document. It is used by one goroutine and holds memory of pools until it is closed.
 type Finder struct {
-	plan    *program.Plan
+	plan    *plan.Plan
 	text    []byte
 	yaml    bool
 	limits  value.Limits
@@ -58,8 +58,8 @@ type Finder struct {
 // New returns a Finder for a document that was judged by a plan, and of which fields were removed. text is nil for an object that is in no document of its own,
 // such as one that a patch makes: then nothing is known of its values.
 // Once done is closed nobody waits, and there are no more hints; nil is never closed.
-func New(plan *program.Plan, text []byte, yaml bool, limits value.Limits, removed []Removed, done <-chan struct{}) *Finder {
-	return &Finder{done: done, plan: plan, text: text, yaml: yaml, limits: limits, removed: removed[:min(len(removed), MaxAsked)]}
+func New(compiled *plan.Plan, text []byte, yaml bool, limits value.Limits, removed []Removed, done <-chan struct{}) *Finder {
+	return &Finder{done: done, plan: compiled, text: text, yaml: yaml, limits: limits, removed: removed[:min(len(removed), MaxAsked)]}
 }
 
 // Close gives its memory back.

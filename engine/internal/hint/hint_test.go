@@ -12,7 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/violation"
 )
@@ -26,13 +26,13 @@ const schemaOfTests = `{"type":"object","properties":{
 		"either":{"anyOf":[{"enum":["red","blue"]}],"x-kubernetes-preserve-unknown-fields":true},
 		"pod":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"spec":{"type":"object"}}}}}}}`
 
-func planOf(t testing.TB, text string) *program.Plan {
+func planOf(t testing.TB, text string) *plan.Plan {
 	t.Helper()
 	s := &apiextensionsv1.JSONSchemaProps{}
 	if err := json.Unmarshal([]byte(text), s); err != nil {
 		t.Fatal(err)
 	}
-	p, err := program.Compile(s, program.Options{Context: context.Background()})
+	p, err := plan.Compile(s, plan.Options{Context: context.Background()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func show(h *Hint) string {
 }
 
 func TestRemoved(t *testing.T) {
-	plan := planOf(t, schemaOfTests)
+	compiled := planOf(t, schemaOfTests)
 	for _, c := range []struct{ object, at, want string }{
 		{`{"spec":{"replica":1}}`, "/spec/replica", `did you mean "replicas"?|/spec/replicas|`},
 		{`{"spec":{"replica":1,"replicas":2}}`, "/spec/replica", ""},
@@ -83,19 +83,19 @@ func TestRemoved(t *testing.T) {
 		{`{}`, "", ""},
 	} {
 		r := Removed{Path: pathOf(c.at)}
-		f := New(plan, []byte(c.object), false, value.Limits{}, []Removed{r}, nil)
+		f := New(compiled, []byte(c.object), false, value.Limits{}, []Removed{r}, nil)
 		if got := show(f.Removed(&r)); got != c.want {
 			t.Errorf("%s in %s: %s, want %s", c.at, c.object, got, c.want)
 		}
 		f.Close()
-		f = New(plan, nil, false, value.Limits{}, []Removed{r}, nil)
+		f = New(compiled, nil, false, value.Limits{}, []Removed{r}, nil)
 		f.Removed(&r) // of an object that is in no document
 		f.Close()
 	}
 }
 
 // find makes a finding at a path of a document, and has it hinted at.
-func find(t *testing.T, plan *program.Plan, object string, yaml bool, at string, err *field.Error) string {
+func find(t *testing.T, compiled *plan.Plan, object string, yaml bool, at string, err *field.Error) string {
 	t.Helper()
 	d := value.Acquire()
 	defer d.Release()
@@ -109,13 +109,13 @@ func find(t *testing.T, plan *program.Plan, object string, yaml bool, at string,
 		t.Fatal(parseErr)
 	}
 	v := violation.Of(violation.Schema, err, pathOf(at))
-	f := New(plan, []byte(object), yaml, value.Limits{}, nil, nil)
+	f := New(compiled, []byte(object), yaml, value.Limits{}, nil, nil)
 	defer f.Close()
 	return show(f.Finding(&v, d.PositionAt(v.Path)))
 }
 
 func TestWrongType(t *testing.T) {
-	plan := planOf(t, schemaOfTests)
+	compiled := planOf(t, schemaOfTests)
 	for _, c := range []struct{ object, at, want string }{
 		{`{"spec":{"replicas":" 3 "}}`, "/spec/replicas", "did you mean the number 3, without quotes?||3"},
 		{`{"spec":{"replicas":"03"}}`, "/spec/replicas", ""},
@@ -136,7 +136,7 @@ func TestWrongType(t *testing.T) {
 		{`{"spec":{"inner":{"deep":"perhaps"}}}`, "/spec/inner/deep", ""},
 		{`{"spec":{"image":` + strings.Repeat("1", 18) + `}}`, "/spec/image", `did you mean "` + strings.Repeat("1", 18) + `", in quotes?||"` + strings.Repeat("1", 18) + `"`},
 	} {
-		if got := find(t, plan, c.object, false, c.at, field.TypeInvalid(nil, "", "")); got != c.want {
+		if got := find(t, compiled, c.object, false, c.at, field.TypeInvalid(nil, "", "")); got != c.want {
 			t.Errorf("%s: %s, want %s", c.object, got, c.want)
 		}
 	}
@@ -148,14 +148,14 @@ func TestWrongType(t *testing.T) {
 		{"spec:\n  image: !!int 3\n", `did you mean "3", in quotes?||"3"`},
 		{"a: &x 5\nspec:\n  image: *x\n", `did you mean "5", in quotes?||"5"`},
 	} {
-		if got := find(t, plan, c.object, true, "/spec/image", field.TypeInvalid(nil, "", "")); got != c.want {
+		if got := find(t, compiled, c.object, true, "/spec/image", field.TypeInvalid(nil, "", "")); got != c.want {
 			t.Errorf("%s: %s, want %s", c.object, got, c.want)
 		}
 	}
 }
 
 func TestEnum(t *testing.T) {
-	plan := planOf(t, schemaOfTests)
+	compiled := planOf(t, schemaOfTests)
 	for _, c := range []struct {
 		object, at string
 		err        *field.Error
@@ -167,7 +167,7 @@ func TestEnum(t *testing.T) {
 		{`{"spec":{"level":"5"}}`, "/spec/level", field.NotSupported(nil, "5", []string{"1", "5"}), "did you mean 5, without quotes?||5"},
 		{`{"spec":{"either":"bleu"}}`, "/spec/either", field.NotSupported(nil, "bleu", []string{"red", "blue"}), `did you mean "blue"?||"blue"`},
 	} {
-		if got := find(t, plan, c.object, false, c.at, c.err); got != c.want {
+		if got := find(t, compiled, c.object, false, c.at, c.err); got != c.want {
 			t.Errorf("%s: %s, want %s", c.object, got, c.want)
 		}
 	}
@@ -214,7 +214,7 @@ func FuzzHints(f *testing.F) {
 	f.Add("spec:\n  image: on\n", true, "/spec/image", "boolean", uint8(1))
 	f.Add(`{"spec":{"policy":"alwys"}}`, false, "/spec/policy", "alwys", uint8(2))
 	f.Add(`{"spec":{"jobs":[{"nam":1}]}}`, false, "/spec/jobs/0/name", "", uint8(3))
-	plan := planOf(f, schemaOfTests)
+	compiled := planOf(f, schemaOfTests)
 	f.Fuzz(func(t *testing.T, object string, yaml bool, at, bad string, what uint8) {
 		path := pathOf("/" + strings.TrimPrefix(at, "/"))
 		errs := []*field.Error{field.TypeInvalid(nil, bad, "must be of type "+bad), field.NotSupported(nil, bad, []string{"red", at}), field.Required(nil, bad)}
@@ -233,7 +233,7 @@ func FuzzHints(f *testing.F) {
 				return nil
 			}
 			r := Removed{Path: path, Position: d.PositionAt(path)}
-			finder := New(plan, []byte(object), yaml, limits, []Removed{r}, nil)
+			finder := New(compiled, []byte(object), yaml, limits, []Removed{r}, nil)
 			defer finder.Close()
 			for _, h := range []*Hint{finder.Removed(&r), finder.Finding(&v, r.Position)} {
 				if h != nil && h.Replacement != nil && !json.Valid(h.Replacement) {
@@ -272,9 +272,9 @@ func TestWorkIsBounded(t *testing.T) {
 			properties = append(properties, fmt.Sprintf(`%q:{"type":"object","properties":{"deep":{"type":"string"}}}`, w))
 			values = append(values, strconv.Quote(w))
 		}
-		plan := planOf(t, `{"type":"object","properties":{"e":{"type":"string","enum":[`+strings.Join(values, ",")+`]},"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
-		index := plan.Root.Child("spec").Spelling().Size() / 8
-		f := New(plan, nil, false, value.Limits{}, nil, nil)
+		compiled := planOf(t, `{"type":"object","properties":{"e":{"type":"string","enum":[`+strings.Join(values, ",")+`]},"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
+		index := compiled.Root.Child("spec").Spelling().Size() / 8
+		f := New(compiled, nil, false, value.Limits{}, nil, nil)
 		enum := violation.Of(violation.Schema, field.NotSupported(nil, "specification", values), pathOf("/e"))
 		for i := range 100 {
 			f.Removed(&Removed{Path: value.Path{value.Name("spec"), value.Name(word(i) + "y")}})

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/internal/program"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/spelling"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -13,7 +13,7 @@ import (
 // place is what is known of the values at a path: a node of the schema, or, within the metadata of a resource, a part of ObjectMeta. The zero
 // place is one of which nothing is known.
 type place struct {
-	node *program.Node
+	node *plan.Node
 	meta *metaType
 }
 
@@ -59,7 +59,7 @@ func (p place) step(s value.Segment) place {
 }
 
 func (p place) isResource() bool {
-	return p.node != nil && (p.node.Has(program.Root) || p.node.Has(program.Embedded))
+	return p.node != nil && (p.node.Has(plan.Root) || p.node.Has(plan.Embedded))
 }
 
 func (p place) child(name string) place {

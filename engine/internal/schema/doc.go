@@ -3,7 +3,7 @@
 // which its revision is taken.
 //
 // It works on the API's own types (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1) and keeps no model of its own:
-// the compiler in engine/internal/program reads the same types. Where the reference looks at a structural schema that it derived
+// the compiler in engine/internal/plan reads the same types. Where the reference looks at a structural schema that it derived
 // first, the comments say which of its fields stands for which of ours.
 //
 // It does not check defaults against their schemas, since that needs compiled programs: engine/internal/definition does, and

@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// object shapes and validates the members of i and fills the object's slots.
+func (w *acceptor) object(n *Node, i uint32) bool {
+	d := w.d
+	base := len(d.Slots)
+	if len(n.Names) > 0 {
+		if base+len(n.Names) > maxSlots {
+			return false
+		}
+		d.Slots = grow(d.Slots, len(n.Names))
+		d.Nodes[i].Val = uint64(base)
+		d.Nodes[i].Flags |= value.Slotted
+	} else if n.Additional == nil && n.Flags&(KeepUnknown|KeepAll) != 0 && n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
+		return true // nothing is declared, nothing is pruned
+	}
+	w.push(i)
+	dirty, guess, last := false, 0, uint32(0)
+	for c := d.Nodes[i].First; c != 0; {
+		next, kind := d.Nodes[c].Next, d.Nodes[c].Kind
+		key := d.Key(c)
+		if w.tick(1) {
+			return false
+		}
+		status := n.Flags&Root != 0 && key == statusName
+		if status && w.statusOnly {
+			w.shaping, w.dropping = false, false
+		}
+		child, slot := n.Additional, -1
+		if guess < len(n.Names) && n.Names[guess] == key {
+			child, slot = n.Props[guess], guess
+		} else if s, ok := n.find(key); ok {
+			child, slot = n.Props[s], s
+		}
+		keep := true
+		if n.Flags&(Root|Embedded) != 0 && isMeta(key) {
+			if w.keepNulls {
+				keep = w.coerceDefault(n, i, c, key)
+			} else if !w.special(n, i, c, child, key) {
+				return false
+			}
+		}
+		switch {
+		case !keep:
+		case child == nil:
+			keep = w.undeclared(n, i, c, key)
+		case kind == value.Null && child.Flags&Nullable == 0:
+			keep = w.keepNulls
+			if child.Default != nil && (!status || !w.resets) {
+				keep = true
+				if !w.undefaulted {
+					w.replace(child, i, c)
+				}
+			}
+		}
+		dropped := keep && status && w.resets
+		if keep && child != nil && !w.member(child, c, dropped) {
+			return false
+		}
+		keep = keep && !dropped
+		if slot >= 0 {
+			guess = slot + 1
+			if keep {
+				d.Slots[base+slot] = c
+			}
+		}
+		if keep {
+			dirty = dirty || d.Nodes[c].Flags&value.Dirty != 0
+			last = c
+		} else {
+			w.doubt = w.doubt || w.decoded && !dropped
+			d.Remove(i, last, c)
+		}
+		if status && w.statusOnly {
+			w.shaping, w.dropping = true, true
+		}
+		c = next
+	}
+	if len(n.defaulted) > 0 && !w.undefaulted {
+		if !w.defaults(n, i, base, last) {
+			return false
+		}
+	}
+	if w.kept != 0 && n.Flags&Root != 0 && !w.keepStatus(n, i, base) {
+		return false
+	}
+	if dirty {
+		d.Nodes[i].Flags |= value.Dirty
+	}
+	w.pop()
+	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(i))
+}
+
+// member walks a declared member; one that is dropped afterwards is not validated.
+func (w *acceptor) member(n *Node, c uint32, dropped bool) bool {
+	if !dropped {
+		return w.node(n, c)
+	}
+	w.shaping, w.dropping = true, true
+	ok := w.node(n, c)
+	w.shaping, w.dropping = false, false
+	return ok
+}
+
+// undeclared decides about a member without a schema, and empties it where it stays without one.
+func (w *acceptor) undeclared(n *Node, i, c uint32, key string) (keep bool) {
+	switch {
+	case n.Flags&(Root|Embedded) != 0 && isMeta(key):
+		w.doubt = w.doubt || n.Flags&AdditionalFalse != 0
+		return true
+	case n.Flags&(AdditionalTrue|AdditionalFalse) != 0:
+		w.doubt = w.doubt || n.Flags&AdditionalFalse != 0 && !w.shaping
+		if n.Flags&KeepAll == 0 {
+			w.empty(c)
+		}
+		return true
+	case n.Flags&(KeepUnknown|KeepAll) != 0:
+		return true
+	}
+	if w.edits != nil {
+		w.edits.add(Pruned, i, c)
+	}
+	return false
+}
+
+// defaults appends the missing members that have a default, in schema order, and walks them: that fills their slots and
+// validates them, since what a CRD's defaults do is checked in part at registration and in part here.
+func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
+	d := w.d
+	for _, p := range n.defaulted {
+		if d.Slots[base+int(p.slot)] != 0 {
+			continue
+		}
+		child, name := n.Props[p.slot], n.Names[p.slot]
+		status := n.Flags&Root != 0 && name == statusName
+		if status && w.resets {
+			continue
+		}
+		if status && w.statusOnly {
+			w.shaping, w.dropping = false, false
+		}
+		if child.Default.Nulls && !w.keepNulls || (!w.shaping || w.stored) && n.Flags&Embedded != 0 && isMeta(name) {
+			return false // nulls and metadata of defaults stay as they are, unless the object was stored: then it is coerced once more
+		}
+		if !w.room.take(name, child.Default.Fragment) {
+			w.doubt = true
+			return false
+		}
+		g := n.graft(d, p)
+		d.InsertAfter(i, last, g)
+		last = g
+		d.Slots[base+int(p.slot)] = g
+		w.filled(i, g)
+		if d.Nodes[g].First != 0 || !w.shaping {
+			edits := w.edits
+			w.edits = nil // what is inserted is not changed again
+			ok := w.node(child, g)
+			w.edits = edits
+			if !ok {
+				return false
+			}
+		}
+		if status && w.statusOnly {
+			w.shaping, w.dropping = true, true
+		}
+	}
+	return true
+}
+
+// special looks at apiVersion, kind and metadata of a root or an embedded resource before they are walked.
+func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
+	d := w.d
+	switch {
+	case child != nil && child == n.Additional, child != nil && child.Flags&DefaultsBelow != 0:
+		return false // no CRD that upstream accepts today
+	case n.Flags&Embedded == 0:
+		return d.Nodes[c].Kind != value.Null
+	case key != "metadata":
+		return d.Nodes[c].Kind == value.String
+	}
+	settled, changed := metadata.Settle(d, c)
+	if changed {
+		d.MarkDirty(c, i)
+	}
+	return settled && (!changed || !w.decoded)
+}
+
+// embedded makes sure that an embedded resource says what it is and that its metadata is plainly valid.
+// (AE/apiserver/schema/objectmeta/validation.go)
+func (w *acceptor) embedded(i uint32) bool {
+	return w.shaping || metadata.PlainEmbedded(w.d, i)
+}
+
+// grow appends n zeros.
+func grow(s []uint32, n int) []uint32 {
+	if l := len(s) + n; l <= cap(s) {
+		t := s[len(s):l]
+		clear(t)
+		return s[:l]
+	}
+	return append(s, make([]uint32, n)...)
+}

@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// hashFrom is the number of elements from which uniqueness is looked up in a table instead of compared pair by pair.
+const hashFrom = 12
+
+var seed = maphash.MakeSeed()
+
+// unique reports whether the elements of a set, or the keys of a map list, are plainly distinct. What upstream compares as
+// JSON text (compound elements, several keys) is doubted unless comparing the values is the same.
+// (AE/apiserver/schema/listtype/validation.go)
+func (w *acceptor) unique(n *Node, i uint32) bool {
+	d := w.d
+	compounds := 0
+	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		if w.tick(1) {
+			return false
+		}
+		switch k := d.Nodes[c].Kind; {
+		case n.Flags&ListMap != 0:
+			if k != value.Object || d.Nodes[i].Live > 1 && !w.plainKeys(n, c) {
+				return false
+			}
+		case k == value.Array || k == value.Object:
+			if compounds++; compounds > 1 {
+				return false
+			}
+		}
+	}
+	if d.Nodes[i].Live < 2 {
+		return true
+	}
+	if d.Nodes[i].Live >= hashFrom {
+		return w.uniqueByHash(n, i)
+	}
+	for a := d.Nodes[i].First; a != 0; a = d.Nodes[a].Next {
+		for b := d.Nodes[a].Next; b != 0; b = d.Nodes[b].Next {
+			if w.sameElement(n, a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plainKeys: the keys of a map list's element are scalars; of several keys none is a float, since 1 and 1.0 are the same
+// in JSON text.
+func (w *acceptor) plainKeys(n *Node, e uint32) bool {
+	for j := range n.ListKeys {
+		k := w.field(e, n.ListKeys[j].Slot, n.ListKeys[j].Name)
+		if k == 0 {
+			continue
+		}
+		switch w.d.Nodes[k].Kind {
+		case value.Array, value.Object:
+			return false
+		case value.Float:
+			if len(n.ListKeys) > 1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (w *acceptor) sameElement(n *Node, a, b uint32) bool {
+	if n.Flags&ListMap == 0 {
+		return w.sameScalar(a, b)
+	}
+	for j := range n.ListKeys {
+		k := &n.ListKeys[j]
+		if !w.sameScalar(w.field(a, k.Slot, k.Name), w.field(b, k.Slot, k.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameScalar compares as Go compares interface values: 1 and 1.0 differ. Node 0 is an absent key.
+func (w *acceptor) sameScalar(a, b uint32) bool {
+	d := w.d
+	if a == 0 || b == 0 {
+		return a == b
+	}
+	x, y := &d.Nodes[a], &d.Nodes[b]
+	if x.Kind != y.Kind {
+		return false
+	}
+	switch x.Kind {
+	case value.Int:
+		return x.Val == y.Val
+	case value.Float:
+		return d.Float(a) == d.Float(b)
+	case value.String:
+		return d.Str(a) == d.Str(b)
+	case value.Array, value.Object:
+		return false // there is one at most
+	}
+	return true
+}
+
+// uniqueByHash keeps its table at the end of the Doc's slots.
+func (w *acceptor) uniqueByHash(n *Node, i uint32) bool {
+	d := w.d
+	size := uint32(32)
+	for size < d.Nodes[i].Live*2 {
+		size *= 2
+	}
+	base := len(d.Slots)
+	d.Slots = grow(d.Slots, int(size))
+	table := d.Slots[base:]
+	distinct := true
+insert:
+	for e := d.Nodes[i].First; e != 0; e = d.Nodes[e].Next {
+		if w.tick(1) {
+			distinct = false
+			break
+		}
+		h := w.hash(n, e) & (size - 1)
+		for ; table[h] != 0; h = (h + 1) & (size - 1) {
+			if w.sameElement(n, table[h], e) {
+				distinct = false
+				break insert
+			}
+		}
+		table[h] = e
+	}
+	d.Slots = d.Slots[:base]
+	return distinct
+}
+
+func (w *acceptor) hash(n *Node, e uint32) uint32 {
+	if n.Flags&ListMap == 0 {
+		return mix(0, w.hashScalar(e))
+	}
+	h := uint32(0)
+	for j := range n.ListKeys {
+		h = mix(h, w.hashScalar(w.field(e, n.ListKeys[j].Slot, n.ListKeys[j].Name)))
+	}
+	return h
+}
+
+func (w *acceptor) hashScalar(i uint32) uint64 {
+	if i == 0 {
+		return 1
+	}
+	switch n := &w.d.Nodes[i]; n.Kind {
+	case value.Int:
+		return hashBits(n.Val)
+	case value.String:
+		return maphash.String(seed, w.d.Str(i))
+	case value.Float:
+		if w.d.Float(i) == 0 {
+			return 2 // and so is -0
+		}
+		return hashBits(n.Val)
+	default:
+		return uint64(n.Kind)
+	}
+}
+
+// hashBits is seeded, so that nobody can choose numbers that collide.
+func hashBits(bits uint64) uint64 {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], bits)
+	return maphash.Bytes(seed, b[:])
+}
+
+func mix(h uint32, v uint64) uint32 {
+	v = (v ^ uint64(h)) * 0x9E3779B97F4A7C15
+	return uint32(v >> 32)
+}

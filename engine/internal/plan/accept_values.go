@@ -1,0 +1,189 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// values checks the validations v of a node against the value at i, after everything below it was shaped. False without
+// w.doubt means that upstream refuses the value for certain: not and oneOf rely on it.
+func (w *acceptor) values(v *Validation, i uint32) bool {
+	d := w.d
+	n := &d.Nodes[i]
+	switch n.Kind {
+	case value.Null:
+		return v.Enum == nil // kube-openapi asks null for its type and the enum, which it never matches
+	case value.String:
+		if !w.text(v, i) {
+			return false
+		}
+	case value.Int:
+		if v.number.any && !v.integer(int64(n.Val)) {
+			return false
+		}
+	case value.Float:
+		if v.number.any {
+			ok, doubt := v.float(d.Float(i))
+			if w.doubt = w.doubt || doubt; !ok {
+				return false
+			}
+		}
+	case value.Array:
+		if v.MinItems != nil && int64(n.Live) < *v.MinItems || v.MaxItems != nil && int64(n.Live) > *v.MaxItems {
+			return false
+		}
+	case value.Object:
+		if v.MinProperties != nil && int64(n.Live) < *v.MinProperties || v.MaxProperties != nil && int64(n.Live) > *v.MaxProperties {
+			return false
+		}
+		if len(v.Required) > manyNames && w.manyRequired(v, i) {
+			return false
+		}
+		for j := range v.Required {
+			if w.field(i, v.Required[j].Slot, v.Required[j].Name) == 0 {
+				return false
+			}
+		}
+	}
+	if v.Enum != nil && !w.enum(v.Enum, i) {
+		return false
+	}
+	return v.Junctors == &noJunctors || w.junctors(v.Junctors, i)
+}
+
+// maxLookups bounds the members passed on the way to required names that have no slot.
+const maxLookups = 1 << 20
+
+// manyRequired doubts an object in which more names must be looked up than can be done in milliseconds: explain has a better way.
+func (w *acceptor) manyRequired(v *Validation, i uint32) (stop bool) {
+	lookups := len(v.Required) * int(w.d.Nodes[i].Live)
+	if lookups > maxLookups && slices.ContainsFunc(v.Required, func(r Required) bool { return r.Slot == NoSlot }) {
+		w.doubt = true
+	}
+	return w.doubt || w.tick(len(v.Required)/8)
+}
+
+// field is a member of the object at i, by slot or else by name.
+func (w *acceptor) field(i uint32, slot uint16, name string) uint32 {
+	if slot != NoSlot {
+		return w.d.Slots[uint32(w.d.Nodes[i].Val)+uint32(slot)]
+	}
+	return w.d.Field(i, name)
+}
+
+func (w *acceptor) text(v *Validation, i uint32) bool {
+	if v.MaxLength != nil || v.MinLength != nil {
+		runes := int64(w.d.Runes(i))
+		if v.MaxLength != nil && runes > *v.MaxLength || v.MinLength != nil && runes < *v.MinLength {
+			return false
+		}
+	}
+	if v.Pattern != nil {
+		s := w.d.Str(i)
+		if w.tick(len(s) / textPerValue) {
+			return false
+		}
+		matched, ok := v.Pattern.Match(s, w.stop)
+		w.doubt = w.doubt || !ok
+		if !matched {
+			return false
+		}
+	}
+	return v.FormatID == format.None || v.FormatID.Valid(w.d.Str(i))
+}
+
+func (w *acceptor) enum(e *Enum, i uint32) bool {
+	d := w.d
+	found, doubt := false, false
+	switch n := &d.Nodes[i]; n.Kind {
+	case value.String:
+		return e.hasString(d.Str(i))
+	case value.Int:
+		found, doubt = e.hasInt(int64(n.Val))
+	case value.Float:
+		found, doubt = e.hasFloat(d.Float(i))
+	case value.False:
+		found = e.hasBool[0]
+	case value.True:
+		found = e.hasBool[1]
+	case value.Array, value.Object:
+		doubt = e.compound
+	}
+	w.doubt = w.doubt || doubt
+	return found
+}
+
+// junctors: allOf, anyOf, oneOf and not over the shaped value.
+func (w *acceptor) junctors(v *Junctors, i uint32) bool {
+	for _, n := range v.AllOf {
+		if !w.judge(n, i) {
+			return false
+		}
+	}
+	if len(v.AnyOf) > 0 {
+		found := false
+		for _, n := range v.AnyOf {
+			if w.judge(n, i) {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	if len(v.OneOf) > 0 {
+		found := 0
+		for _, n := range v.OneOf {
+			if w.judge(n, i) {
+				if found++; found > 1 {
+					return false
+				}
+			}
+		}
+		if found != 1 {
+			return false
+		}
+	}
+	return v.Not == nil || !w.judge(v.Not, i)
+}
+
+// judge validates the value at i with a junctor's schema. As with values, false without w.doubt is certain.
+func (w *acceptor) judge(n *Node, i uint32) bool {
+	d := w.d
+	k := d.Nodes[i].Kind
+	if w.tick(1) {
+		return false
+	}
+	if !n.kinds.has(k) {
+		w.doubt = w.doubt || n.maybe.has(k)
+		return false
+	}
+	switch k {
+	case value.Object:
+		for j, p := range n.Props {
+			if c := w.field(i, n.Slots[j], n.Names[j]); c != 0 && !w.judge(p, c) {
+				return false
+			}
+		}
+		if n.Additional != nil || n.Flags&AdditionalFalse != 0 {
+			for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+				if _, declared := n.find(d.Key(c)); !declared && (n.Additional == nil || !w.judge(n.Additional, c)) {
+					return false
+				}
+			}
+		}
+	case value.Array:
+		if n.Items == nil {
+			break
+		}
+		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+			if !w.judge(n.Items, c) {
+				return false
+			}
+		}
+	}
+	return n.Valid == nil || w.values(n.Valid, i)
+}

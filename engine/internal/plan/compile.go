@@ -1,0 +1,283 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/rule"
+)
+
+// Options shape what a schema means.
+type Options struct {
+	// PreserveUnknown is spec.preserveUnknownFields. Such plans never accept.
+	PreserveUnknown bool
+	// StatusSubresource: the version has spec.versions[].subresources.status.
+	StatusSubresource bool
+	// KubernetesMinor is the minor of the Kubernetes 1.x whose formats are known; 0 means the latest.
+	KubernetesMinor int
+	// Rules says whose rules are compiled.
+	Rules Rules
+	// ForDefaults compiles the schema as upstream sees it when a CRD's defaults are checked at registration
+	// (Structural.ToKubeOpenAPI): formats are not stripped, int-or-string has no type, and junctors know no
+	// additionalProperties. Such plans are for explain.
+	ForDefaults bool
+	// Context ends Compile, which returns its error then: rules may take seconds. Nil never ends it.
+	Context context.Context
+	// Memory is shared with whoever compiles rules of the same CRD, nil for one of its own.
+	Memory *rule.Memory
+}
+
+// Rules says what becomes of x-kubernetes-validations.
+type Rules uint8
+
+// The values of Rules.
+const (
+	WithoutRules    Rules = iota
+	RulesOfResource       // the schema is that of a resource: apiVersion, kind and names are declared at its root
+	RulesOfField          // the schema is that of a field
+)
+
+// Compile compiles the schema of one CRD version; nil stands for a version without a schema. The schema is one that
+// registration accepted, or the schema of a stored CRD that is not structural (see Plan.ExplainOnly); it is not retained
+// and not changed. An error means that a raw value (a default, an enum) of the schema is not JSON; or it is a *value.LimitError:
+// defaults within defaults add up to too much; or the context's.
+func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
+	if o.KubernetesMinor == 0 {
+		o.KubernetesMinor = format.LatestMinor
+	}
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
+	if o.Memory == nil {
+		o.Memory = rule.NewMemory()
+	}
+	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
+	c := compiler{o: o, seen: make(map[string]*Node, 64), texts: make(map[string]string, 64)}
+	if s == nil {
+		s = &apiextensionsv1.JSONSchemaProps{}
+	}
+	c.scope = c.rootScope(s)
+	p.Root = c.node(s, Root, nil)
+	if c.err != nil {
+		return nil, c.err
+	}
+	c.size += rule.Retained(maps.Keys(c.sets))
+	if err := c.finishDefaults(p); err != nil {
+		return nil, err
+	}
+	p.Structural = p.HasSchema && !c.unsupported
+	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || c.unsupported || c.unique || c.marked(p.Root)
+	p.size = c.size + planSize + int64(cap(p.defaults))
+	return p, nil
+}
+
+// compiler is the state of one Compile.
+type compiler struct {
+	o           Options
+	seen        map[string]*Node  // nodes by everything that makes them equal
+	texts       map[string]string // names and formats, a copy of each
+	key         []byte            // scratch: the key of the node that is being made
+	keys        []byte            // room for the keys of seen
+	names       []string          // scratch stacks: names and nodes of the properties on the way down
+	props       []*Node
+	parents     []*Node  // nodes with properties that have defaults
+	inMeta      []string // the way to the schema from the resource in whose metadata it is, nil outside
+	pending     []*Node  // nodes with a default, children before parents
+	room        room     // for defaults in other defaults
+	err         error
+	unsupported bool // a keyword that structural schemas have not
+	unique      bool // uniqueItems, which structural schemas have though no CRD may
+	size        int64
+
+	sets  map[*rule.Set]struct{}
+	scope *rule.Scope // of the node that is being made; nil where no rules run
+}
+
+func isMeta(name string) bool {
+	return name == "apiVersion" || name == "kind" || name == "metadata"
+}
+
+// node compiles s. position (Root, KeepAll, KeepUnknown or Junctor) says where it stands; spine is the node whose objects a junctor's schema looks at, nil where
+// that is unknown (and on the spine).
+func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spine *Node) *Node {
+	if c.inMeta != nil {
+		s = c.defaultInMeta(s)
+	}
+	n := Node{Flags: position | c.flags(s), Type: typeName(s.Type), details: &noDetails}
+	if n.Flags&(Preserve|Junctor) == Preserve {
+		n.Flags |= KeepUnknown
+	}
+
+	scope := c.scope
+	if position&Junctor != 0 {
+		scope, c.scope = nil, nil
+	}
+	mark := len(c.names)
+	for k := range s.Properties {
+		c.names = append(c.names, k)
+	}
+	slices.Sort(c.names[mark:])
+	end := len(c.names)
+	var p apiextensionsv1.JSONSchemaProps // declared here so that it need not be allocated for each property
+	for i := mark; i < end; i++ {
+		name := c.names[i]
+		p = s.Properties[name]
+		if n.Flags&(Root|Embedded) != 0 {
+			c.defaultOfType(&p, name)
+		}
+		before := c.enterMeta(&n, name)
+		c.scope = scope.Property(name)
+		child := c.node(&p, n.childPosition(name), spine.Child(name))
+		c.inMeta = before
+		c.props = append(c.props, child)
+		n.Flags |= child.Flags & below
+	}
+	props := len(c.props) - (end - mark)
+
+	if s.Items != nil {
+		c.unsupported = c.unsupported || len(s.Items.JSONSchemas) > 0
+		if s.Items.Schema != nil {
+			before := c.enterMeta(&n, anyElement)
+			c.scope = scope.Items()
+			n.Items = c.node(s.Items.Schema, n.Flags&(KeepAll|KeepUnknown|Junctor), spine.items())
+			c.inMeta = before
+			n.Flags |= n.Items.Flags & below
+		}
+	}
+	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Junctor == 0) {
+		switch {
+		case a.Schema != nil:
+			before := c.enterMeta(&n, "*")
+			c.scope = scope.Additional()
+			n.Additional = c.node(a.Schema, n.Flags&(KeepAll|Junctor), spine.additional())
+			c.inMeta = before
+			n.Flags |= n.Additional.Flags & below
+		case a.Allows:
+			n.Flags |= AdditionalTrue
+		default:
+			n.Flags |= AdditionalFalse
+		}
+	}
+	c.scope = nil
+	n.Rules = c.rules(s, scope)
+	if n.Rules != nil {
+		n.Flags |= RulesBelow
+	}
+	// Junctors are judged over the slots of the nearest spine node.
+	n.Names, n.Props = c.names[mark:end], c.props[props:]
+	over := spine
+	if n.Flags&Junctor == 0 {
+		over = &n
+	}
+	v := c.validation(s, &n, over)
+	made := c.intern(s, &n, v, over)
+	c.scope = scope
+	c.names, c.props = c.names[:mark], c.props[:props]
+	return made
+}
+
+// below are the flags that a node inherits from the nodes below it.
+const below = DefaultsBelow | EmbeddedBelow | ListTypesBelow | ValuesBelow | RulesBelow
+
+// childPosition is the position of the declared property name of n. Declared properties are pruned again below
+// x-kubernetes-preserve-unknown-fields; apiVersion, kind and metadata of a root or an embedded resource are not.
+func (n *Node) childPosition(name string) Flags {
+	p := n.Flags & (KeepAll | Junctor)
+	if n.Flags&(Root|Embedded) != 0 && n.Flags&Junctor == 0 && isMeta(name) {
+		p |= KeepAll
+	}
+	return p
+}
+
+func (n *Node) items() *Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+func (n *Node) additional() *Node {
+	if n == nil {
+		return nil
+	}
+	return n.Additional
+}
+
+func (c *compiler) flags(s *apiextensionsv1.JSONSchemaProps) (f Flags) {
+	set := func(on bool, bit Flags) {
+		if on {
+			f |= bit
+		}
+	}
+	set(s.Nullable, Nullable)
+	set(s.XIntOrString, IntOrString)
+	set(s.XIntOrString && !c.o.ForDefaults, intOrStringTyped)
+	set(s.XEmbeddedResource, Embedded|EmbeddedBelow)
+	if s.XPreserveUnknownFields != nil {
+		set(*s.XPreserveUnknownFields, Preserve)
+		c.unsupported = c.unsupported || !*s.XPreserveUnknownFields
+	}
+	if t := s.XListType; t != nil {
+		set(*t == "set", ListSet|ListTypesBelow)
+		set(*t == "map", ListMap|ListTypesBelow)
+		set(*t == "atomic", ListAtomic)
+	}
+	if t := s.XMapType; t != nil {
+		set(*t == "atomic", MapAtomic)
+		set(*t == "granular", MapGranular)
+	}
+	set(hasValue(s.Default), DefaultsBelow)
+	if s.ID != "" || s.Schema != "" || s.Ref != nil && *s.Ref != "" || len(s.PatternProperties) > 0 ||
+		len(s.Dependencies) > 0 || s.AdditionalItems != nil || len(s.Definitions) > 0 {
+		c.unsupported = true
+	}
+	c.unique = c.unique || s.UniqueItems
+	return f
+}
+
+// hasValue tells a default from none: a default of null is as if it were not there.
+func hasValue(j *apiextensionsv1.JSON) bool {
+	return j != nil && len(j.Raw) > 0 && string(j.Raw) != "null"
+}
+
+// typeName gives the known types as constants, so that nodes hold on to no text of the CRD.
+func typeName(t string) string {
+	if l := typeLists[t]; l != nil {
+		return l[0]
+	}
+	return strings.Clone(t)
+}
+
+// marked reports whether a property of the root has a name with which a finding's text could begin with the marker by
+// which kube-openapi moves findings out of oneOf branches (Result.keepRelevantErrors).
+func (c *compiler) marked(root *Node) bool {
+	for _, n := range root.Names {
+		if strings.HasPrefix(n, "IMPORTANT!") {
+			return true
+		}
+	}
+	return false
+}
+
+// text is the plan's own copy of a name.
+func (c *compiler) text(s string) string {
+	if t, ok := c.texts[s]; ok {
+		return t
+	}
+	t := strings.Clone(s)
+	c.texts[t] = t
+	c.size += int64(len(t)+7) &^ 7
+	return t
+}
+
+func (c *compiler) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}

@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// finishDefaults makes the fragments of all defaults: pruned as defaulting.PruneDefaults prunes them once, and expanded as
+// defaulting.Default would expand them each time it inserts them. Children come before parents, so that a default can hold
+// the defaults of what is below it.
+func (c *compiler) finishDefaults(p *Plan) error {
+	if len(c.pending) == 0 {
+		return nil
+	}
+	fragments := &value.Fragments{}
+	c.room = newRoom(maxPlanDefaultBytes)
+	d := value.Acquire()
+	defer d.Release()
+	if err := c.placeKeys(d, fragments); err != nil {
+		return err
+	}
+	for _, n := range c.pending {
+		f, nulls, err := c.fragment(p, d, fragments, n)
+		if err != nil {
+			return fmt.Errorf("default %.100q of the schema: %w", n.Default.raw, err)
+		}
+		n.Default.Fragment, n.Default.Nulls, n.Default.raw = f, nulls, nil
+		c.size += defaultSize + fragmentSize + int64(f.Len())*valueNodeSize
+	}
+	p.defaults = fragments.Text()
+	return nil
+}
+
+// fragment makes one default. What is inserted into it on the way are fragments whose text is not complete yet, so it is
+// printed and parsed as a whole.
+func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n *Node) (f *value.Fragment, nulls bool, err error) {
+	raw := n.Default.raw
+	if first := raw[0]; first != '{' && first != '[' || c.o.PreserveUnknown || c.o.ForDefaults {
+		f, err := fragments.Add("", raw)
+		return f, first == '{' || first == '[', err
+	}
+	d.Reset()
+	d.SetSource(value.Defaults, fragments.Text())
+	root, err := d.Parse(raw, value.Request, value.Limits{})
+	if err != nil {
+		return nil, false, err
+	}
+	w := acceptor{d: d, p: p, shaping: true, keepNulls: true, room: c.room}
+	ok := w.node(n, root)
+	if c.room = w.room; c.room.left < 0 {
+		return nil, false, c.room.exceeded("declare fewer or smaller defaults within defaults")
+	}
+	if !ok {
+		return nil, false, fmt.Errorf("cannot be pruned")
+	}
+	if d.Nodes[root].Flags&value.Dirty != 0 {
+		raw = appendVerbatim(nil, d, root)
+	}
+	f, err = fragments.Add("", raw)
+	return f, hasNull(d, root), err
+}
+
+// appendVerbatim prints a tree with its scalars as they were written, since 1.0 must come back as a float.
+func appendVerbatim(dst []byte, d *value.Doc, i uint32) []byte {
+	switch k := d.Nodes[i].Kind; k {
+	case value.Object, value.Array:
+		open, shut := byte('['), byte(']')
+		if k == value.Object {
+			open, shut = '{', '}'
+		}
+		dst = append(dst, open)
+		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+			if c != d.Nodes[i].First {
+				dst = append(dst, ',')
+			}
+			if k == value.Object {
+				key, _ := json.Marshal(d.Key(c)) // a string cannot fail
+				dst = append(append(dst, key...), ':')
+			}
+			dst = appendVerbatim(dst, d, c)
+		}
+		return append(dst, shut)
+	}
+	return append(dst, d.Raw(i)...)
+}
+
+func hasNull(d *value.Doc, i uint32) bool {
+	if d.Nodes[i].Kind == value.Null {
+		return true
+	}
+	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		if hasNull(d, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// coerceDefault treats apiVersion, kind and metadata of an embedded resource inside a default: PruneDefaults coerces
+// leniently. What is no string is dropped; metadata that cannot be read at all is left alone.
+func (w *acceptor) coerceDefault(n *Node, i, c uint32, key string) (keep bool) {
+	if n.Flags&Embedded == 0 {
+		return true
+	}
+	if key != "metadata" {
+		return w.d.Nodes[c].Kind == value.String
+	}
+	_, _, _ = metadata.Coerce(w.d, i, metadata.Options{Lenient: true})
+	return true
+}
+
+// defaultedSlot is a property with a default.
+type defaultedSlot struct {
+	slot uint16
+	key  uint32 // offset of its name in the plan's defaults, 0: nowhere
+}
+
+// placeKeys puts the names of properties with defaults into the text of the defaults, once each.
+func (c *compiler) placeKeys(d *value.Doc, fragments *value.Fragments) error {
+	places := map[string]uint32{}
+	for _, n := range c.parents {
+		for i := range n.defaulted {
+			name := n.Names[n.defaulted[i].slot]
+			at, ok := places[name]
+			if !ok {
+				f, err := fragments.Add(name, []byte("0"))
+				if err != nil {
+					return err
+				}
+				d.Reset()
+				if g := d.Graft(f); d.Nodes[g].KeySrc == value.Defaults {
+					at = d.Nodes[g].Key
+				}
+				places[name] = at
+			}
+			n.defaulted[i].key = at
+		}
+	}
+	return nil
+}
+
+// graft copies the default of a property into the Doc, with its key. It is linked nowhere yet.
+func (n *Node) graft(d *value.Doc, p defaultedSlot) uint32 {
+	g := d.Graft(n.Props[p.slot].Default.Fragment)
+	name := n.Names[p.slot]
+	if p.key == 0 {
+		d.SetKey(g, name)
+		return g
+	}
+	m := &d.Nodes[g]
+	m.KeySrc, m.Key, m.KeyLen = value.Defaults, p.key, uint32(len(name))
+	return g
+}

@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"unsafe"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// intern finishes a node: it returns the plan's equal node if there is one, else completes n with memory of its own. over
+// is the node that fills the slots.
+func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Validation, over *Node) *Node {
+	var slots []uint16
+	junctor := n.Flags&Junctor != 0
+	if v != nil || len(n.Names) > 0 && junctor {
+		n.Flags |= ValuesBelow
+	}
+	if junctor && len(n.Names) > 0 {
+		slots = make([]uint16, len(n.Names))
+		for i, name := range n.Names {
+			slots[i] = over.slot(name)
+		}
+	}
+	c.key = c.appendKey(c.key[:0], s, n, v, slots, over)
+	if m := c.seen[string(c.key)]; m != nil {
+		return m
+	}
+
+	m := &Node{Flags: n.Flags, Type: n.Type, Additional: n.Additional, Items: n.Items, Valid: v, Rules: n.Rules, details: &noDetails}
+	extra := details{Slots: slots}
+	c.size += nodeSize + int64(cap(slots))*2
+	if len(n.Names) > 0 {
+		m.Names = make([]string, len(n.Names))
+		for i, name := range n.Names {
+			m.Names[i] = c.text(name)
+		}
+		m.Props = slices.Clone(n.Props)
+		c.size += int64(len(n.Names)) * (16 + 8)
+		if !junctor || len(n.Names) > 4*indexFrom {
+			if extra.index = newNameIndex(m.Names); extra.index != nil {
+				c.size += indexSize + int64(len(extra.index.slots))*2
+			}
+		}
+		if !junctor {
+			extra.spelled = newSpelled(m)
+			c.size += extra.spelled.size()
+			for i, p := range m.Props {
+				if p.Default != nil {
+					extra.defaulted = append(extra.defaulted, defaultedSlot{slot: uint16(i)})
+				}
+			}
+			extra.defaulted = slices.Clip(extra.defaulted)
+			c.size += int64(cap(extra.defaulted)) * 8
+			if len(extra.defaulted) > 0 {
+				c.parents = append(c.parents, m)
+			}
+		}
+		if len(m.Names) >= int(NoSlot) {
+			c.limit(tooManyProperties(len(m.Names)))
+		}
+	}
+	if len(s.XListMapKeys) > 0 {
+		extra.ListKeys = make([]ListKey, len(s.XListMapKeys))
+		for i, k := range s.XListMapKeys {
+			extra.ListKeys[i] = ListKey{Name: c.text(k), Slot: m.Items.slot(k)}
+		}
+		c.size += int64(len(extra.ListKeys)) * int64(unsafe.Sizeof(ListKey{}))
+	}
+	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil || extra.index != nil || extra.spelled != nil {
+		m.details = &details{Slots: extra.Slots, ListKeys: extra.ListKeys, defaulted: extra.defaulted, index: extra.index, spelled: extra.spelled}
+		c.size += detailsSize
+	}
+	c.fill(m, s, over)
+	if hasValue(s.Default) && !junctor {
+		m.Default = &Default{raw: s.Default.Raw}
+		c.pending = append(c.pending, m)
+	}
+	m.kinds, m.maybe = m.kindSets()
+	c.seen[c.keepKey()] = m
+	return m
+}
+
+// keepKey copies the key of the node that was made, many into one allocation.
+func (c *compiler) keepKey() string {
+	if cap(c.keys)-len(c.keys) < len(c.key) {
+		c.keys = make([]byte, 0, max(4<<10, len(c.key)))
+	}
+	from := len(c.keys)
+	c.keys = append(c.keys, c.key...)
+	return unsafe.String(&c.keys[from], len(c.key))
+}
+
+// slot is the slot of a name on the node that fills the slots.
+func (n *Node) slot(name string) uint16 {
+	if n == nil {
+		return NoSlot
+	}
+	if n.index == nil && len(n.Names) >= indexFrom { // not finished yet: sorted, but without an index
+		if i, ok := slices.BinarySearch(n.Names, name); ok {
+			return uint16(i)
+		}
+		return NoSlot
+	}
+	if i, ok := n.find(name); ok {
+		return uint16(i)
+	}
+	return NoSlot
+}
+
+// appendKey writes everything that tells nodes apart.
+func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *Node, v *Validation, slots []uint16, over *Node) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(n.Flags))
+	b = appendText(b, n.Type)
+	b = binary.AppendUvarint(b, uint64(len(n.Names)))
+	for i, name := range n.Names {
+		b = appendText(b, name)
+		b = appendNode(b, n.Props[i])
+		if slots != nil {
+			b = binary.LittleEndian.AppendUint16(b, slots[i])
+		}
+	}
+	b = appendNode(b, n.Additional)
+	b = appendNode(b, n.Items)
+	b = binary.LittleEndian.AppendUint64(b, uint64(uintptr(unsafe.Pointer(n.Rules)))) // equal sets are one
+	b = binary.AppendUvarint(b, uint64(len(s.XListMapKeys)))
+	for _, k := range s.XListMapKeys {
+		b = appendText(b, k)
+	}
+	if hasValue(s.Default) && n.Flags&Junctor == 0 {
+		b = appendBytes(append(b, 1), s.Default.Raw)
+	}
+	if v == nil {
+		return append(b, 0)
+	}
+	b = append(b, 2)
+	b = appendFloat(b, v.Minimum)
+	b = appendFloat(b, v.Maximum)
+	b = appendFloat(b, v.MultipleOf)
+	for _, i := range [...]*int64{v.MinLength, v.MaxLength, v.MinItems, v.MaxItems, v.MinProperties, v.MaxProperties} {
+		b = appendInt(b, i)
+	}
+	b = appendBool(appendBool(appendBool(b, v.ExclusiveMinimum), v.ExclusiveMaximum), v.UniqueItems)
+	b = appendText(b, s.Pattern)
+	b = appendText(b, v.Format)
+	b = binary.AppendUvarint(b, uint64(len(s.Enum)))
+	for i := range s.Enum {
+		b = appendBytes(b, s.Enum[i].Raw)
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Required)))
+	for _, r := range s.Required {
+		b = appendText(b, r)
+		if n.Flags&Junctor != 0 {
+			b = binary.LittleEndian.AppendUint16(b, over.slot(r))
+		}
+	}
+	for _, l := range [...][]*Node{v.AllOf, v.AnyOf, v.OneOf} {
+		b = binary.AppendUvarint(b, uint64(len(l)))
+		for _, n := range l {
+			b = appendNode(b, n)
+		}
+	}
+	b = appendNode(b, v.Not)
+	if l := v.Legacy; l != nil {
+		// Rare and never shared: the address makes the key unique.
+		b = binary.LittleEndian.AppendUint64(b, uint64(uintptr(unsafe.Pointer(l))))
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendBytes(b []byte, s []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendNode(b []byte, n *Node) []byte {
+	if n == nil {
+		return append(b, 0)
+	}
+	return binary.LittleEndian.AppendUint64(append(b, 1), uint64(uintptr(unsafe.Pointer(n)))) // interned: equal means the same
+}
+
+func appendFloat(b []byte, f *float64) []byte {
+	if f == nil {
+		return append(b, 0)
+	}
+	return binary.LittleEndian.AppendUint64(append(b, 1), math.Float64bits(*f))
+}
+
+func appendInt(b []byte, i *int64) []byte {
+	if i == nil {
+		return append(b, 0)
+	}
+	return binary.AppendVarint(append(b, 1), *i)
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}

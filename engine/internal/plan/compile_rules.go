@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// rootScope is the scope of the schema's root, nil if nobody wants rules or if there are none.
+func (c *compiler) rootScope(s *schema.Props) *rule.Scope {
+	if c.o.Rules == WithoutRules || !schema.HasRules(s) {
+		return nil
+	}
+	if c.o.Rules == RulesOfField {
+		return c.o.Memory.Field(s)
+	}
+	return c.o.Memory.Root(s)
+}
+
+// rules compiles the rules of a node. Sets are counted once each: equal ones of a version are one.
+func (c *compiler) rules(s *schema.Props, scope *rule.Scope) *rule.Set {
+	if scope == nil || len(s.XValidations) == 0 || c.err != nil {
+		return nil
+	}
+	set, ok := scope.CompileWithin(c.o.Context, s.XValidations)
+	if !ok {
+		c.err = c.o.Context.Err()
+		return nil
+	}
+	if c.sets == nil {
+		c.sets = map[*rule.Set]struct{}{}
+	}
+	if _, known := c.sets[set]; !known {
+		c.sets[set] = struct{}{}
+		c.size += set.Size()
+	}
+	return set
+}

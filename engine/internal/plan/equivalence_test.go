@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// stepByStep is what accept does in one pass, done in upstream's steps: the findings, or that embedded metadata cannot be
+// read, and the shaped object.
+func stepByStep(t testing.TB, p *Plan, src []byte) (findings []string, out []byte, pruned, defaulted []Change) {
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON(src, value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pruned = prune(t, p, d, root)
+	p.DropNulls(d, root)
+	if _, bad, _ := p.CoerceEmbedded(d, root, metadata.Options{}); bad != nil {
+		return []string{bad.Error.Error()}, nil, nil, nil
+	}
+	for _, c := range fillDefaults(t, p, d, root) {
+		if !p.StatusSubresource || c.Path[0].Key() != "status" {
+			defaulted = append(defaulted, c)
+		}
+	}
+	if p.StatusSubresource {
+		prev := uint32(0)
+		for c := d.Nodes[root].First; c != 0; c = d.Nodes[c].Next {
+			if d.Key(c) == "status" {
+				d.Remove(root, prev, c)
+				break
+			}
+			prev = c
+		}
+	}
+	for _, v := range p.Explain(d, root, At{}) {
+		findings = append(findings, v.Error.Error())
+	}
+	for _, v := range p.ExplainEmbedded(d, root, At{}) {
+		findings = append(findings, v.Error.Error())
+	}
+	for _, v := range p.ExplainLists(d, root, At{}) {
+		findings = append(findings, v.Error.Error())
+	}
+	return findings, d.AppendJSON(nil, root), pruned, defaulted
+}
+
+// outcome of one comparison.
+type outcome int
+
+const (
+	agreeValid outcome = iota
+	agreeRefused
+	falseDoubt
+)
+
+func compareWalks(t testing.TB, s *apiextensionsv1.JSONSchemaProps, p *Plan, src []byte) outcome {
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON(src, value.Limits{})
+	if err != nil {
+		t.Fatalf("%v: %s", err, src)
+	}
+	edits := &Edits{}
+	accepted := p.Accept(d, root, Mode{Create: true, Edits: edits})
+	findings, want, wantPruned, wantDefaulted := stepByStep(t, p, src)
+	if !accepted {
+		if len(findings) == 0 {
+			return falseDoubt
+		}
+		return agreeRefused
+	}
+	schema, _ := json.Marshal(s)
+	if len(findings) > 0 {
+		t.Fatalf("accepted, but explain finds %q\nschema %s\nobject %s", findings, schema, src)
+	}
+	if got := d.AppendJSON(nil, root); string(got) != string(want) {
+		t.Fatalf("accept makes\n%s\nthe steps make\n%s\nschema %s\nobject %s", got, want, schema, src)
+	}
+	pruned, defaulted := p.Changes(d, edits)
+	if got, want := places(pruned), places(wantPruned); !slices.Equal(got, want) {
+		t.Fatalf("accept prunes %q, the steps %q\nschema %s\nobject %s", got, want, schema, src)
+	}
+	if got, want := places(defaulted), places(wantDefaulted); !slices.Equal(got, want) {
+		t.Fatalf("accept fills in %q, the steps %q\nschema %s\nobject %s", got, want, schema, src)
+	}
+	return agreeValid
+}
+
+func places(l []Change) (texts []string) {
+	for _, c := range l {
+		texts = append(texts, c.Text+" "+c.Path.Bracketed())
+	}
+	return texts
+}
+
+// compareAll makes a schema and some objects of it and holds accept against explain.
+func compareAll(t testing.TB, data []byte, objects int) (outcomes [3]int) {
+	c := newChooser(data)
+	s := c.schema(3, true)
+	p, err := Compile(s, Options{StatusSubresource: c.one(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range objects {
+		outcomes[compareWalks(t, s, p, []byte(c.object(s)))]++
+	}
+	return outcomes
+}
+
+func (c *chooser) object(s *apiextensionsv1.JSONSchemaProps) string {
+	text := c.value(s, 5, pick(c, 1<<30, 1<<30, 40, 12))
+	if text[0] != '{' {
+		text = "{}"
+	}
+	head := `{"apiVersion":"g/v1","kind":"K","metadata":{"name":"n"}`
+	if len(text) > 2 {
+		head += ","
+	}
+	return head + text[1:]
+}
+
+func TestAcceptExplain(t *testing.T) {
+	var all [3]int
+	for seed := range uint64(4000) {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], seed*0x9E3779B97F4A7C15)
+		for i, n := range compareAll(t, b[:], 12) {
+			all[i] += n
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	text := fmt.Sprintf("%d accepted by both, %d refused by both, %d doubted in vain", all[agreeValid], all[agreeRefused], all[falseDoubt])
+	t.Log(text)
+	if all[falseDoubt]*20 > all[agreeValid] || all[agreeValid] < 2000 {
+		t.Error(text)
+	}
+}
+
+func FuzzAcceptExplain(f *testing.F) {
+	for seed := range byte(64) {
+		f.Add([]byte{seed, seed * 7, seed * 31, 255 - seed, seed * 3, seed * 11, seed ^ 0x55, 9})
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { compareAll(t, data, 4) })
+}

@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The keywords here can only stand in schemas that are not structural, which no API server takes any more; they are judged as
+// kube-openapi judges them for the sake of CRDs that were stored before.
+
+// patternProperties judges one member by all patterns that match its name. The reference does so in up to three places, which
+// shows in the match count alone; undeclared members that match are judged by nothing else.
+func (e *explainer) patternProperties(n *Node, l *Legacy, key string, member uint32, declared bool) (matches int, matched bool) {
+	for k := range l.PatternProperties {
+		p := &l.PatternProperties[k]
+		if hit, _ := p.Pattern.Match(key, e.at.Stop); !hit {
+			continue
+		}
+		matched = true
+		e.enter(step{kind: stepPattern, name: key, via: p.Pattern.Source})
+		m := e.value(p.Node, member)
+		e.leave()
+		times := 2
+		if n.Has(AdditionalFalse) {
+			times--
+		}
+		if !declared {
+			times++
+		}
+		matches += times * m
+	}
+	return matches, matched
+}
+
+// dependencies judges an object by the dependencies of the members it has.
+func (e *explainer) dependencies(l *Legacy, object uint32) (matches int) {
+	for k := range l.Dependencies {
+		dep := &l.Dependencies[k]
+		if e.d.Field(object, dep.Name) == 0 {
+			continue
+		}
+		if dep.Node != nil {
+			e.enter(step{kind: stepDependency, name: dep.Name})
+			matches += e.value(dep.Node, object)
+			e.leave()
+			continue
+		}
+		for _, name := range dep.Names {
+			if e.d.Field(object, name) == 0 {
+				e.summary("dependencies", object, "%q has a dependency on "+strings.ReplaceAll(name, "%", "%%"))
+			}
+		}
+	}
+	return matches
+}
+
+// legacyElements judges the elements of an array by a list of schemas and by additionalItems.
+func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
+	k := 0
+	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		if k < len(l.ItemList) {
+			e.enter(step{kind: stepItem, index: k, via: "items/" + strconv.Itoa(k)})
+			matches += e.value(l.ItemList[k], c)
+			e.leave()
+		}
+		k++
+	}
+	if !l.AdditionalItemsSet || len(l.ItemList) >= k {
+		return matches
+	}
+	if len(l.ItemList) > 0 && !l.AdditionalItemsAllowed {
+		e.report(about{keyword: "additionalItems", node: i, unplaced: true}, func(string) (string, *field.Error) {
+			const text = "array doesn't allow for additional items"
+			return text, field.Invalid(nil, "", text)
+		})
+	}
+	if l.AdditionalItems == nil {
+		return matches
+	}
+	// The reference stops one list of schemas early, and runs past the end of the array if there is none.
+	end := k - len(l.ItemList) + 1
+	k = 0
+	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		if k >= len(l.ItemList) && k < end {
+			e.enter(step{kind: stepItem, index: k, via: "additionalItems"})
+			matches += e.value(l.AdditionalItems, c)
+			e.leave()
+		}
+		k++
+	}
+	return matches
+}
+
+// unique reports an array that holds two deeply equal elements.
+func (e *explainer) unique(i uint32) {
+	list, _ := e.d.Any(i).([]any)
+	for k, x := range list {
+		if e.done = e.done || e.at.Stop.Stopped(); e.done {
+			return // comparing all with all takes long
+		}
+		for _, y := range list[:k] {
+			if reflect.DeepEqual(x, y) {
+				e.invalid("uniqueItems", i, "", func(text []byte) []byte { return append(text, " in body shouldn't contain duplicates"...) })
+				return
+			}
+		}
+	}
+}

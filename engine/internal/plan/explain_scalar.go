@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// goType gives the type and the format that the typeValidator infers from a value's Go type.
+func goType(k value.Kind) (typ, format string) {
+	switch k {
+	case value.Null:
+		return "null", ""
+	case value.False, value.True:
+		return "boolean", ""
+	case value.Int:
+		return "integer", "int64"
+	case value.Float:
+		return "number", "float64"
+	case value.String:
+		return "string", ""
+	case value.Array:
+		return "array", ""
+	default:
+		return "object", ""
+	}
+}
+
+// typeOf is the typeValidator; the one match is its own count, which a value of a wrong type does not get.
+func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
+	types := n.Types()
+	kind := e.d.Nodes[i].Kind
+	if kind == value.Null {
+		if len(types) > 0 && !slices.Contains(types, "null") && !n.Has(Nullable) {
+			e.wrongType(n.typeKeyword(), i, joinTypes(types), "null")
+			return 0
+		}
+		return 1
+	}
+	typ, format := goType(kind)
+	accepts := slices.Contains(types, typ)
+	if !accepts && (n.Has(intOrStringTyped) && quirk.On(quirk.IntOrStringAcceptsWholeFloat) || !n.Has(intOrStringTyped) && quirk.On(quirk.IntegerAcceptsWholeFloat)) {
+		accepts = kind == value.Float && slices.Contains(types, "integer") && nearInteger(e.d.Float(i))
+	}
+	accepts = accepts || kind == value.Int && slices.Contains(types, "number")
+	sequence := kind == value.String || kind == value.Array && quirk.On(quirk.FormattedStringAcceptsArray)
+	switch {
+	case v.Format == "":
+	case kind != value.String && kind != value.Array && !accepts && format != v.Format:
+		e.wrongType("format", i, v.Format, format)
+		return 0
+	case sequence && !slices.Contains(types, "number") && !slices.Contains(types, "integer"):
+		return 1
+	}
+	if !accepts {
+		e.wrongType(n.typeKeyword(), i, joinTypes(types), typ)
+		return 0
+	}
+	return 1
+}
+
+// typeKeyword is the keyword that gives the node its types.
+func (n *Node) typeKeyword() string {
+	if n.Has(intOrStringTyped) {
+		return "x-kubernetes-int-or-string"
+	}
+	if n.Type == "" {
+		return "format"
+	}
+	return "type"
+}
+
+func joinTypes(types []string) string {
+	if !quirk.On(quirk.IntOrStringTypeErrors) {
+		return strings.Join(types, " or ")
+	}
+	return strings.Join(types, ",")
+}
+
+// text is the stringValidator: only the first of maxLength, minLength and pattern that fails is reported. It has no count.
+func (e *explainer) text(v *Validation, i uint32) {
+	if v.MaxLength == nil && v.MinLength == nil && v.Pattern == nil {
+		return
+	}
+	s := e.d.Str(i)
+	before := len(e.found)
+	if v.MaxLength != nil && int64(utf8.RuneCountInString(s)) > *v.MaxLength {
+		e.tooLong(i, *v.MaxLength)
+	}
+	if v.MinLength != nil && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) && int64(utf8.RuneCountInString(s)) < *v.MinLength {
+		e.invalid("minLength", i, e.bad(i), func(text []byte) []byte {
+			return append(strconv.AppendInt(append(text, " in body should be at least "...), *v.MinLength, 10), " chars long"...)
+		})
+	}
+	if v.Pattern != nil && v.Pattern.Source != "" && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) {
+		pattern := v.Pattern.Source
+		matched, ok := v.Pattern.Match(s, e.at.Stop)
+		if !ok {
+			e.done = true
+			return
+		}
+		if err := v.Pattern.Err(); err != nil {
+			pattern = fmt.Sprintf("%s, but pattern is invalid: %s", pattern, err)
+		}
+		if !matched {
+			e.invalid("pattern", i, e.bad(i), func(text []byte) []byte {
+				return append(append(append(text, " in body should match '"...), pattern...), '\'')
+			})
+		}
+	}
+}
+
+// format is the formatValidator; it has no count.
+func (e *explainer) format(v *Validation, i uint32) {
+	if s := e.d.Str(i); !v.FormatID.Valid(s) {
+		e.wrongType("format", i, v.Format, s)
+	}
+}
+
+// enum is the basicCommonValidator; it has no count.
+func (e *explainer) enum(v *Validation, i uint32) {
+	if v.Enum == nil || len(v.Enum.Values) == 0 {
+		return
+	}
+	if kind := e.d.Nodes[i].Kind; (kind == value.Array || kind == value.Object) && !v.Enum.compound {
+		e.notInEnum(i, v.Enum.Values)
+		return
+	}
+	if e.tick(e.textOf(i) / 64) {
+		return
+	}
+	data := e.d.Any(i)
+	for _, want := range v.Enum.Values {
+		if enumMatches(data, want) {
+			return
+		}
+	}
+	e.notInEnum(i, v.Enum.Values)
+}
+
+// enumMatches converts the value to the Go type of the enum's value where Go's reflection can, then compares deeply: a float
+// loses its fraction to an integer, an integer becomes the string of that code point. Null is equal to nothing.
+func enumMatches(data, want any) bool {
+	if !quirk.On(quirk.EnumConvertsValue) {
+		return data != nil && reflect.DeepEqual(data, want)
+	}
+	if data == nil || want == nil {
+		return data == nil && want == nil && !quirk.On(quirk.NullEnumNeverMatches)
+	}
+	switch w := want.(type) {
+	case string:
+		switch x := data.(type) {
+		case string:
+			return x == w
+		case int64:
+			s := "\ufffd"
+			if int64(rune(x)) == x {
+				s = string(rune(x))
+			}
+			return s == w
+		}
+		return false
+	case int64:
+		switch x := data.(type) {
+		case int64:
+			return x == w
+		case float64:
+			return int64(x) == w
+		}
+		return false
+	case float64:
+		switch x := data.(type) {
+		case int64:
+			return float64(x) == w
+		case float64:
+			return x == w
+		}
+		return false
+	default:
+		return reflect.DeepEqual(data, want)
+	}
+}

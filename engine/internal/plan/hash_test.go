@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Names and numbers come from strangers: whatever they choose, finding one among many must not mean comparing all.
+
+func TestNamesThatShareBytes(t *testing.T) {
+	names := make([]string, 5000)
+	for i := range names {
+		names[i] = fmt.Sprintf("field-%05d-name", i) // the first, middle and last bytes are few
+	}
+	x := newNameIndex(names)
+	n := &Node{Names: names, details: &details{index: x}}
+	for i, s := range names {
+		if got, ok := n.find(s); !ok || got != i {
+			t.Fatalf("find(%q) = %d %v", s, got, ok)
+		}
+	}
+	if _, ok := n.find("field-00000-nome"); ok {
+		t.Error("found what is not there")
+	}
+	probes := 0
+	for _, s := range names {
+		for h := x.home(s); names[x.slots[h]-1] != s; h = (h + 1) & x.mask {
+			probes++
+		}
+	}
+	if probes > 4*len(names) {
+		t.Errorf("%d names take %d probes", len(names), probes)
+	}
+}
+
+func TestHashesOfNumbersDiffer(t *testing.T) {
+	const many = 4096
+	for _, c := range []struct{ name, format string }{
+		{"floats", "%d.5"},
+		{"integers", "%d"},
+		{"integers that differ in their upper bits", "%d000000000000000"},
+		{"texts", `"%d"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			list := make([]string, many)
+			for i := range list {
+				list[i] = fmt.Sprintf(c.format, i+1)
+			}
+			d := value.Acquire()
+			defer d.Release()
+			root, err := d.ParseJSON([]byte("["+strings.Join(list, ",")+"]"), value.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := acceptor{d: d}
+			seen := map[uint32]bool{}
+			for e := d.Nodes[root].First; e != 0; e = d.Nodes[e].Next {
+				seen[w.hash(&Node{}, e)&(16*many-1)] = true
+			}
+			if len(seen) < many*9/10 {
+				t.Errorf("%d numbers fall into %d places", many, len(seen))
+			}
+		})
+	}
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON([]byte("[0.0,-0.0]"), value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := acceptor{d: d}
+	if zero := d.Nodes[root].First; w.hash(&Node{}, zero) != w.hash(&Node{}, d.Nodes[zero].Next) {
+		t.Error("equal numbers have different hashes")
+	}
+}

@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"encoding/json"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// ExplainLists gives the findings about lists of type set and map whose items or keys are not unique, as
+// listtype.ValidateListSetsAndMaps does (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype), in document order. Nothing
+// is deduplicated. It judges any value, of the CRD's kind or not.
+func (p *Plan) ExplainLists(d *value.Doc, root uint32, at At) []violation.Violation {
+	if !p.Structural || p.Root.Flags&ListTypesBelow == 0 || d.Nodes[root].Kind != value.Object {
+		return nil
+	}
+	e := listExplainer{tour: tour{d: d, at: at}}
+	e.judge(p.Root, root)
+	return e.found
+}
+
+type listExplainer struct {
+	tour
+	found []violation.Violation
+}
+
+func (e *listExplainer) judge(n *Node, i uint32) {
+	if n == nil || n.Flags&ListTypesBelow == 0 {
+		return
+	}
+	if e.d.Nodes[i].Kind == value.Array {
+		switch {
+		case n.Flags&ListSet != 0:
+			e.set(i)
+		case n.Flags&ListMap != 0:
+			e.mapList(n, i)
+		}
+	}
+	e.below(n, i, e.judge)
+}
+
+// unspecified is the key of an item that does not have it, and of null. It differs from every value and is equal to itself.
+type unspecified struct{}
+
+func (e *listExplainer) set(i uint32) {
+	if e.d.Len(i) < 2 {
+		return
+	}
+	seen := make(counter, e.d.Len(i))
+	k := 0
+	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		if e.tick(1 + e.textOf(c)/64) {
+			return
+		}
+		if x := e.d.Any(c); seen.repeats(x) {
+			e.duplicate(k, c, x)
+		}
+		k++
+	}
+}
+
+func (e *listExplainer) mapList(n *Node, i uint32) {
+	k := 0
+	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		if kind := e.d.Nodes[c].Kind; kind != value.Null && kind != value.Object {
+			e.report(k, c, "x-kubernetes-list-type", func(p *field.Path) *field.Error {
+				return field.Invalid(p, e.d.Any(c), "must be an object for an array of list-type map")
+			})
+			return
+		}
+		k++
+	}
+	if e.d.Len(i) < 2 || e.mapListByTexts(n, i) {
+		return
+	}
+	seen := make(counter, e.d.Len(i))
+	lookUp := e.d.Field
+	if len(n.ListKeys) > manyNames {
+		lookUp = e.find().Field
+	}
+	k = -1
+	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		k++
+		if e.tick(4 + e.textOf(c)/64) {
+			return
+		}
+		// What is compared: with one key its value, with several all of them as an object. What is shown: always an object.
+		shown := map[string]any{}
+		for _, key := range n.ListKeys {
+			if v := lookUp(c, key.Name); v != 0 {
+				shown[key.Name] = e.d.Any(v)
+			}
+		}
+		var compared any = shown
+		if len(n.ListKeys) == 1 {
+			compared = unspecified{}
+			if x, specified := shown[n.ListKeys[0].Name]; specified {
+				compared = x
+			}
+		}
+		if len(shown) == 0 && !quirk.On(quirk.MapListKeyCollisions) {
+			continue
+		}
+		if seen.repeats(compared) {
+			e.duplicate(k, c, shown)
+		}
+	}
+}
+
+// mapListByTexts judges a short list with one key whose values are texts, as most are. False: it is no such list, and nothing was found.
+func (e *listExplainer) mapListByTexts(n *Node, i uint32) bool {
+	var few [shortList]string
+	keys := few[:0]
+	if e.d.Len(i) > shortList || len(n.ListKeys) != 1 || !quirk.On(quirk.MapListKeyCollisions) {
+		return false
+	}
+	name := n.ListKeys[0].Name
+	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		v := e.d.Field(c, name)
+		if e.d.Nodes[v].Kind != value.String {
+			return false
+		}
+		keys = append(keys, e.d.Str(v))
+	}
+	k := 0
+	for c := e.d.Nodes[i].First; c != 0; c, k = e.d.Nodes[c].Next, k+1 {
+		before := 0
+		for _, other := range keys[:k] {
+			if other == keys[k] {
+				before++
+			}
+		}
+		if before == 1 {
+			e.duplicate(k, c, map[string]any{name: strings.Clone(keys[k])})
+		}
+	}
+	return true
+}
+
+// shortList is up to how many items are compared with each other.
+const shortList = 16
+
+// counter counts values: scalars by Go's equality (1 is not 1.0), arrays and objects by their JSON (there it is).
+type counter map[any]int
+
+type compound string
+
+// repeats counts x and reports whether this is its second occurrence; later ones are passed over.
+func (s counter) repeats(x any) bool {
+	switch v := x.(type) {
+	case map[string]any, []any:
+		b, _ := json.Marshal(v) // it came from JSON
+		x = compound(b)
+	case int64:
+		if !quirk.On(quirk.SecondDuplicateOnly) {
+			x = float64(v)
+		}
+	}
+	s[x]++
+	return s[x] == 2
+}
+
+func (e *listExplainer) duplicate(k int, c uint32, shown any) {
+	e.report(k, c, "x-kubernetes-list-type", func(p *field.Path) *field.Error { return field.Duplicate(p, shown) })
+}
+
+func (e *listExplainer) report(k int, c uint32, keyword string, fill func(*field.Path) *field.Error) {
+	schema := e.pointer(e.way, keyword)
+	e.enter(step{kind: stepItem, index: k})
+	err := fill(nil)
+	err.Field = e.bracketed("")
+	v := e.violation(violation.List, c, err, nil, "")
+	e.take(v.Error, c, false)
+	e.leave()
+	v.Schema = schema
+	e.found = append(e.found, v)
+}

@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/engine/violation"
+)
+
+// CoerceEmbedded checks the types of apiVersion and kind and rewrites the metadata of each embedded resource, as
+// objectmeta.CoerceWithOptions does without the resource root (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta).
+// o.Path is the place of the value, nil for the root of an object; o.Lenient removes what is malformed; o.Track asks for the
+// unknown metadata fields, which come back sorted. What is found is the first in document order; the error is a *value.LimitError, about the paths of
+// unknown fields. The Doc is of no use after either.
+func (p *Plan) CoerceEmbedded(d *value.Doc, root uint32, o metadata.Options) (unknown []string, found *violation.Violation, err error) {
+	if !p.Structural || p.Root.Flags&EmbeddedBelow == 0 {
+		return nil, nil, nil
+	}
+	c := coercer{tour: tour{d: d, at: At{Field: o.Path}}, o: o}
+	c.coerce(p.Root, root)
+	switch {
+	case c.told.exceed():
+		return nil, nil, c.told.exceeded()
+	case c.err != nil:
+		return nil, c.err, nil
+	}
+	slices.Sort(c.unknown)
+	return c.unknown, nil, nil
+}
+
+type coercer struct {
+	tour
+	o       metadata.Options
+	unknown []string
+	told    lengths // of unknown
+	err     *violation.Violation
+}
+
+// goesOn reports that nothing has ended the walk.
+func (w *coercer) goesOn() bool { return w.err == nil && !w.told.exceed() }
+
+func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
+	if n == nil || n.Flags&EmbeddedBelow == 0 {
+		return false
+	}
+	switch w.d.Nodes[i].Kind {
+	case value.Array:
+		k := 0
+		for c := w.d.Nodes[i].First; c != 0 && w.goesOn(); c = w.d.Nodes[c].Next {
+			w.enter(step{kind: stepItem, index: k})
+			dirty = w.coerce(n.Items, c) || dirty
+			w.leave()
+			k++
+		}
+	case value.Object:
+		var prev, next uint32
+		for c := w.d.Nodes[i].First; c != 0 && w.goesOn(); c = next {
+			next = w.d.Nodes[c].Next
+			key := w.d.Key(c)
+			if n.Flags&Embedded != 0 && isMeta(key) {
+				removed, changed := w.coerceMeta(i, prev, c, key)
+				dirty = dirty || removed || changed
+				if removed {
+					continue
+				}
+			} else if s, child := n.member(key); child != nil {
+				w.enter(s)
+				dirty = w.coerce(child, c) || dirty
+				w.leave()
+			}
+			prev = c
+		}
+	}
+	if dirty {
+		w.d.MarkDirty(i)
+	}
+	return dirty
+}
+
+// coerceMeta treats one of apiVersion, kind and metadata of an embedded resource. Nothing below them is an embedded resource:
+// registration allows a schema of metadata to restrict name and generateName alone.
+func (w *coercer) coerceMeta(object, prev, c uint32, key string) (removed, changed bool) {
+	if key == "metadata" {
+		o := w.o
+		o.Path = w.field()
+		changed, unknown, err := metadata.Coerce(w.d, object, o)
+		w.unknown = append(w.unknown, unknown...)
+		for _, path := range unknown {
+			w.told.bytes += len(path)
+		}
+		if err != nil && !w.o.Lenient { // what cannot be read at all stays as it is, if leniently
+			w.fail(c, key, err.Error())
+		}
+		return false, changed
+	}
+	switch {
+	case w.d.Nodes[c].Kind == value.String:
+	case w.o.Lenient:
+		w.d.Remove(object, prev, c)
+		return true, false
+	default:
+		w.fail(c, key, "must be a string")
+	}
+	return false, false
+}
+
+func (w *coercer) fail(c uint32, key, detail string) {
+	w.enter(step{kind: stepProperty, name: key})
+	v := w.violation(violation.Decode, c, field.Invalid(w.field(), w.d.Any(c), detail), nil, "")
+	w.leave()
+	w.err = &v
+}
