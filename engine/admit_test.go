@@ -65,15 +65,39 @@ func TestAdmit(t *testing.T) {
 		{name: "a status that is dropped comes back by default", item: Item{Object: widget("v1", named, `,"status":{"phase":"x"}`)},
 			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"status":{"phase":"New"}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1}}`},
-		{name: "what only a server sets is wiped", item: Item{Version: "v1beta1", Object: widget("v1beta1", named+`,"uid":"u","creationTimestamp":"2020-01-01T00:00:00Z","selfLink":"l","resourceVersion":"3"`, `,"spec":{"size":2,"shade":"dark"}`)},
-			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","resourceVersion":"3","generation":1},"spec":{"size":2}}`,
-			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","resourceVersion":"3","generation":1},"spec":{"size":2}}`},
+		{name: "what only a server sets is wiped", item: Item{Version: "v1beta1", Object: widget("v1beta1", named+`,"uid":"u","creationTimestamp":"2020-01-01T00:00:00Z","selfLink":"l","resourceVersion":"0"`, `,"spec":{"size":2,"shade":"dark"}`)},
+			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","resourceVersion":"0","generation":1},"spec":{"size":2}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","resourceVersion":"0","generation":1},"spec":{"size":2}}`},
 		{name: "defaults of the storage version", item: Item{Object: widget("v1beta1", named, `,"spec":{}`)},
 			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"size":1}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{}}`},
 		{name: "completed and taken out", item: Item{Object: widget("v1", `"generateName":"w-"`, ``)}, o: EvaluationOptions{CompleteMetadata: true},
 			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","generation":1},"status":{"phase":"New"}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","generation":1}}`},
+		{name: "a resourceVersion is not for creations", item: Item{Object: widget("v1", named+`,"resourceVersion":"3"`, ``)}, o: EvaluationOptions{WithStatus: true},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"resourceVersion should not be set on objects to be created","code":500}`},
+		{name: "nor is one at a version that is not stored", item: Item{Object: widget("v1beta1", named+`,"resourceVersion":"3"`, ``)}, o: EvaluationOptions{WithStatus: true},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"resourceVersion should not be set on objects to be created","code":500}`},
+		{name: "validation comes before it", item: Item{Object: widget("v1", named+`,"resourceVersion":"3"`, `,"spec":{"size":10}`)}, o: EvaluationOptions{WithStatus: true},
+			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget.example.com \"w\" is invalid: spec: Invalid value: failed rule: self.size < 10","reason":"Invalid","details":{"name":"w","group":"example.com","kind":"Widget","causes":[{"reason":"FieldValueInvalid","message":"Invalid value: failed rule: self.size < 10","field":"spec"}]},"code":422}`},
+		{name: "generated name", item: Item{GeneratedName: "w-x2x4z", Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","namespace":"n","name":"w-x2x4z","generation":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","namespace":"n","name":"w-x2x4z","generation":1}}`},
+		{name: "generated name, and no other completion", item: Item{GeneratedName: "w-x2x4z", Object: widget("v1", `"generateName":"w-"`, ``)}, o: EvaluationOptions{CompleteMetadata: true},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","name":"w-x2x4z","generation":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","name":"w-x2x4z","generation":1}}`},
+		{name: "generated name after mutating admission", item: Item{GeneratedName: "w-x2x4z", Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, o: EvaluationOptions{Stage: StageFinish},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","namespace":"n","name":"w-x2x4z","generation":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","namespace":"n","name":"w-x2x4z","generation":1}}`},
+		{name: "no generated name before mutating admission", item: Item{GeneratedName: "w-x2x4z", Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, o: EvaluationOptions{Stage: StageDecode},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-","namespace":"n"},"status":{"phase":"New"}}`},
+		{name: "an object with a name keeps it", item: Item{GeneratedName: "w-x2x4z", Object: widget("v1", named+`,"generateName":"w-"`, ``)},
+			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generateName":"w-","generation":1},"status":{"phase":"New"}}`,
+			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generateName":"w-","generation":1}}`},
+		{name: "a name that was not generated", item: Item{Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, o: EvaluationOptions{WithStatus: true},
+			status: strings.NewReplacer("NAME", "no name was generated from generateName: set generatedName to the generated name, or completeMetadata",
+				"SOME", "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation").Replace(
+				`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget.example.com \"\" is invalid: [metadata.name: Required value: NAME, \u003cnil\u003e: Invalid value: null: SOME]","reason":"Invalid","details":{"group":"example.com","kind":"Widget","causes":[{"reason":"FieldValueRequired","message":"Required value: NAME","field":"metadata.name"},{"reason":"FieldValueInvalid","message":"Invalid value: null: SOME","field":"\u003cnil\u003e"}]},"code":422}`)},
 		{name: "refused", item: Item{Object: widget("v1", named, `,"spec":{"size":10}`)}, o: EvaluationOptions{WithStatus: true},
 			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget.example.com \"w\" is invalid: spec: Invalid value: failed rule: self.size < 10","reason":"Invalid","details":{"name":"w","group":"example.com","kind":"Widget","causes":[{"reason":"FieldValueInvalid","message":"Invalid value: failed rule: self.size < 10","field":"spec"}]},"code":422}`},
 		{name: "decode", item: Item{Object: widget("v1", named+`,"uid":"u"`, `,"spec":{"x":1},"status":{"phase":null}`)}, o: EvaluationOptions{Stage: StageDecode},
@@ -260,18 +284,20 @@ func TestAdmitObjectsTakenForLists(t *testing.T) {
 		if err != nil || d == nil {
 			t.Fatal(err, report)
 		}
-		object := func(items string) Document {
-			return JSON([]byte(`{"apiVersion":"stable.example.com/` + version + `","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"},"spec":{"replicas":1}` + items + `}`))
+		with := func(metadata, items string) Document {
+			return JSON([]byte(`{"apiVersion":"stable.example.com/` + version + `","kind":"CronTab","metadata":{"name":"x","namespace":"default"` + metadata + `},"spec":{"replicas":1}` + items + `}`))
 		}
+		object := func(items string) Document { return with(`,"uid":"u","resourceVersion":"7"`, items) }
+		created := func(items string) Document { return with("", items) }
 		none := `,"items":{}`
 		for _, c := range []struct {
 			name string
 			item Item
 			want bool
 		}{
-			{"a creation", Item{Object: object(`,"items":[]`)}, true},
-			{"one with elements", Item{Object: object(`,"items":[{"a":1.0}]`)}, true},
-			{"no list", Item{Object: object(none)}, false},
+			{"a creation", Item{Object: created(`,"items":[]`)}, true},
+			{"one with elements", Item{Object: created(`,"items":[{"a":1.0}]`)}, true},
+			{"no list", Item{Object: created(none)}, false},
 			{"an update", Item{Object: object(`,"items":[]`), OldObject: object(none)}, true},
 			{"an update that mends it", Item{Object: object(none), OldObject: object(`,"items":[]`)}, false},
 			{"a patch", Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"items":[]}`))}, OldObject: object(none)}, true},

@@ -39,7 +39,10 @@ func update(r *admission.Request, item *Item) error {
 	case item.OldObject.Absent() && item.Patch != nil:
 		return invalid(ReasonInvalidArgument, "there is no old object: a patch is applied to one, and creates nothing")
 	case item.OldObject.Absent():
+		r.GeneratedName = item.GeneratedName
 		return nil
+	case item.GeneratedName != "":
+		return invalid(ReasonInvalidArgument, "a generated name is for creations alone: leave it out, or the old object")
 	case item.OldObject.JSON != nil && item.OldObject.YAML != nil:
 		return bothSet("old object")
 	}
@@ -87,8 +90,8 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	defer recovered(&err)
 	start := d.clock()
 	r, err := d.request(item, o)
-	if err == nil && (!item.OldObject.Absent() || item.Subresource != "" || item.Patch != nil) {
-		err = &Error{Reason: ReasonInvalidArgument, Message: "an old object, a patch and a subresource are for Validate and Admit alone: leave them out"}
+	if err == nil && (!item.OldObject.Absent() || item.Subresource != "" || item.Patch != nil || item.GeneratedName != "") {
+		err = &Error{Reason: ReasonInvalidArgument, Message: "an old object, a patch, a subresource and a generated name are for Validate and Admit alone: leave them out"}
 	}
 	if err != nil {
 		return nil, err

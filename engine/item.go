@@ -28,6 +28,10 @@ type Item struct {
 	Namespace string
 	// Name is the name of the request, empty for a plain create: the object's own.
 	Name string
+	// GeneratedName is, for a creation, the name that the server generated from metadata.generateName. An object that has a
+	// generateName and no name is evaluated under it, and is answered with it. Others are not changed. Stage Decode does not
+	// use it: API servers generate names after mutating admission.
+	GeneratedName string
 }
 
 // bytes is the length of all documents of the item.

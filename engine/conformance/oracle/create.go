@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -112,17 +113,36 @@ func (d *Definition) create(r Request) Answer {
 	if answer.Errors = FindingsOf(rest.ValidateCreate(ctx, tracked(obj, r), v.strategy)); len(answer.Errors) == 0 {
 		headers.add(v.strategy.WarningsOnCreate(ctx, obj)...)
 	}
+	answer.nameNotGenerated(obj)
 	answer.Warnings = headers.sent()
 	answer.Object, _ = json.Marshal(obj)
 	return answer
+}
+
+// nameNotGenerated replaces upstream's text about an object that has a generateName and no name by crdeval's: an API server
+// generates the name before it validates.
+func (a *Answer) nameNotGenerated(obj *unstructured.Unstructured) {
+	if obj.GetName() != "" || obj.GetGenerateName() == "" {
+		return
+	}
+	const required = "name or generateName is required"
+	const generate = "no name was generated from generateName: set generatedName to the generated name, or completeMetadata"
+	for i := range a.Errors {
+		if e := &a.Errors[i]; e.Field == "metadata.name" && e.Detail == required {
+			e.Detail, e.Message = generate, strings.Replace(e.Message, required, generate, 1)
+		}
+	}
 }
 
 // Answer answers a request.
 func (d *Definition) Answer(r Request) Answer {
 	var a Answer
 	var err error
-	if r.Whole {
+	if r.Whole || d.unserved && r.Writes() {
 		return d.serve(r)
+	}
+	if d.unserved && r.Op == Read {
+		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}}
 	}
 	switch r.Op {
 	case Read:

@@ -27,6 +27,8 @@ type Definition struct {
 	converter runtime.ObjectConvertor
 	kind      schema.GroupKind
 	server    func() (*server, error)
+	// unserved: upstream cannot prepare to serve the objects, and answers every request with an error.
+	unserved bool
 }
 
 // version is what upstream keeps per served or stored version.
@@ -53,9 +55,7 @@ func Compile(r *Registered) (*Definition, error) {
 	}
 	for _, v := range crd.Spec.Versions {
 		s, err := structural(crd, v.Name)
-		if err != nil {
-			return nil, fmt.Errorf("version %s: %w", v.Name, err)
-		}
+		d.unserved = d.unserved || err != nil
 		d.schemas[v.Name] = s
 	}
 	for _, v := range crd.Spec.Versions {

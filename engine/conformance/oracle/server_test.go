@@ -25,6 +25,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	const meta = `"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","resourceVersion":"7"}`
+	const unversioned = `"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x"}`
 	const old = `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"name":"x","namespace":"default","resourceVersion":"7","uid":"u","generation":3,"creationTimestamp":"2024-01-01T00:00:00Z"},"spec":{"replicas":3}}`
 	const read = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"creationTimestamp":"2024-01-01T00:00:00Z","generation":4,"name":"x","namespace":"default","resourceVersion":"7","uid":"u"},`
 	leaving := strings.Replace(old, `"generation"`, `"finalizers":["a.b/c"],"deletionTimestamp":"2024-01-01T00:00:00Z","generation"`, 1)
@@ -35,9 +36,11 @@ func TestServer(t *testing.T) {
 		code                    int32
 		deletes                 bool
 	}{
-		{name: "create", Request: Request{Body: []byte(`{` + meta + `,"spec":{"a":"b","z":1}}`)},
-			object: `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"generation":1,"name":"x","namespace":"default","resourceVersion":"7"},"spec":{"replicas":1}}`,
-			stored: `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"generation":1,"name":"x","namespace":"default","resourceVersion":"7"},"spec":{"replicas":1}}`},
+		{name: "create", Request: Request{Body: []byte(`{` + unversioned + `,"spec":{"a":"b","z":1}}`)},
+			object: `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"generation":1,"name":"x","namespace":"default"},"spec":{"replicas":1}}`,
+			stored: `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"generation":1,"name":"x","namespace":"default"},"spec":{"replicas":1}}`},
+		{name: "create with a resourceVersion", Request: Request{Body: []byte(`{` + meta + `,"spec":{}}`)}, code: 500,
+			refusal: "resourceVersion should not be set on objects to be created"},
 		{name: "create, refused", Request: Request{Body: []byte(`{` + meta + `,"spec":{"replicas":11}}`)}, code: 422, refusal: "less than or equal to 10"},
 		{name: "update", Request: Request{Op: Update, Old: []byte(old), Body: []byte(`{` + meta + `,"spec":{"a":"b"}}`)}, object: read + `"spec":{"replicas":1}}`,
 			stored: strings.Replace(read, "v1", "v2", 1) + `"spec":{"replicas":1}}`},

@@ -43,8 +43,11 @@ func (memory) Versioner() storage.Versioner { return storage.APIObjectVersioner{
 // ReadinessCheck implements storage.Interface.
 func (memory) ReadinessCheck() error { return nil }
 
-// Create implements storage.Interface. etcd3 refuses an object that has a resourceVersion: that is left to whoever stores.
+// Create implements storage.Interface.
 func (m memory) Create(ctx context.Context, _ string, obj, out runtime.Object, _ uint64) error {
+	if version, err := m.Versioner().ObjectResourceVersion(obj); err == nil && version != 0 {
+		return storage.ErrResourceVersionSetOnCreate
+	}
 	return m.write(cellOf(ctx), obj, out)
 }
 

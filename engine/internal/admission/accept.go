@@ -13,8 +13,11 @@ func (p *pass) accept(v *Version) bool {
 		return false
 	}
 	meta, settled := p.settled()
-	if !settled || p.r.Handler && !p.plainHandler(meta) ||
-		!p.r.SkipMetadata && !metadata.Plain(p.d, meta, p.metadataRules()) {
+	if !settled || p.r.Handler && !p.plainHandler(meta) {
+		return false
+	}
+	p.generateName()
+	if !p.r.SkipMetadata && !metadata.Plain(p.d, meta, p.metadataRules()) {
 		return false
 	}
 	if p.r.Whole && p.r.Stage != StageFinish {

@@ -41,11 +41,28 @@ func (p *pass) complete() {
 	base, _ := p.metaString(meta, "generateName")
 	if ok && name == "" {
 		switch {
+		case p.r.GeneratedName != "" && base != "": // generateName sets it
 		case p.r.Name != "":
 			p.fillIn("name", p.r.Name)
 		case base != "":
 			p.fillIn("name", base[:min(len(base), longestBase)]+generatedSuffix)
 		}
+	}
+}
+
+// generateName gives an object that is created with a generateName and without a name the generated name of the request.
+//
+// Upstream: registry/generic/registry/store.go, create.
+func (p *pass) generateName() {
+	if p.r.GeneratedName == "" {
+		return
+	}
+	meta := p.d.Field(p.root, "metadata")
+	name, ok := p.metaString(meta, "name")
+	base, _ := p.metaString(meta, "generateName")
+	if ok && name == "" && base != "" {
+		p.set("name", p.r.GeneratedName)
+		p.generated = true
 	}
 }
 

@@ -43,6 +43,10 @@ func (p *pass) address() (*Version, error) {
 		return nil, err
 	}
 	v, err := p.endpoint()
+	if err == nil && p.unserved() {
+		p.out.Version = v
+		return v, nil
+	}
 	if err != nil || v == nil {
 		p.out.Refusal = p.unread
 		return nil, err
@@ -86,6 +90,7 @@ func (p *pass) explain(v *Version) error {
 	if p.r.Stage == StageDecode {
 		return p.decoded()
 	}
+	p.generateName()
 	p.prepare(v)
 	return p.judge(v, p.validate)
 }
@@ -175,6 +180,7 @@ func (p *pass) judgeAsGiven(v *Version) error {
 		return err
 	}
 	p.complete()
+	p.generateName()
 	return p.judge(v, p.validate)
 }
 

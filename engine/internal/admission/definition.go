@@ -21,6 +21,8 @@ type Definition struct {
 	Terminating bool
 	// Conversion is spec.conversion; nil is None.
 	Conversion *apiextensionsv1.CustomResourceConversion
+	// Unservable is why API servers answer every request for objects of the CRD with 500, nil if they do not.
+	Unservable error
 	// Versions are in the order of spec.versions.
 	Versions []*Version
 	// Storage is the one of them that objects are stored at.
@@ -88,7 +90,11 @@ func (d *Definition) Find(version string) *Version {
 
 // Endpoint returns the version of the name if it is served; the error is a *Fault.
 func (d *Definition) Endpoint(version string) (*Version, error) {
-	return d.endpoint("version", version)
+	v, err := d.endpoint("version", version)
+	if err == nil {
+		err = d.served()
+	}
+	return v, err
 }
 
 // Describe fills in what a Definition and its Versions take from the CRD itself; the plans are the caller's to add.
@@ -98,6 +104,7 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 		Namespaced:      crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		PreserveUnknown: crd.Spec.PreserveUnknownFields,
 		Conversion:      crd.Spec.Conversion,
+		Unservable:      unservable(crd),
 	}
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]

@@ -35,6 +35,7 @@ type pass struct {
 	by        convert.Converter // answers for the CRD's webhook; nil if there is none
 	storing   bool              // the write goes on to the storage
 	completed []string          // the members of metadata that were filled in for the caller
+	generated bool              // the object has the generated name of the request
 	lent      bool              // the namespace of the old object is none that the request names
 
 	old      oldObject // of an update

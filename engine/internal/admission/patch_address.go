@@ -23,7 +23,11 @@ func (p *pass) addressOld() (*Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.out.Version, p.out.Explained, p.out.Warnings = v, true, slices.Clip(v.Warnings)
+	p.out.Version, p.out.Explained = v, true
+	if p.unserved() {
+		return v, nil
+	}
+	p.out.Warnings = slices.Clip(v.Warnings)
 	if p.r.Status && !v.HasStatus || p.r.Scale && v.Scale == nil {
 		name := p.r.Name
 		if name == "" {

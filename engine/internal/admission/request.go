@@ -39,6 +39,8 @@ type Request struct {
 	FieldValidation FieldValidation
 	// Namespace and Name are the request's; empty means that the request says nothing about them.
 	Namespace, Name string
+	// GeneratedName becomes the name of an object that is created with a generateName and without a name.
+	GeneratedName string
 	// Target is the version to convert to.
 	Target string
 	// Old is the object of an update as it stands in storage. OldYAML says that it is YAML.

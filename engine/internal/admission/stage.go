@@ -63,6 +63,7 @@ func (p *pass) resume(v *Version) error {
 			return nil
 		}
 	}
+	p.generateName()
 	p.prepare(v)
 	return p.judge(v, p.validate)
 }

@@ -24,7 +24,8 @@ func (p *pass) forbidden() (refused bool) {
 		return false
 	}
 	name := p.r.Name
-	if generated := p.r.Stage != StageFinish && slices.Contains(p.completed, "name"); name == "" && !generated {
+	generated := p.generated || p.r.Stage != StageFinish && slices.Contains(p.completed, "name")
+	if name == "" && !generated {
 		name, _ = p.metaString(p.d.Field(p.root, "metadata"), "name")
 	}
 	p.out.Refusal = refusalOf(apierrors.NewForbidden(p.def.resource(), strings.Clone(name), errTerminating))

@@ -46,6 +46,9 @@ func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 //
 // Upstream: customresource_handler.go, crdConversionRESTOptionsGetter: decode leniently, default, convert, coerce.
 func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
+	if err := d.served(); err != nil {
+		return Outcome{}, err
+	}
 	return d.run(ctx, r, func(p *pass) error {
 		p.source = fromStorage
 		if err := p.readOther(); err != nil {

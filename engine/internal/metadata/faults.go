@@ -98,7 +98,11 @@ const usualFaults = 4
 
 func (f *faults) ofName() {
 	if f.text(f.name) == "" {
-		f.add(atName, cmp.Or(f.name, f.meta), field.Required(nil, "name or generateName is required"))
+		detail := nameRequired
+		if f.text(f.d.Field(f.meta, "generateName")) != "" {
+			detail = notGenerated
+		}
+		f.add(atName, cmp.Or(f.name, f.meta), field.Required(nil, detail))
 		return
 	}
 	f.each(atName, f.name, f.text(f.name), "", subdomainFaults)

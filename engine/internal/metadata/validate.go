@@ -36,8 +36,23 @@ func Decode(d *value.Doc, meta uint32) (*metav1.ObjectMeta, error) {
 // Upstream: registry/customresource/validator.go, validateObjectMetaDeclaratively; and rest.ValidateCreate, which runs a
 // second, weaker check if nothing at all was found (it finds nothing then).
 func Validate(m *metav1.ObjectMeta, namespaced bool) field.ErrorList {
-	return validate(m, namespaced, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs := validate(m, namespaced, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if m.Name == "" && m.GenerateName != "" {
+		for _, err := range errs {
+			if err.Detail == nameRequired {
+				err.Detail = notGenerated
+			}
+		}
+	}
+	return errs
 }
+
+// nameRequired is upstream's detail about an object without a name. An API server has generated the name by then, so an
+// object with a generateName gets a detail of ours, notGenerated.
+const (
+	nameRequired = "name or generateName is required"
+	notGenerated = "no name was generated from generateName: set generatedName to the generated name, or completeMetadata"
+)
 
 func validate(m *metav1.ObjectMeta, namespaced bool, name validation.ValidateNameFunc, at *field.Path) field.ErrorList {
 	// The gate DeclarativeValidationBeta is on by default in 1.37; the declarative rules of ObjectMeta are alpha there, so

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// unservedCRD is a CRD without subresources; it needs a schema and the rest of its spec.
+const unservedCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: SCHEMA}}
+  - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+`
+
+// unservedCRDs are accepted by an API server, which then cannot prepare to serve their objects.
+var unservedCRDs = map[string]string{
+	"default below the items of the root": strings.Replace(unservedCRD, "SCHEMA",
+		"{type: object, items: {type: object, properties: {a: {type: string, default: b}}}}", 1),
+	"CA bundle without a certificate": withWebhook(`{url: "https://a.example/", caBundle: Y2E=}`),
+	"host that does not parse again":  withWebhook(`{url: "https://[fe80::1%25en0]/"}`),
+	"service that is no host":         withWebhook(`{service: {namespace: ns, name: "a b"}}`),
+}
+
+func withWebhook(clientConfig string) string {
+	return strings.Replace(unservedCRD, "SCHEMA", "{type: object}", 1) +
+		"  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: " + clientConfig + "}}\n"
+}
+
+// TestUnserved checks that every request for objects of a CRD that cannot be served is answered with upstream's error.
+func TestUnserved(t *testing.T) {
+	const read = `"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7"`
+	const status = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Internal error occurred: error resolving resource",` +
+		`"reason":"InternalError","details":{"causes":[{"message":"error resolving resource"}]},"code":500}`
+	stored := widget("v1", read, ``)
+	items := map[string]Item{
+		"create":                       {Object: widget("v1", `"name":"w","namespace":"n"`, ``)},
+		"create at the other version":  {Object: widget("v1beta1", `"name":"w","namespace":"n"`, ``)},
+		"body that cannot be read":     {Object: JSON([]byte(`{`))},
+		"update":                       {Object: stored, OldObject: stored},
+		"status":                       {Object: stored, OldObject: stored, Subresource: "status"},
+		"scale":                        {Object: JSON([]byte(`{}`)), OldObject: stored, Subresource: "scale"},
+		"patch":                        {Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{}`))}, OldObject: stored},
+		"patch of a body not readable": {Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{`))}, OldObject: stored},
+	}
+	ctx := context.Background()
+	for name, manifest := range unservedCRDs {
+		d, report, err := Compile(ctx, YAML([]byte(manifest)), Options{})
+		if err != nil || !report.Accepted {
+			t.Errorf("%s: %v %+v", name, err, report)
+			continue
+		}
+		for call, item := range items {
+			for _, do := range []func(context.Context, Item, EvaluationOptions) (*Verdict, error){d.Admit, d.Validate} {
+				v, err := do(ctx, item, EvaluationOptions{WithStatus: true})
+				if err != nil || v.Allowed || string(v.Status) != status || len(v.Warnings) != 1 {
+					t.Errorf("%s: %s: %v %+v", name, call, err, v)
+				}
+			}
+		}
+		_, read := d.Read(ctx, Item{Object: stored}, EvaluationOptions{})
+		_, table := d.Table(ctx, "v1", []Document{stored}, TableOptions{})
+		_, selected := d.Select(ctx, "v1", stored)
+		for call, err := range map[string]error{"read": read, "table": table, "select": selected} {
+			var e *Error
+			if !errors.As(err, &e) || e.Reason != ReasonObjectRefused || e.Refusal == nil || e.Refusal.Code != 500 {
+				t.Errorf("%s: %s: %v", name, call, err)
+			}
+		}
+		if _, err := d.Admit(ctx, Item{Version: "v2", Object: stored}, EvaluationOptions{}); ReasonOf(err) != ReasonVersionNotFound {
+			t.Errorf("%s: another version: %v", name, err)
+		}
+	}
+}
+
+// TestGeneratedNameOfUpdate checks that a generated name is an argument of creations alone.
+func TestGeneratedNameOfUpdate(t *testing.T) {
+	d := compileCRD(t, storedCRD)
+	item := Item{GeneratedName: "w-x", Object: widget("v1", `"name":"w"`, ``)}
+	if _, err := d.Read(context.Background(), item, EvaluationOptions{}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("Read: %v", err)
+	}
+	item.OldObject = item.Object
+	if _, err := d.Validate(context.Background(), item, EvaluationOptions{}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("Validate of an update: %v", err)
+	}
+}
