@@ -14,11 +14,10 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/internal/review"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // check reads and judges a manifest. The CRD is nil if the report refuses it. The memory is for whoever
@@ -61,7 +60,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := review.Of(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Memory: memory}, d, root)
+	r, err := definition.NewReport(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Memory: memory}, d, root)
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late // what was found until the end of the call may be incomplete
 	}
@@ -209,7 +208,7 @@ func bothSet(what string) error {
 	return &Error{Reason: ReasonInvalidArgument, Message: "the " + what + " has both JSON and YAML: send one of them"}
 }
 
-func versionInfo(priority int, v review.Version) VersionInfo {
+func versionInfo(priority int, v definition.VersionReport) VersionInfo {
 	return VersionInfo{
 		Name: v.Name, Served: v.Served, Storage: v.Storage, Priority: priority, Index: v.Index,
 		Deprecated: v.Deprecated, DeprecationWarning: v.Deprecation,
@@ -217,7 +216,7 @@ func versionInfo(priority int, v review.Version) VersionInfo {
 	}
 }
 
-func ruleReports(rules []review.Rule) []RuleReport {
+func ruleReports(rules []definition.RuleReport) []RuleReport {
 	if len(rules) == 0 {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 func TestCheck(t *testing.T) {

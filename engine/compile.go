@@ -12,7 +12,6 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/internal/review"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
@@ -116,7 +115,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		}
 	}
 	d.inner.Terminating = o.Terminating
-	for _, v := range review.Versions(crd) {
+	for _, v := range definition.DescribeVersions(crd) {
 		d.versions = append(d.versions, versionInfo(len(d.versions), v))
 	}
 	if v := schema.Storage(crd); v != nil {

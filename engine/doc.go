@@ -8,7 +8,7 @@
 // What an API server would answer about an object, whatever its HTTP code, is a result (Verdict.Refusal, Report.Violations).
 // What could not be evaluated is an *Error with a Reason, and never reads as "passed".
 //
-// Documents go in and come out as bytes, so that no number loses a digit. The tree they are parsed into is in engine/value,
-// the findings are in engine/violation, the order of all steps is in engine/internal/admission; docs/architecture.md tells it all
+// Documents go in and come out as bytes, so that no number loses a digit. The tree they are parsed into is in internal/value,
+// the findings are in engine/internal/violation, the order of all steps is in engine/internal/admission; docs/architecture.md tells it all
 // on a page.
 package engine

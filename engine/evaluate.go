@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Validate answers whether the API server would accept the object: on create, or if the item has an old object on update, of the

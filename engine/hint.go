@@ -5,7 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/hint"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // MaxHints is how many hints one answer has at most: the first things that are wrong get them.

@@ -13,12 +13,12 @@ const module = "github.com/crdeval/crdeval/"
 
 // rank orders the layers of the engine: a package may import packages of a lower rank only.
 var rank = map[string]int{
-	"engine/value":                0,
+	"internal/value":              0,
 	"engine/internal/quirk":       0,
-	"engine/internal/spelling":    0,
 	"engine/internal/interrupt":   0,
+	"engine/internal/spelling":    0,
 	"engine/internal/pattern":     1,
-	"engine/violation":            1,
+	"engine/internal/violation":   1,
 	"engine/internal/schema":      2,
 	"engine/internal/format":      3,
 	"engine/internal/metadata":    3,
@@ -33,9 +33,8 @@ var rank = map[string]int{
 	"engine/internal/hint":        7,
 	"engine/internal/explain":     0,
 	"engine/internal/openapi":     7,
-	"engine/internal/definition":  8,
+	"engine/internal/definition":  10,
 	"engine/internal/admission":   9,
-	"engine/internal/review":      10,
 	"engine":                      11,
 }
 

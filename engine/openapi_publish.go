@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/openapi"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // OpenAPIPublisher makes OpenAPI documents within bounds of who asks for them: a server that answers many at a time. The zero value is what the functions

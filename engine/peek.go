@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/internal/value"
 
 // TypeMetaOf returns the apiVersion and kind at the root of a document, mostly without building a tree of JSON text; both are
 // "" where absent or not strings. The error is an *Error for a document that cannot be read.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // served returns a version that is served.

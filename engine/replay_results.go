@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // statusWrite is the write of an object's status to the object without it; false if the status is no subresource, or if there is none.

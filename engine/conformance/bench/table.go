@@ -21,7 +21,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/present"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // tableRows is how many objects a table of the benchmarks has; of objects above largeObject bytes a tenth, since upstream keeps all of them as maps at a time.

@@ -3,7 +3,7 @@ package admission
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // acceptUpdate goes the fast way: an object that is valid as a whole needs no comparison with the old one, but for the metadata and for rules

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // locator finds the places of one tree that upstream's spellings of paths mean, in constant time a step however many there are.

@@ -3,7 +3,7 @@ package admission
 import (
 	"encoding/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // metaString is a text of metadata, "" if there is none; not ok if there is something else in its place.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/patch"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // mostPlaced bounds the search for places in a JSON patch: findings times operations.

@@ -3,7 +3,7 @@ package admission
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // prepare is what the strategy does before it validates.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // prepareUpdate makes of the new object what is validated: with the old one's status, if that is a subresource, and with the fields of

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // SetScale puts the replicas of a Scale, which is the body, into r.Old as it stands, and does nothing else of a write. The error is a *Fault.

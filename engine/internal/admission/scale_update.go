@@ -12,7 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/present"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // View is what the scale subresource shows; nil if there is none.

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Admit evaluates a write as a whole: a creation, or if there is an old object its update, and what comes of it in the storage. by answers for the

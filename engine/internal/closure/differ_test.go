@@ -23,7 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/openapi"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // upstream is what an API server evaluates rules with: the environment's options are those of k8s.io/apiserver/pkg/cel/environment/base.go.

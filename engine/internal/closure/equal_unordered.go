@@ -5,7 +5,7 @@ import (
 
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // equalUnordered compares lists whose order does not matter to the first of them: a set or a map list. What is neither two sets of strings nor two map

@@ -5,7 +5,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/traits"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // membership compiles in: over constants (free, a set), over the document's lists (1 for each of the list's elements), over its maps (1).

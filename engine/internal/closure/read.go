@@ -6,7 +6,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Which kinds of node a value of a type can be, nulls aside, as bits. Formats are checked besides.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // long are rules that take long on a large object, whatever they cost.

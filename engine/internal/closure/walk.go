@@ -1,6 +1,6 @@
 package closure
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/internal/value"
 
 // nodeWalk is the walk of an attribute whose steps all lead from node to node of known types; nil if they do not.
 func (c *compiler) nodeWalk(a *attr, cost uint64) (nodeFn, *Type) {

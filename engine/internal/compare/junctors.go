@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // junctors compares allOf, anyOf, oneOf and not. Updates forgive nothing that these find.

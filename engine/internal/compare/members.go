@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // fate is what becomes of a field that an object's schema does not declare.

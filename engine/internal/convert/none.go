@@ -3,7 +3,7 @@ package convert
 import (
 	"encoding/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // None is the strategy None: the object at root gets another apiVersion, and nothing else changes.

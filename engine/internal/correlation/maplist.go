@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // MapList looks elements of an old list up by the keys of new ones: the reference's MapList. It is empty for a value that is no array and

@@ -2,7 +2,7 @@ package correlation
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Object is a value of the new tree with the value that it had before. The zero Object is a value that does not correlate: it has no

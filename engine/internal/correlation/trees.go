@@ -2,7 +2,7 @@ package correlation
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Schema is what a schema node says about the values below it. The zero N is no schema.

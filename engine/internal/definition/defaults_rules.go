@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 // rules evaluates the rules of s, which see nothing around it, for a default in which nothing else is wrong. They run twice: as if an update

@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // ratchet says which checks an update leaves out: those that the stored CRD would fail itself, so that whoever changes something else can. The

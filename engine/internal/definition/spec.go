@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 // spec is a CRD's spec in the shape of the API server's internal type, which is the one that is validated: what all versions share

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // scalar is how the document writes a scalar at a position: of a string its content, of anything else the very letters, which in YAML may say more than

@@ -3,7 +3,7 @@ package metadata
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Metadata that is not plainly right is judged by apimachinery, which knows no deadline: a list of owners takes it time that grows

@@ -5,7 +5,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // appendInOrder prints v as JSON, taking the order of keys from the node that v was made of: keys that both have come in

@@ -3,7 +3,7 @@ package metadata
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Rules say what an object's metadata must satisfy.

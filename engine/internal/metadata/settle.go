@@ -1,7 +1,7 @@
 package metadata
 
 import (
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // fate is what the round trip through metav1.ObjectMeta does to a member.

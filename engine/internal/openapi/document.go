@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // info is the same in every document, whatever the group.

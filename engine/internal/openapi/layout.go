@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Parts are what a document is put together of.

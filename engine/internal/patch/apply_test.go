@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/patch"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // TestApply names what the languages do, and where the library does not do what their RFCs say. Each case runs against the library, too.

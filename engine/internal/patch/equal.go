@@ -3,7 +3,7 @@ package patch
 import (
 	"bytes"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // equal compares a node with the value of an operation, as upstream's test does: objects and lists by what is in them, everything else by its

@@ -1,6 +1,6 @@
 package patch
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/internal/value"
 
 // unreadable is what an API server says of a merge patch that is no object, and of a null.
 const unreadable = "Invalid JSON Patch"

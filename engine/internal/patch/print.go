@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // AppendJSON appends the patched object as JSON, in the order of the old one's keys and then the patch's. What came with the patch is the text of

@@ -7,7 +7,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // jsonPatchOp is how API servers decode an operation for the sake of field validation. Its name stands in their messages.

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 	"weak"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // MaxBytes is how much memory the compiled patterns of this process may retain, all CRDs together: real CRDs need a few

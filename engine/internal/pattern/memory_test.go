@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 func heap() int64 {

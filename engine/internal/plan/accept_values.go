@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // values checks the validations v of a node against the value at i, after everything below it was shaped. False without

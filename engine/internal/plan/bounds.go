@@ -3,7 +3,7 @@ package plan
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // A small document can ask for much: a list of empty objects for a copy of every default in each of them, unknown fields deep

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // finishDefaults makes the fragments of all defaults: pruned as defaulting.PruneDefaults prunes them once, and expanded as

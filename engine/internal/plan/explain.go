@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // At says where the value that Explain judges stands, when that is not the root of an object judged by the root of its schema.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 // violations gives what was found, or what of it was forgiven, each text once.

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // ExplainUpdate is Explain for an object that takes the place of another one: pair is its root with the old one's. What is found

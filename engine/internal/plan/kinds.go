@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/internal/value"
 
 // kindSet is a set of value.Kinds, a bit each.
 type kindSet uint8

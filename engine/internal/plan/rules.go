@@ -5,8 +5,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule"
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Update is what rules may know of the object that is replaced. The zero Update is a create.

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Default fills in defaults as defaulting.Default does (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting): absent

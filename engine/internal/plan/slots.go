@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/internal/value"
 
 // FillSlots notes for every object at or below i where its declared members stand, for trees that Accept has not walked: what rules look up is
 // then found at once. The tree must not be edited after it. A tree whose slots would take too much memory keeps none from there on: its members

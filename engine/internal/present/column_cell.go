@@ -5,7 +5,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // exactIntegers is up to where a float64 holds every integer, and prints it with all digits.

@@ -1,6 +1,6 @@
 package present
 
-import "github.com/crdeval/crdeval/engine/value"
+import "github.com/crdeval/crdeval/internal/value"
 
 // filter appends the elements of lists that pass. What is no list fails, null included.
 func (w *walk) filter(s *step, lo, hi int) (from, to int, ok bool) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/present"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 func TestScale(t *testing.T) {

@@ -3,7 +3,7 @@ package rule
 import (
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Clean evaluates the rules by closures alone. True: all of them hold, and their cost is charged to the run. False: not clean; Evaluate decides,

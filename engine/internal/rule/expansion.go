@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/parser"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // The macros that put their target into the expression twice. A chain of thirty fits into a line and becomes a thousand million expressions, which

@@ -15,7 +15,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Go's maps have no order, so a macro over the keys of a map gives one of several answers on cel-go: which error comes first, what it cost until it

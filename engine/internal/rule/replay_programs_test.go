@@ -10,7 +10,7 @@ import (
 	"weak"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // replayedSet is a Set of one rule that no closure answers for {"m":{}}.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // stopper ends a replay that nobody waits for any more, and keeps one within the bounds of memory. cel-go looks for an interruption between the

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apiserver/pkg/cel/common"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // largeText is from how many bytes of documents on a value keeps watch: below that, nothing in it takes long.

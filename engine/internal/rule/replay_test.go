@@ -10,7 +10,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // everything is a schema with a value of each type.

@@ -3,8 +3,8 @@ package schema
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Publishable reports whether the API server publishes a schema in its OpenAPI documents: it has to be structural and name types

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 

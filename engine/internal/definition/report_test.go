@@ -1,4 +1,4 @@
-package review
+package definition
 
 import (
 	"context"
@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // manifest is a CRD with the versions given, each with its schema.
@@ -24,7 +23,7 @@ func manifest(versions ...string) string {
 
 func of(t *testing.T, text string, places bool) *Report {
 	t.Helper()
-	m, err := definition.Decode([]byte(text))
+	m, err := Decode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +36,7 @@ func of(t *testing.T, text string, places bool) *Report {
 	if !places {
 		root = 0
 	}
-	r, err := Of(context.Background(), m, definition.Options{}, d, root)
+	r, err := NewReport(context.Background(), m, Options{}, d, root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,11 @@
-package review
+package definition
 
 import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // lifted are the prefixes by which upstream names what all versions share; a manifest has it in each version.

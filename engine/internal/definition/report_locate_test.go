@@ -1,9 +1,9 @@
-package review
+package definition
 
 import (
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 func TestLocate(t *testing.T) {

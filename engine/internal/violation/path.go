@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // PathOf takes the reference's text for a place apart: metadata.ownerReferences[0].uid. Dots end names and brackets hold an index

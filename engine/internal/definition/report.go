@@ -1,4 +1,4 @@
-package review
+package definition
 
 import (
 	"context"
@@ -6,11 +6,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/engine/violation"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Report is what there is to say about a CRD.
@@ -19,7 +18,7 @@ type Report struct {
 	Findings []Finding
 	// Warnings are those of decoding, then those of the judgement, each once.
 	Warnings []string
-	Versions []Version
+	Versions []VersionReport
 	HasRules bool
 	// LowestMinor and LowestBecause are those of the version with the highest.
 	LowestMinor   int
@@ -37,8 +36,8 @@ type Finding struct {
 	Position value.Position
 }
 
-// Version is one version, in order of priority.
-type Version struct {
+// VersionReport describes one version, in order of priority.
+type VersionReport struct {
 	// Index is its place in spec.versions.
 	Index int
 	// Deprecation is the warning that goes with every request, "" for none.
@@ -50,7 +49,7 @@ type Version struct {
 	// Of a Report alone:
 
 	// Rules are those of the schema; Cost is what they and their messages may cost for one object by estimate.
-	Rules []Rule
+	Rules []RuleReport
 	Cost  uint64
 	// LowestMinor is the oldest minor, from format.OldestMinor to format.LatestMinor, that knows all formats and compiles all rules, those that
 	// no minor compiles aside; LowestBecause says what an older one lacks, and where.
@@ -59,7 +58,7 @@ type Version struct {
 }
 
 // describe adds what is known from the judgement.
-func (v *Version) describe(known *definition.Rules, rules []Rule) {
+func (v *VersionReport) describe(known *Rules, rules []RuleReport) {
 	v.LowestMinor, v.LowestBecause = lowestMinor(schema.Of(v.CustomResourceDefinitionVersion))
 	if known == nil {
 		return
@@ -72,10 +71,10 @@ func (v *Version) describe(known *definition.Rules, rules []Rule) {
 	}
 }
 
-// Of judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places. The error is a
+// NewReport judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places. The error is a
 // *value.LimitError, for more findings than the limits allow, or that of a context which has ended.
-func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *value.Doc, root uint32) (*Report, error) {
-	result := definition.Validate(ctx, m, o)
+func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root uint32) (*Report, error) {
+	result := Validate(ctx, m, o)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -98,8 +97,8 @@ func Of(ctx context.Context, m *definition.Manifest, o definition.Options, d *va
 		f.Schema = schemaPointer(f.Path)
 		r.Findings = append(r.Findings, f)
 	}
-	r.Versions = Versions(m.CRD)
-	shared := map[*definition.Rules][]Rule{}
+	r.Versions = DescribeVersions(m.CRD)
+	shared := map[*Rules][]RuleReport{}
 	for i := range r.Versions {
 		v := &r.Versions[i]
 		known := result.Rules[v.Index]
@@ -140,13 +139,13 @@ func (r *Report) warn(texts ...string) {
 	}
 }
 
-// Versions describes the versions of a CRD in order of priority.
-func Versions(crd *apiextensionsv1.CustomResourceDefinition) []Version {
-	list := make([]Version, 0, len(crd.Spec.Versions))
+// DescribeVersions describes the versions of a CRD in order of priority.
+func DescribeVersions(crd *apiextensionsv1.CustomResourceDefinition) []VersionReport {
+	list := make([]VersionReport, 0, len(crd.Spec.Versions))
 	for _, i := range schema.Priority(crd.Spec.Versions) {
 		v := &crd.Spec.Versions[i]
 		s := schema.Of(v)
-		list = append(list, Version{
+		list = append(list, VersionReport{
 			Index: i, CustomResourceDefinitionVersion: v,
 			Deprecation: schema.Deprecation(crd, v),
 			HasRules:    schema.HasRules(s),

@@ -1,4 +1,4 @@
-package review
+package definition
 
 import (
 	"cmp"
@@ -8,13 +8,12 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/rule"
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Rule is what there is to say about one rule of a version.
-type Rule struct {
+// RuleReport describes one rule of a version.
+type RuleReport struct {
 	// Pointer leads to the rule from the schema of its version, RFC 6901.
 	Pointer string
 	// Index is its place in the list of its schema.
@@ -47,18 +46,18 @@ const (
 )
 
 // rulesOf describes the rules of a version in the order of their pointers.
-func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
+func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 	if known == nil {
 		return nil
 	}
-	list := make([]Rule, len(known.List))
+	list := make([]RuleReport, len(known.List))
 	dearest := make([]int, 0, len(list))
 	for i := range known.List {
 		if ctx.Err() != nil {
 			return nil // nobody reads it
 		}
 		k := &known.List[i]
-		list[i] = Rule{
+		list[i] = RuleReport{
 			Pointer: pointer(k.Way) + "/x-kubernetes-validations/" + strconv.Itoa(k.Index), Index: k.Index,
 			ValidationRule: &k.Props.XValidations[k.Index],
 			Cost:           k.Cost, MessageCost: k.MessageCost, UsesOldSelf: k.Facts.UsesOldSelf,
@@ -82,17 +81,17 @@ func rulesOf(ctx context.Context, known *definition.Rules) []Rule {
 		}
 		list[i].Culprits = culprits(&known.List[i], part, &left)
 	}
-	slices.SortStableFunc(list, func(a, b Rule) int {
+	slices.SortStableFunc(list, func(a, b RuleReport) int {
 		return cmp.Or(cmp.Compare(schemaOf(&a), schemaOf(&b)), cmp.Compare(a.Index, b.Index))
 	})
 	return list
 }
 
-func schemaOf(r *Rule) string { return r.Pointer[:len(r.Pointer)-len(strconv.Itoa(r.Index))] }
+func schemaOf(r *RuleReport) string { return r.Pointer[:len(r.Pointer)-len(strconv.Itoa(r.Index))] }
 
 // partOfTotal is the part of their cost that the dearest rules may keep, so that all rules together fit the limit of a version: 1 if they do,
 // or if the others alone do not.
-func partOfTotal(known *definition.Rules, dearest []int) float64 {
+func partOfTotal(known *Rules, dearest []int) float64 {
 	if known.Cost <= rule.EstimateLimitTotal {
 		return 1
 	}
@@ -112,7 +111,7 @@ func partOfTotal(known *definition.Rules, dearest []int) float64 {
 }
 
 // culprits looks for the bounds that make a rule dear, and if it is not, for those that make its message so.
-func culprits(k *definition.Rule, part float64, left *rule.Patience) []Culprit {
+func culprits(k *Rule, part float64, left *rule.Patience) []Culprit {
 	limit := uint64(min(float64(k.Cost), rule.EstimateLimit) * part)
 	if part == 1 {
 		limit = rule.EstimateLimit
@@ -134,7 +133,7 @@ func culprits(k *definition.Rule, part float64, left *rule.Patience) []Culprit {
 
 // lowestOfRule is the oldest minor that compiles a rule and its message. One that does not compile at the minor in question may do so at the
 // latest.
-func lowestOfRule(ctx context.Context, k *definition.Rule, minor int) (lowest int, because string) {
+func lowestOfRule(ctx context.Context, k *Rule, minor int) (lowest int, because string) {
 	facts := &k.Facts
 	if (facts.Error != nil || facts.MessageError != nil) && minor < rule.LatestMinor {
 		latest, ok := rule.Stored().CheckWithin(ctx, &k.Props.XValidations[k.Index], k.Scope)

@@ -3,7 +3,7 @@ package violation
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Room is how much may be found about one document: how many findings, and how many bytes of text they take. The reference has no
