@@ -16,7 +16,6 @@ var rank = map[string]int{
 	"internal/value":              0,
 	"engine/internal/quirk":       0,
 	"engine/internal/interrupt":   0,
-	"engine/internal/spelling":    0,
 	"engine/internal/pattern":     1,
 	"engine/internal/violation":   1,
 	"engine/internal/schema":      2,

@@ -16,30 +16,41 @@ func isEnum(v *violation.Violation) bool {
 	return v.Type == field.ErrorTypeNotSupported && v.Step == violation.Schema
 }
 
-// enum says which value of an enum is nearest to the one given.
+// enum suggests the value of an enum that is nearest to the one sent.
 func (f *Finder) enum(v *violation.Violation, at value.Position) *Hint {
-	bad, ok := f.spelling(v, at)
-	if !ok {
-		return nil
+	bad, isText := v.BadValue.(string)
+	if !isText {
+		node := uint32(0)
+		if at != (value.Position{}) {
+			node = f.at(v.Path)
+		}
+		if node == 0 {
+			return nil
+		}
+		var ok bool
+		if bad, ok = f.scalar(node, at); !ok {
+			return nil
+		}
 	}
 	texts, values := f.allowed(v)
-	text, how := f.nearest(bad, texts, nil, nil)
+	text, how := f.nearest(bad, texts, nil)
 	if how == far {
-		return f.like(bad, v.BadValue, texts, values)
+		return f.equivalent(bad, v.BadValue, texts, values)
 	}
 	meant := value.AppendAny(nil, values[slices.Index(texts, text)])
-	switch _, isText := v.BadValue.(string); {
+	suffix := "?"
+	switch {
 	case bad == text && isText:
-		return &Hint{Text: "did you mean " + string(meant) + ", without quotes?", Replacement: meant}
+		suffix = ", without quotes?"
 	case bad == text:
-		return &Hint{Text: "did you mean " + string(meant) + ", in quotes?", Replacement: meant}
+		suffix = ", in quotes?"
 	}
-	return &Hint{Text: "did you mean " + string(meant) + "?", Replacement: meant}
+	return &Hint{Text: "did you mean " + string(meant) + suffix, Replacement: meant}
 }
 
-// like is the value of an enum that means the same as one whose letters are others: the nearest number, off for no. Nil if there is none.
-func (f *Finder) like(bad string, given any, texts []string, values []any) *Hint {
-	means := truth(bad)
+// equivalent suggests the value of an enum that means the same in other words (off for no), or else the nearest number.
+func (f *Finder) equivalent(bad string, given any, texts []string, values []any) *Hint {
+	boolean := booleanOf(bad)
 	size, isNumber := number(given)
 	best, least := -1, math.Inf(1)
 	for i, text := range texts {
@@ -47,7 +58,7 @@ func (f *Finder) like(bad string, given any, texts []string, values []any) *Hint
 			return nil
 		}
 		if _, isText := values[i].(string); isText {
-			if means != "" && means == truth(text) {
+			if boolean != "" && boolean == booleanOf(text) {
 				meant := value.AppendAny(nil, text)
 				return &Hint{Text: "did you mean " + string(meant) + "?", Replacement: meant}
 			}
@@ -63,7 +74,6 @@ func (f *Finder) like(bad string, given any, texts []string, values []any) *Hint
 	return &Hint{Text: "the nearest value is " + texts[best], Replacement: []byte(texts[best])}
 }
 
-// number is the number that a bad value is.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -74,29 +84,15 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// spelling is how the document writes a value that is no list and no object.
-func (f *Finder) spelling(v *violation.Violation, at value.Position) (string, bool) {
-	if text, ok := v.BadValue.(string); ok {
-		return text, true
-	}
-	node := uint32(0)
-	if at != (value.Position{}) {
-		node = f.at(v.Path)
-	}
-	if node == 0 {
-		return "", false
-	}
-	return f.scalar(node, at)
-}
-
-// allowed are the values of the enum that a finding is about, and how they are written, strings without quotes: the schema's, or, where that is in a junctor, those
-// that the finding itself lists. Lists, objects and texts that are too long to be repeated are left out.
+// allowed returns the values of the enum that a violation is about, and their texts, strings without quotes. They come from the
+// schema, or from the violation itself for an enum below allOf, anyOf, oneOf or not. Lists, objects and texts that are too long to be
+// repeated in a hint are left out.
 func (f *Finder) allowed(v *violation.Violation) (texts []string, values []any) {
 	add := func(text string, one any) {
 		texts, values = append(texts, text), append(values, one)
 	}
-	if p := f.to(v.Path); p.node != nil && p.node.Valid != nil && p.node.Valid.Enum != nil {
-		for _, one := range p.node.Valid.Enum.Values {
+	if t := f.target(v.Path); t.node != nil && t.node.Valid != nil && t.node.Valid.Enum != nil {
+		for _, one := range t.node.Valid.Enum.Values {
 			if f.work += 4; f.work >= maxWork {
 				return nil, nil
 			}
@@ -122,7 +118,7 @@ func (f *Finder) allowed(v *violation.Violation) (texts []string, values []any) 
 			break
 		}
 		f.work += 16 + len(quoted)/4
-		text, _ := strconv.Unquote(quoted) // it is quoted
+		text, _ := strconv.Unquote(quoted) // cannot fail: QuotedPrefix checked it
 		add(text, text)
 		rest, ok = strings.CutPrefix(rest[len(quoted):], ", ")
 	}

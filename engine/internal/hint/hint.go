@@ -2,41 +2,40 @@ package hint
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/internal/spelling"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Hint is what was probably meant.
 type Hint struct {
-	// Text is a sentence for people.
+	// Text is a sentence.
 	Text string
-	// Pointer is the place that is meant, "" if the hint is about no other place than the finding's.
+	// Pointer is the JSON pointer of the field that is meant, "" if the hint names no other field.
 	Pointer string
-	// Replacement is the value that is meant as JSON, nil if the hint is about none.
+	// Replacement is the value that is meant as JSON, nil if the hint suggests none.
 	Replacement []byte
 }
 
-// Removed is a field that was taken off the object since the schema does not know it.
+// Removed is a field that was pruned.
 type Removed struct {
 	Path value.Path
-	// Position is where its value stands in the document, the zero Position if that is not known.
+	// Position is the position of its value in the document, the zero Position if that is not known.
 	Position value.Position
 }
 
 // The bounds of one document.
 const (
-	// MaxHints is how many hints there are.
+	// MaxHints is the most hints that are returned.
 	MaxHints = 100
-	// MaxAsked is for how many things that are wrong a hint is looked for: the first ones.
+	// MaxAsked is the most errors for which a hint is looked for.
 	MaxAsked = 1000
-	// maxWork is how much may be compared, in letters against letters, roughly: a tenth of a millisecond. A call may have a thousand documents.
+	// maxWork bounds all comparisons together; a unit is about ten nanoseconds.
 	maxWork = 1 << 15
-	// longestPath is how long the names of a path may be together, in bytes, that a hint is about: it repeats them.
+	// longestPath is the length, in bytes, of the longest path about which there are hints, since a hint repeats it.
 	longestPath = 2 << 10
 )
 
-// Finder finds the hints of one document. It is used by one goroutine and holds memory of pools until it is closed.
+// Finder finds the hints of one document. It is not safe for concurrent use. Close returns its memory to pools.
 type Finder struct {
 	plan    *plan.Plan
 	text    []byte
@@ -47,22 +46,23 @@ type Finder struct {
 
 	asked, given, work int
 
-	last spelled      // what was last compared with others
-	room spelling.Set // scratch
+	lastName  string // the name that near compared last
+	lastPlain []byte // plain(lastName)
 
-	doc    *value.Doc // the document as it was given, parsed when it is first looked at
+	doc    *value.Doc // the document as it was sent, parsed when it is first needed
 	root   uint32
 	finder *value.Finder
 }
 
-// New returns a Finder for a document that was judged by a plan, and of which fields were removed. text is nil for an object that is in no document of its own,
-// such as one that a patch makes: then nothing is known of its values.
-// Once done is closed nobody waits, and there are no more hints; nil is never closed.
-func New(compiled *plan.Plan, text []byte, yaml bool, limits value.Limits, removed []Removed, done <-chan struct{}) *Finder {
-	return &Finder{done: done, plan: compiled, text: text, yaml: yaml, limits: limits, removed: removed[:min(len(removed), MaxAsked)]}
+// New returns a Finder for a document that was validated with a plan, and from which fields were removed. A nil text means that the
+// object was not sent as a document, for example because a patch made it; there are no hints about its values then. There are no
+// more hints once done is closed.
+func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, removed []Removed, done <-chan struct{}) *Finder {
+	removed = removed[:min(len(removed), MaxAsked)]
+	return &Finder{done: done, plan: p, text: text, yaml: yaml, limits: limits, removed: removed}
 }
 
-// Close gives its memory back.
+// Close releases the parsed document.
 func (f *Finder) Close() {
 	if f.doc != nil {
 		f.doc.Release()
@@ -70,14 +70,14 @@ func (f *Finder) Close() {
 	}
 }
 
-// Removed says what was meant by a field that was removed, nil if nothing suggests itself.
+// Removed returns a hint about a pruned field, or nil.
 func (f *Finder) Removed(r *Removed) *Hint {
 	return f.ask(r.Path, func() *Hint { return f.unknown(r.Path) })
 }
 
-// Finding says what was meant where a finding is, nil if nothing suggests itself. at is where the value stands in the document, the zero Position for one
-// that is not of it.
-func (f *Finder) Finding(v *violation.Violation, at value.Position) *Hint {
+// Violation returns a hint about a violation, or nil. at is the position of the value in the document, the zero Position for a value
+// that is not in it.
+func (f *Finder) Violation(v *violation.Violation, at value.Position) *Hint {
 	switch {
 	case v.Rule != nil:
 		return nil
@@ -91,7 +91,7 @@ func (f *Finder) Finding(v *violation.Violation, at value.Position) *Hint {
 	return nil
 }
 
-// ask looks for a hint about a path if there is room for one.
+// ask calls look unless a bound of the document is reached or the path is too long.
 func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
 	if f.given >= MaxHints || f.asked >= MaxAsked || f.work >= maxWork {
 		return nil
@@ -103,9 +103,9 @@ func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
 	}
 	f.asked++
 	f.work += len(path)
-	names := 0
+	length := 0
 	for _, s := range path {
-		if names += len(s.Key()) + 1; names > longestPath {
+		if length += len(s.Key()) + 1; length > longestPath {
 			return nil
 		}
 	}
@@ -116,36 +116,34 @@ func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
 	return h
 }
 
-// document parses the document as it was given; false if it cannot be looked at.
-func (f *Finder) document() (d *value.Doc, root uint32, ok bool) {
+// parsed reports whether f.doc holds the document as it was sent. It parses the document on the first call.
+func (f *Finder) parsed() bool {
 	if f.doc == nil && f.text != nil {
 		f.doc = value.Acquire()
-		if f.done != nil {
-			f.doc.StopOn(f.done)
-		}
+		f.doc.StopOn(f.done)
 		var err error
 		if f.yaml {
 			f.root, err = f.doc.ParseYAML(f.text, value.Request, f.limits)
 		} else {
 			f.root, err = f.doc.ParseJSON(f.text, f.limits)
 		}
-		if err != nil { // it was parsed before, or it is of no use
+		if err != nil {
 			f.Close()
 			f.text = nil
-			return nil, 0, false
+			return false
 		}
 		f.finder = f.doc.Finder()
 	}
-	return f.doc, f.root, f.doc != nil
+	return f.doc != nil
 }
 
-// at is the node of the document at a path, 0 if it has none or is not known.
+// at returns the node of the document at a path, or 0.
 func (f *Finder) at(path value.Path) uint32 {
-	_, node, ok := f.document()
-	if !ok {
+	if !f.parsed() {
 		return 0
 	}
 	f.work += len(path)
+	node := f.root
 	for _, s := range path {
 		if node = f.finder.Child(node, s); node == 0 {
 			return 0

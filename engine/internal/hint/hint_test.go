@@ -111,7 +111,7 @@ func find(t *testing.T, compiled *plan.Plan, object string, yaml bool, at string
 	v := violation.Of(violation.Schema, err, pathOf(at))
 	f := New(compiled, []byte(object), yaml, value.Limits{}, nil, nil)
 	defer f.Close()
-	return show(f.Finding(&v, d.PositionAt(v.Path)))
+	return show(f.Violation(&v, d.PositionAt(v.Path)))
 }
 
 func TestWrongType(t *testing.T) {
@@ -178,12 +178,12 @@ func TestNoPosition(t *testing.T) {
 	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, value.Limits{}, nil, nil)
 	defer f.Close()
 	wrong := violation.Of(violation.Schema, field.TypeInvalid(nil, "string", ""), pathOf("/spec/replicas"))
-	if h := f.Finding(&wrong, value.Position{}); h != nil {
+	if h := f.Violation(&wrong, value.Position{}); h != nil {
 		t.Errorf("%+v", h)
 	}
 	rule := violation.Of(violation.Rules, field.Required(nil, ""), pathOf("/spec/image"))
 	rule.Rule = &violation.RuleRef{}
-	if h := f.Finding(&rule, value.Position{}); h != nil {
+	if h := f.Violation(&rule, value.Position{}); h != nil {
 		t.Errorf("%+v", h)
 	}
 }
@@ -235,7 +235,7 @@ func FuzzHints(f *testing.F) {
 			r := Removed{Path: path, Position: d.PositionAt(path)}
 			finder := New(compiled, []byte(object), yaml, limits, []Removed{r}, nil)
 			defer finder.Close()
-			for _, h := range []*Hint{finder.Removed(&r), finder.Finding(&v, r.Position)} {
+			for _, h := range []*Hint{finder.Removed(&r), finder.Violation(&v, r.Position)} {
 				if h != nil && h.Replacement != nil && !json.Valid(h.Replacement) {
 					t.Errorf("%q is no JSON", h.Replacement)
 				}
@@ -278,7 +278,7 @@ func TestWorkIsBounded(t *testing.T) {
 		enum := violation.Of(violation.Schema, field.NotSupported(nil, "specification", values), pathOf("/e"))
 		for i := range 100 {
 			f.Removed(&Removed{Path: value.Path{value.Name("spec"), value.Name(word(i) + "y")}})
-			f.Finding(&enum, value.Position{})
+			f.Violation(&enum, value.Position{})
 		}
 		if over := f.work - maxWork; over < 0 || over > most+int(index) {
 			t.Errorf("names %s: %d of work, the bound is %d", name, f.work, maxWork)

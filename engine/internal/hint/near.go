@@ -2,128 +2,82 @@ package hint
 
 import (
 	"bytes"
-	"math/bits"
 	"strings"
-	"unicode"
 	"unicode/utf8"
-
-	"github.com/crdeval/crdeval/engine/internal/spelling"
 )
 
-// How near a name is to another: the smaller, the nearer.
+// nearness is how near one name is to another: the smaller, the nearer.
 type nearness int
 
 const (
-	sameLetters nearness = iota // but for their case
-	samePlain                   // but for their case, hyphens and underscores
+	sameLetters nearness = iota // differ by case only
+	samePlain                   // differ by case, hyphens, underscores, dots and spaces only
 	samePlural                  // one is the plural of the other
-	oneOff                      // a letter is missing, added or wrong, or two are swapped
-	twoOff                      // that twice
-	threeOff                    // or three times, of long names
-	shortened                   // the one is how the other begins
+	oneOff                      // one letter is missing, added or wrong, or two are swapped
+	twoOff
+	threeOff
+	shortened // one is the beginning of the other
 	far
 )
 
 // longestCompared is the length, in bytes, up to which names are compared letter by letter.
-const longestCompared = spelling.Longest
+const longestCompared = 64
 
-// near says how near two names are. Most are far from each other, which is seen by their lengths and letters.
+// near returns how near two names are.
 func (f *Finder) near(a, b string) nearness {
-	f.work += 4 + (len(a)+len(b))/8
+	f.work += 2 + (len(a)+len(b))/16
 	if strings.EqualFold(a, b) {
 		return sameLetters
 	}
-	if len(a) > longestCompared || len(b) > longestCompared || len(a) == 0 || len(b) == 0 {
+	if len(a) > longestCompared || len(b) > longestCompared {
 		return far
 	}
-	if f.last.of != a {
-		f.last = spell(a, nil)
+	if f.lastName != a {
+		f.lastName, f.lastPlain = a, plain(a, nil)
 	}
 	var buffer [longestCompared]byte
-	other := spell(b, buffer[:0])
-	if other.foreign {
-		f.work += len(a) + len(b)
-	}
-	if max(len(f.last.lower), len(other.lower)) > longestCompared { // some letters have longer small ones
-		return far
-	}
-	return f.nearSpelled(f.last, other)
-}
-
-// nearSpelled is near, of names that differ not by the case of their letters alone.
-func (f *Finder) nearSpelled(one, other spelled) nearness {
-	a, b := one.lower, other.lower
-	if one.hyphens || other.hyphens {
-		if f.work += len(a) + len(b); plain(string(a)) == plain(string(b)) {
-			return samePlain
-		}
-	}
-	short, long := &one, &other
-	if len(short.lower) > len(long.lower) {
+	short, long := f.lastPlain, plain(b, buffer[:0])
+	if len(short) > len(long) {
 		short, long = long, short
 	}
-	extra := len(long.lower) - len(short.lower)
-	if extra <= 2 && plural(short.lower, long.lower) {
+	extra := len(long) - len(short)
+	switch most := slips(len(short)); {
+	case len(short) == 0 || len(long) > longestCompared: // a lower-case letter may be longer than its upper-case one
+		return far
+	case bytes.Equal(short, long):
+		return samePlain
+	case extra <= 2 && isPlural(short, long):
 		return samePlural
-	}
-	if most := slips(len(short.lower)); extra <= most && bits.OnesCount64(short.letters&^long.letters) <= most && bits.OnesCount64(long.letters&^short.letters) <= most {
-		d, looked := distance(a, b, most)
-		if f.work += 8 + 2*looked; d <= most {
+	case extra <= most:
+		d, compared := distance(short, long, most)
+		if f.work += compared / 4; d <= most {
 			return oneOff + nearness(d-1)
 		}
 	}
-	if len(short.lower) >= 3 && bytes.HasPrefix(long.lower, short.lower) {
+	if len(short) >= 3 && bytes.HasPrefix(long, short) {
 		return shortened
 	}
 	return far
 }
 
-// spelled is a name and what is known of it.
-type spelled struct {
-	of      string
-	lower   []byte
-	letters uint64 // which letters it has, by their lowest bits: each slip of the pen takes at most one away and adds at most one
-	hyphens bool   // it has some that plain takes out
-	foreign bool   // it has letters other than ASCII's
-}
-
-// smalls are ASCII's letters in small.
-var smalls = func() (table [utf8.RuneSelf]byte) {
-	for c := range table {
-		table[c] = byte(unicode.ToLower(rune(c)))
-	}
-	return table
-}()
-
-// spell reads a name. The letters are put where there is room for them.
-func spell(name string, room []byte) spelled {
-	s := spelled{of: name}
-	if cap(room) < len(name) {
-		room = make([]byte, len(name))
-	}
-	room = room[:len(name)]
+// plain appends a name in lower case to dst, without hyphens, underscores, dots and spaces.
+func plain(name string, dst []byte) []byte {
 	for i := range len(name) {
-		c := name[i]
-		if c >= utf8.RuneSelf {
-			s.foreign = true
-			break
-		}
-		c = smalls[c]
-		room[i] = c
-		s.letters |= 1 << (c & 63)
-	}
-	s.lower = room
-	if s.foreign {
-		s.lower, s.letters = []byte(strings.ToLower(name)), 0
-		for _, c := range s.lower {
-			s.letters |= 1 << (c & 63)
+		switch c := name[i]; {
+		case c >= utf8.RuneSelf:
+			return []byte(withoutHyphens(strings.ToLower(name)))
+		case 'A' <= c && c <= 'Z':
+			dst = append(dst, c+'a'-'A')
+		case c != '-' && c != '_' && c != '.' && c != ' ':
+			dst = append(dst, c)
 		}
 	}
-	s.hyphens = s.letters&hyphenBits != 0 && strings.ContainsAny(name, hyphenLike)
-	return s
+	return dst
 }
 
-// slips is how many slips of the pen a name of a length may have and still be itself.
+var withoutHyphens = strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace
+
+// slips returns how many mistakes a name of a length may have and still be recognized.
 func slips(length int) int {
 	switch {
 	case length < 3:
@@ -136,119 +90,75 @@ func slips(length int) int {
 	return 3
 }
 
-const (
-	hyphenLike = "-_. "
-	hyphenBits = 1<<('-'&63) | 1<<('_'&63) | 1<<('.'&63) | 1<<(' '&63)
-)
-
-var plain = strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace
-
-// plural reports whether the second is the plural of the first.
-func plural(one, many []byte) bool {
+// isPlural reports whether many is the plural of one.
+func isPlural(one, many []byte) bool {
 	stem, last := one[:len(one)-1], one[len(one)-1]
-	ending, ok := bytes.CutPrefix(many, one)
-	switch {
+	switch ending, ok := bytes.CutPrefix(many, one); {
 	case ok && string(ending) == "s":
 		return true
-	case last == 'y':
-		ending, ok = bytes.CutPrefix(many, stem)
-		return ok && string(ending) == "ies"
+	case ok && string(ending) == "es":
+		return strings.IndexByte("shxz", last) >= 0
 	}
-	return ok && string(ending) == "es" && strings.IndexByte("shxz", last) >= 0
+	ending, ok := bytes.CutPrefix(many, stem)
+	return ok && last == 'y' && string(ending) == "ies"
 }
 
-// distance is how many letters must be added, taken away, changed or swapped with their neighbour to make of a text the other; where it is more
-// than most, some number beyond that. Only what is within most of the diagonal is looked at, row by row until it is clear; looked says how much that was.
-func distance(a, b []byte, most int) (d, looked int) {
-	const beyond = 2 * longestCompared
-	var rows [3][longestCompared + 2]uint8
+// distance returns how many letters must be added, removed, changed or swapped with their neighbour to turn a into b, or some
+// number above most if it is more than that. compared is the number of pairs of letters that were compared.
+func distance(a, b []byte, most int) (d, compared int) {
+	var rows [3][longestCompared + 1]int
 	before, above, row := &rows[0], &rows[1], &rows[2]
-	for j := range min(len(b), most+1) + 1 {
-		above[j] = uint8(j)
+	for j := range len(b) + 1 {
+		above[j] = j
 	}
-	last := 0 // the least of the row above
+	least := 0 // of the row
 	for i := 1; i <= len(a); i++ {
-		from, to := max(1, i-most), min(len(b), i+most)
-		of := a[i-1]
-		row[from-1] = beyond
-		if from == 1 {
-			row[0] = uint8(i)
-		}
-		least := row[from-1]
-		for j := from; j <= to; j++ {
+		leastAbove := least
+		row[0], least = i, i
+		for j := 1; j <= len(b); j++ {
 			change := above[j-1]
-			if of != b[j-1] {
+			if a[i-1] != b[j-1] {
 				change++
 			}
-			cell := min(change, above[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && of == b[j-2] && a[i-2] == b[j-1] {
-				cell = min(cell, before[j-2]+1)
+			row[j] = min(change, above[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
 			}
-			row[j] = cell
-			least = min(least, cell)
+			least = min(least, row[j])
 		}
-		looked += to - from + 2
-		if int(least) > most && last >= most { // a swap goes on from two rows above
-			return beyond, looked
+		if compared += len(b); least > most && leastAbove >= most { // a swap continues from two rows above
+			return most + 1, compared
 		}
-		last = int(least)
-		row[to+1] = beyond // what the next row sees above its end
 		before, above, row = above, row, before
 	}
-	return int(above[len(b)]), looked
+	return above[len(b)], compared
 }
 
-// nearest is the name that is nearest, of several the first; none that is further than most, and none that skip says. There may be an index of the names.
-func (f *Finder) nearest(to string, names []string, index *spelling.Index, skip func(string) bool) (best string, how nearness) {
+// nearest returns the nearest of the names, the first of several, for which skip, if not nil, returns false. It returns "" if
+// there is none, and if the work exceeds its bound: a result that depends on how far the search came would not be stable.
+func (f *Finder) nearest(to string, names []string, skip func(string) bool) (best string, how nearness) {
 	how = far
-	look := func(name string) bool {
+	for _, name := range names {
 		if f.work >= maxWork {
-			return false
+			return "", far
 		}
 		if n := f.near(to, name); n < how && (skip == nil || !skip(name)) {
 			best, how = name, n
 		}
-		return true
 	}
-	if !f.nearby(to, names, index, look) || f.work >= maxWork {
-		return "", far // an answer that depends on how far one came is none
+	if f.work >= maxWork {
+		return "", far
 	}
 	return best, how
 }
 
-// nearby looks at the names that may be near to one, or at all, in their order, until look has enough. It says whether it came to the end.
-func (f *Finder) nearby(to string, names []string, index *spelling.Index, look func(string) bool) bool {
-	if index != nil {
-		near, looked, ok := index.Near(to, slips(len(to)), maxWork-f.work, f.room)
-		if ok {
-			if f.work += 16 + looked; f.work >= maxWork {
-				return false
-			}
-			f.room = near
-			for i := range near.All() {
-				if !look(names[i]) {
-					return false
-				}
-			}
-			return true
-		}
-	}
-	for _, name := range names {
-		if !look(name) {
-			return false
-		}
-	}
-	return true
-}
-
-// nearestField is the field of a place that is nearest to a name.
-func (f *Finder) nearestField(of place, to string, skip func(string) bool) (best string, how nearness) {
-	names, index := of.names()
-	best, how = f.nearest(to, names, index, skip)
+// nearestField returns the field of a target that is nearest to a name.
+func (f *Finder) nearestField(of target, to string, skip func(string) bool) (best string, how nearness) {
+	best, how = f.nearest(to, of.names(), skip)
 	if !of.isResource() {
 		return best, how
 	}
-	name, n := f.nearest(to, resourceFields, nil, skip)
+	name, n := f.nearest(to, resourceFields, skip)
 	if f.work >= maxWork {
 		return "", far
 	}

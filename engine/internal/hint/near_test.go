@@ -1,13 +1,9 @@
 package hint
 
 import (
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/crdeval/crdeval/engine/internal/spelling"
 )
 
 func TestNear(t *testing.T) {
@@ -69,16 +65,18 @@ func TestNearIsSymmetrical(t *testing.T) {
 		if back := f.near(b, a); back != got {
 			t.Fatalf("%q and %q: %d, and %d", a, b, got, back)
 		}
-		if a == "" || b == "" || got <= samePlural {
+		if got <= samePlural {
 			continue
 		}
 		want := far
-		x, y := strings.ToLower(a), strings.ToLower(b)
+		x, y := string(plain(a, nil)), string(plain(b, nil))
 		short, long := x, y
 		if len(short) > len(long) {
 			short, long = long, short
 		}
-		if d := slowDistance(x, y); d <= slips(len(short)) {
+		if short == "" {
+			want = far
+		} else if d := slowDistance(x, y); d <= slips(len(short)) {
 			want = oneOff + nearness(d-1)
 		} else if len(short) >= 3 && strings.HasPrefix(long, short) {
 			want = shortened
@@ -135,85 +133,17 @@ func slowDistance(a, b string) int {
 func TestNearest(t *testing.T) {
 	f := &Finder{}
 	names := []string{"image", "images", "imagine", "Image"}
-	if got, how := f.nearest("imag", names, nil, nil); got != "image" || how != oneOff {
+	if got, how := f.nearest("imag", names, nil); got != "image" || how != oneOff {
 		t.Errorf("%s, %d", got, how)
 	}
-	if got, _ := f.nearest("imag", names, nil, func(name string) bool { return name == "image" }); got != "Image" {
+	if got, _ := f.nearest("imag", names, func(name string) bool { return name == "image" }); got != "Image" {
 		t.Errorf("%s", got)
 	}
-	if got, how := f.nearest("replicas", names, nil, nil); got != "" || how != far {
+	if got, how := f.nearest("replicas", names, nil); got != "" || how != far {
 		t.Errorf("%s, %d", got, how)
 	}
 	f.work = maxWork
-	if got, how := f.nearest("image", names, nil, nil); got != "" || how != far {
+	if got, how := f.nearest("image", names, nil); got != "" || how != far {
 		t.Errorf("%s, %d", got, how)
 	}
-}
-
-// TestNearestByIndex: of many names an index finds what looking at each of them does, in less work.
-func TestNearestByIndex(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	letters := []rune("aAbBcCsyieé-_.K\u212a\u017f")
-	word := func(most int) string {
-		b := make([]rune, r.IntN(most))
-		for i := range b {
-			b[i] = letters[r.IntN(len(letters))]
-			if b[i] > 'z' && r.IntN(8) > 0 {
-				b[i] = 'x'
-			}
-		}
-		return string(b)
-	}
-	found := 0
-	for range 300 {
-		most := 2 + r.IntN(80)
-		seen := map[string]bool{}
-		for len(seen) < 60+r.IntN(100) && len(seen) < most*most {
-			seen[word(most)] = true
-		}
-		names := slices.Sorted(maps.Keys(seen))
-		index := spelling.New(names)
-		for range 30 {
-			to := word(most)
-			if r.IntN(2) == 0 {
-				to = mistyped(r, names[r.IntN(len(names))])
-			}
-			all, some := &Finder{}, &Finder{}
-			skip := func(name string) bool { return len(name)%5 == 1 }
-			want, wantHow := all.nearest(to, names, nil, skip)
-			got, how := some.nearest(to, names, index, skip)
-			if got != want || how != wantHow {
-				t.Fatalf("%q: %q, %d, and of each of %q it is %q, %d", to, got, how, names, want, wantHow)
-			}
-			if want != "" {
-				found++
-			}
-		}
-	}
-	if found < 1000 {
-		t.Errorf("only %d were near to any", found)
-	}
-}
-
-// mistyped is a word with up to three slips of the pen.
-func mistyped(r *rand.Rand, word string) string {
-	b := []byte(word)
-	for range r.IntN(4) {
-		if len(b) < 2 {
-			break
-		}
-		switch i := r.IntN(len(b) - 1); r.IntN(5) {
-		case 0:
-			b = slices.Delete(b, i, i+1)
-		case 1:
-			b = slices.Insert(b, i, 'q')
-		case 2:
-			b[i] = "-_.xS"[r.IntN(5)]
-		case 3:
-			b[i], b[i+1] = b[i+1], b[i]
-		case 4:
-			b = append(b, "ies"[i%3:]...)
-		}
-	}
-	return string(b)
 }

@@ -14,14 +14,14 @@ func isRequired(v *violation.Violation) bool {
 	return v.Type == field.ErrorTypeRequired && v.Step != violation.Metadata
 }
 
-// required looks among the fields that were removed for the one that is missing: under a name that is near, or at another level.
+// required looks for the missing field among the pruned ones: with a similar name, or one level up or down.
 func (f *Finder) required(v *violation.Violation) *Hint {
 	if len(v.Path) == 0 || v.Path[len(v.Path)-1].IsIndex() {
 		return nil
 	}
 	parent, name := v.Path[:len(v.Path)-1], v.Path[len(v.Path)-1].Key()
-	var best *Removed
-	how, moved := far, (*Removed)(nil)
+	how := far
+	var similar, moved *Removed
 	for i := range f.removed {
 		r := &f.removed[i]
 		if f.work += 1 + min(len(parent), len(r.Path)); f.work >= maxWork {
@@ -33,38 +33,43 @@ func (f *Finder) required(v *violation.Violation) *Hint {
 		holder, key := r.Path[:len(r.Path)-1], r.Path[len(r.Path)-1].Key()
 		switch {
 		case holder.Equal(parent):
-			if n := f.near(key, name); n < how && f.closest(parent, key, name) {
-				best, how = r, n
+			if n := f.near(key, name); n < how && f.isClosest(parent, key, name) {
+				similar, how = r, n
 			}
-		case moved == nil && key == name && (sameObject(holder, enclosing(parent)) || sameObject(enclosing(holder), parent)):
+		case moved == nil && key == name && (isObject(holder, enclosing(parent)) || isObject(parent, enclosing(holder))):
 			moved = r
 		}
 	}
 	switch {
-	case best != nil:
+	case similar != nil:
+		key := strconv.Quote(similar.Path[len(similar.Path)-1].Key())
 		return &Hint{
-			Text:    fmt.Sprintf("%s%s is unknown: did you mean %s by it?", strconv.Quote(best.Path[len(best.Path)-1].Key()), placed(best.Position), strconv.Quote(name)),
-			Pointer: best.Path.Pointer(),
+			Text:    fmt.Sprintf("%s%s is unknown: did you mean %s by it?", key, lineOf(similar.Position), strconv.Quote(name)),
+			Pointer: similar.Path.Pointer(),
 		}
 	case moved != nil:
+		text := "%s%s is unknown there: did you mean it to be %s?"
 		return &Hint{
-			Text:    fmt.Sprintf("%s%s is unknown there: did you mean it to be %s?", moved.Path.Dotted(), placed(moved.Position), in(parent)),
+			Text:    fmt.Sprintf(text, moved.Path.Dotted(), lineOf(moved.Position), in(parent)),
 			Pointer: moved.Path.Pointer(),
 		}
 	}
 	return nil
 }
 
-// closest reports whether no other field is nearer to a key that is unknown.
-func (f *Finder) closest(parent value.Path, key, name string) bool {
-	best, _ := f.nearestField(f.to(parent), key, func(other string) bool { return other != name && f.at(parent.With(value.Name(other))) != 0 })
+// isClosest reports whether no other field that the object lacks is nearer to an unknown key than name.
+func (f *Finder) isClosest(parent value.Path, key, name string) bool {
+	best, _ := f.nearestField(f.target(parent), key, func(other string) bool {
+		return other != name && f.at(parent.With(value.Name(other))) != 0
+	})
 	return best == name
 }
 
-func sameObject(a, b value.Path) bool { return a != nil && b != nil && a.Equal(b) }
+// isObject reports whether two paths are the same; nil is no path.
+func isObject(a, b value.Path) bool { return a != nil && b != nil && a.Equal(b) }
 
-// placed says where something is in the document, for a sentence.
-func placed(at value.Position) string {
+// lineOf returns a position as part of a sentence.
+func lineOf(at value.Position) string {
 	if at == (value.Position{}) {
 		return ""
 	}

@@ -7,37 +7,33 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// unknown says what was meant by a field that the schema does not know.
+// unknown suggests a field for one that the schema does not declare.
 func (f *Finder) unknown(path value.Path) *Hint {
 	if len(path) == 0 || path[len(path)-1].IsIndex() {
 		return nil
 	}
 	parent, key := path[:len(path)-1], path[len(path)-1].Key()
-	here := f.to(parent)
-	name, how := f.nearestField(here, key, func(name string) bool { return f.at(parent.With(value.Name(name))) != 0 })
-	if how <= oneOff {
-		return didYouMean(parent, name)
+	here := f.target(parent)
+	isTaken := func(name string) bool { return f.at(parent.With(value.Name(name))) != 0 }
+	name, how := f.nearestField(here, key, isTaken)
+	if how > oneOff {
+		if h := f.above(parent, key); h != nil {
+			return h
+		}
+		if h := f.below(parent, here, key); h != nil {
+			return h
+		}
 	}
-	if h := f.above(parent, key); h != nil {
-		return h
+	if how == far {
+		return nil
 	}
-	if h := f.below(parent, here, key); h != nil {
-		return h
-	}
-	if how < far {
-		return didYouMean(parent, name)
-	}
-	return nil
-}
-
-func didYouMean(parent value.Path, name string) *Hint {
 	return &Hint{Text: "did you mean " + strconv.Quote(name) + "?", Pointer: parent.With(value.Name(name)).Pointer()}
 }
 
-// above looks for a field of the name one level up, which is free there.
+// above looks for a declared field of the name one level up that the object does not have.
 func (f *Finder) above(parent value.Path, key string) *Hint {
 	up := enclosing(parent)
-	if up == nil || !f.to(up).declares(key) {
+	if up == nil || !f.target(up).declares(key) {
 		return nil
 	}
 	to := up.With(value.Name(key))
@@ -47,15 +43,12 @@ func (f *Finder) above(parent value.Path, key string) *Hint {
 	return &Hint{Text: strconv.Quote(key) + " is declared one level up, " + in(up), Pointer: to.Pointer()}
 }
 
-// enclosing is the path to the object around the one at a path, nil if there is none.
+// enclosing returns the path of the object around the one at a path, nil for the root.
 func enclosing(path value.Path) value.Path {
 	for len(path) > 0 {
 		last := path[len(path)-1]
 		path = path[:len(path)-1]
 		if !last.IsIndex() {
-			if path == nil {
-				return value.Path{}
-			}
 			return path[:len(path):len(path)]
 		}
 	}
@@ -70,17 +63,12 @@ func in(path value.Path) string {
 	return "in " + path.Dotted()
 }
 
-// mostNamed is how many places one level down a hint names.
+// mostNamed is how many fields one level down a hint names.
 const mostNamed = 3
 
-// below looks for objects one level down that declare a field of the name: of the ones that the document has, or else of all.
-func (f *Finder) below(parent value.Path, here place, key string) *Hint {
-	var there, elsewhere []value.Path
-	list := func(into *[]value.Path, p value.Path) {
-		if len(*into) <= mostNamed {
-			*into = append(*into, p)
-		}
-	}
+// below looks one level down for objects that declare a field of the name: among those in the document, or else among all.
+func (f *Finder) below(parent value.Path, here target, key string) *Hint {
+	var present, others []value.Path
 	for child, name := range here.holders() {
 		if f.work += 4 + 2*child.lookup(); f.work >= maxWork {
 			return nil
@@ -93,32 +81,32 @@ func (f *Finder) below(parent value.Path, here place, key string) *Hint {
 		at := parent.With(value.Name(name))
 		switch {
 		case declares && f.at(at) != 0:
-			if f.at(at.With(value.Name(key))) == 0 {
-				list(&there, at)
+			if f.at(at.With(value.Name(key))) == 0 && len(present) <= mostNamed {
+				present = append(present, at)
 			}
-		default:
-			list(&elsewhere, at)
+		case len(others) <= mostNamed:
+			others = append(others, at)
 		}
 	}
-	if len(there) == 0 {
-		there = elsewhere
+	if len(present) == 0 {
+		present = others
 	}
-	if len(there) == 0 || len(there) > mostNamed {
+	if len(present) == 0 || len(present) > mostNamed {
 		return nil
 	}
 	h := &Hint{}
-	var places []string
-	for _, at := range there {
-		place, to := in(at), at.With(value.Name(key))
-		if !f.to(at).declares(key) {
-			place, to = "in the items of "+at.Dotted(), at
+	var texts []string
+	for _, at := range present {
+		text, to := in(at), at.With(value.Name(key))
+		if !f.target(at).declares(key) {
+			text, to = "in the items of "+at.Dotted(), at
 		}
-		places = append(places, place)
+		texts = append(texts, text)
 		h.Pointer = to.Pointer()
 	}
-	if len(there) > 1 {
+	if len(present) > 1 {
 		h.Pointer = ""
 	}
-	h.Text = strconv.Quote(key) + " is declared one level down, " + strings.Join(places, " or ")
+	h.Text = strconv.Quote(key) + " is declared one level down, " + strings.Join(texts, " or ")
 	return h
 }

@@ -1,6 +1,7 @@
 package hint
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +16,10 @@ func isWrongType(v *violation.Violation) bool {
 	return v.Type == field.ErrorTypeTypeInvalid && v.Step == violation.Schema
 }
 
-// longestShown is the length up to which a value is repeated in a hint.
+// longestShown is the length, in bytes, of the longest value that a hint repeats.
 const longestShown = 256
 
-// wrongType says what was meant by a value of a wrong type.
+// wrongType suggests a value of a valid type.
 func (f *Finder) wrongType(v *violation.Violation, at value.Position) *Hint {
 	if at == (value.Position{}) {
 		return nil
@@ -27,33 +28,42 @@ func (f *Finder) wrongType(v *violation.Violation, at value.Position) *Hint {
 	if node == 0 {
 		return nil
 	}
-	p := f.to(v.Path)
-	wants := p.wants()
-	if wants == nil {
-		wants = wantedBy(v.Detail)
+	t := f.target(v.Path)
+	types := t.types()
+	if types == nil {
+		types = typesIn(v.Detail)
 	}
+	wantsList := slices.Contains(types, "array")
 	switch f.doc.Nodes[node].Kind {
-	case value.Array:
-		return f.unwrapped(node, wants)
-	case value.Object:
-		if slices.Contains(wants, "array") && slices.Contains(p.item().wants(), "object") {
-			return f.wrapped(f.doc.AppendJSON(nil, node), "a list is wanted: did you mean a list of this one object?")
-		}
-		return nil
 	case value.Null:
 		return nil
+	case value.Array:
+		return f.onlyElement(node, types)
+	case value.Object:
+		if wantsList && slices.Contains(t.item().types(), "object") {
+			return listOf(f.doc.AppendJSON(nil, node), "a list is wanted: did you mean a list of this one object?")
+		}
+		return nil
 	}
-	if meant, text := f.converted(node, at, wants); meant != nil {
+	if meant, text := f.converted(node, at, types); meant != nil {
 		return &Hint{Text: text, Replacement: meant}
 	}
-	if slices.Contains(wants, "array") {
-		return f.listed(node, at, p.item().wants())
+	if !wantsList {
+		return nil
+	}
+	const text = "a list is wanted: did you mean "
+	items := t.item().types()
+	if fits(f.doc.Nodes[node].Kind, items) {
+		return listOf(f.doc.AppendJSON(nil, node), text)
+	}
+	if meant, _ := f.converted(node, at, items); meant != nil {
+		return listOf(meant, text)
 	}
 	return nil
 }
 
-// wantedBy reads the types off a finding: "must be of type integer,string: "boolean"".
-func wantedBy(detail string) []string {
+// typesIn reads the types from the detail of a violation: must be of type integer,string: "boolean".
+func typesIn(detail string) []string {
 	_, rest, ok := strings.Cut(detail, "must be of type ")
 	if !ok {
 		return nil
@@ -62,57 +72,45 @@ func wantedBy(detail string) []string {
 	return strings.Split(types, ",")
 }
 
-// fits reports whether a value of a kind is of one of the types; any will do where there are none.
-func fits(kind value.Kind, wants []string) bool {
-	if len(wants) == 0 {
-		return true
-	}
-	name := kind.String()
-	return slices.Contains(wants, name) || kind == value.Int && slices.Contains(wants, "number")
+// fits reports whether a kind is one of the types; without types any kind is.
+func fits(kind value.Kind, types []string) bool {
+	return len(types) == 0 || slices.Contains(types, kind.String()) || kind == value.Int && slices.Contains(types, "number")
 }
 
-// converted makes of a scalar one of another type, and the words for it; nil if nothing suggests itself.
-func (f *Finder) converted(node uint32, at value.Position, wants []string) (meant []byte, text string) {
+// converted converts a scalar to one of the types and returns it with the text of a hint, or nil.
+func (f *Finder) converted(node uint32, at value.Position, types []string) (meant []byte, text string) {
 	written, ok := f.scalar(node, at)
 	if !ok || len(written) > longestShown {
 		return nil, ""
 	}
-	wanted := func(kind string) bool { return slices.Contains(wants, kind) }
-	switch kind := f.doc.Nodes[node].Kind; {
+	wants := func(kind string) bool { return slices.Contains(types, kind) }
+	kind := f.doc.Nodes[node].Kind
+	switch {
 	case kind == value.String:
 		bare := strings.TrimSpace(written)
 		switch {
-		case wanted("integer") && isInteger(bare), wanted("number") && isNumber(bare):
+		case wants("integer") && isInteger(bare), wants("number") && isNumber(bare):
 			return []byte(bare), "did you mean the number " + bare + ", without quotes?"
-		case wanted("boolean") && truth(bare) != "":
-			return []byte(truth(bare)), "did you mean " + truth(bare) + ", without quotes?"
+		case wants("boolean") && booleanOf(bare) != "":
+			return []byte(booleanOf(bare)), "did you mean " + booleanOf(bare) + ", without quotes?"
 		}
-	case wanted("string"):
+	case wants("string"):
 		meant = strconv.AppendQuote(nil, written)
 		text = "did you mean " + string(meant) + ", in quotes?"
-		if kind == value.True || kind == value.False {
-			if spelt := kindName(kind); written != spelt {
-				text = "YAML takes " + written + " for " + spelt + ": " + text
-			}
+		if name := strconv.FormatBool(kind == value.True); (kind == value.True || kind == value.False) && written != name {
+			text = "YAML takes " + written + " for " + name + ": " + text
 		}
 		return meant, text
-	case wanted("boolean") && written == "0":
+	case wants("boolean") && written == "0":
 		return []byte("false"), "did you mean false?"
-	case wanted("boolean") && written == "1":
+	case wants("boolean") && written == "1":
 		return []byte("true"), "did you mean true?"
 	}
 	return nil, ""
 }
 
-func kindName(k value.Kind) string {
-	if k == value.True {
-		return "true"
-	}
-	return "false"
-}
-
-// truth is what a word means that stands for true or false, "" for others.
-func truth(word string) string {
+// booleanOf returns "true" or "false" for a word that stands for one of them, else "".
+func booleanOf(word string) string {
 	switch strings.ToLower(word) {
 	case "true", "yes", "on", "y", "1":
 		return "true"
@@ -122,40 +120,20 @@ func truth(word string) string {
 	return ""
 }
 
-// isInteger reports whether a text is an integer as JSON writes one, within int64.
+// isInteger reports whether a text is a JSON number and an int64.
 func isInteger(s string) bool {
 	_, err := strconv.ParseInt(s, 10, 64)
 	return err == nil && isNumber(s)
 }
 
-// isNumber reports whether a text is a number as JSON writes one, and not beyond all of them.
+// isNumber reports whether a text is a JSON number that a float64 can hold.
 func isNumber(s string) bool {
-	digits := strings.TrimPrefix(s, "-")
-	if digits == "" || digits[0] < '0' || digits[0] > '9' || len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
-		return false
-	}
-	if strings.Trim(digits, "0123456789.eE+-") != "" || strings.HasSuffix(digits, ".") || strings.Contains(digits, ".e") || strings.Contains(digits, ".E") {
-		return false
-	}
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
+	var n float64
+	return s != "" && s != "null" && json.Unmarshal([]byte(s), &n) == nil
 }
 
-// listed makes a list of one scalar.
-func (f *Finder) listed(node uint32, at value.Position, items []string) *Hint {
-	const text = "a list is wanted: did you mean "
-	kind := f.doc.Nodes[node].Kind
-	if fits(kind, items) {
-		return f.wrapped(f.doc.AppendJSON(nil, node), text)
-	}
-	if meant, _ := f.converted(node, at, items); meant != nil {
-		return f.wrapped(meant, text)
-	}
-	return nil
-}
-
-// wrapped is a hint that a list of one value is meant. A text that ends in a question mark needs no value.
-func (f *Finder) wrapped(one []byte, text string) *Hint {
+// listOf returns a hint that a list of one value is meant. It appends the list to a text that does not end in a question mark.
+func listOf(one []byte, text string) *Hint {
 	if len(one) > longestShown {
 		return nil
 	}
@@ -166,10 +144,10 @@ func (f *Finder) wrapped(one []byte, text string) *Hint {
 	return &Hint{Text: text, Replacement: list}
 }
 
-// unwrapped is a hint that the one element of a list is meant.
-func (f *Finder) unwrapped(list uint32, wants []string) *Hint {
+// onlyElement returns a hint that the only element of a list is meant.
+func (f *Finder) onlyElement(list uint32, types []string) *Hint {
 	d := f.doc
-	if len(wants) == 0 || d.Len(list) != 1 || !fits(d.Nodes[d.Nodes[list].First].Kind, wants) {
+	if len(types) == 0 || d.Len(list) != 1 || !fits(d.Nodes[d.Nodes[list].First].Kind, types) {
 		return nil
 	}
 	one := d.AppendJSON(nil, d.Nodes[list].First)

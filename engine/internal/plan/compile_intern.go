@@ -44,8 +44,6 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 			}
 		}
 		if !junctor {
-			extra.spelled = newSpelled(m)
-			c.size += extra.spelled.size()
 			for i, p := range m.Props {
 				if p.Default != nil {
 					extra.defaulted = append(extra.defaulted, defaultedSlot{slot: uint16(i)})
@@ -68,8 +66,8 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		}
 		c.size += int64(len(extra.ListKeys)) * int64(unsafe.Sizeof(ListKey{}))
 	}
-	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil || extra.index != nil || extra.spelled != nil {
-		m.details = &details{Slots: extra.Slots, ListKeys: extra.ListKeys, defaulted: extra.defaulted, index: extra.index, spelled: extra.spelled}
+	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil || extra.index != nil {
+		m.details = &details{Slots: extra.Slots, ListKeys: extra.ListKeys, defaulted: extra.defaulted, index: extra.index}
 		c.size += detailsSize
 	}
 	c.fill(m, s, over)

@@ -54,7 +54,6 @@ type details struct {
 
 	defaulted []defaultedSlot // the slots whose node has a default
 	index     *nameIndex      // names to slots, for nodes with many properties
-	spelled   *spelled        // for nodes with many properties, of the spine alone
 }
 
 var noDetails details

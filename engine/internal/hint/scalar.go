@@ -7,8 +7,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// scalar is how the document writes a scalar at a position: of a string its content, of anything else the very letters, which in YAML may say more than
-// the value: 1.10, on, 0o17.
+// scalar returns the text of a scalar as the document has it: the content of a string, and otherwise the characters of the source,
+// which in YAML say more than the value: 1.10, on, 0o17.
 func (f *Finder) scalar(node uint32, at value.Position) (string, bool) {
 	d := f.doc
 	switch d.Nodes[node].Kind {
@@ -18,18 +18,18 @@ func (f *Finder) scalar(node uint32, at value.Position) (string, bool) {
 		return "", false
 	}
 	if f.yaml {
-		if word := f.word(at); word != "" {
+		if word := f.plainScalar(at); word != "" {
 			return word, true
 		}
 	}
 	return string(d.AppendJSON(nil, node)), true
 }
 
-// longestWord is the length up to which a word of YAML is looked at.
+// longestWord is the length, in bytes, of the longest plain scalar that is read.
 const longestWord = 64
 
-// word is the plain scalar of YAML at a position, "" if there is no such: it may be quoted, tagged or an alias.
-func (f *Finder) word(at value.Position) string {
+// plainScalar returns the plain YAML scalar at a position, "" if it is quoted, tagged or an alias.
+func (f *Finder) plainScalar(at value.Position) string {
 	if at.Offset < 0 || at.Offset >= len(f.text) {
 		return ""
 	}
@@ -38,11 +38,9 @@ func (f *Finder) word(at value.Position) string {
 	if end := bytes.IndexAny(line, "\r\n,]}"); end >= 0 {
 		line = line[:end]
 	}
-	if comment := bytes.Index(line, []byte(" #")); comment >= 0 {
-		line = line[:comment]
-	}
+	line, _, _ = bytes.Cut(line, []byte(" #"))
 	word := strings.TrimSpace(string(line))
-	if len(word) == 0 || len(word) > longestWord || strings.ContainsAny(word, " \t:\"'") || strings.ContainsAny(word[:1], "&*!|>{[%@`") {
+	if word == "" || len(word) > longestWord || strings.ContainsAny(word, " \t:\"'") || strings.ContainsAny(word[:1], "&*!|>{[%@`") {
 		return ""
 	}
 	return word
