@@ -7,7 +7,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// accept goes the fast way. True: that settled the matter. False: the tree is half done.
+// accept evaluates a creation on the fast path. If it returns false, the tree is in an undefined state and the exact
+// path must start over.
 func (p *pass) accept(v *Version) bool {
 	if !p.plainRequest(v) {
 		return false
@@ -29,13 +30,13 @@ func (p *pass) accept(v *Version) bool {
 	return v.Plan.Accept(d, p.root, mode) && p.cleanRules(v.Plan, 0) && p.acceptEdits(v, mode.Edits)
 }
 
-// plainRequest reports that neither the request nor what the object says it is keeps the fast way from being taken.
+// plainRequest reports whether the request and the type of the object allow the fast path.
 func (p *pass) plainRequest(v *Version) bool {
 	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && !p.r.WantChanged && p.matches && p.own == v && !p.def.PreserveUnknown &&
 		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
 }
 
-// settled coerces the object's metadata. False: only the exact way knows what becomes of it.
+// normalized coerces the object's metadata. If ok is false, only the exact path can do that.
 func (p *pass) settled() (meta uint32, settled bool) {
 	if meta = p.d.Field(p.root, "metadata"); meta == 0 {
 		return 0, false
@@ -49,7 +50,7 @@ func (p *pass) settled() (meta uint32, settled bool) {
 
 func (p *pass) metadataRules() metadata.Rules { return metadata.Rules{Namespaced: p.def.Namespaced} }
 
-// acceptMode is what every accept walk is told.
+// acceptMode returns the mode of every accept walk.
 func (p *pass) acceptMode() plan.Mode {
 	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop, Decoded: p.r.Stage == StageFinish}
 	if p.r.FieldValidation != Ignore || p.r.WantChanges {
@@ -58,8 +59,7 @@ func (p *pass) acceptMode() plan.Mode {
 	return mode
 }
 
-// acceptEdits does what remains when the plan accepts: unknown fields are told, the scale subresource judged. edits is nil if
-// nobody asks for them.
+// acceptEdits reports unknown fields and checks the scale subresource after the plan accepted the object.
 func (p *pass) acceptEdits(v *Version, edits *plan.Edits) bool {
 	if !plainScale(p.d, p.root, v.Scale) || !p.tellEdits(v, edits) {
 		return false
@@ -68,7 +68,7 @@ func (p *pass) acceptEdits(v *Version, edits *plan.Edits) bool {
 	return true
 }
 
-// tellEdits tells what accept changed. False: the request is refused for it.
+// reportEdits reports what accept changed. It returns false if the request is rejected for it.
 func (p *pass) tellEdits(v *Version, edits *plan.Edits) bool {
 	d := p.d
 	unknown := p.r.FieldValidation != Ignore && edits.Any(plan.Pruned)
@@ -90,7 +90,7 @@ func (p *pass) tellEdits(v *Version, edits *plan.Edits) bool {
 	return true
 }
 
-// plainHandler reports that the request handler has nothing to do about metadata that is settled.
+// plainHandler reports whether the request handler has nothing to do about normalized metadata.
 func (p *pass) plainHandler(meta uint32) bool {
 	d := p.d
 	if p.r.Name != "" {

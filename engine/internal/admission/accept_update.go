@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// acceptUpdate goes the fast way: an object that is valid as a whole needs no comparison with the old one, but for the metadata and for rules
-// that look at it. True: that settled the matter. False: the trees are half done.
+// acceptUpdate evaluates an update on the fast path. An object that is valid by itself is compared with the old one
+// only for metadata and rules. If it returns false, the trees are in an undefined state.
 func (p *pass) acceptUpdate(v *Version) bool {
 	if !p.plainRequest(v) {
 		return false
@@ -22,7 +22,7 @@ func (p *pass) acceptUpdate(v *Version) bool {
 	return p.acceptObject(v, meta)
 }
 
-// plainOld reads the old object at the request's version, if it needs no webhook and can be read in one pass.
+// plainOld reads the old object at the request's version in one pass. It returns false if that is not possible.
 func (p *pass) plainOld(v *Version) bool {
 	d, q := p.d, p.oldReader()
 	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own == nil || q.own != v && !p.def.renames() {
@@ -38,14 +38,14 @@ func (p *pass) plainOld(v *Version) bool {
 		}
 	}
 	if d.Field(meta, "generation") == 0 {
-		q.prepareMetadata() // upstream's repair of it
+		q.prepareMetadata() // upstream repairs it
 	}
 	p.old.root, p.old.converted = q.root, q.own != v
 	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
 	return q.own.Plan.AcceptStored(d, q.root, mode) && (q.own == v || p.convertQuickly(q.root, v, mode))
 }
 
-// acceptObject goes the fast way of an update of the whole.
+// acceptObject evaluates an update of the whole object on the fast path.
 func (p *pass) acceptObject(v *Version, meta uint32) bool {
 	d := p.d
 	if !p.r.SkipMetadata && !metadata.PlainUpdate(d, meta, d.Field(p.old.root, "metadata"), p.metadataRules()) {
@@ -60,14 +60,15 @@ func (p *pass) acceptObject(v *Version, meta uint32) bool {
 	if !v.Plan.Accept(d, p.root, mode) {
 		return false
 	}
-	// Rules of the root may compare the metadata of both objects, which compares the generation.
+	// Rules of the root may compare the metadata of both objects, including the generation.
 	if (p.r.WantObject || v.Plan.Root.Rules != nil) && !p.sameContent() {
 		p.countUp(d.Field(p.old.root, "metadata"))
 	}
 	return p.cleanUpdate(v) && p.acceptEdits(v, mode.Edits)
 }
 
-// acceptStatus goes the fast way of an update of the status. The object that comes is shaped for the sake of what is told about unknown fields.
+// acceptStatus evaluates an update of the status on the fast path. It shapes the whole request body to report unknown
+// fields.
 func (p *pass) acceptStatus(v *Version) bool {
 	d, mode := p.d, p.acceptMode()
 	mode.StatusOnly = true
@@ -76,7 +77,7 @@ func (p *pass) acceptStatus(v *Version) bool {
 	}
 	p.prepareStatus()
 	meta := d.Field(p.root, "metadata")
-	// The members of these two are copies, which stand in no slots: they are found by their names.
+	// The members of these two are copies without slots, so they are found by name.
 	d.Nodes[p.root].Flags &^= value.Slotted
 	d.Nodes[meta].Flags &^= value.Slotted
 	if !p.r.SkipMetadata && !metadata.PlainUpdate(d, meta, d.Field(p.old.root, "metadata"), p.metadataRules()) {
@@ -85,7 +86,7 @@ func (p *pass) acceptStatus(v *Version) bool {
 	return p.cleanUpdate(v) && p.acceptEdits(v, mode.Edits)
 }
 
-// cleanUpdate reports whether all rules plainly hold, those that look at the old object included.
+// cleanUpdate reports whether all rules hold, including those that use oldSelf.
 func (p *pass) cleanUpdate(v *Version) bool {
 	p.pairs.Init(p.d, p.stop)
 	return p.cleanRules(v.Plan, p.old.root)

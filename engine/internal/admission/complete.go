@@ -12,11 +12,11 @@ import (
 // generatedSuffix stands for the five random characters that a server appends to generateName.
 const generatedSuffix = "00000"
 
-// longestBase is how much of generateName upstream keeps: 63 bytes less the suffix.
+// longestBase is how many bytes of generateName upstream keeps.
 const longestBase = 63 - len(generatedSuffix)
 
-// complete fills in, if the request asks for it, what a server would have by now: the namespace and a generated name. Of an update it is
-// what a client would have read with the old object: its name, its namespace and its resourceVersion. What a patch made has it from the old object.
+// complete fills in what a server or a client would have set, if the request asks for it: the namespace and a generated
+// name; for an update, the old object's name, namespace and resourceVersion. A patched object has those already.
 func (p *pass) complete() {
 	if !p.r.CompleteMetadata || p.r.Patched {
 		return
@@ -66,7 +66,7 @@ func (p *pass) generateName() {
 	}
 }
 
-// handlesNamespace reports that the request handler puts the request's namespace into an object that has none, where it stays.
+// handlesNamespace reports whether the request handler sets the request's namespace on an object without one.
 func (p *pass) handlesNamespace() bool { return p.r.Namespace != "" && p.r.Handler && !p.r.AsGiven }
 
 func (p *pass) completeUpdate() {
@@ -82,8 +82,7 @@ func (p *pass) completeUpdate() {
 	p.unversioned()
 }
 
-// completeOld fills in, if the request asks for it, the namespace of an old object that q has read from a file instead of a storage: that of the request,
-// or of the new object.
+// completeOld fills in the namespace of an old object that comes from a file: that of the request or of the new object.
 func (p *pass) completeOld(q *pass) {
 	if !p.r.CompleteMetadata || !p.def.Namespaced {
 		return
@@ -101,18 +100,18 @@ func (p *pass) completeOld(q *pass) {
 		namespace = cmp.Or(namespace, metav1.NamespaceDefault)
 	}
 	q.set("namespace", strings.Clone(namespace))
-	if p.lent && (p.r.Patched || p.r.Scale) { // the new object has it from the old one
+	if p.lent && (p.r.Patched || p.r.Scale) { // the new object takes it from the old one
 		p.completed = append(p.completed, "namespace")
 	}
 }
 
-// fillIn sets a member of metadata for as long as the object is judged.
+// fillIn sets a field of metadata for the time of the evaluation.
 func (p *pass) fillIn(key, text string) {
 	p.set(key, text)
 	p.completed = append(p.completed, key)
 }
 
-// withdraw takes out what was filled in.
+// removeCompleted removes the fields that fillIn set.
 func (p *pass) withdraw() {
 	for _, key := range p.completed {
 		p.remove(p.d.Field(p.root, "metadata"), key)

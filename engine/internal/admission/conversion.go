@@ -11,8 +11,10 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// convert brings the object to a version and coerces it to that version's schema, as schemaCoercingConverter does: strictly
-// about metadata, and without defaults.
+// convert converts the object to a version and coerces it to that version's schema. It does not default, and it rejects
+// malformed metadata.
+//
+// Upstream: customresource_handler.go, schemaCoercingConverter.
 func (p *pass) convert(target string, by convert.Converter) error {
 	to := p.def.Find(target)
 	switch {
@@ -45,12 +47,12 @@ func (p *pass) convert(target string, by convert.Converter) error {
 	return nil
 }
 
-// renames reports that a conversion changes apiVersion alone.
+// renames reports whether a conversion changes only apiVersion.
 func (d *Definition) renames() bool {
 	return d.Conversion == nil || d.Conversion.Strategy != apiextensionsv1.WebhookConverter
 }
 
-// rewrite changes the object: its apiVersion alone, or all of it by the CRD's webhook.
+// rewrite changes apiVersion, or calls the CRD's webhook.
 func (p *pass) rewrite(to *Version, by convert.Converter) error {
 	c := p.def.Conversion
 	if p.def.renames() {
@@ -76,7 +78,7 @@ func (p *pass) rewrite(to *Version, by convert.Converter) error {
 	return nil
 }
 
-// refusedConversion is a conversion that the API server would answer with an error.
+// rejectedConversion returns the Fault for a conversion that an API server answers with an error.
 func (p *pass) refusedConversion(text string) error {
 	return p.refused(serverError(text))
 }

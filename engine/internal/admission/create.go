@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Create evaluates a create: all that an API server does but for what only a server can do. The error is a *Fault.
+// Create evaluates a creation up to the storage. The error is a *Fault.
 func (d *Definition) Create(ctx context.Context, r *Request) (Outcome, error) {
 	return d.run(ctx, r, (*pass).create)
 }
@@ -36,8 +36,8 @@ func (p *pass) create() error {
 	return p.explain(endpoint)
 }
 
-// address reads the body and finds the endpoint that it is sent to. A body that cannot be read is refused; so is one for a subresource that
-// the endpoint's version does not have. Whatever the version answers, its warnings go with it.
+// address reads the body and finds the endpoint. It rejects a body that cannot be read, and a subresource that the
+// version does not have. The warnings of the version are part of every answer.
 func (p *pass) address() (*Version, error) {
 	if err := p.read(); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p *pass) address() (*Version, error) {
 	return v, nil
 }
 
-// endpoint resolves the request's version. An unreadable object to a request that names none has no endpoint, and no error.
+// endpoint returns the version of the request. It returns nil for an unreadable object if the request names no version.
 func (p *pass) endpoint() (*Version, error) {
 	switch {
 	case p.r.Version != "":
@@ -78,7 +78,7 @@ func (p *pass) endpoint() (*Version, error) {
 	return p.def.endpoint("the object's version", p.of.Version)
 }
 
-// explain goes the exact way: the separate steps in upstream's order, over the document parsed anew.
+// explain evaluates a creation on the exact path: upstream's steps in upstream's order, on a newly parsed document.
 func (p *pass) explain(v *Version) error {
 	if refused, err := p.decode(v); refused || err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *pass) explain(v *Version) error {
 	return p.judge(v, p.validate)
 }
 
-// decode is what the request handler makes of the body on the exact way. True: it refuses it.
+// decode does what the request handler does with the body on the exact path.
 func (p *pass) decode(v *Version) (refused bool, err error) {
 	p.out.Explained = true
 	if err := p.parse(); err != nil {
@@ -141,7 +141,7 @@ func (p *pass) decode(v *Version) (refused bool, err error) {
 	return false, nil
 }
 
-// judge validates the tree as it stands and makes the outcome of what is found.
+// judge validates the tree and sets the outcome.
 func (p *pass) judge(v *Version, validate func(*Version) ([]violation.Violation, error)) error {
 	found, err := validate(v)
 	if err != nil {
@@ -154,7 +154,8 @@ func (p *pass) judge(v *Version, validate func(*Version) ([]violation.Violation,
 	return p.respond(v)
 }
 
-// answer makes findings the outcome, or adds the warnings of an object that has none. The error is a Fault: the time is over.
+// answer sets the outcome of the violations, or adds the warnings of a valid object. The error is a Fault for a passed
+// deadline.
 func (p *pass) answer(found []violation.Violation) error {
 	p.out.Forgiven = p.finish(p.forgiven)
 	if len(found) == 0 {
@@ -184,7 +185,7 @@ func (p *pass) judgeAsGiven(v *Version) error {
 	return p.judge(v, p.validate)
 }
 
-// takeAsGiven is what remains of decoding where nothing is changed. True: the body is refused.
+// takeAsGiven checks the bounds and duplicate keys of a body that is not changed.
 func (p *pass) takeAsGiven() (refused bool, err error) {
 	p.out.Explained = true
 	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {

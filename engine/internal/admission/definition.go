@@ -10,22 +10,22 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Definition is a CRD as the pipelines need it. It is immutable; any number of goroutines share it.
+// Definition is what the pipelines need of a CRD. It is immutable and safe for concurrent use.
 type Definition struct {
-	// Name is the CRD's: crontabs.stable.example.com.
+	// Name is the name of the CRD: crontabs.stable.example.com.
 	Name                string
 	Group, Kind, Plural string
 	Namespaced          bool
 	PreserveUnknown     bool
-	// Terminating: it is being deleted, and nothing is created any more.
+	// Terminating says that the CRD is being deleted, so that creations are forbidden.
 	Terminating bool
-	// Conversion is spec.conversion; nil is None.
+	// Conversion is spec.conversion. Nil means None.
 	Conversion *apiextensionsv1.CustomResourceConversion
 	// Unservable is why API servers answer every request for objects of the CRD with 500, nil if they do not.
 	Unservable error
 	// Versions are in the order of spec.versions.
 	Versions []*Version
-	// Storage is the one of them that objects are stored at.
+	// Storage is the storage version.
 	Storage *Version
 }
 
@@ -35,28 +35,28 @@ type Version struct {
 	// APIVersion is group/version.
 	APIVersion string
 	Served     bool
-	// Plan is what the schema compiles to.
+	// Plan is the compiled schema.
 	Plan *plan.Plan
-	// HasStatus: there is a status subresource, so a create drops status.
+	// HasStatus says that the version has a status subresource.
 	HasStatus bool
-	// Scale holds the paths of the scale subresource, nil if there is none.
+	// Scale holds the paths of the scale subresource, or nil.
 	Scale *Scale
-	// Selectable are the fields that field selectors may name.
+	// Selectable are the fields that field selectors may use.
 	Selectable *present.Selectable
-	// Columns are those of tables.
+	// Columns are the columns of tables.
 	Columns *present.Columns
-	// Warnings go with every answer: the deprecation.
+	// Warnings are part of every answer: the deprecation warning.
 	Warnings []string
 }
 
-// Scale is the scale subresource with its paths taken apart.
+// Scale holds the parsed paths of the scale subresource.
 type Scale struct {
 	SpecReplicas, StatusReplicas ScalePath
-	// LabelSelector has no Names if the CRD has none.
+	// LabelSelector has no Names if the CRD declares none.
 	LabelSelector ScalePath
 }
 
-// ScalePath is a path like .spec.replicas.
+// ScalePath is a path such as .spec.replicas.
 type ScalePath struct {
 	Text  string
 	Names []string
@@ -66,7 +66,7 @@ func scalePath(text string) ScalePath {
 	return ScalePath{Text: text, Names: strings.Split(strings.TrimPrefix(text, "."), ".")}
 }
 
-// NewScale takes the paths of a scale subresource apart; nil gives nil.
+// NewScale parses the paths of a scale subresource. Nil gives nil.
 func NewScale(s *apiextensionsv1.CustomResourceSubresourceScale) *Scale {
 	if s == nil {
 		return nil
@@ -78,7 +78,7 @@ func NewScale(s *apiextensionsv1.CustomResourceSubresourceScale) *Scale {
 	return scale
 }
 
-// Find returns the version of the name, nil if there is none.
+// Find returns the version with the name, or nil.
 func (d *Definition) Find(version string) *Version {
 	for _, v := range d.Versions {
 		if v.Name == version {
@@ -88,7 +88,7 @@ func (d *Definition) Find(version string) *Version {
 	return nil
 }
 
-// Endpoint returns the version of the name if it is served; the error is a *Fault.
+// Endpoint returns the version with the name if API servers serve it. The error is a *Fault.
 func (d *Definition) Endpoint(version string) (*Version, error) {
 	v, err := d.endpoint("version", version)
 	if err == nil {
@@ -97,7 +97,7 @@ func (d *Definition) Endpoint(version string) (*Version, error) {
 	return v, err
 }
 
-// Describe fills in what a Definition and its Versions take from the CRD itself; the plans are the caller's to add.
+// Describe returns a Definition of a CRD. The caller adds the plans.
 func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 	d := &Definition{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,

@@ -9,15 +9,15 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// entries finds the places that findings about ObjectMeta mean. Those about labels and annotations name the map, and show the key
-// or the value that is wrong: the place is that of the member.
+// entries finds the paths of errors about ObjectMeta. An error about labels or annotations names only the map and shows
+// the key or the value; its path leads to the entry.
 type entries struct {
 	d      *value.Doc
 	finder *value.Finder
 	root   uint32
 
-	byValue map[string][]labelled // of labels
-	passed  map[[2]string]int     // how many findings there were with a value and a detail
+	byValue map[string][]labelled // of labels, by value
+	passed  map[[2]string]int     // number of errors so far, by value and detail
 }
 
 type labelled struct {
@@ -25,10 +25,10 @@ type labelled struct {
 	node uint32
 }
 
-// originOfValue marks the findings about a label's value; those about keys have another origin.
+// originOfValue marks errors about a label's value. Errors about keys have another origin.
 const originOfValue = "format=k8s-label-value"
 
-// of is the path that a finding means, and the node there or the deepest above it.
+// of returns the path of an error, and the node there or the deepest node above it.
 func (e *entries) of(err *field.Error) (value.Path, uint32) {
 	path := violation.PathOf(err.Field)
 	node := e.finder.Deepest(e.root, path)
@@ -45,7 +45,7 @@ func (e *entries) of(err *field.Error) (value.Path, uint32) {
 	return path, node
 }
 
-// ofValue goes through the labels with a value in the order of the document, once for each detail of what is wrong with it.
+// ofValue assigns errors about one value to the labels with that value, in document order for each detail.
 func (e *entries) ofValue(path value.Path, labels uint32, bad, detail string) (value.Path, uint32) {
 	if e.byValue == nil {
 		e.byValue, e.passed = e.values(labels), map[[2]string]int{}

@@ -24,15 +24,15 @@ const (
 	Internal              Code = "INTERNAL"
 )
 
-// Fault is why a request could not be evaluated. It says nothing about the object.
+// Fault is the error of a request that could not be evaluated. It says nothing about the object.
 type Fault struct {
 	Code Code
 	Text string
 	// Limit is set for LimitExceeded.
 	Limit *value.LimitError
-	// Refusal is set for ObjectRefused.
+	// Rejection is set for ObjectRejected.
 	Refusal *Refusal
-	// Position is where in the body it went wrong; the zero Position if that is not known.
+	// Position is the position of the error in the body, or the zero Position.
 	Position value.Position
 	Cause    error
 }
@@ -43,7 +43,7 @@ func (f *Fault) Error() string { return f.Text }
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// exceeded is the Fault of an object that exceeds a limit; err is a *value.LimitError.
+// exceeded returns the Fault of an object that exceeds a limit. err is a *value.LimitError.
 func exceeded(err error) *Fault {
 	var limit *value.LimitError
 	if !errors.As(err, &limit) {
@@ -56,7 +56,7 @@ func internal(err error) *Fault {
 	return &Fault{Code: Internal, Text: "internal error: " + err.Error(), Cause: err}
 }
 
-// expired is the Fault of a context that has ended, nil if it has not.
+// expired returns the Fault of a context that has ended, or nil.
 func expired(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
@@ -77,7 +77,7 @@ func (d *Definition) noVersion(what, version string) *Fault {
 	return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%s %q is not a version of %s: it has %s", what, version, d.Name, strings.Join(names, ", "))}
 }
 
-// endpoint returns a version that is served; what says where its name comes from.
+// endpoint returns a version that is served. what names the origin of the version in errors.
 func (d *Definition) endpoint(what, name string) (*Version, error) {
 	v := d.Find(name)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// warnFinalizers adds what the strategy says about new finalizers, in the order of their names; an update of the status has none.
+// warnFinalizers adds the strategy's warnings about new finalizers, sorted by name. Updates of the status have none.
 //
 // Upstream: registry/customresource/strategy.go, generateWarningsFromObj; validator.go, validateKubeFinalizerName.
 func (p *pass) warnFinalizers() {
@@ -25,7 +25,7 @@ func (p *pass) warnFinalizers() {
 	}
 }
 
-// finalizerList is the list of an object's finalizers, 0 if it has none.
+// finalizerList returns the list of an object's finalizers, or 0.
 func (p *pass) finalizerList(root uint32) uint32 {
 	list := p.d.Field(p.d.Field(root, "metadata"), "finalizers")
 	if p.d.Nodes[list].Kind != value.Array {

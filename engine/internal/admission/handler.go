@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 )
 
-// handle is what the request handler does to metadata between decoding and the strategy: the name and the namespace of the
-// request are matched, owner references deduplicated. True: the request was refused.
+// handle does what the request handler does to metadata between decoding and the strategy: it checks the name and the
+// namespace against the request, and deduplicates owner references.
 //
 // Upstream: endpoints/handlers/create.go and update.go.
 func (p *pass) handle() (refused bool) {
@@ -18,13 +18,13 @@ func (p *pass) handle() (refused bool) {
 		p.wipe()
 	}
 	refused = !update && p.otherName(false) || p.otherNamespace() || update && p.otherName(true)
-	if !refused && !p.r.Patched { // of a patch it is done after mutating admission alone
+	if !refused && !p.r.Patched { // a patched object is deduplicated after mutating admission only
 		p.dedupOwners(metadata.DedupOwners)
 	}
 	return refused
 }
 
-// otherName refuses an object that has not the name of the request; an update must have one.
+// checkName rejects an object whose name differs from that of the request. The object of an update must have a name.
 //
 // Upstream: endpoints/handlers/rest.go, checkName.
 func (p *pass) otherName(update bool) (refused bool) {
@@ -40,7 +40,8 @@ func (p *pass) otherName(update bool) (refused bool) {
 	return true
 }
 
-// otherNamespace refuses an object of another namespace than the request's, and fills that in where the object has none.
+// checkNamespace rejects an object of another namespace than the request's, and sets the namespace of an object without
+// one.
 //
 // Upstream: registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace.
 func (p *pass) otherNamespace() (refused bool) {
@@ -61,7 +62,7 @@ func (p *pass) otherNamespace() (refused bool) {
 	return false
 }
 
-// wipe removes from the metadata of a creation what only a server may set. It allocates nothing.
+// wipe removes the metadata of a creation that only a server may set. It does not allocate.
 //
 // Upstream: registry/rest/meta.go, WipeObjectMetaSystemFields.
 func (p *pass) wipe() {
@@ -71,7 +72,7 @@ func (p *pass) wipe() {
 	}
 }
 
-// dedupOwners drops owner references that repeat an earlier one.
+// dedupOwners drops repeated owner references.
 func (p *pass) dedupOwners(dedup func([]metav1.OwnerReference) ([]metav1.OwnerReference, string)) {
 	meta := p.d.Field(p.root, "metadata")
 	if meta == 0 {
@@ -82,7 +83,7 @@ func (p *pass) dedupOwners(dedup func([]metav1.OwnerReference) ([]metav1.OwnerRe
 	}
 	m, err := metadata.Decode(p.d, meta)
 	if err != nil {
-		return // coerced metadata decodes
+		return // coerced metadata can be decoded
 	}
 	kept, warning := dedup(m.OwnerReferences)
 	if warning == "" {

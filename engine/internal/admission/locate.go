@@ -9,24 +9,24 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// locator finds the places of one tree that upstream's spellings of paths mean, in constant time a step however many there are.
+// locator finds the nodes of upstream's path texts, in constant time per step.
 type locator struct {
 	d      *value.Doc
 	root   uint32
 	finder *value.Finder
 	stop   *interrupt.Signal
-	steps  int // that may still be taken in search of keys with dots and brackets
+	steps  int // how many members may still be searched for keys with dots and brackets
 }
 
-// mostSearched bounds what is searched for odd keys, in members looked at for one answer.
+// mostSearched bounds the search for keys with dots and brackets, in members per answer.
 const mostSearched = 1 << 20
 
 func newLocator(d *value.Doc, root uint32, s *interrupt.Signal) *locator {
 	return &locator{d: d, root: root, finder: d.Finder(), stop: s, steps: mostSearched}
 }
 
-// find finds the node that a spelling means, and the path to it; 0 if it is not there, or not found in time. The spelling is ambiguous where keys
-// hold dots or brackets: they are thought of where the tree has no place that is written so without them.
+// find returns the node of a path text and its path, or 0. Keys with dots or brackets make a text ambiguous: they are
+// considered only if no path without such keys matches.
 func (l *locator) find(text string) (value.Path, uint32) {
 	path := violation.PathOf(text)
 	if node := l.finder.Lookup(l.root, path); node != 0 {
@@ -35,7 +35,7 @@ func (l *locator) find(text string) (value.Path, uint32) {
 	return l.search(l.root, text, nil)
 }
 
-// search is find for keys of any kind: the tree tells where they end.
+// search is find for keys with any characters: it tries the keys of the tree.
 func (l *locator) search(node uint32, text string, at value.Path) (value.Path, uint32) {
 	if text == "" {
 		return at, node

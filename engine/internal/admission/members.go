@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// metaString is a text of metadata, "" if there is none; not ok if there is something else in its place.
+// metaString returns a string of metadata, or "". ok is false if the value is not a string.
 func (p *pass) metaString(meta uint32, key string) (text string, ok bool) {
 	if meta == 0 {
 		return "", true
@@ -15,7 +15,7 @@ func (p *pass) metaString(meta uint32, key string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// remove drops a member of metadata.
+// remove removes a field of metadata.
 func (p *pass) remove(meta uint32, key string) {
 	if meta == 0 || p.d.Nodes[meta].Kind != value.Object {
 		return
@@ -31,15 +31,15 @@ func (p *pass) remove(meta uint32, key string) {
 	}
 }
 
-// set puts a member of metadata to a text.
+// set sets a field of metadata to a string.
 func (p *pass) set(name, text string) {
 	meta := p.metadata()
-	quoted, _ := json.Marshal(text)                           // a string has a JSON text
-	made, _ := p.d.Parse(quoted, value.Arena, value.Limits{}) // which is JSON
+	quoted, _ := json.Marshal(text)                           // cannot fail for a string
+	made, _ := p.d.Parse(quoted, value.Arena, value.Limits{}) // cannot fail for JSON
 	p.put(meta, p.d.Field(meta, name), name, made)
 }
 
-// put puts a node in the place of the member c of metadata, or adds it if that is 0.
+// put replaces the field c of metadata by a node, or adds the node if c is 0.
 func (p *pass) put(meta, c uint32, name string, made uint32) {
 	if c != 0 {
 		p.d.Replace(c, made)
@@ -50,14 +50,14 @@ func (p *pass) put(meta, c uint32, name string, made uint32) {
 	p.d.MarkDirty(p.root, meta)
 }
 
-// metadata is the node of the metadata, made if there is none.
+// metadata returns the node of the metadata. It adds metadata to an object without it.
 func (p *pass) metadata() uint32 {
 	d := p.d
 	meta := d.Field(p.root, "metadata")
 	if meta != 0 && d.Nodes[meta].Kind == value.Object {
 		return meta
 	}
-	made, _ := d.Parse([]byte("{}"), value.Arena, value.Limits{}) // it is JSON
+	made, _ := d.Parse([]byte("{}"), value.Arena, value.Limits{}) // cannot fail for JSON
 	if meta != 0 {
 		d.Replace(meta, made)
 	} else {

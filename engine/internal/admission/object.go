@@ -5,7 +5,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// finish takes findings out of the Doc.
+// finish returns violations that do not depend on the Doc.
 func (p *pass) finish(found []violation.Violation) []Finding {
 	if len(found) == 0 {
 		return nil
@@ -13,7 +13,7 @@ func (p *pass) finish(found []violation.Violation) []Finding {
 	list := make([]Finding, len(found))
 	for i := range found {
 		if i%64 == 63 && p.stop.Stopped() {
-			break // as the caller sees
+			break // the caller checks for the deadline
 		}
 		list[i].Violation = found[i]
 		if f := &found[i]; !p.old.has(f.Node) || len(f.Path) == 0 {
@@ -24,10 +24,10 @@ func (p *pass) finish(found []violation.Violation) []Finding {
 	return list
 }
 
-// room is what a printed object may need beyond its own length, mostly: metadata.generation, some defaults.
+// room is the usual growth of a printed object: metadata.generation and some defaults.
 const room = 128
 
-// object prints the object, and says whether it is another one than the body, as far as the request asks.
+// object prints the object and compares it with the body, as far as the request asks for it.
 func (p *pass) object() {
 	flags := p.d.Nodes[p.root].Flags
 	if p.r.WantChanged {
@@ -47,7 +47,7 @@ func (p *pass) object() {
 	p.out.Object = p.d.AppendJSON(buffer, p.root)
 }
 
-// present prints the object, and shows it.
+// present prints the object and passes it to Request.Show.
 func (p *pass) present(v *Version) {
 	p.object()
 	if p.r.Show != nil && v != nil {
@@ -55,7 +55,7 @@ func (p *pass) present(v *Version) {
 	}
 }
 
-// asSent compares the tree with the body: an edit may have changed nothing.
+// asSent compares the tree with the body, since edits can cancel each other out.
 func (p *pass) asSent() bool {
 	original := value.Acquire()
 	defer original.Release()

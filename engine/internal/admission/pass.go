@@ -13,50 +13,50 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// pass is one evaluation: the request, the document as it stands, what is known about it so far. Passes are pooled, with the
-// request and the outcome in them, so that an evaluation allocates little but its answer.
+// pass is the state of one evaluation. Passes are pooled together with their request and outcome, so that an evaluation
+// allocates little more than its answer.
 type pass struct {
 	request Request
 	outcome Outcome
 
 	ctx  context.Context
 	def  *Definition
-	r    *Request // &request
-	out  *Outcome // &outcome
+	r    *Request
+	out  *Outcome
 	stop *interrupt.Signal
 
 	d      *value.Doc
-	edits  *plan.Edits // stays with the pass, for its memory
-	pairs  *plan.Pairs // so does this
-	reader *pass       // and this, which reads the old object
+	edits  *plan.Edits // kept with the pass for its memory
+	pairs  *plan.Pairs // kept with the pass for its memory
+	reader *pass       // kept with the pass; it reads the old object
 	root   uint32
-	warned map[string]struct{} // the texts in out.Warnings, nil until one is added to the version's own
+	warned map[string]struct{} // the set of out.Warnings; nil until a warning is added to those of the version
 
-	by        convert.Converter // answers for the CRD's webhook; nil if there is none
-	storing   bool              // the write goes on to the storage
-	completed []string          // the members of metadata that were filled in for the caller
+	by        convert.Converter // calls the CRD's webhook; nil if there is none
+	storing   bool              // the write continues to the storage
+	completed []string          // the fields of metadata that were filled in for the caller
 	generated bool              // the object has the generated name of the request
-	lent      bool              // the namespace of the old object is none that the request names
+	lent      bool              // the namespace of the old object was filled in without one in the request
 
 	old      oldObject // of an update
-	patching *patching // nil if the body is no patch
+	patching *patching // nil if the body is not a patch
 	forgiven []violation.Violation
 
-	text value.Source      // what the body is in d
+	text value.Source      // the source of the body in d
 	json []byte            // the body as JSON
-	yaml *value.YAMLSource // where it stood in YAML
+	yaml *value.YAMLSource // the positions of a YAML body
 
 	source  source
-	held    bool                    // the body is an object that a converter holds: nothing was coerced before
-	of      schema.GroupVersionKind // what the object says it is
-	unread  *Refusal                // why apiVersion and kind could not be read, or what is wrong with them
-	matches bool                    // of the CRD's group and kind: only then is it shaped by a schema
-	own     *Version                // the version that it says it is of, nil if the CRD has none such
+	held    bool                    // the body comes from a converter, so nothing was coerced before
+	of      schema.GroupVersionKind // the type that the object declares
+	unread  *Refusal                // the rejection of an unreadable or invalid apiVersion or kind
+	matches bool                    // the object is of the CRD's group and kind; only then it is shaped by a schema
+	own     *Version                // the version that the object declares, or nil
 }
 
 var passes = sync.Pool{New: func() any { return &pass{edits: new(plan.Edits), pairs: new(plan.Pairs), reader: new(pass)} }}
 
-// run evaluates one request. A panic below leaves the Doc and the pass to the garbage collector: they must not go back into
+// run evaluates one request. After a panic, the Doc and the pass are left to the garbage collector and do not return to
 // their pools.
 func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) (Outcome, error) {
 	if err := expired(ctx); err != nil {

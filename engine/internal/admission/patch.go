@@ -21,17 +21,18 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// patching is a patch that is being applied. It lives as long as the request: messages show the patched object, findings have places in the patch.
+// patching is a patch while it is applied. It exists as long as the request: messages show the patched object, and
+// violations have positions in the patch.
 type patching struct {
 	doc     *value.Doc // of the patch
 	held    *value.Doc // of the object that is patched
 	patch   patch.Document
 	yaml    *value.YAMLSource
 	tree    *patch.Tree
-	unknown []string // what strict decoding says of the patch itself
+	unknown []string // unknown fields of the patch itself
 }
 
-// release puts back what a patch took. Like all memory of a pass it is left to the garbage collector after a panic.
+// release returns the Docs to their pool. After a panic they are left to the garbage collector.
 func (q *patching) release() {
 	if q.doc != nil {
 		q.doc.Release()
@@ -41,8 +42,8 @@ func (q *patching) release() {
 	}
 }
 
-// updatePatched applies the patch to the old object at the request's version, and goes on with the result as with the body of an update. What differs
-// from one is what stands in the code with Request.Patched.
+// updatePatched applies the patch to the old object at the request's version, and continues with the result like with
+// the body of an update. Request.Patched marks the differences.
 //
 // Upstream: endpoints/handlers/patch.go, PatchResource, patchResource and applyPatch.
 func (p *pass) updatePatched() error {
@@ -75,11 +76,11 @@ func (p *pass) updatePatched() error {
 		return ofPatched(err)
 	}
 	p.placeInPatch()
-	p.out.Changed = true // than what was sent, which is no object
+	p.out.Changed = true // the body is a patch and not an object
 	return nil
 }
 
-// readPatch reads the patch. True: it is refused.
+// readPatch reads the patch.
 //
 // Upstream: endpoints/handlers/patch.go, validateAndTranscodePatch.
 func (p *pass) readPatch() (refused bool, err error) {
@@ -119,7 +120,7 @@ func (p *pass) readPatch() (refused bool, err error) {
 	return false, nil
 }
 
-// apply applies the patch to an object. True: it is refused.
+// apply applies the patch to an object.
 func (p *pass) apply(o patch.Object) (refused bool, err error) {
 	q := p.patching
 	q.tree, err = patch.Apply(o, q.patch, p.r.FieldValidation != Ignore, p.stop)
@@ -151,8 +152,8 @@ func (p *pass) apply(o patch.Object) (refused bool, err error) {
 	return true, nil
 }
 
-// patchedLate is what remains of a patch behind mutating admission. Bytes of a storage mostly do not say their resourceVersion, and then neither does what a patch makes of
-// them: it is the stored one.
+// finishPatched does what upstream does with a patched object after mutating admission. Bytes of a storage usually have
+// no resourceVersion; the patched object then has the stored one.
 func (p *pass) patchedLate() {
 	if p.r.Handler {
 		p.dedupOwners(metadata.DedupOwnersLate)
@@ -160,7 +161,8 @@ func (p *pass) patchedLate() {
 	p.unversioned()
 }
 
-// noVersion refuses what a patch, or mutating admission, took the apiVersion from. Any other update without one is refused before.
+// requireAPIVersion rejects an object whose apiVersion a patch or mutating admission removed. Other updates without one
+// are rejected earlier.
 //
 // Upstream: registry/rest/update.go, BeforeUpdate; registry/rest/create.go, objectMetaAndKind.
 func (p *pass) noVersion() (refused bool) {
@@ -172,7 +174,7 @@ func (p *pass) noVersion() (refused bool) {
 	return true
 }
 
-// unversioned fills in a resourceVersion where neither what was sent nor the old object has one.
+// fillRevision fills in a resourceVersion if neither the body nor the old object has one.
 func (p *pass) unversioned() {
 	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
 	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
@@ -181,15 +183,15 @@ func (p *pass) unversioned() {
 	}
 }
 
-// modified is what an API server says of a write to an object that was written since it was read.
+// modified is the API server's text about a write to an object that has changed since it was read.
 const modified = "the object has been modified; please apply your changes to the latest version and try again"
 
-// otherRevision refuses an update that asks for another state of the object than the old one.
+// checkRevision rejects an update that requires another resourceVersion than the old object's.
 func (p *pass) otherRevision() (refused bool) {
 	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
 	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
 	if !ok || revision == "" {
-		return false // the update says so
+		return false // requireRevision rejects it
 	}
 	asked, err := strconv.ParseUint(revision, 10, 64)
 	switch {
@@ -206,19 +208,20 @@ func (p *pass) otherRevision() (refused bool) {
 	return false
 }
 
-// sameRevision reports that a patch left the resourceVersion alone, so that nothing stands against it.
+// sameRevision reports whether a patch kept the resourceVersion.
 func (p *pass) sameRevision() bool {
 	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
 	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
 	return ok && revision != "" && revision == before
 }
 
-// refusedPatched is the answer to a patched object that cannot be decoded, and to a patch or a result with unknown fields where these are refused.
+// rejectPatched returns the rejection of a patched object that cannot be decoded, or that has unknown fields where
+// these are rejected.
 //
 // Upstream: endpoints/handlers/patch.go, applyPatchToCurrentObject.
 func (p *pass) refusedPatched(cause string) *Refusal {
 	if !utf8.ValidString(cause) {
-		cause = string([]rune(cause)) // as it is in the JSON of a Status
+		cause = string([]rune(cause)) // as JSON encodes it in a Status
 	}
 	e := field.Invalid(field.NewPath("patch"), string(p.patching.tree.Printed()), cause)
 	r := refusalOf(apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{e}))
@@ -228,7 +231,7 @@ func (p *pass) refusedPatched(cause string) *Refusal {
 	return r
 }
 
-// strictError is upstream's error of strict decoding with these texts.
+// strictError returns upstream's strict decoding error with these texts.
 func strictError(texts []string) error {
 	errs := make([]error, len(texts))
 	for i, text := range texts {
@@ -237,7 +240,7 @@ func strictError(texts []string) error {
 	return runtime.NewStrictDecodingError(errs)
 }
 
-// patchScale applies the patch to a Scale; nil if it is refused.
+// patchScale applies the patch to a Scale. It returns nil if the patch is rejected.
 func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 	text, err := json.Marshal(current)
 	if err != nil {
@@ -268,10 +271,10 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 	return made.scale, nil
 }
 
-// ofPatch words a Fault as one about the patch.
+// ofPatch returns a Fault about the patch.
 func ofPatch(f *Fault) error { return about(f, "patch: ") }
 
-// ofPatched words a Fault as one about what the patch makes of the object.
+// ofPatched returns a Fault about the patched object.
 func ofPatched(err error) error {
 	var f *Fault
 	if !errors.As(err, &f) || f.Code != LimitExceeded {
@@ -280,7 +283,7 @@ func ofPatched(err error) error {
 	return about(f, "patched object: ")
 }
 
-// about words a Fault as one about something else than the object.
+// about returns a copy of a Fault whose text starts with what instead of "object: ".
 func about(f *Fault, what string) error {
 	other := *f
 	other.Text = what + strings.TrimPrefix(f.Text, "object: ")

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// addressOld finds the endpoint of a request that is about an old object and has no body which names one.
+// addressOld finds the endpoint of a request whose body does not name a version.
 func (p *pass) addressOld() (*Version, error) {
 	if p.r.Version == "" {
 		q := p.oldReader()
@@ -63,14 +63,14 @@ func (p *pass) nameOfOld() (string, error) {
 	return name, nil
 }
 
-// known makes the new object one of the endpoint's version, and the request one about the old object.
+// setKnown makes the new object one of the endpoint's version, and the request one about the old object.
 func (p *pass) known(v *Version) {
 	p.of.Group, p.of.Version, p.of.Kind = p.def.Group, v.Name, p.def.Kind
 	p.matches, p.own = true, v
 	p.addressAsOld(p.d, p.old.root)
 }
 
-// addressAsOld makes the request one to the URL of the old object, as far as it says nothing.
+// addressAsOld takes the name and the namespace of the request from the old object, unless the request has them.
 func (p *pass) addressAsOld(d *value.Doc, root uint32) {
 	meta := d.Field(root, "metadata")
 	of := func(key string) string {

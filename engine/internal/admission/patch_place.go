@@ -8,11 +8,11 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// mostPlaced bounds the search for places in a JSON patch: findings times operations.
+// mostPlaced bounds the search for positions in a JSON patch: violations times operations.
 const mostPlaced = 1 << 20
 
-// placeInPatch makes the positions of findings those in the patch: of the value that the patch puts there. What the patch does not touch has none; of
-// very many findings about very many operations none has.
+// positionInPatch sets the positions of violations to those of the values in the patch. A violation about a value that
+// is not in the patch has no position. If there are too many violations and operations, none has one.
 func (p *pass) placeInPatch() {
 	p.unplaced()
 	q, n := p.patching, len(p.out.Violations)+len(p.out.Forgiven)+len(p.out.Pruned)
@@ -23,7 +23,7 @@ func (p *pass) placeInPatch() {
 	for _, list := range [][]Finding{p.out.Violations, p.out.Forgiven} {
 		for i := range list {
 			if i%64 == 63 && p.stop.Stopped() {
-				return // as the caller sees
+				return // the caller checks for the deadline
 			}
 			if node, at := places.of(list[i].Path); node != 0 {
 				list[i].Position = q.doc.PositionOf(node, at)
@@ -40,7 +40,7 @@ func (p *pass) placeInPatch() {
 	}
 }
 
-// keyPosition is where the key of a member of the patch begins.
+// keyPosition returns the position of a member's key in the patch.
 func (q *patching) keyPosition(node uint32, at value.Path) value.Position {
 	if q.yaml != nil {
 		return q.yaml.KeyPosition(at)
@@ -48,7 +48,7 @@ func (q *patching) keyPosition(node uint32, at value.Path) value.Position {
 	return q.doc.KeyPosition(node)
 }
 
-// unplaced takes positions from what is told about an object that stands in no text: the old one, changed.
+// clearPositions removes positions from the violations about an object that is not in a document.
 func (p *pass) unplaced() {
 	for _, list := range [][]Finding{p.out.Violations, p.out.Forgiven} {
 		for i := range list {
@@ -60,7 +60,7 @@ func (p *pass) unplaced() {
 	}
 }
 
-// patchPlaces finds what a patch puts at places of the patched object.
+// patchPositions finds the values that a patch sets.
 type patchPlaces struct {
 	doc    *value.Doc
 	root   uint32
@@ -69,7 +69,7 @@ type patchPlaces struct {
 	merge  bool
 }
 
-// put is an operation that puts a value at a path.
+// put is an operation that sets the value at a path.
 type put struct {
 	path  string
 	value uint32
@@ -93,7 +93,8 @@ func (q *patching) places() *patchPlaces {
 	return s
 }
 
-// of is what the patch puts at a place of the patched object, 0 if it puts nothing there, and where that is in the patch. Of several operations it is the last.
+// of returns the value that the patch sets at a path of the patched object, and its path in the patch, or 0. Of several
+// operations the last one counts.
 func (s *patchPlaces) of(place value.Path) (node uint32, at value.Path) {
 	if s.merge {
 		return s.finder.Lookup(s.root, place), place
@@ -111,7 +112,7 @@ func (s *patchPlaces) of(place value.Path) (node uint32, at value.Path) {
 
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
 
-// below reports that a place is at a path of an operation or below it, and what is left of it.
+// below returns the rest of a path that is at or below the path of an operation.
 func below(at value.Path, path string) (rest value.Path, ok bool) {
 	_, path, more := strings.Cut(path, "/")
 	for more {

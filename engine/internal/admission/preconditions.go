@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// plainPreconditions reports that neither uid nor resourceVersion stands against an update. Only for DECODE does a missing resourceVersion not matter,
-// but that is rare.
+// plainPreconditions reports whether uid and resourceVersion allow an update. It also requires a resourceVersion in
+// stage DECODE, which would allow updates without one.
 func (p *pass) plainPreconditions(meta uint32) bool {
 	if !p.r.Whole {
 		return true
@@ -28,23 +28,24 @@ func (p *pass) plainPreconditions(meta uint32) bool {
 	return revision != 0 && !isZero(d.Str(revision)) && isNumber(d.Str(revision)) && (before == 0 && !p.r.Patched || p.sameRevision())
 }
 
-// isNumber reports, of resourceVersions that are not too long, that one is a number.
+// isNumber reports whether a resourceVersion is a decimal number of fewer than 20 digits.
 func isNumber(revision string) bool {
 	for i := range len(revision) {
 		if revision[i] < '0' || revision[i] > '9' {
 			return false
 		}
 	}
-	return len(revision) < 20 // which fits into 64 bits
+	return len(revision) < 20 // fits into 64 bits
 }
 
-// isZero reports that a resourceVersion is none, or the number 0: to an API server that is the same.
+// isZero reports whether a resourceVersion is empty or 0. API servers treat these alike.
 func isZero(revision string) bool { return strings.Trim(revision, "0") == "" }
 
-// otherUID refuses an update of another object than the stored one: the uid that a client sends is a precondition, but not in a patch. An old object
-// without a uid stands in no server's storage, and is not asked for it.
+// checkUID rejects an update whose uid differs from the old object's. A uid in a patch is not a precondition. An old
+// object without a uid cannot come from a storage, and is not compared.
 //
-// Upstream: registry/rest/update.go, Preconditions; storage/interfaces.go, Check; storage/errors/storage.go, InterpretUpdateError.
+// Upstream: registry/rest/update.go, Preconditions; storage/interfaces.go, Check; storage/errors/storage.go,
+// InterpretUpdateError.
 func (p *pass) otherUID() (refused bool) {
 	if !p.r.Whole || p.r.Patched {
 		return false
@@ -59,12 +60,12 @@ func (p *pass) otherUID() (refused bool) {
 	return true
 }
 
-// conflict refuses an update that is about another state of the object than the stored one.
+// conflict rejects an update of another state of the object than the stored one.
 func (p *pass) conflict(text string) {
 	p.out.Refusal = refusalOf(apierrors.NewConflict(p.def.resource(), p.oldName(), errors.New(text)))
 }
 
-// storageKey is where an API server with the usual prefix keeps the object in etcd.
+// storageKey returns the object's key in etcd for the default prefix.
 func (p *pass) storageKey() string {
 	meta := p.d.Field(p.old.root, "metadata")
 	name, _ := p.metaString(meta, "name")
@@ -76,12 +77,12 @@ func (p *pass) storageKey() string {
 	return key + name
 }
 
-// noRevision refuses an update that does not say which state of the object it is about.
+// requireRevision rejects an update without a resourceVersion.
 //
 // Upstream: registry/generic/registry/store.go, Update: custom resources do not allow unconditional updates.
 func (p *pass) noRevision() (refused bool) {
 	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
-	if !p.r.Whole || !ok || !isZero(revision) { // validation says of one that it is no text
+	if !p.r.Whole || !ok || !isZero(revision) { // validation reports one that is not a string
 		return false
 	}
 	at := value.Path{value.Name("metadata"), value.Name("resourceVersion")}
@@ -100,7 +101,7 @@ func (p *pass) noRevision() (refused bool) {
 	return true
 }
 
-// oldName is the name of the request.
+// oldName returns the name of the old object.
 func (p *pass) oldName() string {
 	name, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "name")
 	return strings.Clone(name)

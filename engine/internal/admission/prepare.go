@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// prepare is what the strategy does before it validates.
+// prepare changes the object as the strategy does before validation.
 //
 // Upstream: registry/customresource/strategy.go, PrepareForCreate.
 func (p *pass) prepare(v *Version) {
@@ -24,7 +24,7 @@ func (p *pass) prepare(v *Version) {
 	p.prepareMetadata()
 }
 
-// prepareMetadata sets metadata.generation to 1. It allocates nothing.
+// prepareMetadata sets metadata.generation to 1. It does not allocate.
 func (p *pass) prepareMetadata() {
 	d := p.d
 	meta := p.metadata()

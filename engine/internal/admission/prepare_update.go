@@ -7,8 +7,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// prepareUpdate makes of the new object what is validated: with the old one's status, if that is a subresource, and with the fields of
-// metadata that no client may change; its generation counts up if anything but metadata changes.
+// prepareUpdate changes the new object before validation: it takes the old status if status is a subresource, restores
+// immutable metadata, and increments the generation if anything but metadata changes.
 //
 // Upstream: registry/customresource/strategy.go, PrepareForUpdate; registry/rest/update.go, BeforeUpdate.
 func (p *pass) prepareUpdate(v *Version) {
@@ -21,7 +21,7 @@ func (p *pass) prepareUpdate(v *Version) {
 	}
 }
 
-// prepareUpdateMetadata does what prepareUpdate does to metadata, but for counting. It allocates nothing.
+// prepareUpdateMetadata restores immutable metadata. It does not allocate.
 func (p *pass) prepareUpdateMetadata() {
 	d, old := p.d, p.d.Field(p.old.root, "metadata")
 	p.take(old, "generation")
@@ -40,7 +40,7 @@ func (p *pass) prepareUpdateMetadata() {
 	}
 }
 
-// take makes a member of metadata what it is in the old metadata.
+// take copies a field of the old metadata, or removes the field if the old metadata has none.
 func (p *pass) take(old uint32, key string) {
 	d := p.d
 	meta := p.metadata()
@@ -53,7 +53,7 @@ func (p *pass) take(old uint32, key string) {
 	}
 }
 
-// copyOf is a node like another, over the same children, linked nowhere.
+// copyOf returns a copy of a node with the same children, not linked to a parent.
 func (p *pass) copyOf(node uint32) uint32 {
 	made := uint32(len(p.d.Nodes))
 	p.d.Nodes = append(p.d.Nodes, p.d.Nodes[node])
@@ -61,7 +61,7 @@ func (p *pass) copyOf(node uint32) uint32 {
 	return made
 }
 
-// countUp sets the generation to the one behind the old object's.
+// countUp sets the generation to that of the old object plus one.
 func (p *pass) countUp(old uint32) {
 	d := p.d
 	generation := int64(0)
@@ -69,7 +69,7 @@ func (p *pass) countUp(old uint32) {
 		generation = d.Int(c)
 	}
 	meta := p.metadata()
-	if generation++; generation == 0 { // is none
+	if generation++; generation == 0 { // zero is printed as absent
 		p.remove(meta, "generation")
 		return
 	}
@@ -80,7 +80,7 @@ func (p *pass) countUp(old uint32) {
 	p.put(meta, d.Field(meta, "generation"), "generation", made)
 }
 
-// sameContent compares the two objects without their metadata. A status that was kept is the same.
+// sameContent compares the two objects without their metadata.
 func (p *pass) sameContent() bool {
 	d := p.d
 	members := func(root uint32) int {
@@ -109,7 +109,7 @@ func (p *pass) sameContent() bool {
 	return true
 }
 
-// keepStatus puts the old object's status in the place of the new one's. What the client sent was decoded before, and is not seen any more.
+// keepStatus replaces the status of the new object by that of the old one.
 func (p *pass) keepStatus() {
 	d := p.d
 	p.old.copies = uint32(len(d.Nodes))
@@ -130,7 +130,7 @@ func (p *pass) keepStatus() {
 
 func isStatus(c Change) bool { return len(c.Path) > 0 && c.Path[0] == value.Name("status") }
 
-// exchange links a node in the place of a member.
+// exchange replaces a member by a node.
 func (p *pass) exchange(parent, member, made uint32) {
 	d := p.d
 	d.Nodes[made].Next = d.Nodes[member].Next
@@ -146,7 +146,7 @@ func (p *pass) exchange(parent, member, made uint32) {
 	}
 }
 
-// drop unlinks a member; 0 is none.
+// drop removes a member. 0 is ignored.
 func (p *pass) drop(parent, member uint32) {
 	prev := uint32(0)
 	for c := p.d.Nodes[parent].First; c != 0 && member != 0; c = p.d.Nodes[c].Next {
@@ -158,8 +158,7 @@ func (p *pass) drop(parent, member uint32) {
 	}
 }
 
-// prepareStatus makes of the new object what is validated: the old one with the new status, and with the managed fields that tell of the
-// change.
+// prepareStatus makes the new object from the old one, with the status and the managed fields of the request.
 //
 // Upstream: registry/customresource/status_strategy.go, PrepareForUpdate.
 func (p *pass) prepareStatus() {
@@ -181,7 +180,8 @@ func (p *pass) prepareStatus() {
 	}
 	p.substitute(d.Field(root, "metadata"), "managedFields", managed)
 	if read := d.Field(sent, "resourceVersion"); read != 0 && d.Field(d.Field(root, "metadata"), "resourceVersion") == 0 {
-		// Bytes in a storage have none: the storage says it when they are read, and it is the one that was sent, or the write fails there.
+		// Bytes of a storage have no resourceVersion. Upstream sets the stored one and compares it with the one that
+		// was sent.
 		p.substitute(d.Field(root, "metadata"), "resourceVersion", p.copyOf(read))
 		p.substitute(d.Field(p.old.root, "metadata"), "resourceVersion", p.copyOf(read))
 	}
@@ -191,7 +191,7 @@ func (p *pass) prepareStatus() {
 	p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, func(c Change) bool { return !isStatus(c) })
 }
 
-// clone is a node like another, with members that are like its members, each over the same children.
+// clone returns a copy of a node with copies of its members. The members keep their children.
 func (p *pass) clone(node uint32) uint32 {
 	d := p.d
 	made := p.copyOf(node)
@@ -208,7 +208,7 @@ func (p *pass) clone(node uint32) uint32 {
 	return made
 }
 
-// substitute puts a node in the place of a member; 0 removes it.
+// substitute replaces or adds a member. A made of 0 removes the member.
 func (p *pass) substitute(parent uint32, key string, made uint32) {
 	switch member := p.d.Field(parent, key); {
 	case made == 0:

@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// read parses the body for the first time and looks at apiVersion and kind. A body that upstream could not read leaves a
-// refusal in p.unread; the error is a Fault.
+// read parses the body and reads apiVersion and kind. It sets p.unread for a body that upstream cannot read. The error
+// is a Fault.
 func (p *pass) read() error {
 	if err := p.parse(); err != nil {
 		if limit := new(value.LimitError); errors.As(err, &limit) {
@@ -22,14 +22,14 @@ func (p *pass) read() error {
 		}
 		return p.unreadable(err)
 	}
-	// Of duplicate keys upstream's look at apiVersion and kind sees all, and the tree the last.
+	// Of duplicate keys, upstream considers all for apiVersion and kind, and the tree has the last.
 	if p.d.HasDuplicates(p.text) || !p.typeMeta() {
 		return p.oddTypeMeta()
 	}
 	return nil
 }
 
-// parse parses the body, again if it must be: the body of the request in an emptied Doc then.
+// parse parses the body, or parses it again into an empty Doc.
 func (p *pass) parse() (err error) {
 	if p.json == nil {
 		p.json = p.r.Body
@@ -50,24 +50,24 @@ func (p *pass) parse() (err error) {
 	return err
 }
 
-// unreadable asks upstream's serializer for its words about a body that was refused.
+// unreadable gets upstream's error about a body that does not parse.
 func (p *pass) unreadable(err error) error {
 	of, cause := p.ask()
-	if cause == nil { // upstream reads it, we do not: a second document in a YAML stream
+	if cause == nil { // upstream reads only the first document of a YAML stream
 		of, cause = nil, err
 	}
 	p.unread = p.undecodable(of, cause)
 	return nil
 }
 
-// ask decodes the body as upstream does: that of a request by the request's serializer, any other by the storage's.
+// decodeForError decodes the body with upstream's serializer: that of requests, or that of the storage.
 func (p *pass) ask() (*schema.GroupVersionKind, error) {
 	switch {
 	case p.source != fromRequest:
 	case p.r.Patched:
 		asked := *p.r
 		asked.Body = p.patching.tree.Printed()
-		return decodeUpstream(&asked, nil) // what a patch took away is gone
+		return decodeUpstream(&asked, nil) // without what the patch removed
 	default:
 		of := p.endpointKind()
 		return decodeUpstream(p.r, &of)
@@ -80,7 +80,8 @@ func (p *pass) ask() (*schema.GroupVersionKind, error) {
 	return of, err
 }
 
-// undecodable is the answer to a body that could not be decoded: a bad request, or from storage an error of the server.
+// undecodable returns the rejection of a body that could not be decoded: a bad request, or a server error for bytes
+// from storage.
 func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Refusal {
 	switch p.source {
 	case fromStorage:
@@ -94,20 +95,20 @@ func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Refusal {
 	return undecodable(p.def.Kind, of, cause, p.r.Body)
 }
 
-// source says where a body comes from, which shapes how it is decoded and how a refusal is worded.
+// source is the origin of a body. It decides how the body is decoded and how errors read.
 type source uint8
 
 const (
 	fromRequest source = iota // a write, decoded by the request handler
-	fromStorage               // bytes of a storage, or an object on its way there
-	fromCaller                // neither: the caller wants one step of the pipeline by itself
+	fromStorage               // bytes from storage or on their way there
+	fromCaller                // a single step of the pipeline
 )
 
 func (p *pass) endpointKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: p.def.Group, Version: p.r.Version, Kind: p.def.Kind}
 }
 
-// typeMeta reads apiVersion and kind off the tree. False: something about them is odd.
+// typeMeta reads apiVersion and kind from the tree. It returns false if they need upstream's decoder.
 func (p *pass) typeMeta() bool {
 	d := p.d
 	if d.Nodes[p.root].Kind != value.Object {
@@ -139,13 +140,13 @@ func (p *pass) typeMeta() bool {
 	return true
 }
 
-// identify takes the object for what it says it is.
+// identify sets the type of the object.
 func (p *pass) identify(apiVersion, kind string) {
 	group, version, found := strings.Cut(apiVersion, "/")
 	if !found {
 		group, version = "", apiVersion
 	}
-	// The names of the definition outlive the Doc, so that nothing need be copied in the ordinary case.
+	// The names of the definition outlive the Doc, so they need no copy.
 	if p.matches = group == p.def.Group && kind == p.def.Kind; p.matches {
 		if p.own = p.def.Find(version); p.own != nil {
 			p.of = schema.GroupVersionKind{Group: p.def.Group, Version: p.own.Name, Kind: p.def.Kind}
@@ -155,19 +156,19 @@ func (p *pass) identify(apiVersion, kind string) {
 	p.of = schema.GroupVersionKind{Group: strings.Clone(group), Version: strings.Clone(version), Kind: strings.Clone(kind)}
 }
 
-// foldsToTypeMeta reports keys that encoding/json, which upstream uses to look for apiVersion and kind, takes for them.
+// foldsToTypeMeta reports whether encoding/json takes a key for apiVersion or kind. It ignores case.
 func foldsToTypeMeta(key string) bool {
 	switch len(key) {
-	case len("kind"), len("kind") + 2: // K may be written as the Kelvin sign, three bytes long
+	case len("kind"), len("kind") + 2: // K can be the Kelvin sign, which has three bytes
 		return strings.EqualFold(key, "kind")
-	case len("apiVersion"), len("apiVersion") + 1: // s may be written as the long s, two bytes long
+	case len("apiVersion"), len("apiVersion") + 1: // s can be the long s, which has two bytes
 		return strings.EqualFold(key, "apiVersion")
 	}
 	return false
 }
 
-// oddTypeMeta lets upstream judge an object whose apiVersion or kind is absent, empty, malformed or no string, or that has a
-// key which differs from them by case, or duplicate keys.
+// oddTypeMeta decodes an object with upstream's decoder if apiVersion or kind is absent, empty, malformed or not a
+// string, or if keys are duplicate or differ from them by case.
 func (p *pass) oddTypeMeta() error {
 	of, err := p.ask()
 	if err != nil {
@@ -177,7 +178,7 @@ func (p *pass) oddTypeMeta() error {
 	if p.d.Nodes[p.root].Kind != value.Object {
 		return internal(errors.New("a document that is no object was read as one"))
 	}
-	// What upstream's coercion says about them comes next: a null is no string to it.
+	// Upstream's coercion follows: it does not take null for a string.
 	for _, key := range [...]string{"kind", "apiVersion"} {
 		if _, err := nestedString(p.d, p.root, key); err != nil && !p.held {
 			p.unread = p.undecodable(of, err)

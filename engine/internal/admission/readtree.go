@@ -8,15 +8,16 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Tree is an object as it was read, for as long as it is shown.
+// Tree is an object while ReadTree or Request.Show passes it to a callback.
 type Tree struct {
 	Doc  *value.Doc
 	Root uint32
-	// Stop says when nobody waits for an answer any more; it may be nil.
+	// Stop fires when the result is no longer needed. It may be nil.
 	Stop *interrupt.Signal
 }
 
-// ReadTree is Read, but shows the tree instead of printing it. Nothing of the tree may be used after show returned; an error of show is returned as it is.
+// ReadTree is Read with a callback instead of printed JSON. The tree is invalid after show returns. An error of show is
+// returned unchanged.
 func (d *Definition) ReadTree(ctx context.Context, r *Request, by convert.Converter, show func(Tree) error) error {
 	var shown error
 	_, err := d.run(ctx, r, func(p *pass) error {

@@ -19,18 +19,18 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// Refusal is the part of the metav1.Status that an API server sends.
+// Rejection is the part of a metav1.Status that API servers send.
 type Refusal struct {
 	Code    int32
 	Reason  string
 	Message string
-	// Cause is the error that the message wraps, without the request handler's preamble; the message itself if it wraps none.
+	// Cause is the error in Message without the request handler's preamble, or Message itself.
 	Cause string
-	// Details are those of the Status, nil for none; their causes only if Request.WantStatus asks for them.
+	// Details are those of the Status, or nil. They include causes only if Request.WantStatus is set.
 	Details *metav1.StatusDetails
 }
 
-// Status is what an API server answers for the refusal, as JSON.
+// Status returns the metav1.Status as JSON.
 //
 // Upstream: endpoints/handlers/responsewriters/status.go, ErrorToAPIStatus.
 func (r *Refusal) Status() ([]byte, error) {
@@ -40,11 +40,11 @@ func (r *Refusal) Status() ([]byte, error) {
 	})
 }
 
-// refusalOf is the Refusal of an error that apimachinery makes.
+// rejectionOf returns the Rejection of an apimachinery error.
 func refusalOf(err *apierrors.StatusError) *Refusal {
 	s := err.ErrStatus
 	if !utf8.ValidString(s.Message) {
-		s.Message = string([]rune(s.Message)) // as JSON has it: each byte that is none is U+FFFD
+		s.Message = string([]rune(s.Message)) // JSON encodes an invalid byte as U+FFFD
 	}
 	return &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: s.Message, Details: s.Details}
 }
@@ -55,7 +55,7 @@ func badRequest(message, cause string) *Refusal {
 	return r
 }
 
-// notFound is the answer to a request for a subresource that the version does not have.
+// notFound returns the answer to a request for a subresource that the version does not have.
 //
 // Upstream: customresource_handler.go, ServeHTTP.
 func (d *Definition) notFound(name string) *Refusal {
@@ -66,18 +66,18 @@ func (d *Definition) resource() schema.GroupResource {
 	return schema.GroupResource{Group: d.Group, Resource: d.Plural}
 }
 
-// serverError is the answer to what goes wrong behind the request handler.
+// serverError returns the answer to an error after the request handler.
 func serverError(text string) *Refusal {
 	return &Refusal{Code: 500, Reason: string(metav1.StatusReasonInternalError), Message: text, Cause: text}
 }
 
-// unexplained is the answer to what goes wrong between the strategy and the storage: an error that has no Status of its own.
+// statusless returns the answer to an error between strategy and storage that has no Status of its own.
 func unexplained(text string) *Refusal {
 	return &Refusal{Code: http.StatusInternalServerError, Message: text, Cause: text}
 }
 
-// invalid is the answer to an object with findings. The text has each finding's message once, in brackets if there are several.
-// The caller looks whether stop ended it before its end.
+// invalid returns the answer to an object with violations. The message has each distinct text once. If stop fires, the
+// message is incomplete.
 func invalid(kind schema.GroupKind, name string, found []violation.Violation, stop *interrupt.Signal) *Refusal {
 	text := violation.Message(kind, name, violation.Errors(found), stop.Stopped)
 	return &Refusal{
@@ -86,7 +86,7 @@ func invalid(kind schema.GroupKind, name string, found []violation.Violation, st
 	}
 }
 
-// causes are the findings as a Status lists them: each, also those that its message leaves out as repeated.
+// causes returns all violations as causes of a Status, including repeated ones.
 func causes(found []violation.Violation) []metav1.StatusCause {
 	list := make([]metav1.StatusCause, len(found))
 	for i := range found {
@@ -96,8 +96,8 @@ func causes(found []violation.Violation) []metav1.StatusCause {
 	return list
 }
 
-// undecodable is the answer to a body that could not be decoded. kind is what the endpoint holds, of what the body says it is:
-// nil if that could not be read.
+// undecodable returns the answer to a body that could not be decoded. kind is that of the endpoint; of is the type that
+// the body declares, or nil.
 //
 // Upstream: endpoints/handlers/rest.go, transformDecodeError.
 func undecodable(kind string, of *schema.GroupVersionKind, cause error, body []byte) *Refusal {
@@ -107,10 +107,10 @@ func undecodable(kind string, of *schema.GroupVersionKind, cause error, body []b
 	return badRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", kind, cause, summary(body)), cause.Error())
 }
 
-// summaryBytes is how much of a body a refusal shows.
+// summaryBytes bounds the part of a body in a message.
 const summaryBytes = 30
 
-// summary shows the beginning of a body: as text if it looks like JSON, else in hexadecimal.
+// summary returns the beginning of a body, as text if it looks like JSON, else in hexadecimal.
 func summary(body []byte) string {
 	if len(body) == 0 {
 		return "<empty>"
@@ -126,14 +126,14 @@ func summary(body []byte) string {
 	return hex.EncodeToString(head) + more
 }
 
-// decodeUpstream decodes a body as the API server's own serializer does, for its verdict on apiVersion and kind and for its
-// words. It is asked only when the tree shows, or its parser says, that something is odd.
+// decodeUpstream decodes a body with the API server's own serializer, for its error texts. It is called only for
+// unusual bodies.
 func decodeUpstream(r *Request, endpoint *schema.GroupVersionKind) (*schema.GroupVersionKind, error) {
 	s := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, unstructuredscheme.NewUnstructuredCreator(),
 		unstructuredscheme.NewUnstructuredObjectTyper(), jsonserializer.SerializerOptions{Yaml: r.YAML, Strict: r.FieldValidation != Ignore})
 	_, of, err := s.Decode(r.Body, endpoint, &unstructured.Unstructured{})
 	if runtime.IsStrictDecodingError(err) {
-		err = nil // duplicates are the caller's
+		err = nil // the caller reports duplicates
 	}
 	return of, err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// FieldValidation is the API server's parameter: what becomes of unknown and duplicate fields.
+// FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled.
 type FieldValidation uint8
 
 // The values of FieldValidation.
@@ -23,115 +23,119 @@ type Stage uint8
 // The values of Stage.
 const (
 	StageWhole  Stage = iota
-	StageDecode       // up to where mutating admission begins
-	StageFinish       // from there on: the body was decoded before, and may have been changed since
+	StageDecode       // up to mutating admission
+	StageFinish       // after mutating admission; the body is decoded and possibly mutated
 )
 
-// Request is one object and what is asked about it.
+// Request is one object and the options of its evaluation.
 type Request struct {
-	// Version is the endpoint's; empty: the object's own.
+	// Version is the version of the endpoint. If empty, it is that of the object.
 	Version string
-	// Body is the object. YAML says that it is YAML.
+	// Body is the object as JSON, or as YAML if YAML is set.
 	Body   []byte
 	YAML   bool
 	Limits value.Limits
-	// FieldValidation applies to creates and updates.
+	// FieldValidation applies to creations and updates.
 	FieldValidation FieldValidation
-	// Namespace and Name are the request's; empty means that the request says nothing about them.
+	// Namespace and Name are those of the request's URL, or empty.
 	Namespace, Name string
 	// GeneratedName becomes the name of an object that is created with a generateName and without a name.
 	GeneratedName string
 	// Target is the version to convert to.
 	Target string
-	// Old is the object of an update as it stands in storage. OldYAML says that it is YAML.
+	// Old is the stored object that an update replaces, as JSON, or as YAML if OldYAML is set.
 	Old     []byte
 	OldYAML bool
-	// Status: the update is one of the status subresource. Scale: it is one of the scale subresource, and the body a Scale.
+	// Status and Scale mark updates of these subresources. The body of a scale update is a Scale.
 	Status, Scale bool
-	// Patch says that the body is a patch of the old object, or of its Scale, and of which type; 0: it is none.
+	// Patch is the type of a Body that is a patch of the old object or of its Scale, else 0.
 	Patch patch.Type
 
 	// Stage is the part of the write that Admit does.
 	Stage Stage
 
-	// AsGiven judges the object as it stands: nothing is coerced, pruned, defaulted or prepared.
+	// AsGiven validates the object without changing it.
 	AsGiven bool
-	// CompleteMetadata fills in a namespace and a generated name while the object is judged.
+	// CompleteMetadata fills in a namespace and a generated name for the time of the evaluation.
 	CompleteMetadata bool
-	// Handler adds what the request handler does around decoding: namespaces are matched, owner references deduplicated.
-	// Without it a create is decode, PrepareForCreate and ValidateCreate alone.
+	// Handler adds the steps of the request handler around decoding: it checks the namespace and deduplicates owner
+	// references. Without it, a creation is decoding, PrepareForCreate and ValidateCreate.
 	Handler bool
-	// Whole adds what else an API server does about metadata that only a server may set: of a creation it is wiped, of an update uid and
-	// resourceVersion are preconditions. It goes with Handler.
+	// Whole adds the steps about metadata that only a server sets: it is removed from creations, and uid and
+	// resourceVersion are preconditions of updates. Whole requires Handler.
 	Whole bool
-	// Patched: a patch made the body of Old, so its uid is no precondition.
+	// Patched marks a body that a patch made of Old. Its uid is not a precondition.
 	Patched bool
-	// SkipMetadata sets the validation of ObjectMeta aside (not its coercion): what benchmarks call structural.
+	// SkipMetadata skips the validation of ObjectMeta, but not its coercion. Benchmarks use it.
 	SkipMetadata bool
-	// Exact takes the exact way at once.
+	// Exact skips the fast path.
 	Exact bool
-	// NoClosures replays every rule on cel-go: the answer is the same, and slow.
+	// NoClosures evaluates every rule with cel-go. The result is the same.
 	NoClosures bool
 	// Trace asks for Outcome.Traces.
 	Trace rule.Tracing
-	// WantStatus asks for Refusal.Details with all causes.
+	// WantStatus asks for Rejection.Details with all causes.
 	WantStatus bool
-	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and Outcome.Defaulted.
+	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and
+	// Outcome.Defaulted.
 	WantObject, WantChanged, WantChanges bool
-	// Show, if it is set, is shown the object that Admit or Read answers, at its version. Nothing of the tree may be used after it returned.
+	// Show is called with the object that Admit or Read returns, at its version. The tree is invalid after it returns.
 	Show func(*Version, Tree)
-	// Buffer is appended to for Outcome.Object; nil allocates.
+	// Buffer is the buffer for Outcome.Object, or nil.
 	Buffer []byte
 }
 
-// Outcome is the answer.
+// Outcome is the result of an evaluation.
 type Outcome struct {
-	// Refusal is set if the request ended before validation, or by its findings.
+	// Rejection is set if the object is rejected, before validation or for its violations.
 	Refusal *Refusal
-	// Violations are the findings.
+	// Violations are in document order.
 	Violations []Finding
-	// Traces are those of the rules that Request.Trace asks for, OmittedTraces how many more there were than room.
+	// Traces are those that Request.Trace asks for. OmittedTraces counts those beyond the limit.
 	Traces        []rule.Trace
 	OmittedTraces int
-	// Forgiven are the findings of an update that do not stand against it, since what they are about is as it was.
+	// Ratcheted are violations of an update that do not reject it, since the value is unchanged.
 	Forgiven []Finding
-	// Strict are the texts of the strict decoder: duplicate fields, then unknown ones.
+	// Strict are the errors of strict decoding: duplicate fields, then unknown ones.
 	Strict []string
-	// Warnings are those of the version, of Strict, of the handler and of the strategy, in that order, each text once.
+	// Warnings are those of the version, of Strict, of the handler and of the strategy, in that order, without
+	// duplicates.
 	Warnings []string
-	// Object is the object as JSON, in the request's version, before any stamp that only a server can give: as the strategy leaves it, and of
-	// Admit as it is read back from storage, or if the write deletes it as the strategy leaves it. Of StageDecode it is what mutating admission gets.
+	// Object is the object as JSON at the request's version, without the fields that a server sets. Create and Update
+	// return it as the strategy leaves it; Admit returns it as it is read back from storage, or as the strategy leaves
+	// it if the write deletes it. Stage DECODE returns the input of mutating admission.
 	Object []byte
-	// Stored is, of Admit, what is given to the storage; nil if that is the same JSON value as Object, and if nothing is stored.
+	// Stored is what Admit gives to the storage. It is nil if it is the same JSON value as Object, or if nothing is
+	// stored.
 	Stored []byte
-	// Old is the old object of an update, of StageDecode alone.
+	// Old is the old object of an update in stage DECODE.
 	Old []byte
-	// Deletes: the update has the object deleted.
+	// Deletes says that the update deletes the object.
 	Deletes bool
-	// Changed: Object means something else than the body.
+	// Changed says that Object differs from the body.
 	Changed bool
-	// Pruned and Defaulted are what was removed as unknown and what was filled in; of a create without the defaults in a status
+	// Pruned and Defaulted are the fields that were removed as unknown and filled in, without the defaults of a status
 	// that the strategy drops.
 	Pruned, Defaulted []Change
-	// Explained: the exact way was taken.
+	// Explained says that the exact path was used.
 	Explained bool
-	// Version is the endpoint that was resolved, nil if the object could not be read as far as that.
+	// Version is the version of the endpoint, or nil if the object could not be read.
 	Version *Version
 }
 
-// Finding is a violation that has left its Doc, with its place in the text.
+// Finding is a Violation with its position in the document.
 type Finding struct {
 	violation.Violation
-	// Position is the zero Position if the place is not in the text.
+	// Position is the zero Position if the value is not in the document.
 	Position value.Position
 }
 
-// Change is one field that was removed or filled in, its value as JSON.
+// Change is one field that was removed or filled in, with its value as JSON.
 type Change struct {
 	Path    value.Path
-	Text    string // the path as upstream writes it
+	Text    string // upstream's text of the path
 	Pointer string // the path as an RFC 6901 pointer
 	Value   []byte
-	// Position is where the key of a removed field stands in the body; the zero Position if it is not there.
+	// Position is that of a removed field's key in the body, or the zero Position.
 	Position value.Position
 }

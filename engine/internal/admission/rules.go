@@ -9,11 +9,11 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// notChecked stands for all rules where something is wrong that they might rely on.
+// notChecked is upstream's note in place of rules that are not evaluated because of earlier errors.
 const notChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
 
-// rules appends what x-kubernetes-validations find about the object, of the CRD's kind or not, to what was found before: if that blocks them, a
-// note instead. What they forgive is in p.forgiven, and is told as warnings.
+// rules appends the violations of x-kubernetes-validations. If earlier violations block the rules, it appends a note
+// instead. Ratcheted violations are added to p.ratcheted and become warnings.
 //
 // Upstream: registry/customresource/strategy.go, Validate, ValidateUpdate and hasBlockingErr.
 func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Update, at plan.At) []violation.Violation {
@@ -44,7 +44,7 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 	return append(found, r.Found...)
 }
 
-// traceSkipped traces the rules as skipped: what was found before blocks them.
+// traceSkipped traces the rules that earlier violations block.
 func (p *pass) traceSkipped(compiled *plan.Plan, u plan.Update, at plan.At) {
 	r := p.run()
 	defer r.Close()
@@ -53,7 +53,7 @@ func (p *pass) traceSkipped(compiled *plan.Plan, u plan.Update, at plan.At) {
 	p.out.Traces, p.out.OmittedTraces = r.Traces()
 }
 
-// cleanRules reports whether all rules plainly hold for an object that was accepted.
+// cleanRules reports whether all rules hold for an accepted object.
 func (p *pass) cleanRules(compiled *plan.Plan, old uint32) bool {
 	if !compiled.HasRules() {
 		return true
@@ -63,7 +63,7 @@ func (p *pass) cleanRules(compiled *plan.Plan, old uint32) bool {
 	return compiled.CleanRules(r, p.root, old, p.pairs)
 }
 
-// run begins an evaluation of rules.
+// run starts an evaluation of rules.
 func (p *pass) run() *rule.Run {
 	r := rule.Start(p.d)
 	r.Context, r.Stop, r.NoClosures = p.ctx, p.stop, p.r.NoClosures

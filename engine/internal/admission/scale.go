@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// plainScale reports, without allocating, that scale would find nothing.
+// plainScale reports without allocating whether scale finds nothing.
 func plainScale(d *value.Doc, root uint32, s *Scale) bool {
 	return s == nil || plainReplicas(d, root, s.SpecReplicas) && plainReplicas(d, root, s.StatusReplicas) && plainSelector(d, root, s.LabelSelector)
 }
@@ -27,9 +27,8 @@ func plainSelector(d *value.Doc, root uint32, path ScalePath) bool {
 	return len(path.Names) == 0 || ok && (c == 0 || d.Nodes[c].Kind == value.String)
 }
 
-// scale gives the findings about the fields behind the scale subresource. The accessors, and so their words, are apimachinery's.
-//
-// spec: those in the spec too, which an update of the status does not ask about.
+// scale returns the violations of the scale subresource's fields. spec includes those in spec, which are not checked on
+// an update of the status.
 //
 // Upstream: registry/customresource/validator.go, ValidateScaleSpec and ValidateScaleStatus.
 func scale(d *value.Doc, root uint32, s *Scale, spec bool) (found []violation.Violation) {
@@ -70,7 +69,7 @@ func scale(d *value.Doc, root uint32, s *Scale, spec bool) (found []violation.Vi
 	return found
 }
 
-// nestedString is unstructured.NestedString of one member. The text is the Doc's: who keeps it takes a copy.
+// nestedString is unstructured.NestedString for one member. The string refers to the Doc's memory.
 func nestedString(d *value.Doc, root uint32, key string) (string, error) {
 	switch c := d.Field(root, key); {
 	case c == 0:

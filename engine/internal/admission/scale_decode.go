@@ -12,10 +12,10 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// scaleKind is what the scale subresource of every custom resource is.
+// scaleKind is the type of the scale subresource.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// scaleDecoders decode Scales, into the kinds that upstream's decoder of them knows. They are used by any number of goroutines.
+// scaleDecoders decode Scales into the types that upstream's decoder knows. They are safe for concurrent use.
 var scaleDecoders = sync.OnceValue(func() map[decoding]runtime.Decoder {
 	s := runtime.NewScheme()
 	utilruntime.Must(autoscalingv1.AddToScheme(s))
@@ -30,22 +30,24 @@ var scaleDecoders = sync.OnceValue(func() map[decoding]runtime.Decoder {
 
 type decoding struct{ yaml, strict bool }
 
-// olderScales are the group versions whose Scale upstream's decoder knows, too, and cannot convert.
+// olderScales are the group versions of Scales that upstream's decoder knows and cannot convert.
 var olderScales = map[string]bool{"extensions/v1beta1": true, "apps/v1beta1": true, "apps/v1beta2": true}
 
-// unregistered is all that an API server says of a Scale that cannot be decoded: it looks for the kind among those of custom resources.
+// unregistered is the API server's text about a Scale that cannot be decoded. It searches the kind among custom
+// resources.
 //
-// Upstream: endpoints/handlers/rest.go, transformDecodeError; customresource_handler.go, which overrides the scope's serializer and not its typer.
+// Upstream: endpoints/handlers/rest.go, transformDecodeError; customresource_handler.go, which overrides the scope's
+// serializer and not its typer.
 const unregistered = `no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"`
 
 // decodedScale is a Scale as the request handler decodes it.
 type decodedScale struct {
 	scale  *autoscalingv1.Scale
 	strict []string                 // unknown and duplicate fields
-	of     *schema.GroupVersionKind // what it says it is, nil if that could not be read
+	of     *schema.GroupVersionKind // the type that it declares, or nil
 }
 
-// decodeScale decodes a Scale from a body; byDefault is what one that says nothing of its kind is. The error is upstream's.
+// decodeScale decodes a Scale. byDefault is the type of a body that declares none. The error is upstream's.
 func decodeScale(body []byte, yaml bool, fieldValidation FieldValidation, byDefault *schema.GroupVersionKind) (decodedScale, error) {
 	into := &autoscalingv1.Scale{}
 	made, of, err := scaleDecoders()[decoding{yaml, fieldValidation != Ignore}].Decode(body, byDefault, into)

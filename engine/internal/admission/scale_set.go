@@ -7,7 +7,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// SetScale puts the replicas of a Scale, which is the body, into r.Old as it stands, and does nothing else of a write. The error is a *Fault.
+// SetScale sets the replicas of r.Old to those of the Scale in the body. It does no other step of a write. The error is
+// a *Fault.
 //
 // Upstream: registry/customresource/etcd.go, scaleUpdatedObjectInfo.UpdatedObject.
 func (d *Definition) SetScale(ctx context.Context, r *Request) (Outcome, error) {

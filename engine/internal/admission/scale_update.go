@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// View is what the scale subresource shows; nil if there is none.
+// View returns the paths that package present uses, or nil.
 func (s *Scale) View() *present.Scale {
 	if s == nil {
 		return nil
@@ -25,15 +25,16 @@ func (s *Scale) View() *present.Scale {
 	}
 }
 
-// noReplicas is what a patch finds as the replicas of an object that has none.
+// noReplicas is the replicas of an object without them, for a patch.
 const noReplicas = math.MinInt32
 
-// updateScale writes to the scale subresource: the body is a Scale, or a patch of one. All that it changes in the old object are the replicas; that
-// is an update of the object as any other. Managed fields are left to the server.
+// updateScale writes to the scale subresource. The body is a Scale or a patch of one. It sets the replicas of the old
+// object, and validates that as an update. The server tracks managed fields.
 //
-// Upstream: registry/customresource/etcd.go, ScaleREST.Update and scaleUpdatedObjectInfo; endpoints/handlers/update.go and patch.go.
+// Upstream: registry/customresource/etcd.go, ScaleREST.Update and scaleUpdatedObjectInfo; endpoints/handlers/update.go
+// and patch.go.
 func (p *pass) updateScale() error {
-	p.r.Whole = true // a Scale is what the handlers make it
+	p.r.Whole = true // only handlers write Scales
 	v, err := p.addressOld()
 	if err != nil || p.out.Refusal != nil {
 		return err
@@ -78,7 +79,7 @@ func (p *pass) updateScale() error {
 	return p.changeReplicas(v, sent)
 }
 
-// decodeScale decodes the body, nil if it is refused.
+// decodeScale decodes the body. It returns nil if the body is rejected.
 func (p *pass) decodeScale() *autoscalingv1.Scale {
 	fieldValidation := p.r.FieldValidation
 	if p.r.Stage == StageFinish {
@@ -105,7 +106,7 @@ func (p *pass) decodeScale() *autoscalingv1.Scale {
 	return made.scale
 }
 
-// fitsScale checks the bounds of a Scale's metadata: apimachinery goes through it without a look at the time. The error is a Fault.
+// fitsScale checks the bounds of a Scale's metadata, since apimachinery has no deadline. The error is a Fault.
 func fitsScale(sent *autoscalingv1.Scale) error {
 	if err := metadata.FitsMeta(&sent.ObjectMeta); err != nil {
 		return about(exceeded(err), "Scale: ")
@@ -113,7 +114,7 @@ func fitsScale(sent *autoscalingv1.Scale) error {
 	return nil
 }
 
-// otherScale refuses a Scale that is not that of the request.
+// checkScale rejects a Scale whose name or namespace differs from the request's.
 func (p *pass) otherScale(sent *autoscalingv1.Scale) (refused bool) {
 	namespace := ""
 	if p.def.Namespaced {
@@ -136,7 +137,7 @@ func (p *pass) otherScale(sent *autoscalingv1.Scale) (refused bool) {
 	return false
 }
 
-// misnamed refuses a Scale that has not the name of the request.
+// checkScaleName rejects a Scale whose name differs from the request's.
 //
 // Upstream: endpoints/handlers/rest.go, checkName.
 func (p *pass) misnamed(name string) (refused bool) {
@@ -151,7 +152,7 @@ func (p *pass) misnamed(name string) (refused bool) {
 	return true
 }
 
-// dedupScaleOwners warns of owner references of a Scale that repeat an earlier one; what becomes of them is nobody's business.
+// dedupScaleOwners warns of repeated owner references of a Scale.
 func (p *pass) dedupScaleOwners(sent *autoscalingv1.Scale, dedup func([]metav1.OwnerReference) ([]metav1.OwnerReference, string)) {
 	kept, warning := dedup(sent.OwnerReferences)
 	sent.OwnerReferences = kept
@@ -160,7 +161,7 @@ func (p *pass) dedupScaleOwners(sent *autoscalingv1.Scale, dedup func([]metav1.O
 	}
 }
 
-// otherScaleUID refuses a Scale of another object than the old one.
+// checkScaleUID rejects a Scale whose uid differs from the old object's.
 func (p *pass) otherScaleUID(sent *autoscalingv1.Scale) (refused bool) {
 	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "uid")
 	if sent.UID == "" || before == "" || string(sent.UID) == before {
@@ -171,7 +172,7 @@ func (p *pass) otherScaleUID(sent *autoscalingv1.Scale) (refused bool) {
 	return true
 }
 
-// decodedScale answers what mutating admission gets.
+// decodedScale sets the outcome of stage DECODE.
 func (p *pass) decodedScale(sent, current *autoscalingv1.Scale) (err error) {
 	if !p.r.WantObject {
 		return expired(p.ctx)
@@ -185,7 +186,7 @@ func (p *pass) decodedScale(sent, current *autoscalingv1.Scale) (err error) {
 	return expired(p.ctx)
 }
 
-// changeReplicas makes the old object one with the replicas of a Scale, and judges that as its update.
+// changeReplicas sets the replicas of the old object, and validates that as its update.
 func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 	if p.r.Patch != 0 || p.r.Stage == StageFinish {
 		p.dedupScaleOwners(sent, metadata.DedupOwnersLate)
@@ -204,7 +205,8 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 	return p.answerScale(v, want)
 }
 
-// refusedReplicas makes the new object: the old one with the replicas of a Scale, and with its resourceVersion if it has one. True: the request is refused.
+// setReplicas makes the new object: a copy of the old one with the replicas, and the resourceVersion if it has one, of
+// a Scale. It reports whether the request is rejected.
 func (p *pass) refusedReplicas(v *Version, sent *autoscalingv1.Scale) bool {
 	if sent.Spec.Replicas == noReplicas {
 		text := fmt.Sprintf("the spec replicas field %q cannot be empty", v.Scale.SpecReplicas.Text)
@@ -230,8 +232,8 @@ func (p *pass) refusedReplicas(v *Version, sent *autoscalingv1.Scale) bool {
 	return false
 }
 
-// answerScale answers a write to the scale subresource with the Scale, and tells what is stored. What a storage gives back may have no Scale: then that is the answer,
-// whether or not objects are wanted.
+// answerScale sets the outcome to the Scale of the new object. An object that is read back from storage may have no
+// valid Scale; that is an error even if no object is wanted.
 func (p *pass) answerScale(v *Version, want bool) error {
 	if !want && !p.storing {
 		p.out.Object, p.out.Stored = nil, nil
@@ -263,8 +265,8 @@ func (p *pass) answerScale(v *Version, want bool) error {
 	return nil
 }
 
-// putReplicas puts a number at a path of the new object, whose containers on it become its own: it may share all others with the old one. The
-// error has upstream's words.
+// putReplicas sets a number at a path of the new object. It copies the containers on the path, which may be shared with
+// the old object. The error has upstream's text.
 //
 // Upstream: apimachinery, pkg/apis/meta/v1/unstructured/helpers.go, SetNestedField.
 func (p *pass) putReplicas(names []string, replicas int32) error {

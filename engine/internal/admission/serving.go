@@ -94,7 +94,7 @@ func unusableClient(c *apiextensionsv1.WebhookClientConfig) error {
 	host := ""
 	switch {
 	case c.Service == nil && c.URL == nil:
-		return nil // which registration rejects
+		return nil // registration rejects it
 	case c.Service != nil:
 		port := int32(443)
 		if c.Service.Port != nil {
@@ -106,7 +106,7 @@ func unusableClient(c *apiextensionsv1.WebhookClientConfig) error {
 		if err != nil {
 			return err
 		}
-		host = u.Scheme + "://" + u.Host // decoded: a host that needs percent-encoding does not parse again
+		host = u.Scheme + "://" + u.Host // decoded: a host with percent-encoded characters does not parse again
 	}
 	if u, err := url.Parse(host); err != nil || u.Host == "" {
 		return fmt.Errorf("%q is not the URL of a host", host)
@@ -117,7 +117,7 @@ func unusableClient(c *apiextensionsv1.WebhookClientConfig) error {
 	return nil
 }
 
-// unserved answers a request for objects that cannot be served. Upstream's message does not say why; a warning of ours does.
+// unserved rejects a request for objects that cannot be served, and warns of the cause.
 func (p *pass) unserved() bool {
 	cause := p.def.Unservable
 	if cause == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// shape does to the tree what upstream's coercing decoder does: metadata, then, if the object is of the CRD's group and kind,
-// unknown members, nulls, embedded metadata. unknown holds the unknown fields in upstream's order, if o or the request asks for
-// them; refused is why upstream would not decode the object; err is a Fault.
+// shape does what upstream's coercing decoder does: it coerces metadata, and for an object of the CRD's type removes
+// unknown fields and nulls and coerces embedded metadata. unknown holds the unknown fields in upstream's order, if o or
+// the request asks for them. rejected is upstream's decoding error. err is a Fault.
 //
 // Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
 func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) {
@@ -24,7 +24,7 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 			return nil, refused, nil
 		}
 	}
-	own := len(unknown) // those of the object's own metadata
+	own := len(unknown) // of the object's own metadata
 	if p.r.WantChanges {
 		p.unknownMetadata(unknown)
 	}
@@ -59,18 +59,18 @@ func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) 
 		p.unknownMetadata(embedded)
 	}
 	if compiled.Root.Has(plan.Embedded) {
-		// Upstream coerces the metadata of such a root twice, each time from what the client sent, and tells of it twice.
+		// Upstream coerces the metadata of such a root twice, and reports its unknown fields twice.
 		embedded = append(embedded, unknown[:own]...)
 		slices.Sort(embedded)
 	}
 	return append(unknown, embedded...), nil, nil
 }
 
-// nothing is the plan of a version that the CRD does not have: upstream finds no schema for it and prunes everything.
+// nothing returns the plan of a version that the CRD does not have. Upstream prunes such objects completely.
 var nothing = sync.OnceValue(func() *plan.Plan {
 	p, err := plan.Compile(nil, plan.Options{})
 	if err != nil {
-		panic(err) // there is nothing in it that could be wrong
+		panic(err) // an empty schema compiles
 	}
 	return p
 })
@@ -105,7 +105,7 @@ func (p *pass) changes(list []plan.Change) []Change {
 	return all
 }
 
-// keyPosition is where a field that was removed begins in the body; the zero Position for one that was filled in.
+// keyPosition returns the position of a removed field in the body, or the zero Position for one that was filled in.
 func (p *pass) keyPosition(c plan.Change) value.Position {
 	switch {
 	case p.text != value.Request || p.r.Patch != 0 || p.d.Nodes[c.Node].Src != value.Request:
@@ -116,11 +116,11 @@ func (p *pass) keyPosition(c plan.Change) value.Position {
 	return p.d.KeyPosition(c.Node)
 }
 
-// roomForPointer is by how much a pointer is longer than upstream's text, mostly.
+// roomForPointer is the usual difference in length between a pointer and upstream's text.
 const roomForPointer = 2
 
-// unknownMetadata takes note of fields that went when metadata was read. Only their names are left: the values come from the
-// text, which is read once more.
+// unknownMetadata records the unknown fields of metadata. Coercion returns only their paths, so their values are read
+// from the body again.
 func (p *pass) unknownMetadata(paths []string) {
 	if len(paths) == 0 {
 		return
@@ -129,12 +129,12 @@ func (p *pass) unknownMetadata(paths []string) {
 	defer original.Release()
 	root, err := original.Parse(p.json, value.Request, value.Limits{MaxBytes: len(p.json)})
 	if err != nil {
-		return // it was read before
+		return // cannot fail, since it was read before
 	}
 	places := newLocator(original, root, p.stop)
 	for i, text := range paths {
 		if i%64 == 63 && p.stop.Stopped() {
-			return // as the caller sees
+			return // the caller checks for the deadline
 		}
 		c := Change{Text: text}
 		if path, node := places.find(text); node != 0 {
@@ -151,7 +151,7 @@ func (p *pass) unknownMetadata(paths []string) {
 	}
 }
 
-// prune is shape without the dropping of nulls.
+// prune is shape without the removal of nulls.
 func (p *pass) prune() error {
 	refused := func(cause error) error { return p.refused(p.undecodable(&p.of, cause)) }
 	track := metadata.Options{Track: p.r.WantChanges}

@@ -11,12 +11,12 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// decoded answers what mutating admission gets: the object, and the old one, in the request's version.
+// decoded sets the outcome of stage DECODE: the object and the old one at the request's version.
 func (p *pass) decoded() error {
 	p.withdraw()
 	p.object()
 	if p.r.WantObject && p.lossy() {
-		p.out.Object = p.d.AppendDecoded(p.r.Buffer, p.root) // what comes back is judged by what it is: 1.0 is no integer to a rule
+		p.out.Object = p.d.AppendDecoded(p.r.Buffer, p.root) // keeps 1.0, which rules do not take for an integer
 	}
 	if p.r.WantObject && p.old.root != 0 {
 		old := p.d.Src[value.Old]
@@ -25,7 +25,7 @@ func (p *pass) decoded() error {
 	return expired(p.ctx)
 }
 
-// acceptDecoded goes the fast way up to mutating admission. True: that settled the matter. False: the trees are half done.
+// acceptDecoded evaluates stage DECODE on the fast path. If it returns false, the trees are in an undefined state.
 func (p *pass) acceptDecoded(v *Version) bool {
 	if !p.plainRequest(v) || p.r.Patched {
 		return false
@@ -45,10 +45,11 @@ func (p *pass) acceptDecoded(v *Version) bool {
 	return v.Plan.AcceptDecoded(p.d, p.root, mode) && p.tellEdits(v, mode.Edits)
 }
 
-// resume goes on with a creation where mutating admission ends. What was mutated is defaulted, as an API server does after a mutating webhook, but
-// neither pruned nor is its metadata coerced.
+// resume evaluates stage FINISH of a creation. Upstream defaults the object after mutating webhooks, but neither prunes
+// it nor coerces its metadata.
 //
-// Upstream: admission/plugin/webhook/mutating/dispatcher.go; endpoints/handlers/create.go; registry/rest/create.go, BeforeCreate.
+// Upstream: admission/plugin/webhook/mutating/dispatcher.go; endpoints/handlers/create.go; registry/rest/create.go,
+// BeforeCreate.
 func (p *pass) resume(v *Version) error {
 	if p.accept(v) {
 		return p.respond(v)
@@ -92,7 +93,7 @@ func (p *pass) resumeUpdate(v *Version) error {
 	return p.change(v)
 }
 
-// untyped refuses an object from which mutating admission took what it is.
+// requireKind rejects an object whose kind or version mutating admission removed.
 //
 // Upstream: registry/rest/create.go, objectMetaAndKind.
 func (p *pass) untyped() (refused bool) {

@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Admit evaluates a write as a whole: a creation, or if there is an old object its update, and what comes of it in the storage. by answers for the
-// CRD's webhook. The error is a *Fault.
+// Admit evaluates a whole write: a creation, or an update if there is an old object, and its effect on the storage. by
+// calls the CRD's webhook. The error is a *Fault.
 func (d *Definition) Admit(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
 	if d.Storage == nil {
 		return Outcome{}, &Fault{Code: VersionNotFound, Text: d.Name + " has no storage version: no object of it can be stored, and API servers answer none of its requests"}
@@ -29,7 +29,7 @@ func (d *Definition) Admit(ctx context.Context, r *Request, by convert.Converter
 	})
 }
 
-// respond answers a write that nothing stands against: the tree is what the strategy made of it.
+// respond sets the outcome of a write without violations. The tree is the object as the strategy leaves it.
 func (p *pass) respond(v *Version) error {
 	switch {
 	case !p.storing:
@@ -46,7 +46,7 @@ func (p *pass) respond(v *Version) error {
 	return err
 }
 
-// written is respond of a write that comes to the storage.
+// written sets the outcome of a write that continues to the storage.
 func (p *pass) written(v *Version) error {
 	switch {
 	case p.hasRevision():
@@ -68,11 +68,11 @@ func (p *pass) written(v *Version) error {
 	return p.exactly()
 }
 
-// takenForList is said of an object that API servers take for a list when they answer it.
+// takenForList warns of an object that API servers take for a list in their answer.
 const takenForList = `an object with a list "items" at its root is stored, but API servers answer the write, and each GET of the object, ` +
 	"with 500 *unstructured.Unstructured is not a list: no Items field in this object"
 
-// takenForList reports whether it is one of those.
+// takenForList reports whether API servers take the object for a list.
 //
 // Upstream: apimachinery, unstructured.go, IsList; endpoints/handlers/response.go, transformResponseObject.
 func (p *pass) takenForList() bool {
@@ -80,7 +80,7 @@ func (p *pass) takenForList() bool {
 	return items != 0 && p.d.Nodes[items].Kind == value.Array
 }
 
-// deletes reports that the update takes the last finalizer off an object that waits for it to be deleted.
+// deletes reports whether the update removes the last finalizer of an object that is being deleted.
 //
 // Upstream: registry/generic/registry/store.go, ShouldDeleteDuringUpdate.
 func (p *pass) deletes() bool {
@@ -96,9 +96,10 @@ func (p *pass) deletes() bool {
 	return grace == 0 || d.Nodes[grace].Kind == value.Int && d.Int(grace) == 0
 }
 
-// hasRevision reports whether an object that is created has a resourceVersion other than 0.
+// hasRevision reports whether an object that is created has a resourceVersion other than 0. A dry run does not check
+// this.
 //
-// Upstream: storage/etcd3/store.go, Create; a dry run does not get there.
+// Upstream: storage/etcd3/store.go, Create.
 func (p *pass) hasRevision() bool {
 	if p.old.root != 0 {
 		return false
@@ -111,8 +112,9 @@ func (p *pass) hasRevision() bool {
 	return err == nil && revision != 0
 }
 
-// readsAsWritten reports that the object is stored at the request's version and read back as it stands. What accept made is pruned and defaulted, and
-// its metadata settled, so reading it changes nothing, but where a status was dropped that has a default, or taken from an old object of another version.
+// readsAsWritten reports whether reading the object back from storage leaves it unchanged. An accepted object is
+// pruned, defaulted and normalized. It can change if a status with a default was dropped, or taken from an old object
+// of another version.
 func (p *pass) readsAsWritten(v *Version) bool {
 	creating := p.old.root == 0
 	if p.out.Explained || v != p.def.Storage || p.old.converted || creating && v.HasStatus && v.Plan.DefaultsStatus() {
@@ -121,8 +123,7 @@ func (p *pass) readsAsWritten(v *Version) bool {
 	return !p.lossy()
 }
 
-// lossy reports that something in the object is printed otherwise than it was read: -0.0, which a storage gives back as 0. A status that was put into
-// the object from elsewhere says so itself.
+// lossy reports whether a value is printed differently than it was read: storage returns -0.0 as 0.
 func (p *pass) lossy() bool {
 	flags := p.d.Nodes[p.root].Flags
 	if status := p.d.Field(p.root, "status"); status != 0 {
@@ -131,8 +132,8 @@ func (p *pass) lossy() bool {
 	return flags&value.Lossy != 0
 }
 
-// storeQuickly is store for an object that went the fast way, on its tree: what is stored is printed and then read where it is. False: the tree is half
-// done.
+// storeFast is store for an object on the fast path. It prints the tree and shapes it again in place. If it returns
+// false, the tree is in an undefined state.
 func (p *pass) storeQuickly(v *Version) bool {
 	d, s := p.d, p.def.Storage
 	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
@@ -151,7 +152,7 @@ func (p *pass) storeQuickly(v *Version) bool {
 	return true
 }
 
-// convertQuickly brings the tree at root to another version, of a CRD that changes apiVersion alone.
+// convertFast converts the tree at root to another version. The conversion must change only apiVersion.
 func (p *pass) convertQuickly(root uint32, to *Version, mode plan.Mode) bool {
 	d := p.d
 	if len(d.Src[value.Defaults]) > 0 {
@@ -170,7 +171,7 @@ func (p *pass) convertQuickly(root uint32, to *Version, mode plan.Mode) bool {
 	return to.Plan.AcceptConverted(d, root, mode)
 }
 
-// exactly begins once more, the exact way.
+// restartExact evaluates the request again on the exact path.
 func (p *pass) exactly() error {
 	p.outcome, p.r.Exact = Outcome{}, true
 	p.warned, p.completed, p.forgiven, p.old = nil, nil, nil, oldObject{}
@@ -180,12 +181,12 @@ func (p *pass) exactly() error {
 	return p.create()
 }
 
-// store makes of the object what is given to the storage, and reads it back from there.
+// store sets the stored object, and reads it back.
 //
-// Upstream: storage/etcd3/store.go; customresource_handler.go, crdConversionRESTOptionsGetter: an object of the storage version is neither converted nor
-// coerced before it is stored; whatever is read is both.
+// Upstream: storage/etcd3/store.go; customresource_handler.go, crdConversionRESTOptionsGetter: an object of the storage
+// version is neither converted nor coerced before it is stored; whatever is read is both.
 func (p *pass) store(v *Version) error {
-	if p.r.Status { // of what was sent the status alone remains: the rest, apiVersion and kind too, is the old object's
+	if p.r.Status { // apiVersion and kind are those of the old object
 		p.of = schema.GroupVersionKind{Group: p.def.Group, Version: v.Name, Kind: p.def.Kind}
 		p.matches, p.own = true, v
 	}
@@ -228,7 +229,7 @@ func (p *pass) store(v *Version) error {
 	return nil
 }
 
-// failed makes a refusal of what an API server would answer with an error.
+// failed turns a Fault into a rejection if API servers answer with an error.
 func (p *pass) failed(err error) error {
 	var f *Fault
 	if err == nil || !errors.As(err, &f) || f.Code != ObjectRefused {
@@ -238,7 +239,7 @@ func (p *pass) failed(err error) error {
 	return nil
 }
 
-// sameJSON reports that two texts, which were printed here, mean the same. Only -0 is printed and then read as another number: it is the 0 of floats.
+// sameJSON compares two printed values. It treats -0, the only number that is printed as another one, as different.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -8,7 +8,7 @@ import (
 
 func unknownField(path string) string { return `unknown field "` + path + `"` }
 
-// strictly answers for the strict decoder's findings: with a refusal (true) or with warnings.
+// reportStrict rejects the errors of strict decoding, or adds them as warnings.
 func (p *pass) strictly() (refused bool) {
 	if len(p.out.Strict) == 0 {
 		return false
@@ -20,7 +20,7 @@ func (p *pass) strictly() (refused bool) {
 			return true
 		}
 		if p.of.Version == "" {
-			// Upstream asks the decoded object for its kind, and that has no version.
+			// Upstream reads the kind from the decoded object, which has no version.
 			text := runtime.NewMissingVersionErr("object has no apiVersion field").Error()
 			p.out.Refusal = badRequest(text, cause.Error())
 			return true
@@ -34,7 +34,7 @@ func (p *pass) strictly() (refused bool) {
 	return false
 }
 
-// StrictWarnings are the warnings that one strict finding becomes: those of the YAML decoder come as one text.
+// StrictWarnings returns the warnings for one strict error. The YAML decoder reports several errors in one text.
 //
 // Upstream: endpoints/handlers/rest.go, parseYAMLWarnings.
 func StrictWarnings(text string) []string {
@@ -51,7 +51,7 @@ func StrictWarnings(text string) []string {
 	return lines
 }
 
-// warn adds texts that are not there yet: the API server sends each once.
+// warn adds texts without duplicates, as API servers send each once.
 func (p *pass) warn(texts ...string) {
 	if len(texts) == 0 {
 		return

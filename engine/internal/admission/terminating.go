@@ -8,17 +8,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// errTerminating is why nothing is created any more.
+// errTerminating is the reason to forbid creations.
 var errTerminating = errors.New("create not allowed while custom resource definition is terminating")
 
-// closed reports that the write is a creation, and the CRD waits for its last objects to go. Updates, and writes to subresources, go on. An API server has
-// admission say so, which is no part of validation.
+// closed reports whether the request is a creation while the CRD is being deleted. Updates and writes to subresources
+// are allowed. Upstream checks this in admission and not in validation.
 //
 // Upstream: customresource_handler.go, serveResource and forbidCreateAdmission.
 func (p *pass) closed() bool { return p.def.Terminating && p.r.Whole && p.r.Old == nil }
 
-// forbidden refuses such a creation. It is asked where mutating admission begins, before anything is validated, and again where validating admission does,
-// for objects that come there alone.
+// forbidden rejects such a creation. It is called at mutating admission, and again at validating admission for stage
+// FINISH.
 func (p *pass) forbidden() (refused bool) {
 	if !p.closed() || p.out.Refusal != nil {
 		return false

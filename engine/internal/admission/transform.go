@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 )
 
-// Prune coerces metadata and removes what the schema does not know: of the object, and of the metadata of embedded resources.
-// Nulls stay, nothing is defaulted. The error is a *Fault.
+// Prune coerces metadata and removes unknown fields, including those of embedded metadata. It keeps nulls and sets no
+// defaults. The error is a *Fault.
 func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
 	return d.run(ctx, r, func(p *pass) error {
 		if err := p.readKnown(); err != nil {
@@ -24,7 +24,7 @@ func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
 	})
 }
 
-// Default drops nulls of non-nullable fields and fills in defaults. Nothing is pruned, metadata stays as it is. The error is a
+// Default removes nulls of non-nullable fields and sets defaults. It does not prune and keeps metadata. The error is a
 // *Fault.
 func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 	return d.run(ctx, r, func(p *pass) error {
@@ -42,7 +42,7 @@ func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 	})
 }
 
-// Read does to an object what an API server does to one from its storage. The error is a *Fault.
+// Read does to an object what API servers do to one from storage. The error is a *Fault.
 //
 // Upstream: customresource_handler.go, crdConversionRESTOptionsGetter: decode leniently, default, convert, coerce.
 func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
@@ -62,7 +62,7 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 	})
 }
 
-// fromStore makes of a body that was read what an API server makes of it, at the target version; empty is its own.
+// fromStore decodes, defaults and converts a body that was read. An empty target is the object's own version.
 func (p *pass) fromStore(target string, by convert.Converter) error {
 	_, refused, err := p.shape(metadata.Options{Lenient: true})
 	switch {
@@ -80,7 +80,7 @@ func (p *pass) fromStore(target string, by convert.Converter) error {
 	return p.convert(target, by)
 }
 
-// Convert brings an object to the target version and coerces it to that version's schema. The error is a *Fault.
+// Convert converts an object to the target version and coerces it to that version's schema. The error is a *Fault.
 func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
 	return d.run(ctx, r, func(p *pass) error {
 		p.source, p.held = fromStorage, true
@@ -95,7 +95,7 @@ func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Convert
 	})
 }
 
-// readOther reads a body that is no write: one that cannot be read is a Fault.
+// readOther reads a body that is not a write. An unreadable body is a Fault.
 func (p *pass) readOther() error {
 	if err := p.read(); err != nil {
 		return err

@@ -11,9 +11,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Update evaluates an update of the object r.Old, or of its status: all that an API server does but for what only a server can do,
-// which includes the look at whether the resourceVersion is the stored one. by answers for the CRD's webhook if the old object is stored at
-// another version than the request's. The error is a *Fault.
+// Update evaluates an update of r.Old or of its status up to the storage. It does not compare the resourceVersion with
+// that of the storage. by calls the CRD's webhook if the old object is of another version. The error is a *Fault.
 //
 // Upstream: registry/rest/update.go, BeforeUpdate.
 func (d *Definition) Update(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
@@ -51,7 +50,7 @@ func (p *pass) updateBody(by convert.Converter) error {
 	return p.explainUpdate(endpoint, by)
 }
 
-// explainUpdate goes the exact way.
+// explainUpdate evaluates an update on the exact path.
 func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 	if refused, err := p.decode(v); refused || err != nil {
 		return err
@@ -66,7 +65,7 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 	if p.r.Handler && p.handle() {
 		return nil
 	}
-	if !early { // an API server comes to the stored object last
+	if !early { // API servers read the stored object last
 		if err := p.readOld(v, by); err != nil {
 			return err
 		}
@@ -86,7 +85,7 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 	return p.change(v)
 }
 
-// change judges the new object beside the old one: what comes behind mutating admission.
+// change validates the new object against the old one: the steps after mutating admission.
 func (p *pass) change(v *Version) error {
 	if p.r.Whole && (p.otherRevision() || p.noRevision() || p.noVersion()) {
 		return nil
@@ -99,7 +98,7 @@ func (p *pass) change(v *Version) error {
 	return p.judge(v, p.validateUpdate)
 }
 
-// judgeUpdateAsGiven judges both trees as they were parsed; an old object of another version must be converted all the same.
+// judgeUpdateAsGiven validates both trees as they were parsed. An old object of another version is converted.
 func (p *pass) judgeUpdateAsGiven(v *Version, by convert.Converter) error {
 	if refused, err := p.takeAsGiven(); refused || err != nil {
 		return err
@@ -111,23 +110,24 @@ func (p *pass) judgeUpdateAsGiven(v *Version, by convert.Converter) error {
 	return p.judge(v, p.validateUpdate)
 }
 
-// oldObject is the object of an update as it stands in the Doc.
+// oldObject is the old object of an update in the Doc.
 type oldObject struct {
 	root uint32
-	// converted: it was read at another version than the request's, so it has not that one's defaults. Only the fast way says so.
+	// converted says that it was read at another version, so that it lacks defaults of the request's version. Only the
+	// fast path sets it.
 	converted bool
-	// The nodes of its tree, and those of copies that were made of some of them: they have no place in the text of the new object.
+	// The nodes of its tree, and the copies of some of them. They have no position in the text of the new object.
 	from, to, copies, end uint32
-	// taken is the node among the copies that is the new object's all the same.
+	// taken is the copy that belongs to the new object.
 	taken uint32
 }
 
-// has reports whether a node is the old object's.
+// has reports whether a node belongs to the old object.
 func (o *oldObject) has(node uint32) bool {
 	return o.root != 0 && (node >= o.from && node < o.to || node >= o.copies && node < o.end && node != o.taken)
 }
 
-// readOld reads the old object, as an API server reads it from its storage, into the Doc. The error is a Fault.
+// readOld reads the old object into the Doc as API servers read it from storage. The error is a Fault.
 func (p *pass) readOld(v *Version, by convert.Converter) error {
 	if err := expired(p.ctx); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (p *pass) readOld(v *Version, by convert.Converter) error {
 	}
 	p.completeOld(q)
 	p.old.root, p.old.to = q.root, uint32(len(d.Nodes))
-	if q.out.Version != v || p.own != v { // a patch can make the new one of another version
+	if q.out.Version != v || p.own != v { // a patch can change the version of the new object
 		d.Own(p.old.from, p.old.to)
 	}
 	if defaults != nil {
@@ -148,7 +148,7 @@ func (p *pass) readOld(v *Version, by convert.Converter) error {
 	return p.fitsOld()
 }
 
-// oldReader is a pass that reads the old object into the Doc of this one.
+// oldReader returns the pass that reads the old object into the Doc.
 func (p *pass) oldReader() *pass {
 	q := p.reader
 	*q = pass{
@@ -180,7 +180,7 @@ func (p *pass) readStored(q *pass, v *Version, by convert.Converter) error {
 	return q.fromStore(v.Name, by)
 }
 
-// ofOld words a Fault as one about the old object.
+// ofOld returns a Fault about the old object.
 func ofOld(err error) error {
 	var f *Fault
 	if !errors.As(err, &f) {
@@ -194,7 +194,7 @@ func ofOld(err error) error {
 	return &about
 }
 
-// fitsOld refuses an old object that cannot be the one which the request is about: an API server finds it by the request's name.
+// fitsOld returns a Fault if the old object cannot be that of the request: API servers find it by name and namespace.
 func (p *pass) fitsOld() error {
 	meta := p.d.Field(p.old.root, "metadata")
 	if err := metadata.Fits(p.d, meta); err != nil {

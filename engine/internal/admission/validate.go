@@ -14,7 +14,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// validate is the strategy's validation. The error is a Fault: the findings are too many, or the time is over.
+// validate returns the violations of a creation. The error is a Fault: too many violations, or a passed deadline.
 //
 // Upstream: registry/customresource/validator.go, Validate; strategy.go, Validate.
 func (p *pass) validate(v *Version) ([]violation.Violation, error) {
@@ -44,10 +44,11 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	return found, nil
 }
 
-// usualFindings is how many findings an object mostly has, if it has any.
+// usualFindings is the usual number of violations of an invalid object.
 const usualFindings = 12
 
-// typeErrors are the findings about kind and apiVersion. Upstream reads them off the group, the version and the kind that they make: "/v1" is v1 of no group.
+// typeErrors returns the violations about kind and apiVersion. Upstream compares them after parsing: "/v1" is v1 of no
+// group.
 func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 	add := func(key, bad, want string) {
 		bad = strings.Clone(bad)
@@ -61,7 +62,7 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 	if apiVersion != v.APIVersion {
 		of, err := schema.ParseGroupVersion(apiVersion)
 		if apiVersion = of.String(); err != nil {
-			kind = "" // what cannot be read has no kind either
+			kind = "" // an unreadable apiVersion also hides the kind
 		}
 	}
 	if kind != p.def.Kind {
@@ -73,10 +74,10 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 	return found
 }
 
-// metadataErrors are the findings about the metadata of an object that is created.
+// metadataErrors returns the violations about the metadata of a creation.
 func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 	meta := p.d.Field(p.root, "metadata")
-	if !p.r.AsGiven && p.r.Stage != StageFinish { // what was not coerced may be anything
+	if !p.r.AsGiven && p.r.Stage != StageFinish { // not coerced, so of any type
 		if metadata.Plain(p.d, meta, p.metadataRules()) {
 			return nil
 		}
@@ -90,7 +91,7 @@ func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 	}
 	if len(errs) == 0 {
 		if p.r.Handler && !p.r.AsGiven {
-			// The field manager writes them anew before they are validated, whatever the client sent (endpoints/handlers/create.go).
+			// The field manager replaces them before validation (endpoints/handlers/create.go).
 			m.ManagedFields = nil
 		}
 		errs = metadata.Validate(m, p.def.Namespaced)
@@ -98,7 +99,7 @@ func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 	return p.aboutMetadata(errs, room)
 }
 
-// within takes room for findings.
+// within returns the violations that the limits allow.
 func within(found []violation.Violation, room *violation.Room) []violation.Violation {
 	for i := range found {
 		if !room.Take(violation.Size(found[i].Error), false) {
@@ -108,7 +109,7 @@ func within(found []violation.Violation, room *violation.Room) []violation.Viola
 	return found
 }
 
-// aboutMetadata finds the places that errors about the object's own metadata mean.
+// aboutMetadata returns violations with paths for errors about the object's own metadata.
 func (p *pass) aboutMetadata(errs field.ErrorList, room *violation.Room) []violation.Violation {
 	found := make([]violation.Violation, 0, len(errs))
 	places := entries{d: p.d, finder: p.d.Finder(), root: p.root}

@@ -10,10 +10,11 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// validateUpdate is the validation of an update, of the object or of its status: what is common to all resources, then the strategy's.
-// What is forgiven is in p.forgiven. The error is a Fault: the findings are too many, or the time is over.
+// validateUpdate returns the violations of an update of the object or of its status: those about any resource, then
+// those of the strategy. It sets p.ratcheted. The error is a Fault: too many violations, or a passed deadline.
 //
-// Upstream: registry/rest/update.go, ValidateUpdate; registry/customresource/strategy.go and status_strategy.go, ValidateUpdate.
+// Upstream: registry/rest/update.go, ValidateUpdate; registry/customresource/strategy.go and status_strategy.go,
+// ValidateUpdate.
 func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 	d, compiled := p.d, v.Plan
 	room := violation.NewRoom(p.r.Limits)
@@ -23,7 +24,7 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 
 	common, own := p.updateErrors(room)
 	types := p.typeErrors(v)
-	found := types // what is common to all resources keeps no rule from running
+	found := types // violations about any resource do not block rules
 	if len(types) == 0 {
 		found = append(found, own...)
 		var schema []violation.Violation
@@ -50,7 +51,7 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 	return append(common, found...), nil
 }
 
-// listErrors are the findings about sets and map lists. If the old object has any, those of the new one are forgiven, whatever they are.
+// listErrors returns the violations about sets and map lists. They are ratcheted if the old object has any.
 func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation {
 	found := compiled.ExplainLists(p.d, p.root, at)
 	if len(found) == 0 {
@@ -64,7 +65,8 @@ func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation
 	return nil
 }
 
-// updateErrors are the findings about the object's own metadata: those about any resource, and those of the strategy.
+// updateErrors returns the violations about the object's own metadata: those about any resource, and those of the
+// strategy.
 func (p *pass) updateErrors(room *violation.Room) (common, own []violation.Violation) {
 	d := p.d
 	meta, before := d.Field(p.root, "metadata"), d.Field(p.old.root, "metadata")
@@ -74,10 +76,10 @@ func (p *pass) updateErrors(room *violation.Room) (common, own []violation.Viola
 	m, errs := p.objectMeta(meta)
 	old, oldErrs := p.objectMeta(before)
 	if errs = append(errs, oldErrs...); len(errs) > 0 {
-		return nil, p.aboutMetadata(errs[:1], room) // the first that is read wrong ends it
+		return nil, p.aboutMetadata(errs[:1], room) // upstream stops at the first that cannot be read
 	}
 	if p.r.Handler && !p.r.AsGiven {
-		m.ManagedFields = nil // as on create
+		m.ManagedFields = nil // as for a creation
 	}
 	whole, change := metadata.ValidateCommon(m, old, p.def.Namespaced)
 	common = append(p.aboutMetadata(whole, room), p.aboutMetadata(change, room)...)

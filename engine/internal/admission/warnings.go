@@ -8,17 +8,17 @@ import (
 
 // Upstream's bounds on the texts of Warning headers, in code points.
 const (
-	mostWarned    = 4096 // all of them; if they are longer, they are cut
-	longestWarned = 256  // each that is cut
+	mostWarned    = 4096 // in total; longer warnings are cut
+	longestWarned = 256  // of each warning that is cut
 )
 
-// Notice is how crdeval's own notes begin: no client of an API server is sent those.
+// Notice is the prefix of crdeval's own notes. API servers do not send them.
 const Notice = "crdeval: "
 
 const notice = Notice
 
-// Sent returns what of the warnings reaches a client as headers. Texts with control characters or invalid UTF-8 do not; and
-// beyond a total length they are cut, and the last ones left out. No text stands twice in texts, which is not changed.
+// Sent returns the warnings that reach a client as headers. API servers drop texts with control characters or invalid
+// UTF-8, and cut or drop warnings beyond a total length. texts has no duplicates and is not changed.
 //
 // Upstream: endpoints/filters/warning.go, AddWarning; apimachinery, util/net/http.go, NewWarningHeader.
 func Sent(texts []string) []string {
@@ -44,14 +44,14 @@ func Sent(texts []string) []string {
 	return append(r.sent, notes...)
 }
 
-// warned is what was sent so far.
+// warned collects the warnings that are sent.
 type warned struct {
 	sent  []string
 	runes int
 	cut   bool
 }
 
-// add sends a text. The first one that is too much has all those before it sent again, cut.
+// add sends a text. The first text beyond the total length causes all earlier ones to be sent again, cut.
 func (w *warned) add(text string, before []string) {
 	switch {
 	case w.cut && w.runes >= mostWarned:
@@ -84,7 +84,7 @@ func fitsHeader(text string) bool {
 	return text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// firstRunes cuts as upstream does, which makes U+FFFD of invalid bytes in what it cuts.
+// firstRunes cuts a text. Invalid bytes in a cut text become U+FFFD, as upstream does it.
 func firstRunes(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
