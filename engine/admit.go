@@ -45,17 +45,17 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	default:
 		out, err = d.inner.Create(ctx, &r)
 	}
-	if err == nil && o.WithStatus && out.Refusal != nil {
-		v.Status, err = out.Refusal.Status()
+	if err == nil && o.WithStatus && out.Rejection != nil {
+		v.Status, err = out.Rejection.Status()
 	}
 	if err != nil {
 		err = faultError(err)
 		d.observe(ctx, call, item, &out, start, err)
 		return nil, err
 	}
-	v.Allowed, v.Refusal, v.Warnings = out.Refusal == nil, refusalOf(out.Refusal), out.Warnings
+	v.Allowed, v.Refusal, v.Warnings = out.Rejection == nil, refusalOf(out.Rejection), out.Warnings
 	v.Pruned, v.Defaulted = changes(out.Pruned), changes(out.Defaulted)
-	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Forgiven)
+	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Ratcheted)
 	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
 	if o.View != ViewVerdict {
 		d.hints(ctx, &r, &out, v.Violations, v.Pruned)

@@ -37,8 +37,8 @@ func TestAllocationsOfAdmit(t *testing.T) {
 		explained := false
 		if n := testing.AllocsPerRun(100, func() {
 			out, err := d.inner.Admit(context.Background(), &r, nil)
-			if err != nil || out.Refusal != nil {
-				t.Fatal(c.name, err, out.Refusal)
+			if err != nil || out.Rejection != nil {
+				t.Fatal(c.name, err, out.Rejection)
 			}
 			explained = out.Explained
 		}); n > c.most || explained {

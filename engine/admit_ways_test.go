@@ -67,7 +67,7 @@ func sameAdmit(t *testing.T, d *Definition, r admission.Request) {
 	if got := admitted(d, exact); got.text() != decoded.text() {
 		t.Fatalf("%s, status %v, DECODE:\nfast  %s\nexact %s", r.Version, r.Status, decoded.text(), got.text())
 	}
-	if decoded.err != nil || decoded.out.Refusal != nil {
+	if decoded.err != nil || decoded.out.Rejection != nil {
 		if decoded.verdict() != whole.verdict() {
 			t.Fatalf("%s, status %v:\nDECODE %s\nwhole %s", r.Version, r.Status, decoded.verdict(), whole.verdict())
 		}
@@ -99,13 +99,13 @@ func admitted(d *Definition, r admission.Request) answer {
 // verdict is the part of an answer that the stages have in common with the whole.
 func (a answer) verdict() string {
 	text := fmt.Sprintf("%v\n", a.err)
-	if r := a.out.Refusal; r != nil {
+	if r := a.out.Rejection; r != nil {
 		text += fmt.Sprintf("%d %s %s\n", r.Code, r.Reason, r.Message)
 	}
-	for _, v := range append(a.out.Violations, a.out.Forgiven...) {
+	for _, v := range append(a.out.Violations, a.out.Ratcheted...) {
 		text += fmt.Sprintf("%s %s\n", v.Error.Error(), v.Path.Pointer())
 	}
-	if a.err != nil || a.out.Refusal != nil {
+	if a.err != nil || a.out.Rejection != nil {
 		return text
 	}
 	return text + fmt.Sprintf("object %s\nstored %s\ndeletes %v\n", canonicalJSON(a.out.Object), canonicalJSON(a.out.Stored), a.out.Deletes)

@@ -51,7 +51,7 @@ func BenchmarkCreateWithObject(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		out, err := d.inner.Create(ctx, &admission.Request{Version: "v1", Body: []byte(cronTab), WantObject: true, Buffer: buffer})
-		if err != nil || out.Refusal != nil || out.Explained {
+		if err != nil || out.Rejection != nil || out.Explained {
 			b.Fatal(out, err)
 		}
 	}

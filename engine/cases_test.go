@@ -163,13 +163,13 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 			t.Fatalf("%s: %v", way.name, err)
 		}
 		if want.Error != "" {
-			if out.Refusal == nil || out.Refusal.Cause != want.Error {
-				t.Errorf("%s: refusal %+v, want %s", way.name, out.Refusal, want.Error)
+			if out.Rejection == nil || out.Rejection.Cause != want.Error {
+				t.Errorf("%s: refusal %+v, want %s", way.name, out.Rejection, want.Error)
 			}
 			continue
 		}
-		if out.Refusal != nil && out.Refusal.Code != 422 {
-			t.Errorf("%s: refusal %+v, want none", way.name, out.Refusal)
+		if out.Rejection != nil && out.Rejection.Code != 422 {
+			t.Errorf("%s: refusal %+v, want none", way.name, out.Rejection)
 			continue
 		}
 		sameJSON(t, out.Object, want.Object)

@@ -16,7 +16,7 @@ func TestEveryFaultHasAReason(t *testing.T) {
 		admission.VersionNotServed:      ReasonVersionNotServed,
 		admission.LimitExceeded:         ReasonLimitExceeded,
 		admission.Deadline:              ReasonItemDeadline,
-		admission.ObjectRefused:         ReasonObjectRefused,
+		admission.ObjectRejected:        ReasonObjectRefused,
 		admission.ConversionUnavailable: ReasonConversionUnavailable,
 		admission.Internal:              ReasonInternal,
 	} {

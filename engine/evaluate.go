@@ -160,7 +160,7 @@ func faultError(err error) error {
 	if !errors.As(err, &f) {
 		return &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
 	}
-	e := &Error{Reason: Reason(f.Code), Message: f.Text, Refusal: refusalOf(f.Refusal), Err: f.Cause}
+	e := &Error{Reason: Reason(f.Code), Message: f.Text, Refusal: refusalOf(f.Rejection), Err: f.Cause}
 	if f.Limit != nil {
 		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
 	}
@@ -170,7 +170,7 @@ func faultError(err error) error {
 	return e
 }
 
-func refusalOf(r *admission.Refusal) *Refusal {
+func refusalOf(r *admission.Rejection) *Refusal {
 	if r == nil {
 		return nil
 	}
@@ -208,6 +208,6 @@ func (d *Definition) observe(ctx context.Context, call Call, item *Item, out *ad
 	}
 	d.observer.Evaluated(ctx, EvaluationEvent{
 		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: item.bytes(),
-		Explained: out.Explained, Allowed: (call == CallValidate || call == CallAdmit) && err == nil && out.Refusal == nil, Violations: len(out.Violations), Err: err,
+		Explained: out.Explained, Allowed: (call == CallValidate || call == CallAdmit) && err == nil && out.Rejection == nil, Violations: len(out.Violations), Err: err,
 	})
 }

@@ -92,12 +92,12 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 	switch {
 	case err != nil:
 		return nil, faultError(err)
-	case out.Refusal != nil:
-		message := out.Refusal.Message
-		if cause := out.Refusal.Cause; !strings.Contains(message, cause) { // an API server does not tell why a Scale cannot be decoded
+	case out.Rejection != nil:
+		message := out.Rejection.Message
+		if cause := out.Rejection.Cause; !strings.Contains(message, cause) { // an API server does not tell why a Scale cannot be decoded
 			message += ": " + cause
 		}
-		return nil, &Error{Reason: ReasonObjectRefused, Message: message, Refusal: refusalOf(out.Refusal), Warnings: out.Warnings}
+		return nil, &Error{Reason: ReasonObjectRefused, Message: message, Refusal: refusalOf(out.Rejection), Warnings: out.Warnings}
 	}
 	return out.Object, nil
 }

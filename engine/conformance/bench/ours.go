@@ -95,8 +95,8 @@ func (o *ours) admit(r *admission.Request) (written, error) {
 	switch {
 	case err != nil:
 		return written{}, err
-	case out.Refusal != nil:
-		return written{}, errors.New(out.Refusal.Message)
+	case out.Rejection != nil:
+		return written{}, errors.New(out.Rejection.Message)
 	case len(out.Strict) > 0:
 		return written{}, fmt.Errorf("%d unknown fields", len(out.Strict))
 	}
@@ -108,8 +108,8 @@ func (o *ours) accepted(r *admission.Request) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case out.Refusal != nil:
-		return nil, errors.New(out.Refusal.Message)
+	case out.Rejection != nil:
+		return nil, errors.New(out.Rejection.Message)
 	case len(out.Strict) > 0:
 		return nil, fmt.Errorf("%d unknown fields", len(out.Strict))
 	}
@@ -117,13 +117,13 @@ func (o *ours) accepted(r *admission.Request) ([]byte, error) {
 }
 
 // refused is the whole create of an object with findings: the findings, and the answer that a client gets.
-func (o *ours) refused(body []byte) ([]admission.Finding, *admission.Refusal, error) {
+func (o *ours) refused(body []byte) ([]admission.Finding, *admission.Rejection, error) {
 	out, err := o.definition.Create(context.Background(), &admission.Request{Version: o.version, Body: body, Handler: true})
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case len(out.Violations) == 0:
-		return nil, nil, fmt.Errorf("no findings: %+v", out.Refusal)
+		return nil, nil, fmt.Errorf("no findings: %+v", out.Rejection)
 	}
-	return out.Violations, out.Refusal, nil
+	return out.Violations, out.Rejection, nil
 }

@@ -178,16 +178,16 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 		return oracle.Answer{Refusal: faultRefusal(err)}, false
 	}
 	answer.Warnings = out.Warnings
-	if out.Refusal != nil && len(out.Violations) == 0 {
-		answer.Refusal = &oracle.Refusal{Code: out.Refusal.Code, Reason: out.Refusal.Reason, Message: out.Refusal.Message}
+	if out.Rejection != nil && len(out.Violations) == 0 {
+		answer.Refusal = &oracle.Refusal{Code: out.Rejection.Code, Reason: out.Rejection.Reason, Message: out.Rejection.Message}
 		return answer, out.Explained
 	}
 	answer.Strict, answer.Object = out.Strict, out.Object
 	for i := range out.Violations {
 		answer.Errors = append(answer.Errors, oracle.FindingOf(out.Violations[i].Error))
 	}
-	for i := range out.Forgiven {
-		if out.Forgiven[i].Step == violation.Rules {
+	for i := range out.Ratcheted {
+		if out.Ratcheted[i].Step == violation.Rules {
 			answer.Forgiven++
 		}
 	}

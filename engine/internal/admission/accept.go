@@ -13,8 +13,8 @@ func (p *pass) accept(v *Version) bool {
 	if !p.plainRequest(v) {
 		return false
 	}
-	meta, settled := p.settled()
-	if !settled || p.r.Handler && !p.plainHandler(meta) {
+	meta, normalized := p.normalized()
+	if !normalized || p.r.Handler && !p.plainHandler(meta) {
 		return false
 	}
 	p.generateName()
@@ -37,15 +37,15 @@ func (p *pass) plainRequest(v *Version) bool {
 }
 
 // normalized coerces the object's metadata. If ok is false, only the exact path can do that.
-func (p *pass) settled() (meta uint32, settled bool) {
+func (p *pass) normalized() (meta uint32, normalized bool) {
 	if meta = p.d.Field(p.root, "metadata"); meta == 0 {
 		return 0, false
 	}
-	settled, changed := metadata.Settle(p.d, meta)
+	normalized, changed := metadata.Settle(p.d, meta)
 	if changed {
 		p.d.MarkDirty(p.root, meta)
 	}
-	return meta, settled && (!changed || p.r.Stage != StageFinish)
+	return meta, normalized && (!changed || p.r.Stage != StageFinish)
 }
 
 func (p *pass) metadataRules() metadata.Rules { return metadata.Rules{Namespaced: p.def.Namespaced} }
@@ -61,7 +61,7 @@ func (p *pass) acceptMode() plan.Mode {
 
 // acceptEdits reports unknown fields and checks the scale subresource after the plan accepted the object.
 func (p *pass) acceptEdits(v *Version, edits *plan.Edits) bool {
-	if !plainScale(p.d, p.root, v.Scale) || !p.tellEdits(v, edits) {
+	if !plainScale(p.d, p.root, v.Scale) || !p.reportEdits(v, edits) {
 		return false
 	}
 	p.warnFinalizers()
@@ -69,7 +69,7 @@ func (p *pass) acceptEdits(v *Version, edits *plan.Edits) bool {
 }
 
 // reportEdits reports what accept changed. It returns false if the request is rejected for it.
-func (p *pass) tellEdits(v *Version, edits *plan.Edits) bool {
+func (p *pass) reportEdits(v *Version, edits *plan.Edits) bool {
 	d := p.d
 	unknown := p.r.FieldValidation != Ignore && edits.Any(plan.Pruned)
 	if unknown && p.r.FieldValidation == Strict {
@@ -84,7 +84,7 @@ func (p *pass) tellEdits(v *Version, edits *plan.Edits) bool {
 			for _, c := range pruned {
 				p.out.Strict = append(p.out.Strict, unknownField(c.Text))
 			}
-			p.strictly()
+			p.reportStrict()
 		}
 	}
 	return true

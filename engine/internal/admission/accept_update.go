@@ -12,8 +12,8 @@ func (p *pass) acceptUpdate(v *Version) bool {
 	if !p.plainRequest(v) {
 		return false
 	}
-	meta, settled := p.settled()
-	if !settled || p.r.Handler && !p.plainHandler(meta) || !p.plainOld(v) || !p.plainPreconditions(meta) {
+	meta, normalized := p.normalized()
+	if !normalized || p.r.Handler && !p.plainHandler(meta) || !p.plainOld(v) || !p.plainPreconditions(meta) {
 		return false
 	}
 	if p.r.Status {
@@ -28,8 +28,8 @@ func (p *pass) plainOld(v *Version) bool {
 	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own == nil || q.own != v && !p.def.renames() {
 		return false
 	}
-	meta, settled := q.settled()
-	if !settled {
+	meta, normalized := q.normalized()
+	if !normalized {
 		return false
 	}
 	for _, part := range [...]struct{ key, want string }{{"name", p.r.Name}, {"namespace", p.r.Namespace}} {
@@ -42,7 +42,7 @@ func (p *pass) plainOld(v *Version) bool {
 	}
 	p.old.root, p.old.converted = q.root, q.own != v
 	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
-	return q.own.Plan.AcceptStored(d, q.root, mode) && (q.own == v || p.convertQuickly(q.root, v, mode))
+	return q.own.Plan.AcceptStored(d, q.root, mode) && (q.own == v || p.convertFast(q.root, v, mode))
 }
 
 // acceptObject evaluates an update of the whole object on the fast path.

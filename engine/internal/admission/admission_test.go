@@ -81,26 +81,26 @@ func gadget(metadata, rest string) string {
 
 const plain = `"name":"g","namespace":"n"`
 
-// outcome is what a test compares: the object, or the refusal and each finding after the step that found it.
+// outcome is what a test compares: the object, or the rejection and each finding after the step that found it.
 type outcome struct {
-	object   string
-	refusal  string
-	findings []string
-	warnings []string
+	object    string
+	rejection string
+	findings  []string
+	warnings  []string
 }
 
 func same(t *testing.T, got *Outcome, want outcome) {
 	t.Helper()
-	refusal := ""
-	if got.Refusal != nil {
-		refusal = got.Refusal.Reason
+	rejection := ""
+	if got.Rejection != nil {
+		rejection = got.Rejection.Reason
 	}
 	var findings []string
 	for _, f := range got.Violations {
 		findings = append(findings, string(f.Step)+" "+f.Error.Error())
 	}
-	if refusal != want.refusal || !slices.Equal(findings, want.findings) {
-		t.Errorf("refused %q: %+v\nwith %q\nwant %q\nwith %q", refusal, got.Refusal, findings, want.refusal, want.findings)
+	if rejection != want.rejection || !slices.Equal(findings, want.findings) {
+		t.Errorf("rejected %q: %+v\nwith %q\nwant %q\nwith %q", rejection, got.Rejection, findings, want.rejection, want.findings)
 	}
 	if want.object != "" && string(got.Object) != want.object {
 		t.Errorf("object %s\nwant   %s", got.Object, want.object)
@@ -122,11 +122,11 @@ func TestCreate(t *testing.T) {
 		{name: "every step in its order", // metadata is coerced, unknown fields pruned, nulls dropped, defaults filled in, status dropped, generation set
 			r:    Request{Body: []byte(gadget(plain+`,"labels":{},"generation":7`, `,"spec":{"must":null,"x":null,"note":"a"},"status":{"replicas":-1}`))},
 			want: outcome{object: gadget(plain+`,"generation":1`, `,"spec":{"must":1,"note":"a"}`), warnings: []string{`unknown field "spec.x"`}}},
-		{name: "a default is not pruned, dropped or refused again",
+		{name: "a default is not pruned, dropped or rejected again",
 			r: Request{Body: []byte(gadget(plain, ``))}, want: outcome{object: gadget(plain+`,"generation":1`, `,"spec":{"must":1}`)}},
 		{name: "all findings, in the order of the steps",
 			r: Request{Body: []byte(gadget(`"name":"G","namespace":"n"`, `,"spec":{"must":"m","replicas":-1,"tags":["a","a"],"template":{"kind":"Pod"}}`))},
-			want: outcome{refusal: "Invalid", findings: []string{
+			want: outcome{rejection: "Invalid", findings: []string{
 				`METADATA metadata.name: Invalid value: "G": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
 				`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`,
 				`SCALE .spec.replicas: Invalid value: -1: should be a non-negative integer`,
@@ -135,26 +135,26 @@ func TestCreate(t *testing.T) {
 			}}},
 		{name: "of another kind: no schema, but embedded resources and lists", r: Request{Version: "v1",
 			Body: []byte(`{"apiVersion":"example.com/v1","kind":"Other","metadata":{"name":"G","namespace":"n"},"spec":{"must":"m","tags":["a","a"]}}`)},
-			want: outcome{refusal: "Invalid", findings: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`, `LIST spec.tags[1]: Duplicate value: "a"`}}},
-		{name: "strict", r: Request{FieldValidation: Strict, Body: []byte(gadget(plain, `,"spec":{"x":1}`))}, want: outcome{refusal: "BadRequest"}},
+			want: outcome{rejection: "Invalid", findings: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`, `LIST spec.tags[1]: Duplicate value: "a"`}}},
+		{name: "strict", r: Request{FieldValidation: Strict, Body: []byte(gadget(plain, `,"spec":{"x":1}`))}, want: outcome{rejection: "BadRequest"}},
 		{name: "ignored", r: Request{FieldValidation: Ignore, Body: []byte(gadget(plain, `,"spec":{"x":1}`))}, want: outcome{object: gadget(plain+`,"generation":1`, `,"spec":{"must":1}`)}},
 
 		{name: "as given", r: Request{AsGiven: true, Body: []byte(gadget(plain, `,"spec":{"x":1}`))},
-			want: outcome{refusal: "Invalid", findings: []string{`SCHEMA spec.must: Required value`}}},
+			want: outcome{rejection: "Invalid", findings: []string{`SCHEMA spec.must: Required value`}}},
 		{name: "as given, status is judged", r: Request{AsGiven: true, Body: []byte(gadget(plain, `,"spec":{"must":1},"status":{"replicas":-1}`))},
-			want: outcome{refusal: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
+			want: outcome{rejection: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
 		{name: "as given, nothing changes", r: Request{AsGiven: true, Body: []byte(gadget(plain+`,"generation":7`, `,"spec":{"must":1,"x":null}`))},
 			want: outcome{object: gadget(plain+`,"generation":7`, `,"spec":{"must":1,"x":null}`)}},
 
-		{name: "handler: another name", r: Request{Handler: true, Name: "h", Body: []byte(gadget(plain, ``))}, want: outcome{refusal: "BadRequest"}},
+		{name: "handler: another name", r: Request{Handler: true, Name: "h", Body: []byte(gadget(plain, ``))}, want: outcome{rejection: "BadRequest"}},
 		{name: "handler: the same name", r: Request{Handler: true, Name: "g", Body: []byte(gadget(plain, ``))}, want: outcome{object: gadget(plain+`,"generation":1`, `,"spec":{"must":1}`)}},
-		{name: "handler: another namespace", r: Request{Handler: true, Namespace: "m", Body: []byte(gadget(plain, ``))}, want: outcome{refusal: "BadRequest"}},
+		{name: "handler: another namespace", r: Request{Handler: true, Namespace: "m", Body: []byte(gadget(plain, ``))}, want: outcome{rejection: "BadRequest"}},
 		{name: "handler: the request's namespace", r: Request{Handler: true, Namespace: "m", Body: []byte(gadget(`"name":"g"`, ``))},
 			want: outcome{object: gadget(`"name":"g","namespace":"m","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "handler: cluster-scoped objects lose their namespace", d: cluster, r: Request{Handler: true, Body: []byte(gadget(plain, ``))},
 			want: outcome{object: gadget(`"name":"g","generation":1`, `,"spec":{"must":1}`)}},
-		{name: "no handler: they are refused", d: cluster, r: Request{Body: []byte(gadget(plain, ``))},
-			want: outcome{refusal: "Invalid", findings: []string{`METADATA metadata.namespace: Forbidden: not allowed on this type`}}},
+		{name: "no handler: they are rejected", d: cluster, r: Request{Body: []byte(gadget(plain, ``))},
+			want: outcome{rejection: "Invalid", findings: []string{`METADATA metadata.namespace: Forbidden: not allowed on this type`}}},
 		{name: "handler: owners twice", r: Request{Handler: true, Body: []byte(gadget(plain+`,"ownerReferences":[`+owner+`,`+owner+`]`, ``))},
 			want: outcome{object: gadget(plain+`,"ownerReferences":[`+owner+`],"generation":1`, `,"spec":{"must":1}`), warnings: []string{
 				`.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u`}}},
@@ -166,10 +166,10 @@ func TestCreate(t *testing.T) {
 		{name: "completed: a long generateName is cut", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"generateName":"`+strings.Repeat("g", 70)+`"`, ``))},
 			want: outcome{object: gadget(`"generateName":"`+strings.Repeat("g", 70)+`","namespace":"default","name":"`+strings.Repeat("g", 58)+`00000","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "completed: what is wrong stays wrong", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"name":"g","namespace":"N"`, ``))},
-			want: outcome{refusal: "Invalid", findings: []string{
+			want: outcome{rejection: "Invalid", findings: []string{
 				`METADATA metadata.namespace: Invalid value: "N": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`}}},
 		{name: "completed: no name to make", r: Request{CompleteMetadata: true, Body: []byte(gadget(``, ``))},
-			want: outcome{refusal: "Invalid", findings: []string{`METADATA metadata.name: Required value: name or generateName is required`}}},
+			want: outcome{rejection: "Invalid", findings: []string{`METADATA metadata.name: Required value: name or generateName is required`}}},
 		{name: "finalizers", r: Request{Body: []byte(gadget(plain+`,"finalizers":["z","example.com/a","b.c"]`, ``))},
 			want: outcome{object: gadget(plain+`,"finalizers":["z","example.com/a","b.c"],"generation":1`, `,"spec":{"must":1}`), warnings: []string{
 				`metadata.finalizers: "b.c": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`,
@@ -251,7 +251,7 @@ func TestFaults(t *testing.T) {
 		{"too much by default, create", t.Context(), d.Create, func() (r Request) { r.Body = []byte(gadget(plain, ``)); r.Limits.MaxDefaultBytes = 5; return r }(), LimitExceeded,
 			`object: expansion by defaults of at least `},
 		{"cancelled", ended, d.Create, Request{Body: []byte(many)}, Deadline, `the call was cancelled before the object was evaluated`},
-		{"unreadable", t.Context(), d.Prune, Request{Body: []byte(`{`)}, ObjectRefused, `unexpected end of JSON input`},
+		{"unreadable", t.Context(), d.Prune, Request{Body: []byte(`{`)}, ObjectRejected, `unexpected end of JSON input`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := c.do(c.ctx, &c.r)
@@ -259,7 +259,7 @@ func TestFaults(t *testing.T) {
 			if !errors.As(err, &f) || f.Code != c.code || !strings.HasPrefix(f.Text, c.text) {
 				t.Errorf("%v", err)
 			}
-			if c.code == LimitExceeded && f.Limit == nil || c.code == ObjectRefused && f.Refusal == nil || c.code == Deadline && !errors.Is(err, context.Canceled) {
+			if c.code == LimitExceeded && f.Limit == nil || c.code == ObjectRejected && f.Rejection == nil || c.code == Deadline && !errors.Is(err, context.Canceled) {
 				t.Errorf("%+v says too little", f)
 			}
 		})
@@ -296,8 +296,8 @@ func TestReadAndConvert(t *testing.T) {
 		{"convert, none", none, true, nil, v2(plain+`,"uid":"u"`, `"note":"a"`), ""},
 		{"convert, webhook: the reply is coerced and pruned, not defaulted", webhook, true, reply(v2(plain+`,"uid":"u","labels":{"a":"b"},"finalizers":["f"]`, `"note":"c","y":1`)),
 			`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{"labels":{"a":"b"},"name":"g","namespace":"n","uid":"u"},"spec":{"note":"c"}}`, ""},
-		{"convert, webhook: another uid", webhook, true, reply(v2(plain, ``)), "", ObjectRefused},
-		{"convert, webhook: no JSON", webhook, true, reply(`{`), "", ObjectRefused},
+		{"convert, webhook: another uid", webhook, true, reply(v2(plain, ``)), "", ObjectRejected},
+		{"convert, webhook: no JSON", webhook, true, reply(`{`), "", ObjectRejected},
 		{"convert, no webhook to ask", webhook, true, nil, "", ConversionUnavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {

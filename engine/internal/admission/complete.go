@@ -12,8 +12,8 @@ import (
 // generatedSuffix stands for the five random characters that a server appends to generateName.
 const generatedSuffix = "00000"
 
-// longestBase is how many bytes of generateName upstream keeps.
-const longestBase = 63 - len(generatedSuffix)
+// maxNameBase is how many bytes of generateName upstream keeps.
+const maxNameBase = 63 - len(generatedSuffix)
 
 // complete fills in what a server or a client would have set, if the request asks for it: the namespace and a generated
 // name; for an update, the old object's name, namespace and resourceVersion. A patched object has those already.
@@ -45,7 +45,7 @@ func (p *pass) complete() {
 		case p.r.Name != "":
 			p.fillIn("name", p.r.Name)
 		case base != "":
-			p.fillIn("name", base[:min(len(base), longestBase)]+generatedSuffix)
+			p.fillIn("name", base[:min(len(base), maxNameBase)]+generatedSuffix)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (p *pass) completeUpdate() {
 			p.fillIn(key, strings.Clone(before))
 		}
 	}
-	p.unversioned()
+	p.fillRevision()
 }
 
 // completeOld fills in the namespace of an old object that comes from a file: that of the request or of the new object.
@@ -93,14 +93,14 @@ func (p *pass) completeOld(q *pass) {
 	}
 	namespace := p.r.Namespace
 	if namespace == "" {
-		p.lent = true
+		p.borrowedNamespace = true
 		if p.root != 0 {
 			namespace, _ = p.metaString(p.d.Field(p.root, "metadata"), "namespace")
 		}
 		namespace = cmp.Or(namespace, metav1.NamespaceDefault)
 	}
 	q.set("namespace", strings.Clone(namespace))
-	if p.lent && (p.r.Patched || p.r.Scale) { // the new object takes it from the old one
+	if p.borrowedNamespace && (p.r.Patched || p.r.Scale) { // the new object takes it from the old one
 		p.completed = append(p.completed, "namespace")
 	}
 }
@@ -112,7 +112,7 @@ func (p *pass) fillIn(key, text string) {
 }
 
 // removeCompleted removes the fields that fillIn set.
-func (p *pass) withdraw() {
+func (p *pass) removeCompleted() {
 	for _, key := range p.completed {
 		p.remove(p.d.Field(p.root, "metadata"), key)
 	}

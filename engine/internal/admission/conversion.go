@@ -36,13 +36,13 @@ func (p *pass) convert(target string, by convert.Converter) error {
 	}
 	changes := p.r.WantChanges
 	p.r.WantChanges = changes && p.r.Target != ""
-	_, refused, err := p.shape(metadata.Options{})
+	_, rejected, err := p.shape(metadata.Options{})
 	p.r.WantChanges = changes
 	switch {
 	case err != nil:
 		return err
-	case refused != nil:
-		return p.refusedConversion(refused.Error())
+	case rejected != nil:
+		return p.rejectedConversion(rejected.Error())
 	}
 	return nil
 }
@@ -67,11 +67,11 @@ func (p *pass) rewrite(to *Version, by convert.Converter) error {
 	case errors.As(err, &unavailable):
 		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
 	case err != nil:
-		return p.refusedConversion(err.Error())
+		return p.rejectedConversion(err.Error())
 	}
 	root, err := p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1)})
 	if err != nil {
-		return p.refusedConversion(err.Error())
+		return p.rejectedConversion(err.Error())
 	}
 	p.d.Replace(p.root, root)
 	p.d.MarkDirty(p.root)
@@ -79,6 +79,6 @@ func (p *pass) rewrite(to *Version, by convert.Converter) error {
 }
 
 // rejectedConversion returns the Fault for a conversion that an API server answers with an error.
-func (p *pass) refusedConversion(text string) error {
-	return p.refused(serverError(text))
+func (p *pass) rejectedConversion(text string) error {
+	return p.rejected(serverError(text))
 }

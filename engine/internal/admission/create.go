@@ -19,7 +19,7 @@ func (d *Definition) Create(ctx context.Context, r *Request) (Outcome, error) {
 func (p *pass) create() error {
 	endpoint, err := p.address()
 	switch {
-	case err != nil || p.out.Refusal != nil:
+	case err != nil || p.out.Rejection != nil:
 		return err
 	case p.r.AsGiven:
 		return p.judgeAsGiven(endpoint)
@@ -48,7 +48,7 @@ func (p *pass) address() (*Version, error) {
 		return v, nil
 	}
 	if err != nil || v == nil {
-		p.out.Refusal = p.unread
+		p.out.Rejection = p.unread
 		return nil, err
 	}
 	p.out.Version, p.out.Warnings = v, slices.Clip(v.Warnings)
@@ -58,10 +58,10 @@ func (p *pass) address() (*Version, error) {
 			name, _ = p.metaString(p.d.Field(p.root, "metadata"), "name")
 			name = strings.Clone(name)
 		}
-		p.out.Refusal = p.def.notFound(name)
+		p.out.Rejection = p.def.notFound(name)
 		return v, nil
 	}
-	p.out.Refusal = p.unread
+	p.out.Rejection = p.unread
 	return v, nil
 }
 
@@ -80,7 +80,7 @@ func (p *pass) endpoint() (*Version, error) {
 
 // explain evaluates a creation on the exact path: upstream's steps in upstream's order, on a newly parsed document.
 func (p *pass) explain(v *Version) error {
-	if refused, err := p.decode(v); refused || err != nil {
+	if rejected, err := p.decode(v); rejected || err != nil {
 		return err
 	}
 	p.complete()
@@ -96,7 +96,7 @@ func (p *pass) explain(v *Version) error {
 }
 
 // decode does what the request handler does with the body on the exact path.
-func (p *pass) decode(v *Version) (refused bool, err error) {
+func (p *pass) decode(v *Version) (rejected bool, err error) {
 	p.out.Explained = true
 	if err := p.parse(); err != nil {
 		return false, internal(fmt.Errorf("a document was read once, but not twice: %w", err))
@@ -119,7 +119,7 @@ func (p *pass) decode(v *Version) (refused bool, err error) {
 		return false, err
 	case cause != nil:
 		p.out.Strict, p.out.Pruned = nil, nil
-		p.out.Refusal = p.undecodable(&p.of, cause)
+		p.out.Rejection = p.undecodable(&p.of, cause)
 		return true, nil
 	}
 	if track {
@@ -130,12 +130,12 @@ func (p *pass) decode(v *Version) (refused bool, err error) {
 	if err := p.fill(); err != nil {
 		return false, err
 	}
-	if p.strictly() {
+	if p.reportStrict() {
 		return true, nil
 	}
 	if got := p.of.GroupVersion().String(); got != v.APIVersion && !p.r.Patched {
 		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, v.APIVersion)
-		p.out.Refusal = badRequest(text, text)
+		p.out.Rejection = badRequest(text, text)
 		return true, nil
 	}
 	return false, nil
@@ -157,7 +157,7 @@ func (p *pass) judge(v *Version, validate func(*Version) ([]violation.Violation,
 // answer sets the outcome of the violations, or adds the warnings of a valid object. The error is a Fault for a passed
 // deadline.
 func (p *pass) answer(found []violation.Violation) error {
-	p.out.Forgiven = p.finish(p.forgiven)
+	p.out.Ratcheted = p.finish(p.ratcheted)
 	if len(found) == 0 {
 		p.warnFinalizers()
 		return expired(p.ctx)
@@ -167,9 +167,9 @@ func (p *pass) answer(found []violation.Violation) error {
 		name, _ = nestedString(p.d, meta, "name")
 	}
 	name = strings.Clone(name)
-	p.out.Refusal = invalid(p.of.GroupKind(), name, found, p.stop)
+	p.out.Rejection = invalid(p.of.GroupKind(), name, found, p.stop)
 	if p.r.WantStatus {
-		p.out.Refusal.Details.Causes = causes(found)
+		p.out.Rejection.Details.Causes = causes(found)
 	}
 	p.out.Violations = p.finish(found)
 	return expired(p.ctx)
@@ -177,7 +177,7 @@ func (p *pass) answer(found []violation.Violation) error {
 
 // judgeAsGiven validates the tree as it was parsed.
 func (p *pass) judgeAsGiven(v *Version) error {
-	if refused, err := p.takeAsGiven(); refused || err != nil {
+	if rejected, err := p.takeAsGiven(); rejected || err != nil {
 		return err
 	}
 	p.complete()
@@ -186,7 +186,7 @@ func (p *pass) judgeAsGiven(v *Version) error {
 }
 
 // takeAsGiven checks the bounds and duplicate keys of a body that is not changed.
-func (p *pass) takeAsGiven() (refused bool, err error) {
+func (p *pass) takeAsGiven() (rejected bool, err error) {
 	p.out.Explained = true
 	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
 		return false, exceeded(err)
@@ -197,5 +197,5 @@ func (p *pass) takeAsGiven() (refused bool, err error) {
 	for duplicate := range p.d.Duplicates(value.Request) {
 		p.out.Strict = append(p.out.Strict, duplicate.Text)
 	}
-	return p.strictly(), nil
+	return p.reportStrict(), nil
 }

@@ -19,7 +19,7 @@ const (
 	VersionNotServed      Code = "VERSION_NOT_SERVED"
 	LimitExceeded         Code = "LIMIT_EXCEEDED"
 	Deadline              Code = "ITEM_DEADLINE"
-	ObjectRefused         Code = "OBJECT_REFUSED"
+	ObjectRejected        Code = "OBJECT_REFUSED"
 	ConversionUnavailable Code = "CONVERSION_UNAVAILABLE"
 	Internal              Code = "INTERNAL"
 )
@@ -31,7 +31,7 @@ type Fault struct {
 	// Limit is set for LimitExceeded.
 	Limit *value.LimitError
 	// Rejection is set for ObjectRejected.
-	Refusal *Refusal
+	Rejection *Rejection
 	// Position is the position of the error in the body, or the zero Position.
 	Position value.Position
 	Cause    error

@@ -12,22 +12,22 @@ import (
 // namespace against the request, and deduplicates owner references.
 //
 // Upstream: endpoints/handlers/create.go and update.go.
-func (p *pass) handle() (refused bool) {
+func (p *pass) handle() (rejected bool) {
 	update := p.r.Old != nil
 	if !update && p.r.Whole {
 		p.wipe()
 	}
-	refused = !update && p.otherName(false) || p.otherNamespace() || update && p.otherName(true)
-	if !refused && !p.r.Patched { // a patched object is deduplicated after mutating admission only
+	rejected = !update && p.checkName(false) || p.checkNamespace() || update && p.checkName(true)
+	if !rejected && !p.r.Patched { // a patched object is deduplicated after mutating admission only
 		p.dedupOwners(metadata.DedupOwners)
 	}
-	return refused
+	return rejected
 }
 
 // checkName rejects an object whose name differs from that of the request. The object of an update must have a name.
 //
 // Upstream: endpoints/handlers/rest.go, checkName.
-func (p *pass) otherName(update bool) (refused bool) {
+func (p *pass) checkName(update bool) (rejected bool) {
 	name, _ := p.metaString(p.d.Field(p.root, "metadata"), "name")
 	if p.r.Name == "" || name == p.r.Name {
 		return false
@@ -36,7 +36,7 @@ func (p *pass) otherName(update bool) (refused bool) {
 	if update && name == "" {
 		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", p.r.Name)
 	}
-	p.out.Refusal = badRequest(text, text)
+	p.out.Rejection = badRequest(text, text)
 	return true
 }
 
@@ -44,7 +44,7 @@ func (p *pass) otherName(update bool) (refused bool) {
 // one.
 //
 // Upstream: registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace.
-func (p *pass) otherNamespace() (refused bool) {
+func (p *pass) checkNamespace() (rejected bool) {
 	meta := p.d.Field(p.root, "metadata")
 	switch namespace, _ := p.metaString(meta, "namespace"); {
 	case !p.def.Namespaced:
@@ -56,7 +56,7 @@ func (p *pass) otherNamespace() (refused bool) {
 		p.set("namespace", p.r.Namespace)
 	default:
 		text := "the namespace of the provided object does not match the namespace sent on the request"
-		p.out.Refusal = badRequest(text, text)
+		p.out.Rejection = badRequest(text, text)
 		return true
 	}
 	return false

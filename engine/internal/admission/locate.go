@@ -18,11 +18,11 @@ type locator struct {
 	steps  int // how many members may still be searched for keys with dots and brackets
 }
 
-// mostSearched bounds the search for keys with dots and brackets, in members per answer.
-const mostSearched = 1 << 20
+// maxSearched bounds the search for keys with dots and brackets, in members per answer.
+const maxSearched = 1 << 20
 
 func newLocator(d *value.Doc, root uint32, s *interrupt.Signal) *locator {
-	return &locator{d: d, root: root, finder: d.Finder(), stop: s, steps: mostSearched}
+	return &locator{d: d, root: root, finder: d.Finder(), stop: s, steps: maxSearched}
 }
 
 // find returns the node of a path text and its path, or 0. Keys with dots or brackets make a text ambiguous: they are

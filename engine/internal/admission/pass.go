@@ -32,15 +32,15 @@ type pass struct {
 	root   uint32
 	warned map[string]struct{} // the set of out.Warnings; nil until a warning is added to those of the version
 
-	by        convert.Converter // calls the CRD's webhook; nil if there is none
-	storing   bool              // the write continues to the storage
-	completed []string          // the fields of metadata that were filled in for the caller
-	generated bool              // the object has the generated name of the request
-	lent      bool              // the namespace of the old object was filled in without one in the request
+	by                convert.Converter // calls the CRD's webhook; nil if there is none
+	storing           bool              // the write continues to the storage
+	completed         []string          // the fields of metadata that were filled in for the caller
+	generated         bool              // the object has the generated name of the request
+	borrowedNamespace bool              // the namespace of the old object was filled in without one in the request
 
-	old      oldObject // of an update
-	patching *patching // nil if the body is not a patch
-	forgiven []violation.Violation
+	old       oldObject // of an update
+	patching  *patching // nil if the body is not a patch
+	ratcheted []violation.Violation
 
 	text value.Source      // the source of the body in d
 	json []byte            // the body as JSON
@@ -49,7 +49,7 @@ type pass struct {
 	source  source
 	held    bool                    // the body comes from a converter, so nothing was coerced before
 	of      schema.GroupVersionKind // the type that the object declares
-	unread  *Refusal                // the rejection of an unreadable or invalid apiVersion or kind
+	unread  *Rejection              // the rejection of an unreadable or invalid apiVersion or kind
 	matches bool                    // the object is of the CRD's group and kind; only then it is shaped by a schema
 	own     *Version                // the version that the object declares, or nil
 }

@@ -48,10 +48,10 @@ func (q *patching) release() {
 // Upstream: endpoints/handlers/patch.go, PatchResource, patchResource and applyPatch.
 func (p *pass) updatePatched() error {
 	v, err := p.addressOld()
-	if err != nil || p.out.Refusal != nil {
+	if err != nil || p.out.Rejection != nil {
 		return err
 	}
-	if refused, err := p.readPatch(); refused || err != nil {
+	if rejected, err := p.readPatch(); rejected || err != nil {
 		return err
 	}
 	if err := p.readOld(v, p.by); err != nil {
@@ -60,12 +60,12 @@ func (p *pass) updatePatched() error {
 	p.addressAsOld(p.d, p.old.root)
 	q := p.patching
 	q.held = p.d
-	refused, err := p.apply(patch.Object{Doc: q.held, Root: p.old.root})
+	rejected, err := p.apply(patch.Object{Doc: q.held, Root: p.old.root})
 	p.d = value.Acquire()
 	if done := p.ctx.Done(); done != nil {
 		p.d.StopOn(done)
 	}
-	if refused || err != nil {
+	if rejected || err != nil {
 		return err
 	}
 	p.r.Body, p.r.YAML, p.r.Patched, p.r.Whole = q.tree.AppendJSON(nil), false, true, true
@@ -75,7 +75,7 @@ func (p *pass) updatePatched() error {
 	if err := p.updateBody(p.by); err != nil {
 		return ofPatched(err)
 	}
-	p.placeInPatch()
+	p.positionInPatch()
 	p.out.Changed = true // the body is a patch and not an object
 	return nil
 }
@@ -83,7 +83,7 @@ func (p *pass) updatePatched() error {
 // readPatch reads the patch.
 //
 // Upstream: endpoints/handlers/patch.go, validateAndTranscodePatch.
-func (p *pass) readPatch() (refused bool, err error) {
+func (p *pass) readPatch() (rejected bool, err error) {
 	q := &patching{doc: value.Acquire()}
 	p.patching = q
 	if done := p.ctx.Done(); done != nil {
@@ -110,7 +110,7 @@ func (p *pass) readPatch() (refused bool, err error) {
 		if json.Valid(q.patch.Text) { // a number outside of float64
 			text = q.patch.OutOfRange(err, p.r.FieldValidation != Ignore)
 		}
-		p.out.Refusal = badRequest(text, text)
+		p.out.Rejection = badRequest(text, text)
 		p.warn(notice + "the patch cannot be read: " + err.Error())
 		return true, nil
 	}
@@ -121,7 +121,7 @@ func (p *pass) readPatch() (refused bool, err error) {
 }
 
 // apply applies the patch to an object.
-func (p *pass) apply(o patch.Object) (refused bool, err error) {
+func (p *pass) apply(o patch.Object) (rejected bool, err error) {
 	q := p.patching
 	q.tree, err = patch.Apply(o, q.patch, p.r.FieldValidation != Ignore, p.stop)
 	e, limit := new(patch.Error), new(value.LimitError)
@@ -138,13 +138,13 @@ func (p *pass) apply(o patch.Object) (refused bool, err error) {
 	}
 	switch e.Code {
 	case http.StatusBadRequest:
-		p.out.Refusal = badRequest(e.Text, e.Text)
+		p.out.Rejection = badRequest(e.Text, e.Text)
 	case http.StatusUnprocessableEntity:
-		p.out.Refusal = refusalOf(apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Detail, 0, false))
+		p.out.Rejection = rejectionOf(apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Detail, 0, false))
 	case http.StatusRequestEntityTooLarge:
-		p.out.Refusal = refusalOf(apierrors.NewRequestEntityTooLargeError(e.Text))
+		p.out.Rejection = rejectionOf(apierrors.NewRequestEntityTooLargeError(e.Text))
 	default:
-		p.out.Refusal = unexplained(e.Text)
+		p.out.Rejection = statusless(e.Text)
 	}
 	if e.Detail != "" {
 		p.warn(notice + "the patch was not applied: " + e.Detail)
@@ -154,28 +154,28 @@ func (p *pass) apply(o patch.Object) (refused bool, err error) {
 
 // finishPatched does what upstream does with a patched object after mutating admission. Bytes of a storage usually have
 // no resourceVersion; the patched object then has the stored one.
-func (p *pass) patchedLate() {
+func (p *pass) finishPatched() {
 	if p.r.Handler {
 		p.dedupOwners(metadata.DedupOwnersLate)
 	}
-	p.unversioned()
+	p.fillRevision()
 }
 
 // requireAPIVersion rejects an object whose apiVersion a patch or mutating admission removed. Other updates without one
 // are rejected earlier.
 //
 // Upstream: registry/rest/update.go, BeforeUpdate; registry/rest/create.go, objectMetaAndKind.
-func (p *pass) noVersion() (refused bool) {
+func (p *pass) requireAPIVersion() (rejected bool) {
 	text, err := nestedString(p.d, p.root, "apiVersion")
 	if of, odd := schema.ParseGroupVersion(text); err != nil || odd != nil || of.Version != "" {
 		return false
 	}
-	p.out.Refusal = refusalOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
+	p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
 	return true
 }
 
 // fillRevision fills in a resourceVersion if neither the body nor the old object has one.
-func (p *pass) unversioned() {
+func (p *pass) fillRevision() {
 	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
 	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
 	if ok && revision == "" && before == "" {
@@ -187,7 +187,7 @@ func (p *pass) unversioned() {
 const modified = "the object has been modified; please apply your changes to the latest version and try again"
 
 // checkRevision rejects an update that requires another resourceVersion than the old object's.
-func (p *pass) otherRevision() (refused bool) {
+func (p *pass) checkRevision() (rejected bool) {
 	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
 	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
 	if !ok || revision == "" {
@@ -196,7 +196,7 @@ func (p *pass) otherRevision() (refused bool) {
 	asked, err := strconv.ParseUint(revision, 10, 64)
 	switch {
 	case err != nil:
-		p.out.Refusal = unexplained(err.Error())
+		p.out.Rejection = statusless(err.Error())
 		return true
 	case asked == 0 || before == "":
 		return false
@@ -219,12 +219,12 @@ func (p *pass) sameRevision() bool {
 // these are rejected.
 //
 // Upstream: endpoints/handlers/patch.go, applyPatchToCurrentObject.
-func (p *pass) refusedPatched(cause string) *Refusal {
+func (p *pass) rejectPatched(cause string) *Rejection {
 	if !utf8.ValidString(cause) {
 		cause = string([]rune(cause)) // as JSON encodes it in a Status
 	}
 	e := field.Invalid(field.NewPath("patch"), string(p.patching.tree.Printed()), cause)
-	r := refusalOf(apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{e}))
+	r := rejectionOf(apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{e}))
 	r.Cause = cause
 	f := violation.Of(violation.Decode, e, nil)
 	p.out.Violations = []Finding{{Violation: f}}
@@ -252,17 +252,17 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 	if err != nil {
 		return nil, internal(err)
 	}
-	if refused, err := p.apply(patch.Object{Doc: q.held, Root: root, Printed: true}); refused || err != nil {
+	if rejected, err := p.apply(patch.Object{Doc: q.held, Root: root, Printed: true}); rejected || err != nil {
 		return nil, err
 	}
 	made, err := decodeScale(q.tree.Printed(), false, p.r.FieldValidation, nil)
 	if err != nil {
-		p.out.Refusal = p.refusedPatched(err.Error())
+		p.out.Rejection = p.rejectPatched(err.Error())
 		return nil, nil
 	}
 	p.out.Strict = slices.Concat(q.unknown, made.strict)
 	if len(p.out.Strict) > 0 && p.r.FieldValidation == Strict {
-		p.out.Refusal = p.refusedPatched(strictError(p.out.Strict).Error())
+		p.out.Rejection = p.rejectPatched(strictError(p.out.Strict).Error())
 		return nil, nil
 	}
 	for _, text := range p.out.Strict {

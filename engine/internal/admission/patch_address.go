@@ -35,7 +35,7 @@ func (p *pass) addressOld() (*Version, error) {
 				return nil, err
 			}
 		}
-		p.out.Refusal = p.def.notFound(name)
+		p.out.Rejection = p.def.notFound(name)
 	}
 	return v, nil
 }
@@ -64,7 +64,7 @@ func (p *pass) nameOfOld() (string, error) {
 }
 
 // setKnown makes the new object one of the endpoint's version, and the request one about the old object.
-func (p *pass) known(v *Version) {
+func (p *pass) setKnown(v *Version) {
 	p.of.Group, p.of.Version, p.of.Kind = p.def.Group, v.Name, p.def.Kind
 	p.matches, p.own = true, v
 	p.addressAsOld(p.d, p.old.root)

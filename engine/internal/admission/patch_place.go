@@ -8,19 +8,19 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// mostPlaced bounds the search for positions in a JSON patch: violations times operations.
-const mostPlaced = 1 << 20
+// maxPatchSearch bounds the search for positions in a JSON patch: violations times operations.
+const maxPatchSearch = 1 << 20
 
 // positionInPatch sets the positions of violations to those of the values in the patch. A violation about a value that
 // is not in the patch has no position. If there are too many violations and operations, none has one.
-func (p *pass) placeInPatch() {
-	p.unplaced()
-	q, n := p.patching, len(p.out.Violations)+len(p.out.Forgiven)+len(p.out.Pruned)
-	if q.patch.Type == patch.JSON && n*q.doc.Len(q.patch.Root) > mostPlaced {
+func (p *pass) positionInPatch() {
+	p.clearPositions()
+	q, n := p.patching, len(p.out.Violations)+len(p.out.Ratcheted)+len(p.out.Pruned)
+	if q.patch.Type == patch.JSON && n*q.doc.Len(q.patch.Root) > maxPatchSearch {
 		return
 	}
 	places := q.places()
-	for _, list := range [][]Finding{p.out.Violations, p.out.Forgiven} {
+	for _, list := range [][]Finding{p.out.Violations, p.out.Ratcheted} {
 		for i := range list {
 			if i%64 == 63 && p.stop.Stopped() {
 				return // the caller checks for the deadline
@@ -49,8 +49,8 @@ func (q *patching) keyPosition(node uint32, at value.Path) value.Position {
 }
 
 // clearPositions removes positions from the violations about an object that is not in a document.
-func (p *pass) unplaced() {
-	for _, list := range [][]Finding{p.out.Violations, p.out.Forgiven} {
+func (p *pass) clearPositions() {
+	for _, list := range [][]Finding{p.out.Violations, p.out.Ratcheted} {
 		for i := range list {
 			list[i].Position = value.Position{}
 		}
@@ -61,7 +61,7 @@ func (p *pass) unplaced() {
 }
 
 // patchPositions finds the values that a patch sets.
-type patchPlaces struct {
+type patchPositions struct {
 	doc    *value.Doc
 	root   uint32
 	finder *value.Finder
@@ -76,9 +76,9 @@ type put struct {
 	at    value.Path // of the value in the patch
 }
 
-func (q *patching) places() *patchPlaces {
+func (q *patching) places() *patchPositions {
 	d := q.doc
-	s := &patchPlaces{doc: d, root: q.patch.Root, finder: d.Finder(), merge: q.patch.Type == patch.Merge}
+	s := &patchPositions{doc: d, root: q.patch.Root, finder: d.Finder(), merge: q.patch.Type == patch.Merge}
 	if s.merge {
 		return s
 	}
@@ -95,7 +95,7 @@ func (q *patching) places() *patchPlaces {
 
 // of returns the value that the patch sets at a path of the patched object, and its path in the patch, or 0. Of several
 // operations the last one counts.
-func (s *patchPlaces) of(place value.Path) (node uint32, at value.Path) {
+func (s *patchPositions) of(place value.Path) (node uint32, at value.Path) {
 	if s.merge {
 		return s.finder.Lookup(s.root, place), place
 	}

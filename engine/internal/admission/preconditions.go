@@ -46,7 +46,7 @@ func isZero(revision string) bool { return strings.Trim(revision, "0") == "" }
 //
 // Upstream: registry/rest/update.go, Preconditions; storage/interfaces.go, Check; storage/errors/storage.go,
 // InterpretUpdateError.
-func (p *pass) otherUID() (refused bool) {
+func (p *pass) checkUID() (rejected bool) {
 	if !p.r.Whole || p.r.Patched {
 		return false
 	}
@@ -62,7 +62,7 @@ func (p *pass) otherUID() (refused bool) {
 
 // conflict rejects an update of another state of the object than the stored one.
 func (p *pass) conflict(text string) {
-	p.out.Refusal = refusalOf(apierrors.NewConflict(p.def.resource(), p.oldName(), errors.New(text)))
+	p.out.Rejection = rejectionOf(apierrors.NewConflict(p.def.resource(), p.oldName(), errors.New(text)))
 }
 
 // storageKey returns the object's key in etcd for the default prefix.
@@ -80,7 +80,7 @@ func (p *pass) storageKey() string {
 // requireRevision rejects an update without a resourceVersion.
 //
 // Upstream: registry/generic/registry/store.go, Update: custom resources do not allow unconditional updates.
-func (p *pass) noRevision() (refused bool) {
+func (p *pass) requireRevision() (rejected bool) {
 	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
 	if !p.r.Whole || !ok || !isZero(revision) { // validation reports one that is not a string
 		return false
@@ -93,9 +93,9 @@ func (p *pass) noRevision() (refused bool) {
 	if !quirk.On(quirk.MissingResourceVersionNamesPlural) {
 		kind = p.def.Kind
 	}
-	p.out.Refusal = invalid(schema.GroupKind{Group: p.def.Group, Kind: kind}, p.oldName(), found, p.stop)
+	p.out.Rejection = invalid(schema.GroupKind{Group: p.def.Group, Kind: kind}, p.oldName(), found, p.stop)
 	if p.r.WantStatus {
-		p.out.Refusal.Details.Causes = causes(found)
+		p.out.Rejection.Details.Causes = causes(found)
 	}
 	p.out.Violations = p.finish(found)
 	return true

@@ -52,7 +52,7 @@ func (p *pass) parse() (err error) {
 
 // unreadable gets upstream's error about a body that does not parse.
 func (p *pass) unreadable(err error) error {
-	of, cause := p.ask()
+	of, cause := p.decodeForError()
 	if cause == nil { // upstream reads only the first document of a YAML stream
 		of, cause = nil, err
 	}
@@ -61,7 +61,7 @@ func (p *pass) unreadable(err error) error {
 }
 
 // decodeForError decodes the body with upstream's serializer: that of requests, or that of the storage.
-func (p *pass) ask() (*schema.GroupVersionKind, error) {
+func (p *pass) decodeForError() (*schema.GroupVersionKind, error) {
 	switch {
 	case p.source != fromRequest:
 	case p.r.Patched:
@@ -82,7 +82,7 @@ func (p *pass) ask() (*schema.GroupVersionKind, error) {
 
 // undecodable returns the rejection of a body that could not be decoded: a bad request, or a server error for bytes
 // from storage.
-func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Refusal {
+func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Rejection {
 	switch p.source {
 	case fromStorage:
 		return serverError(cause.Error())
@@ -90,7 +90,7 @@ func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Refusal {
 		return badRequest(cause.Error(), cause.Error())
 	}
 	if p.r.Patched {
-		return p.refusedPatched(cause.Error())
+		return p.rejectPatched(cause.Error())
 	}
 	return undecodable(p.def.Kind, of, cause, p.r.Body)
 }
@@ -170,7 +170,7 @@ func foldsToTypeMeta(key string) bool {
 // oddTypeMeta decodes an object with upstream's decoder if apiVersion or kind is absent, empty, malformed or not a
 // string, or if keys are duplicate or differ from them by case.
 func (p *pass) oddTypeMeta() error {
-	of, err := p.ask()
+	of, err := p.decodeForError()
 	if err != nil {
 		p.unread = p.undecodable(of, err)
 		return nil

@@ -88,14 +88,14 @@ type Request struct {
 // Outcome is the result of an evaluation.
 type Outcome struct {
 	// Rejection is set if the object is rejected, before validation or for its violations.
-	Refusal *Refusal
+	Rejection *Rejection
 	// Violations are in document order.
 	Violations []Finding
 	// Traces are those that Request.Trace asks for. OmittedTraces counts those beyond the limit.
 	Traces        []rule.Trace
 	OmittedTraces int
 	// Ratcheted are violations of an update that do not reject it, since the value is unchanged.
-	Forgiven []Finding
+	Ratcheted []Finding
 	// Strict are the errors of strict decoding: duplicate fields, then unknown ones.
 	Strict []string
 	// Warnings are those of the version, of Strict, of the handler and of the strategy, in that order, without

@@ -40,7 +40,7 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 	for i := range r.Forgiven {
 		p.warn(r.Forgiven[i].Error.Error())
 	}
-	p.forgiven = append(p.forgiven, r.Forgiven...)
+	p.ratcheted = append(p.ratcheted, r.Forgiven...)
 	return append(found, r.Found...)
 }
 

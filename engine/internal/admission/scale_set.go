@@ -33,14 +33,14 @@ func (d *Definition) SetScale(ctx context.Context, r *Request) (Outcome, error) 
 			return ofOld(exceeded(err))
 		}
 		p.addressAsOld(p.d, p.root)
-		if p.otherScale(sent) || p.otherScaleUID(sent) {
+		if p.checkScale(sent) || p.checkScaleUID(sent) {
 			return nil
 		}
 		if _, _, err := v.Scale.View().Of(p.d, p.root); err != nil {
-			p.out.Refusal = unexplained(err.Error())
+			p.out.Rejection = statusless(err.Error())
 			return nil
 		}
-		if p.refusedReplicas(v, sent) {
+		if p.setReplicas(v, sent) {
 			return nil
 		}
 		p.object()

@@ -36,7 +36,7 @@ const noReplicas = math.MinInt32
 func (p *pass) updateScale() error {
 	p.r.Whole = true // only handlers write Scales
 	v, err := p.addressOld()
-	if err != nil || p.out.Refusal != nil {
+	if err != nil || p.out.Rejection != nil {
 		return err
 	}
 	var sent *autoscalingv1.Scale
@@ -47,19 +47,19 @@ func (p *pass) updateScale() error {
 		if err := fitsScale(sent); err != nil {
 			return err
 		}
-	} else if refused, err := p.readPatch(); refused || err != nil {
+	} else if rejected, err := p.readPatch(); rejected || err != nil {
 		return err
 	}
 	if err := p.readOld(v, p.by); err != nil {
 		return err
 	}
-	p.known(v)
-	if sent != nil && (p.otherScale(sent) || p.r.Stage != StageFinish && p.otherScaleUID(sent)) {
+	p.setKnown(v)
+	if sent != nil && (p.checkScale(sent) || p.r.Stage != StageFinish && p.checkScaleUID(sent)) {
 		return nil
 	}
 	current, found, err := v.Scale.View().Of(p.d, p.old.root)
 	if err != nil {
-		p.out.Refusal = unexplained(err.Error())
+		p.out.Rejection = statusless(err.Error())
 		return nil
 	}
 	if !found {
@@ -69,7 +69,7 @@ func (p *pass) updateScale() error {
 		if sent, err = p.patchScale(current); sent == nil || err != nil {
 			return err
 		}
-		if err := fitsScale(sent); err != nil || p.otherScale(sent) {
+		if err := fitsScale(sent); err != nil || p.checkScale(sent) {
 			return err
 		}
 	}
@@ -91,12 +91,12 @@ func (p *pass) decodeScale() *autoscalingv1.Scale {
 	}
 	switch {
 	case err != nil:
-		p.out.Refusal = badRequest(unregistered, err.Error())
+		p.out.Rejection = badRequest(unregistered, err.Error())
 		p.warn(notice + "the Scale cannot be decoded: " + err.Error())
 		return nil
 	case made.of.GroupVersion() != scaleKind.GroupVersion():
 		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", made.of.GroupVersion(), scaleKind.GroupVersion())
-		p.out.Refusal = badRequest(text, text)
+		p.out.Rejection = badRequest(text, text)
 		return nil
 	}
 	p.out.Strict = made.strict
@@ -115,7 +115,7 @@ func fitsScale(sent *autoscalingv1.Scale) error {
 }
 
 // checkScale rejects a Scale whose name or namespace differs from the request's.
-func (p *pass) otherScale(sent *autoscalingv1.Scale) (refused bool) {
+func (p *pass) checkScale(sent *autoscalingv1.Scale) (rejected bool) {
 	namespace := ""
 	if p.def.Namespaced {
 		namespace = p.r.Namespace
@@ -125,10 +125,10 @@ func (p *pass) otherScale(sent *autoscalingv1.Scale) (refused bool) {
 		sent.Namespace = namespace
 	case sent.Namespace != namespace:
 		const text = "the namespace of the provided object does not match the namespace sent on the request"
-		p.out.Refusal = badRequest(text, text)
+		p.out.Rejection = badRequest(text, text)
 		return true
 	}
-	if p.misnamed(sent.Name) {
+	if p.checkScaleName(sent.Name) {
 		return true
 	}
 	if p.r.Patch == 0 && p.r.Stage != StageFinish {
@@ -140,7 +140,7 @@ func (p *pass) otherScale(sent *autoscalingv1.Scale) (refused bool) {
 // checkScaleName rejects a Scale whose name differs from the request's.
 //
 // Upstream: endpoints/handlers/rest.go, checkName.
-func (p *pass) misnamed(name string) (refused bool) {
+func (p *pass) checkScaleName(name string) (rejected bool) {
 	if name == p.r.Name {
 		return false
 	}
@@ -148,7 +148,7 @@ func (p *pass) misnamed(name string) (refused bool) {
 	if name == "" {
 		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", p.r.Name)
 	}
-	p.out.Refusal = badRequest(text, text)
+	p.out.Rejection = badRequest(text, text)
 	return true
 }
 
@@ -162,7 +162,7 @@ func (p *pass) dedupScaleOwners(sent *autoscalingv1.Scale, dedup func([]metav1.O
 }
 
 // checkScaleUID rejects a Scale whose uid differs from the old object's.
-func (p *pass) otherScaleUID(sent *autoscalingv1.Scale) (refused bool) {
+func (p *pass) checkScaleUID(sent *autoscalingv1.Scale) (rejected bool) {
 	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "uid")
 	if sent.UID == "" || before == "" || string(sent.UID) == before {
 		return false
@@ -191,15 +191,15 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 	if p.r.Patch != 0 || p.r.Stage == StageFinish {
 		p.dedupScaleOwners(sent, metadata.DedupOwnersLate)
 	}
-	if p.refusedReplicas(v, sent) {
+	if p.setReplicas(v, sent) {
 		return nil
 	}
-	p.unversioned()
+	p.fillRevision()
 	want := p.r.WantObject
 	p.r.WantObject, p.r.Buffer = want || p.storing, nil
 	err := p.change(v)
-	p.unplaced()
-	if err != nil || p.out.Refusal != nil {
+	p.clearPositions()
+	if err != nil || p.out.Rejection != nil {
 		return err
 	}
 	return p.answerScale(v, want)
@@ -207,10 +207,10 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 
 // setReplicas makes the new object: a copy of the old one with the replicas, and the resourceVersion if it has one, of
 // a Scale. It reports whether the request is rejected.
-func (p *pass) refusedReplicas(v *Version, sent *autoscalingv1.Scale) bool {
+func (p *pass) setReplicas(v *Version, sent *autoscalingv1.Scale) bool {
 	if sent.Spec.Replicas == noReplicas {
 		text := fmt.Sprintf("the spec replicas field %q cannot be empty", v.Scale.SpecReplicas.Text)
-		p.out.Refusal = badRequest(text, text)
+		p.out.Rejection = badRequest(text, text)
 		return true
 	}
 	d := p.d
@@ -218,7 +218,7 @@ func (p *pass) refusedReplicas(v *Version, sent *autoscalingv1.Scale) bool {
 	p.root = p.clone(p.old.root)
 	d.Nodes[p.root].Flags &^= value.Slotted
 	if err := p.putReplicas(v.Scale.SpecReplicas.Names, sent.Spec.Replicas); err != nil {
-		p.out.Refusal = unexplained(err.Error())
+		p.out.Rejection = statusless(err.Error())
 		return true
 	}
 	meta := d.Field(p.root, "metadata")
@@ -248,7 +248,7 @@ func (p *pass) answerScale(v *Version, want bool) error {
 	scale, _, err := v.Scale.View().Of(d, root)
 	d.Release()
 	if err != nil {
-		p.out.Refusal = badRequest(err.Error(), err.Error())
+		p.out.Rejection = badRequest(err.Error(), err.Error())
 		return nil
 	}
 	if !want {

@@ -123,13 +123,13 @@ func (p *pass) unserved() bool {
 	if cause == nil {
 		return false
 	}
-	p.out.Refusal = errUnserved()
+	p.out.Rejection = errUnserved()
 	p.warn(notice + "API servers cannot serve the objects of this CRD: " + cause.Error())
 	return true
 }
 
-func errUnserved() *Refusal {
-	return refusalOf(apierrors.NewInternalError(errors.New("error resolving resource")))
+func errUnserved() *Rejection {
+	return rejectionOf(apierrors.NewInternalError(errors.New("error resolving resource")))
 }
 
 // served returns a Fault if the objects of the definition cannot be served.
@@ -138,5 +138,5 @@ func (d *Definition) served() error {
 		return nil
 	}
 	r := errUnserved()
-	return &Fault{Code: ObjectRefused, Text: r.Message + ": " + d.Unservable.Error(), Refusal: r, Cause: d.Unservable}
+	return &Fault{Code: ObjectRejected, Text: r.Message + ": " + d.Unservable.Error(), Rejection: r, Cause: d.Unservable}
 }

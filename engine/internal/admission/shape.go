@@ -15,13 +15,13 @@ import (
 // the request asks for them. rejected is upstream's decoding error. err is a Fault.
 //
 // Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
-func (p *pass) shape(o metadata.Options) (unknown []string, refused, err error) {
+func (p *pass) shape(o metadata.Options) (unknown []string, rejected, err error) {
 	repair := o.Lenient && p.matches
 	o.Track = o.Track || p.r.WantChanges
 	if quirk.On(quirk.MetadataRoundTrip) {
-		_, unknown, refused = metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
-		if refused != nil {
-			return nil, refused, nil
+		_, unknown, rejected = metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
+		if rejected != nil {
+			return nil, rejected, nil
 		}
 	}
 	own := len(unknown) // of the object's own metadata
@@ -153,11 +153,11 @@ func (p *pass) unknownMetadata(paths []string) {
 
 // prune is shape without the removal of nulls.
 func (p *pass) prune() error {
-	refused := func(cause error) error { return p.refused(p.undecodable(&p.of, cause)) }
+	rejected := func(cause error) error { return p.rejected(p.undecodable(&p.of, cause)) }
 	track := metadata.Options{Track: p.r.WantChanges}
 	_, unknown, err := metadata.Coerce(p.d, p.root, track)
 	if err != nil {
-		return refused(err)
+		return rejected(err)
 	}
 	p.unknownMetadata(unknown)
 	if !p.matches {
@@ -175,7 +175,7 @@ func (p *pass) prune() error {
 	case err != nil:
 		return exceeded(err)
 	case found != nil:
-		return refused(found.Error)
+		return rejected(found.Error)
 	}
 	p.unknownMetadata(embedded)
 	return nil

@@ -13,7 +13,7 @@ import (
 
 // decoded sets the outcome of stage DECODE: the object and the old one at the request's version.
 func (p *pass) decoded() error {
-	p.withdraw()
+	p.removeCompleted()
 	p.object()
 	if p.r.WantObject && p.lossy() {
 		p.out.Object = p.d.AppendDecoded(p.r.Buffer, p.root) // keeps 1.0, which rules do not take for an integer
@@ -30,8 +30,8 @@ func (p *pass) acceptDecoded(v *Version) bool {
 	if !p.plainRequest(v) || p.r.Patched {
 		return false
 	}
-	meta, settled := p.settled()
-	if !settled || p.r.Handler && !p.plainHandler(meta) || p.r.CompleteMetadata {
+	meta, normalized := p.normalized()
+	if !normalized || p.r.Handler && !p.plainHandler(meta) || p.r.CompleteMetadata {
 		return false
 	}
 	if p.r.Old != nil {
@@ -42,7 +42,7 @@ func (p *pass) acceptDecoded(v *Version) bool {
 		p.wipe()
 	}
 	mode := p.acceptMode()
-	return v.Plan.AcceptDecoded(p.d, p.root, mode) && p.tellEdits(v, mode.Edits)
+	return v.Plan.AcceptDecoded(p.d, p.root, mode) && p.reportEdits(v, mode.Edits)
 }
 
 // resume evaluates stage FINISH of a creation. Upstream defaults the object after mutating webhooks, but neither prunes
@@ -60,7 +60,7 @@ func (p *pass) resume(v *Version) error {
 	p.complete()
 	if p.r.Handler {
 		p.dedupOwners(metadata.DedupOwnersLate)
-		if p.untyped() || p.otherNamespace() {
+		if p.requireKind() || p.checkNamespace() {
 			return nil
 		}
 	}
@@ -83,7 +83,7 @@ func (p *pass) resumeUpdate(v *Version) error {
 	p.complete()
 	if p.r.Handler {
 		p.dedupOwners(metadata.DedupOwnersLate)
-		if p.otherNamespace() {
+		if p.checkNamespace() {
 			return nil
 		}
 	}
@@ -96,7 +96,7 @@ func (p *pass) resumeUpdate(v *Version) error {
 // requireKind rejects an object whose kind or version mutating admission removed.
 //
 // Upstream: registry/rest/create.go, objectMetaAndKind.
-func (p *pass) untyped() (refused bool) {
+func (p *pass) requireKind() (rejected bool) {
 	if !p.r.Whole {
 		return false
 	}
@@ -105,9 +105,9 @@ func (p *pass) untyped() (refused bool) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	switch {
 	case kind == "" || err != nil:
-		p.out.Refusal = refusalOf(apierrors.NewInternalError(runtime.NewMissingKindErr("object has no kind field ")))
+		p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingKindErr("object has no kind field ")))
 	case gv.Version == "":
-		p.out.Refusal = refusalOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
+		p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
 	default:
 		return false
 	}

@@ -35,12 +35,12 @@ func (p *pass) respond(v *Version) error {
 	case !p.storing:
 		p.object()
 		return nil
-	case p.out.Refusal != nil:
+	case p.out.Rejection != nil:
 		return nil
 	}
 	asList := !p.r.Scale && p.takenForList()
 	err := p.written(v)
-	if asList && p.out.Refusal == nil {
+	if asList && p.out.Rejection == nil {
 		p.warn(notice + takenForList)
 	}
 	return err
@@ -50,11 +50,11 @@ func (p *pass) respond(v *Version) error {
 func (p *pass) written(v *Version) error {
 	switch {
 	case p.hasRevision():
-		p.out.Refusal = unexplained("resourceVersion should not be set on objects to be created")
+		p.out.Rejection = statusless("resourceVersion should not be set on objects to be created")
 		return nil
 	case p.deletes():
 		p.out.Deletes = true
-		p.withdraw()
+		p.removeCompleted()
 		p.present(v)
 		return nil
 	case p.readsAsWritten(v):
@@ -62,10 +62,10 @@ func (p *pass) written(v *Version) error {
 		return nil
 	case p.out.Explained || p.lossy() || !p.def.renames():
 		return p.store(v)
-	case p.storeQuickly(v):
+	case p.storeFast(v):
 		return nil
 	}
-	return p.exactly()
+	return p.restartExact()
 }
 
 // takenForList warns of an object that API servers take for a list in their answer.
@@ -134,16 +134,16 @@ func (p *pass) lossy() bool {
 
 // storeFast is store for an object on the fast path. It prints the tree and shapes it again in place. If it returns
 // false, the tree is in an undefined state.
-func (p *pass) storeQuickly(v *Version) bool {
+func (p *pass) storeFast(v *Version) bool {
 	d, s := p.d, p.def.Storage
 	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
-	if s != v && !p.convertQuickly(p.root, s, mode) || d.Field(d.Field(p.root, "metadata"), "generation") == 0 {
+	if s != v && !p.convertFast(p.root, s, mode) || d.Field(d.Field(p.root, "metadata"), "generation") == 0 {
 		return false
 	}
 	if p.r.WantObject {
 		p.out.Stored = d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
 	}
-	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertQuickly(p.root, v, mode) {
+	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertFast(p.root, v, mode) {
 		return false
 	}
 	if p.present(v); s == v && bytes.Equal(p.out.Stored, p.out.Object[len(p.r.Buffer):]) {
@@ -153,7 +153,7 @@ func (p *pass) storeQuickly(v *Version) bool {
 }
 
 // convertFast converts the tree at root to another version. The conversion must change only apiVersion.
-func (p *pass) convertQuickly(root uint32, to *Version, mode plan.Mode) bool {
+func (p *pass) convertFast(root uint32, to *Version, mode plan.Mode) bool {
 	d := p.d
 	if len(d.Src[value.Defaults]) > 0 {
 		d.Own(1, uint32(len(d.Nodes)))
@@ -172,9 +172,9 @@ func (p *pass) convertQuickly(root uint32, to *Version, mode plan.Mode) bool {
 }
 
 // restartExact evaluates the request again on the exact path.
-func (p *pass) exactly() error {
+func (p *pass) restartExact() error {
 	p.outcome, p.r.Exact = Outcome{}, true
-	p.warned, p.completed, p.forgiven, p.old = nil, nil, nil, oldObject{}
+	p.warned, p.completed, p.ratcheted, p.old = nil, nil, nil, oldObject{}
 	if p.r.Old != nil {
 		return p.updateBody(p.by)
 	}
@@ -210,7 +210,7 @@ func (p *pass) store(v *Version) error {
 		if err := q.fromStore(v.Name, p.by); err != nil {
 			return err
 		}
-		q.withdraw()
+		q.removeCompleted()
 		q.present(v)
 		return nil
 	})
@@ -220,7 +220,7 @@ func (p *pass) store(v *Version) error {
 	p.out.Object = out.Object
 	p.out.Changed = p.r.WantChanged && !sameJSON(p.json, out.Object[len(p.r.Buffer):])
 	if len(p.completed) > 0 {
-		p.withdraw()
+		p.removeCompleted()
 		stored = p.d.AppendJSON(stored[:0], p.root)
 	}
 	if !sameJSON(stored, out.Object[len(p.r.Buffer):]) {
@@ -232,10 +232,10 @@ func (p *pass) store(v *Version) error {
 // failed turns a Fault into a rejection if API servers answer with an error.
 func (p *pass) failed(err error) error {
 	var f *Fault
-	if err == nil || !errors.As(err, &f) || f.Code != ObjectRefused {
+	if err == nil || !errors.As(err, &f) || f.Code != ObjectRejected {
 		return err
 	}
-	p.out.Refusal = unexplained(f.Refusal.Cause)
+	p.out.Rejection = statusless(f.Rejection.Cause)
 	return nil
 }
 

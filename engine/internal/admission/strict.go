@@ -9,23 +9,23 @@ import (
 func unknownField(path string) string { return `unknown field "` + path + `"` }
 
 // reportStrict rejects the errors of strict decoding, or adds them as warnings.
-func (p *pass) strictly() (refused bool) {
+func (p *pass) reportStrict() (rejected bool) {
 	if len(p.out.Strict) == 0 {
 		return false
 	}
 	if p.r.FieldValidation == Strict {
 		cause := strictError(p.out.Strict)
 		if p.r.Patched {
-			p.out.Refusal = p.refusedPatched(cause.Error())
+			p.out.Rejection = p.rejectPatched(cause.Error())
 			return true
 		}
 		if p.of.Version == "" {
 			// Upstream reads the kind from the decoded object, which has no version.
 			text := runtime.NewMissingVersionErr("object has no apiVersion field").Error()
-			p.out.Refusal = badRequest(text, cause.Error())
+			p.out.Rejection = badRequest(text, cause.Error())
 			return true
 		}
-		p.out.Refusal = undecodable(p.of.Kind, &p.of, cause, p.r.Body)
+		p.out.Rejection = undecodable(p.of.Kind, &p.of, cause, p.r.Body)
 		return true
 	}
 	for _, text := range p.out.Strict {

@@ -19,8 +19,8 @@ func (p *pass) closed() bool { return p.def.Terminating && p.r.Whole && p.r.Old 
 
 // forbidden rejects such a creation. It is called at mutating admission, and again at validating admission for stage
 // FINISH.
-func (p *pass) forbidden() (refused bool) {
-	if !p.closed() || p.out.Refusal != nil {
+func (p *pass) forbidden() (rejected bool) {
+	if !p.closed() || p.out.Rejection != nil {
 		return false
 	}
 	name := p.r.Name
@@ -28,6 +28,6 @@ func (p *pass) forbidden() (refused bool) {
 	if name == "" && !generated {
 		name, _ = p.metaString(p.d.Field(p.root, "metadata"), "name")
 	}
-	p.out.Refusal = refusalOf(apierrors.NewForbidden(p.def.resource(), strings.Clone(name), errTerminating))
+	p.out.Rejection = rejectionOf(apierrors.NewForbidden(p.def.resource(), strings.Clone(name), errTerminating))
 	return true
 }

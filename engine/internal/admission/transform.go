@@ -64,12 +64,12 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 
 // fromStore decodes, defaults and converts a body that was read. An empty target is the object's own version.
 func (p *pass) fromStore(target string, by convert.Converter) error {
-	_, refused, err := p.shape(metadata.Options{Lenient: true})
+	_, rejected, err := p.shape(metadata.Options{Lenient: true})
 	switch {
 	case err != nil:
 		return err
-	case refused != nil:
-		return p.refused(p.undecodable(&p.of, refused))
+	case rejected != nil:
+		return p.rejected(p.undecodable(&p.of, rejected))
 	}
 	if err := p.fill(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (p *pass) readOther() error {
 		return err
 	}
 	if p.unread != nil {
-		return p.refused(p.unread)
+		return p.rejected(p.unread)
 	}
 	if want := p.r.Version; want != "" {
 		v := p.def.Find(want)
@@ -110,7 +110,7 @@ func (p *pass) readOther() error {
 		}
 		if got := p.of.GroupVersion().String(); got != v.APIVersion {
 			text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, v.APIVersion)
-			return p.refused(badRequest(text, text))
+			return p.rejected(badRequest(text, text))
 		}
 	}
 	if v := p.def.Find(p.of.Version); v != nil && p.of.Group == p.def.Group {
@@ -132,6 +132,6 @@ func (p *pass) readKnown() error {
 	return nil
 }
 
-func (p *pass) refused(r *Refusal) error {
-	return &Fault{Code: ObjectRefused, Text: r.Message, Refusal: r}
+func (p *pass) rejected(r *Rejection) error {
+	return &Fault{Code: ObjectRejected, Text: r.Message, Rejection: r}
 }

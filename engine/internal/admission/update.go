@@ -33,7 +33,7 @@ func (p *pass) update(by convert.Converter) error {
 func (p *pass) updateBody(by convert.Converter) error {
 	endpoint, err := p.address()
 	switch {
-	case err != nil || p.out.Refusal != nil:
+	case err != nil || p.out.Rejection != nil:
 		return err
 	case p.r.AsGiven:
 		return p.judgeUpdateAsGiven(endpoint, by)
@@ -52,7 +52,7 @@ func (p *pass) updateBody(by convert.Converter) error {
 
 // explainUpdate evaluates an update on the exact path.
 func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
-	if refused, err := p.decode(v); refused || err != nil {
+	if rejected, err := p.decode(v); rejected || err != nil {
 		return err
 	}
 	early := p.r.CompleteMetadata && !p.r.Patched
@@ -74,20 +74,20 @@ func (p *pass) explainUpdate(v *Version, by convert.Converter) error {
 		return err
 	}
 	switch {
-	case p.otherUID():
+	case p.checkUID():
 		return nil
 	case p.r.Stage == StageDecode:
 		return p.decoded()
 	}
 	if p.r.Patched {
-		p.patchedLate()
+		p.finishPatched()
 	}
 	return p.change(v)
 }
 
 // change validates the new object against the old one: the steps after mutating admission.
 func (p *pass) change(v *Version) error {
-	if p.r.Whole && (p.otherRevision() || p.noRevision() || p.noVersion()) {
+	if p.r.Whole && (p.checkRevision() || p.requireRevision() || p.requireAPIVersion()) {
 		return nil
 	}
 	if p.r.Status {
@@ -100,7 +100,7 @@ func (p *pass) change(v *Version) error {
 
 // judgeUpdateAsGiven validates both trees as they were parsed. An old object of another version is converted.
 func (p *pass) judgeUpdateAsGiven(v *Version, by convert.Converter) error {
-	if refused, err := p.takeAsGiven(); refused || err != nil {
+	if rejected, err := p.takeAsGiven(); rejected || err != nil {
 		return err
 	}
 	if err := p.readOld(v, by); err != nil {

@@ -35,8 +35,8 @@ func TestUpdate(t *testing.T) {
 		r    Request
 		old  string
 		want outcome
-		// forgiven are the findings that were.
-		forgiven []string
+		// ratcheted are the findings that were.
+		ratcheted []string
 	}{
 		{name: "nothing changes", r: Request{Body: []byte(gadget(sent, spec))}, old: gadget(stored, spec),
 			want: outcome{object: gadget(after("4"), spec)}},
@@ -56,12 +56,12 @@ func TestUpdate(t *testing.T) {
 			want: outcome{object: gadget(after("4"), `,"spec":{"must":1}`)}},
 		{name: "times and uids", r: Request{Body: []byte(gadget(sent+`,"uid":"v","creationTimestamp":"2025-01-01T00:00:00Z","deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":5`, spec))},
 			old: gadget(stored, spec),
-			want: outcome{refusal: "Invalid", findings: slices.Concat(
+			want: outcome{rejection: "Invalid", findings: slices.Concat(
 				[]string{immutable("uid", `"v"`), immutable("deletionTimestamp", `"2025-01-01T00:00:00Z"`), immutable("deletionGracePeriodSeconds", `5`)},
 				[]string{immutable("uid", `"v"`), immutable("deletionTimestamp", `"2025-01-01T00:00:00Z"`), immutable("deletionGracePeriodSeconds", `5`)})}},
 		{name: "an object that is being deleted", r: Request{Body: []byte(gadget(sent+`,"finalizers":["a/b","a/c"]`, spec))},
 			old: gadget(stored+`,"deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":5,"finalizers":["a/b"]`, spec),
-			want: outcome{refusal: "Invalid", findings: twice(
+			want: outcome{rejection: "Invalid", findings: twice(
 				`METADATA metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"a/c"}`)}},
 		{name: "one finalizer less", r: Request{Body: []byte(gadget(sent+`,"finalizers":["a/b"]`, spec))},
 			old:  gadget(stored+`,"deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":5,"finalizers":["a/b","a/c"]`, spec),
@@ -69,39 +69,39 @@ func TestUpdate(t *testing.T) {
 		{name: "new finalizers", r: Request{Body: []byte(gadget(sent+`,"finalizers":["old","new"]`, spec))}, old: gadget(stored+`,"finalizers":["old"]`, spec),
 			want: outcome{warnings: finalizerWarnings("new")}},
 		{name: "another name", r: Request{Body: []byte(gadget(`"name":"h","namespace":"n","resourceVersion":"7"`, spec))}, old: gadget(stored, spec),
-			want: outcome{refusal: "Invalid", findings: twice(immutable("name", `"h"`))}},
+			want: outcome{rejection: "Invalid", findings: twice(immutable("name", `"h"`))}},
 		{name: "no resourceVersion", r: Request{Body: []byte(gadget(plain, spec))}, old: gadget(stored, spec),
-			want: outcome{refusal: "Invalid", findings: twice(`METADATA metadata.resourceVersion: Invalid value: "": must be specified for an update`)}},
+			want: outcome{rejection: "Invalid", findings: twice(`METADATA metadata.resourceVersion: Invalid value: "": must be specified for an update`)}},
 		{name: "completed", r: Request{Body: []byte(gadget(``, spec)), CompleteMetadata: true}, old: gadget(stored, spec),
 			want: outcome{object: gadget(after("4"), spec)}},
 		{name: "completed, but not corrected", r: Request{Body: []byte(gadget(`"name":"h"`, spec)), CompleteMetadata: true}, old: gadget(stored, spec),
-			want: outcome{refusal: "Invalid", findings: twice(immutable("name", `"h"`))}},
+			want: outcome{rejection: "Invalid", findings: twice(immutable("name", `"h"`))}},
 		{name: "labels", r: Request{Body: []byte(gadget(sent+`,"labels":{"a":"é"}`, spec))}, old: gadget(stored+`,"labels":{"a":"é"}`, spec),
-			want: outcome{refusal: "Invalid", findings: slices.Repeat([]string{`METADATA metadata.labels: Invalid value: "é": a valid label must be an empty string or consist of alphanumeric characters, ` +
+			want: outcome{rejection: "Invalid", findings: slices.Repeat([]string{`METADATA metadata.labels: Invalid value: "é": a valid label must be an empty string or consist of alphanumeric characters, ` +
 				`'-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`}, 3)}},
 		{name: "managed fields are the handler's", r: Request{Body: []byte(gadget(sent+`,"managedFields":[{"operation":"x"}]`, spec)), Handler: true}, old: gadget(stored, spec), want: outcome{}},
 
 		{name: "another kind", r: Request{Version: "v1", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Other","metadata":{` + sent + `}}`)}, old: gadget(stored, spec),
-			want: outcome{refusal: "Invalid", findings: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`}}},
-		{name: "the name of the request", r: Request{Body: []byte(gadget(`"name":"h","namespace":"n"`, spec)), Name: "g", Handler: true}, old: gadget(stored, spec), want: outcome{refusal: "BadRequest"}},
-		{name: "no name", r: Request{Body: []byte(gadget(``, spec)), Name: "g", Namespace: "n", Handler: true}, old: gadget(stored, spec), want: outcome{refusal: "BadRequest"}},
+			want: outcome{rejection: "Invalid", findings: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`}}},
+		{name: "the name of the request", r: Request{Body: []byte(gadget(`"name":"h","namespace":"n"`, spec)), Name: "g", Handler: true}, old: gadget(stored, spec), want: outcome{rejection: "BadRequest"}},
+		{name: "no name", r: Request{Body: []byte(gadget(``, spec)), Name: "g", Namespace: "n", Handler: true}, old: gadget(stored, spec), want: outcome{rejection: "BadRequest"}},
 		{name: "the namespace of the request", r: Request{Body: []byte(gadget(`"name":"g","resourceVersion":"7"`, spec)), Name: "g", Namespace: "n", Handler: true}, old: gadget(stored, spec), want: outcome{}},
 		{name: "cluster scope", d: cluster, r: Request{Body: []byte(gadget(`"name":"g","namespace":"n","resourceVersion":"7"`, spec)), Handler: true}, old: gadget(`"name":"g"`, spec), want: outcome{}},
-		{name: "strictly", r: Request{Body: []byte(gadget(sent, spec+`,"x":1`)), FieldValidation: Strict}, old: gadget(stored, spec), want: outcome{refusal: "BadRequest"}},
-		{name: "unreadable", r: Request{Version: "v1", Body: []byte(`{`)}, old: gadget(stored, spec), want: outcome{refusal: "BadRequest"}},
+		{name: "strictly", r: Request{Body: []byte(gadget(sent, spec+`,"x":1`)), FieldValidation: Strict}, old: gadget(stored, spec), want: outcome{rejection: "BadRequest"}},
+		{name: "unreadable", r: Request{Version: "v1", Body: []byte(`{`)}, old: gadget(stored, spec), want: outcome{rejection: "BadRequest"}},
 
-		{name: "an unchanged value is forgiven", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":"x","note":"b"}`))}, old: gadget(stored, `,"spec":{"must":"x","note":"a"}`),
-			forgiven: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}},
+		{name: "an unchanged value is ratcheted", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":"x","note":"b"}`))}, old: gadget(stored, `,"spec":{"must":"x","note":"a"}`),
+			ratcheted: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}},
 		{name: "a changed one is not", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":"y"}`))}, old: gadget(stored, `,"spec":{"must":"x"}`),
-			want: outcome{refusal: "Invalid", findings: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}}},
+			want: outcome{rejection: "Invalid", findings: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}}},
 		{name: "lists that were right", r: Request{Body: []byte(gadget(sent, `,"spec":{"tags":["a","a"]}`))}, old: gadget(stored, `,"spec":{"tags":["a"]}`),
-			want: outcome{refusal: "Invalid", findings: []string{`LIST spec.tags[1]: Duplicate value: "a"`}}},
+			want: outcome{rejection: "Invalid", findings: []string{`LIST spec.tags[1]: Duplicate value: "a"`}}},
 		{name: "lists that were not", r: Request{Body: []byte(gadget(sent, `,"spec":{"tags":["b","b"]}`))}, old: gadget(stored, `,"spec":{"tags":["a","a"]}`),
-			forgiven: []string{`LIST spec.tags[1]: Duplicate value: "b"`}},
-		{name: "embedded resources are never forgiven", r: Request{Body: []byte(gadget(sent, `,"spec":{"template":{"kind":"X"}}`))}, old: gadget(stored, `,"spec":{"template":{"kind":"X"}}`),
-			want: outcome{refusal: "Invalid", findings: []string{`EMBEDDED spec.template.apiVersion: Required value`}}},
+			ratcheted: []string{`LIST spec.tags[1]: Duplicate value: "b"`}},
+		{name: "embedded resources are never ratcheted", r: Request{Body: []byte(gadget(sent, `,"spec":{"template":{"kind":"X"}}`))}, old: gadget(stored, `,"spec":{"template":{"kind":"X"}}`),
+			want: outcome{rejection: "Invalid", findings: []string{`EMBEDDED spec.template.apiVersion: Required value`}}},
 		{name: "replicas of the old status", r: Request{Body: []byte(gadget(sent, spec))}, old: gadget(stored, spec+`,"status":{"replicas":-1}`),
-			want: outcome{refusal: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
+			want: outcome{rejection: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
 
 		{name: "status", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":9,"x":1},"status":{"selector":"new"}`)), Status: true}, old: gadget(stored+`,"labels":{"a":"b"}`, spec+`,"status":{"selector":"old"}`),
 			want: outcome{object: gadget(stored+`,"labels":{"a":"b"}`, spec+`,"status":{"selector":"new"}`), warnings: []string{`unknown field "spec.x"`}}},
@@ -115,14 +115,14 @@ func TestUpdate(t *testing.T) {
 		{name: "status of another kind", r: Request{Version: "v1", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Other","metadata":{},"status":{"selector":"new"}}`), Status: true}, old: gadget(stored, spec),
 			want: outcome{object: gadget(stored, spec+`,"status":{"selector":"new"}`)}},
 		{name: "status and replicas", r: Request{Body: []byte(gadget(sent, `,"status":{"replicas":-1}`)), Status: true}, old: gadget(stored, `,"spec":{"must":1,"replicas":-1}`),
-			want: outcome{refusal: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
-		{name: "status where there is none", r: Request{Body: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + sent + `}}`), Status: true}, old: gadget(stored, spec), want: outcome{refusal: "NotFound"}},
+			want: outcome{rejection: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
+		{name: "status where there is none", r: Request{Body: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + sent + `}}`), Status: true}, old: gadget(stored, spec), want: outcome{rejection: "NotFound"}},
 
 		{name: "stored at another version", r: Request{Body: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + sent + `},"spec":{"note":"a"}}`)}, old: gadget(stored, `,"spec":{"must":1,"note":"a"}`),
 			// The old object has no spec.since: defaults come before the conversion.
 			want: outcome{object: `{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + after("5") + `},"spec":{"note":"a","since":2}}`}},
 		{name: "as given", r: Request{Body: []byte(gadget(sent, `,"spec":{"x":1,"must":"x"}`)), AsGiven: true}, old: gadget(sent, `,"spec":{"x":1,"must":"x"}`),
-			want: outcome{object: gadget(sent, `,"spec":{"x":1,"must":"x"}`)}, forgiven: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}},
+			want: outcome{object: gadget(sent, `,"spec":{"x":1,"must":"x"}`)}, ratcheted: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}},
 	}
 	for _, tt := range tests {
 		for _, exact := range []bool{false, true} {
@@ -142,12 +142,12 @@ func TestUpdate(t *testing.T) {
 					t.Fatal(err)
 				}
 				same(t, &got, tt.want)
-				var forgiven []string
-				for _, f := range got.Forgiven {
-					forgiven = append(forgiven, string(f.Step)+" "+f.Error.Error())
+				var ratcheted []string
+				for _, f := range got.Ratcheted {
+					ratcheted = append(ratcheted, string(f.Step)+" "+f.Error.Error())
 				}
-				if !slices.Equal(forgiven, tt.forgiven) {
-					t.Errorf("forgiven %q, want %q", forgiven, tt.forgiven)
+				if !slices.Equal(ratcheted, tt.ratcheted) {
+					t.Errorf("ratcheted %q, want %q", ratcheted, tt.ratcheted)
 				}
 			})
 		}
@@ -166,8 +166,8 @@ func TestUpdateFast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r.Old = []byte(gadget(stored, `,"spec":{"note":"old"},"status":{"selector":"old","replicas":1}`))
 			got, err := d.Update(context.Background(), &r, nil)
-			if err != nil || got.Refusal != nil || got.Explained {
-				t.Errorf("%v, %+v, explained %v", err, got.Refusal, got.Explained)
+			if err != nil || got.Rejection != nil || got.Explained {
+				t.Errorf("%v, %+v, explained %v", err, got.Rejection, got.Explained)
 			}
 		})
 	}
@@ -186,8 +186,8 @@ func TestUpdateFaults(t *testing.T) {
 		want      Code
 		text      string
 	}{
-		{name: "unreadable", old: `{`, want: ObjectRefused, text: "old object: "},
-		{name: "of nothing", old: `{}`, want: ObjectRefused, text: "old object: "},
+		{name: "unreadable", old: `{`, want: ObjectRejected, text: "old object: "},
+		{name: "of nothing", old: `{}`, want: ObjectRejected, text: "old object: "},
 		{name: "of another kind", old: `{"apiVersion":"example.com/v1","kind":"Other","metadata":{}}`, want: InvalidArgument, text: "old object: it is of Other.example.com, and the request is about Gadget.example.com"},
 		{name: "of another group", old: `{"apiVersion":"v1","kind":"Gadget","metadata":{}}`, want: InvalidArgument, text: "old object: it is of Gadget, "},
 		{name: "of no version", old: `{"apiVersion":"example.com/v9","kind":"Gadget","metadata":{"name":"g"}}`, want: VersionNotFound, text: "old object: "},
@@ -254,7 +254,7 @@ func TestUpdateConverted(t *testing.T) {
 	}
 	r := Request{Body: []byte(gadget(sent, `,"spec":{"must":"x","note":"a"}`)), Old: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + stored + `}}`), WantObject: true}
 	got, err := d.Update(context.Background(), &r, by)
-	if err != nil || got.Refusal != nil || len(got.Forgiven) != 1 {
-		t.Errorf("%v, %+v, forgiven %d", err, got.Refusal, len(got.Forgiven))
+	if err != nil || got.Rejection != nil || len(got.Ratcheted) != 1 {
+		t.Errorf("%v, %+v, ratcheted %d", err, got.Rejection, len(got.Ratcheted))
 	}
 }

@@ -29,9 +29,9 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 		found = append(found, own...)
 		var schema []violation.Violation
 		if p.r.Status && quirk.On(quirk.StatusUpdateChecksStatusSchema) {
-			schema, p.forgiven = compiled.ExplainStatus(d, p.pairs, whole, at)
+			schema, p.ratcheted = compiled.ExplainStatus(d, p.pairs, whole, at)
 		} else {
-			schema, p.forgiven = compiled.ExplainUpdate(d, p.root, whole, at)
+			schema, p.ratcheted = compiled.ExplainUpdate(d, p.root, whole, at)
 		}
 		found = append(append(found, schema...), scale(d, p.root, v.Scale, !p.r.Status)...)
 	}
@@ -61,7 +61,7 @@ func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation
 	if old := compiled.ExplainLists(p.d, p.old.root, plan.At{Stop: p.stop, Room: room}); len(old) == 0 && room.Err() == nil {
 		return found
 	}
-	p.forgiven = append(p.forgiven, found...)
+	p.ratcheted = append(p.ratcheted, found...)
 	return nil
 }
 

@@ -8,8 +8,8 @@ import (
 
 // Upstream's bounds on the texts of Warning headers, in code points.
 const (
-	mostWarned    = 4096 // in total; longer warnings are cut
-	longestWarned = 256  // of each warning that is cut
+	maxWarningRunes = 4096 // in total; longer warnings are cut
+	maxCutRunes     = 256  // of each warning that is cut
 )
 
 // Notice is the prefix of crdeval's own notes. API servers do not send them.
@@ -29,7 +29,7 @@ func Sent(texts []string) []string {
 			total += utf8.RuneCountInString(text)
 		}
 	}
-	if whole && total <= mostWarned {
+	if whole && total <= maxWarningRunes {
 		return texts
 	}
 	var r warned
@@ -54,21 +54,21 @@ type warned struct {
 // add sends a text. The first text beyond the total length causes all earlier ones to be sent again, cut.
 func (w *warned) add(text string, before []string) {
 	switch {
-	case w.cut && w.runes >= mostWarned:
+	case w.cut && w.runes >= maxWarningRunes:
 		return
 	case w.cut:
-		w.write(firstRunes(text, longestWarned))
+		w.write(firstRunes(text, maxCutRunes))
 		return
 	case !fitsHeader(text):
 		return
-	case w.runes+utf8.RuneCountInString(text) <= mostWarned:
+	case w.runes+utf8.RuneCountInString(text) <= maxWarningRunes:
 		w.write(text)
 		return
 	}
 	*w = warned{cut: true}
 	for _, t := range append(before[:len(before):len(before)], text) {
 		if !strings.HasPrefix(t, Notice) {
-			w.write(firstRunes(t, longestWarned))
+			w.write(firstRunes(t, maxCutRunes))
 		}
 	}
 }

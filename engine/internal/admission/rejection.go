@@ -20,7 +20,7 @@ import (
 )
 
 // Rejection is the part of a metav1.Status that API servers send.
-type Refusal struct {
+type Rejection struct {
 	Code    int32
 	Reason  string
 	Message string
@@ -33,7 +33,7 @@ type Refusal struct {
 // Status returns the metav1.Status as JSON.
 //
 // Upstream: endpoints/handlers/responsewriters/status.go, ErrorToAPIStatus.
-func (r *Refusal) Status() ([]byte, error) {
+func (r *Rejection) Status() ([]byte, error) {
 	return json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 		Code: r.Code, Reason: metav1.StatusReason(r.Reason), Message: r.Message, Details: r.Details,
@@ -41,16 +41,16 @@ func (r *Refusal) Status() ([]byte, error) {
 }
 
 // rejectionOf returns the Rejection of an apimachinery error.
-func refusalOf(err *apierrors.StatusError) *Refusal {
+func rejectionOf(err *apierrors.StatusError) *Rejection {
 	s := err.ErrStatus
 	if !utf8.ValidString(s.Message) {
 		s.Message = string([]rune(s.Message)) // JSON encodes an invalid byte as U+FFFD
 	}
-	return &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: s.Message, Details: s.Details}
+	return &Rejection{Code: s.Code, Reason: string(s.Reason), Message: s.Message, Cause: s.Message, Details: s.Details}
 }
 
-func badRequest(message, cause string) *Refusal {
-	r := refusalOf(apierrors.NewBadRequest(message))
+func badRequest(message, cause string) *Rejection {
+	r := rejectionOf(apierrors.NewBadRequest(message))
 	r.Cause = cause
 	return r
 }
@@ -58,8 +58,8 @@ func badRequest(message, cause string) *Refusal {
 // notFound returns the answer to a request for a subresource that the version does not have.
 //
 // Upstream: customresource_handler.go, ServeHTTP.
-func (d *Definition) notFound(name string) *Refusal {
-	return refusalOf(apierrors.NewNotFound(d.resource(), name))
+func (d *Definition) notFound(name string) *Rejection {
+	return rejectionOf(apierrors.NewNotFound(d.resource(), name))
 }
 
 func (d *Definition) resource() schema.GroupResource {
@@ -67,20 +67,20 @@ func (d *Definition) resource() schema.GroupResource {
 }
 
 // serverError returns the answer to an error after the request handler.
-func serverError(text string) *Refusal {
-	return &Refusal{Code: 500, Reason: string(metav1.StatusReasonInternalError), Message: text, Cause: text}
+func serverError(text string) *Rejection {
+	return &Rejection{Code: 500, Reason: string(metav1.StatusReasonInternalError), Message: text, Cause: text}
 }
 
 // statusless returns the answer to an error between strategy and storage that has no Status of its own.
-func unexplained(text string) *Refusal {
-	return &Refusal{Code: http.StatusInternalServerError, Message: text, Cause: text}
+func statusless(text string) *Rejection {
+	return &Rejection{Code: http.StatusInternalServerError, Message: text, Cause: text}
 }
 
 // invalid returns the answer to an object with violations. The message has each distinct text once. If stop fires, the
 // message is incomplete.
-func invalid(kind schema.GroupKind, name string, found []violation.Violation, stop *interrupt.Signal) *Refusal {
+func invalid(kind schema.GroupKind, name string, found []violation.Violation, stop *interrupt.Signal) *Rejection {
 	text := violation.Message(kind, name, violation.Errors(found), stop.Stopped)
-	return &Refusal{
+	return &Rejection{
 		Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: text, Cause: text,
 		Details: &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: name},
 	}
@@ -100,7 +100,7 @@ func causes(found []violation.Violation) []metav1.StatusCause {
 // the body declares, or nil.
 //
 // Upstream: endpoints/handlers/rest.go, transformDecodeError.
-func undecodable(kind string, of *schema.GroupVersionKind, cause error, body []byte) *Refusal {
+func undecodable(kind string, of *schema.GroupVersionKind, cause error, body []byte) *Rejection {
 	if of != nil && of.Kind != "" {
 		return badRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", of.Kind, of.Version, kind, cause), cause.Error())
 	}
