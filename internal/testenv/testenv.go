@@ -27,3 +27,14 @@ func E2E(t testing.TB) {
 		t.Skip("make e2e runs this test: set CRDEVAL_E2E=1")
 	}
 }
+
+// fullVolume is the value of CRDEVAL_VOLUME from which tests of long lists cover all elements.
+const fullVolume = 8
+
+// Sampled reports whether tests of long lists cover element i: one of eight by default, all with CRDEVAL_VOLUME=8.
+func Sampled(i int) bool { return i%stride() == 0 }
+
+// Portion returns how many of n elements Sampled selects.
+func Portion(n int) int { return n / stride() }
+
+func stride() int { return max(1, fullVolume/Volume(1)) }

@@ -56,9 +56,6 @@ func TestNoSuchCase(t *testing.T) {
 
 // TestAllocations gates what whole writes allocate: nothing but the new bytes if they are accepted, and little more than the texts if not.
 func TestAllocations(t *testing.T) {
-	if testing.Short() {
-		t.Skip("under the race detector, which short runs are for, pools forget at random")
-	}
 	refused := map[string]float64{"crontab": 75, "httproute-small": 75, "httproute-large": 320, "prometheus": 160, "certificate": 70}
 	for i := range objects {
 		obj, err := load("../testdata/bench", i)

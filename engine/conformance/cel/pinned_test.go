@@ -16,9 +16,6 @@ import (
 // rows reads a source's tables; some seconds are spent on compiling them.
 func rows(t *testing.T, s tables.Source, names ...string) []tables.Row {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("compiles upstream's tables")
-	}
 	all, err := tables.Read(s)
 	if err != nil {
 		t.Fatal(err)

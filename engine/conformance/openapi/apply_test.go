@@ -24,18 +24,13 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	crdschema "github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/internal/testenv"
 )
-
-// applies is how many writes are tracked on both sides.
-const applies = 10_000
 
 // TestServerSideApply tracks the same writes with upstream's field manager twice: over the types that the API server's handler of custom resources makes for
 // itself, and over those of our document. What comes out, owners included, is the same.
 func TestServerSideApply(t *testing.T) {
-	n := applies
-	if testing.Short() {
-		n /= 20
-	}
+	n := testenv.Volume(1000)
 	c, err := corpus.Load(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	crdschema "github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/internal/testenv"
 )
 
 // served is a server with one document of v3, as kubectl sees it.
@@ -104,9 +105,12 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	for i, crd := range c.CRDs {
+		if !testenv.Sampled(i) {
+			continue
+		}
 		explain(&maker{Rand: generate.New("explain/real", 1, uint64(i))}, crd.Doc, 2)
 	}
-	for k := range uint64(200) {
+	for k := range uint64(testenv.Volume(25)) {
 		m := &maker{Rand: generate.New("explain", 1, k)}
 		for _, manifest := range m.manifests() {
 			explain(m, manifest.JSON(), 8)

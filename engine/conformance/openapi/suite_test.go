@@ -6,6 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/suite"
+	"github.com/crdeval/crdeval/internal/testenv"
 )
 
 // TestSuite compares the documents of some generated CRDs.
@@ -18,10 +19,11 @@ func TestSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := Run(Options{Options: suite.Options{N: 600, Seed: 1, Log: t.Output()}, Real: real})
+	cases := testenv.Volume(100)
+	n := Run(Options{Options: suite.Options{N: cases, Seed: 1, Log: t.Output()}, Real: real})
 	t.Log(&n)
 	t.Log(n.Detail())
-	if n.Failed() || n.Cases < 600 {
+	if n.Failed() || n.Cases < cases {
 		t.Fail()
 	}
 	if n.Unpublished == 0 || n.Unacceptable == 0 || n.Unacceptable > n.Cases*2/3 {

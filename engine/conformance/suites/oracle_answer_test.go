@@ -1,0 +1,39 @@
+package suites
+
+import (
+	"encoding/json"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/conformance/oracle"
+)
+
+func TestOracleCompare(t *testing.T) {
+	finding := func(detail string, bad any) oracle.Finding {
+		return oracle.FindingOf(field.Invalid(field.NewPath("a"), bad, detail))
+	}
+	for _, c := range []struct {
+		name           string
+		upstream, ours oracle.Answer
+		same           bool
+	}{
+		{"nothing", oracle.Answer{}, oracle.Answer{}, true},
+		{"order of findings", oracle.Answer{Errors: []oracle.Finding{finding("x", 1), finding("y", 2)}}, oracle.Answer{Errors: []oracle.Finding{finding("y", 2), finding("x", 1)}}, true},
+		{"number of findings", oracle.Answer{Errors: []oracle.Finding{finding("x", 1), finding("x", 1)}}, oracle.Answer{Errors: []oracle.Finding{finding("x", 1)}}, false},
+		{"bad value", oracle.Answer{Errors: []oracle.Finding{finding("x", 1)}}, oracle.Answer{Errors: []oracle.Finding{finding("x", 1.5)}}, false},
+		{"omitted value", oracle.Answer{Errors: []oracle.Finding{finding("x", nil)}}, oracle.Answer{Errors: []oracle.Finding{finding("x", field.OmitValueType{})}}, false},
+		{"key order", oracle.Answer{Object: json.RawMessage(`{"a":1,"b":[2]}`)}, oracle.Answer{Object: json.RawMessage(`{"b":[2],"a":1}`)}, true},
+		{"literal", oracle.Answer{Object: json.RawMessage(`{"a":1}`)}, oracle.Answer{Object: json.RawMessage(`{"a":1.0}`)}, false},
+		{"digits", oracle.Answer{Object: json.RawMessage(`9007199254740993`)}, oracle.Answer{Object: json.RawMessage(`9007199254740992`)}, false},
+		{"absent object", oracle.Answer{Object: json.RawMessage(`{}`)}, oracle.Answer{}, false},
+		{"order of warnings", oracle.Answer{Warnings: []string{"a", "b"}}, oracle.Answer{Warnings: []string{"b", "a"}}, false},
+		{"refusal", oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Message: "a"}}, oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Message: "b"}}, false},
+		{"refusal in own words", oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Message: "a"}}, oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Reason: "NOT_A_CRD"}}, true},
+		{"no refusal", oracle.Answer{Refusal: &oracle.Refusal{Code: 400}}, oracle.Answer{}, false},
+	} {
+		if diffs := oracle.Compare(c.upstream, c.ours); (len(diffs) == 0) != c.same {
+			t.Errorf("%s: %q", c.name, diffs)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package suites
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crdeval/crdeval/engine/internal/casefile"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// admitted asks for the whole write: its verdict is that of Validate, what is stored is what the reference stores, and both faces say the same.
+func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, validated *crdevalv1.ValidateResponse, head string, body []byte, want *casefile.Answer) {
+	t.Helper()
+	ctx := context.Background()
+	admitted, err := s.evaluation.Admit(ctx, &crdevalv1.AdmitRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := admitted.GetResults()[0].GetVerdict()
+	verdictBehind(verdict, head)
+	same(t, admitted, s.post(t, "/v1/catalogs/"+catalog+":admit", body))
+	if verdict.GetAllowed() && len(want.Errors) == 0 && len(want.Object) > 0 {
+		stored := verdict.GetStoredObject().GetJson()
+		if stored == nil {
+			stored = verdict.GetObject().GetJson()
+		}
+		if canonical(stored) != canonical(want.Object) {
+			t.Errorf("stored %s\nwant   %s", canonical(stored), canonical(want.Object))
+		}
+	}
+	plain, ok := proto.Clone(verdict).(*crdevalv1.Verdict)
+	if !ok {
+		t.Fatal("a clone of another type")
+	}
+	plain.Object, plain.StoredObject, plain.Deletes = nil, nil, false
+	if r := plain.GetRejection(); r.GetCode() == 409 || r != nil && len(plain.GetViolations()) > 0 && plain.GetViolations()[0].GetStep() == crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST {
+		return // by the storage, which comes before the strategy that Validate asks
+	}
+	if before := validated.GetResults()[0].GetVerdict(); !proto.Equal(plain, before) {
+		t.Errorf("admitted  %v\nvalidated %v", plain, before)
+	}
+}
