@@ -58,10 +58,10 @@ func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
 
 // AdmitItems is Admit for items that say more than writes, and with options.
 func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o AdmitOptions) ([]Result, error) {
-	evaluation := c.withToken(o.Evaluation)
+	evaluation := o.Evaluation
 	call := func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.VerdictResult, error) {
 		r, err := c.Evaluation().Admit(ctx, &crdevalv1.AdmitRequest{
-			Catalog: c.catalog, Items: items, Options: evaluation, Crds: c.overlay, Stage: o.Stage, Include: o.Include,
+			Catalog: c.catalog, Items: items, Options: evaluation, AtLeast: c.atLeast(), Crds: c.overlay, Stage: o.Stage, Include: o.Include,
 		})
 		return r.GetResults(), err
 	}

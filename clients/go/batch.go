@@ -6,17 +6,6 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// withToken makes a call see what this client wrote. A token of the caller's own goes first; o is not changed.
-func (c *Client) withToken(o *crdevalv1.EvaluationOptions) *crdevalv1.EvaluationOptions {
-	token := c.atLeast()
-	if token == "" || o.GetAtLeast() != "" {
-		return o
-	}
-	mine := &crdevalv1.EvaluationOptions{AtLeast: token}
-	proto.Merge(mine, o)
-	return mine
-}
-
 // batch is how many of the items go into the next call: no more than the server takes.
 func batch(items []*crdevalv1.EvaluationItem, limits *crdevalv1.ServerLimits) int {
 	return fitting(items, int(limits.GetMaxBatchItems()), limits.GetMaxMessageBytes())

@@ -137,7 +137,11 @@ func (c *Client) serverLimits(ctx context.Context) (*crdevalv1.ServerLimits, err
 	return l, nil
 }
 
-// atLeast is the token that makes a read see this client's own writes, "" before the first.
+// AtLeast makes later calls see at least the state of this token, which another client may have received for a write. It replaces
+// the token of this client's own latest write.
+func (c *Client) AtLeast(token string) { c.token.Store(&token) }
+
+// atLeast returns the token for a read: that of this client's latest write, or "".
 func (c *Client) atLeast() string {
 	if t := c.token.Load(); t != nil {
 		return *t

@@ -157,7 +157,7 @@ func TestSetStoredVersions(t *testing.T) {
 		t.Errorf("without the storage version: %v", err)
 	}
 	crd, err := c.SetStoredVersions(t.Context(), name, "v2")
-	if err != nil || !slices.Equal(crd.GetStoredVersions(), []string{"v2"}) {
+	if err != nil || !slices.Equal(crd.GetStatus().GetStoredVersions(), []string{"v2"}) {
 		t.Errorf("%v, %v", crd, err)
 	}
 	if _, err := c.RegisterCRD(t.Context(), versions("v2", "v2")); err != nil {

@@ -49,7 +49,7 @@ func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.Eval
 		s, err := c.Evaluation().AdmitStream(ctx)
 		if err == nil {
 			err = begun(s.Send(&crdevalv1.AdmitStreamRequest{
-				Catalog: c.catalog, Options: c.withToken(o.Evaluation), Crds: c.overlay, Stage: o.Stage, Include: o.Include,
+				Catalog: c.catalog, Options: o.Evaluation, AtLeast: c.atLeast(), Crds: c.overlay, Stage: o.Stage, Include: o.Include,
 			}))
 		}
 		return conversation[Result]{
@@ -71,7 +71,7 @@ func (c *Client) ReadStream(ctx context.Context, items iter.Seq[*crdevalv1.Evalu
 		s, err := c.Evaluation().ReadStream(ctx)
 		if err == nil {
 			err = begun(s.Send(&crdevalv1.ReadStreamRequest{
-				Catalog: c.catalog, Options: c.withToken(o.Evaluation), Crds: c.overlay, TargetVersion: o.TargetVersion, Include: o.Include,
+				Catalog: c.catalog, Options: o.Evaluation, AtLeast: c.atLeast(), Crds: c.overlay, TargetVersion: o.TargetVersion, Include: o.Include,
 			}))
 		}
 		return conversation[TransformedResult]{

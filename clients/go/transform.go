@@ -32,27 +32,24 @@ func (t Transformed) Result() ([]byte, error) {
 // Prune returns each object, JSON or YAML, without what its schema does not know. Results are aligned with the objects, which are sent
 // in as many calls as it takes.
 func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
-	o := c.withToken(nil)
 	return c.transform(ctx, "prune", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
-		r, err := c.Evaluation().Prune(ctx, &crdevalv1.PruneRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
+		r, err := c.Evaluation().Prune(ctx, &crdevalv1.PruneRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay})
 		return r.GetResults(), err
 	})
 }
 
 // Default returns each object with its defaults filled in, otherwise as Prune does.
 func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
-	o := c.withToken(nil)
 	return c.transform(ctx, "default", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
-		r, err := c.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
+		r, err := c.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay})
 		return r.GetResults(), err
 	})
 }
 
 // Read returns what an API server makes of objects as they stand in its storage, at a version of the CRD; "": each at its own.
 func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
-	o := c.withToken(nil)
 	return c.transform(ctx, "read", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
-		r, err := c.Evaluation().Read(ctx, &crdevalv1.ReadRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay, TargetVersion: version})
+		r, err := c.Evaluation().Read(ctx, &crdevalv1.ReadRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay, TargetVersion: version})
 		return r.GetResults(), err
 	})
 }
@@ -62,9 +59,8 @@ func (c *Client) Convert(ctx context.Context, version string, objects ...[]byte)
 	if version == "" {
 		return nil, fmt.Errorf("crdeval: convert: say which version to convert to")
 	}
-	o := c.withToken(nil)
 	return c.transform(ctx, "convert", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
-		r, err := c.Evaluation().Convert(ctx, &crdevalv1.ConvertRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay, TargetVersion: version})
+		r, err := c.Evaluation().Convert(ctx, &crdevalv1.ConvertRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay, TargetVersion: version})
 		return r.GetResults(), err
 	})
 }

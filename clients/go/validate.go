@@ -50,9 +50,8 @@ func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Resu
 // ValidateItems is Validate for items that say more than their objects: an endpoint's version, a namespace, a revision. Nil
 // options are the server's defaults; with CompleteMetadata objects may be as they are in files, without a namespace or a resourceVersion.
 func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o *crdevalv1.EvaluationOptions) ([]Result, error) {
-	o = c.withToken(o)
 	call := func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.VerdictResult, error) {
-		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items, Options: o, Crds: c.overlay})
+		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items, Options: o, AtLeast: c.atLeast(), Crds: c.overlay})
 		return r.GetResults(), err
 	}
 	answers, err := inBatches(ctx, c, "validate", items, call)

@@ -133,7 +133,7 @@ func TestWatch(t *testing.T) {
 	later.expect("ADDED c", "MODIFIED a", "DELETED b", "SYNCED")
 	registerAll(t, c, named("d", "in full"))
 	event, err, _ := later.next()
-	if err != nil || !strings.Contains(string(event.GetCrd().GetManifest().GetJson()), "in full") || !strings.Contains(string(event.GetCrd().GetStatus().GetJson()), "acceptedNames") {
+	if err != nil || !strings.Contains(string(event.GetCrd().GetManifest().GetJson()), "in full") || !strings.Contains(string(event.GetCrd().GetStatus().GetJson().GetJson()), "acceptedNames") {
 		t.Errorf("in full: %v, %v", event, err)
 	}
 	cancel()

@@ -109,9 +109,11 @@ func (at *judged) set(v *engine.Verdict) {
 	m := &at.verdict
 	m.Allowed, m.Revision = v.Allowed, v.Revision
 	m.Rejection, m.Violations, m.Warnings = refusal(v.Refusal), violations(v.Violations), allValid(v.Warnings)
-	m.Pruned, m.Defaulted, m.Ratcheted = changes(v.Pruned), changes(v.Defaulted), violations(v.Forgiven)
-	m.Traces, m.OmittedTraces = traces(v.Traces), int32(v.OmittedTraces)
-	m.Status = json(v.Status)
+	m.Changes, m.Ratcheted = changes(v.Pruned, v.Defaulted), violations(v.Forgiven)
+	m.RuleTraces = traces(v.Traces, v.OmittedTraces)
+	if m.Rejection != nil {
+		m.Rejection.Status = json(v.Status)
+	}
 	at.outcome.Verdict = m
 	at.result.Result = &at.outcome
 }

@@ -125,7 +125,7 @@ func TestAdmit(t *testing.T) {
 	}
 	for i, want := range map[int]int32{7: http.StatusUnprocessableEntity, 8: http.StatusUnprocessableEntity} {
 		v := results[i].GetVerdict()
-		if v.GetAllowed() || v.GetRejection().GetCode() != want || v.GetObject() != nil || v.GetStoredObject() != nil || v.GetStatus() != nil {
+		if v.GetAllowed() || v.GetRejection().GetCode() != want || v.GetObject() != nil || v.GetStoredObject() != nil || v.GetRejection().GetStatus() != nil {
 			t.Errorf("%d: %v", i, results[i])
 		}
 	}
@@ -142,11 +142,11 @@ func TestAdmitOptions(t *testing.T) {
 		t.Errorf("an object that did not change: %v", v)
 	}
 	unknown := []*crdevalv1.EvaluationItem{{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}
-	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}); v.GetObject() != nil || v.GetPruned() != nil || len(v.GetWarnings()) != 1 {
+	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}); v.GetObject() != nil || v.GetChanges().GetPruned() != nil || len(v.GetWarnings()) != 1 {
 		t.Errorf("the verdict alone: %v", v)
 	}
 	bad := []*crdevalv1.EvaluationItem{{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))}}
-	if v := answer(&crdevalv1.AdmitRequest{Items: bad, Options: &crdevalv1.EvaluationOptions{WithStatus: true}}); !strings.Contains(string(v.GetStatus().GetJson()), `"causes":[{"reason":"FieldValueNotSupported"`) {
+	if v := answer(&crdevalv1.AdmitRequest{Items: bad, Options: &crdevalv1.EvaluationOptions{WithStatus: true}}); !strings.Contains(string(v.GetRejection().GetStatus().GetJson()), `"causes":[{"reason":"FieldValueNotSupported"`) {
 		t.Errorf("the Status of a refusal: %v", v)
 	}
 	beta := []*crdevalv1.EvaluationItem{{Version: "v1beta1", OldObject: old, Object: jsonDocument(lamp("v1beta1", `,"spec":{"color":"green"}`))}}
@@ -321,7 +321,7 @@ func badAdmits() []call {
 		{"time that is none", nil, "POST", toAdmit, `{"include":{"now":"yesterday"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"batch", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Items: many}), "POST", toAdmit, `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"overlay", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"token", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "elsewhere"}}), "POST", toAdmit, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
+		{"token", admitting(&crdevalv1.AdmitRequest{Catalog: "default", AtLeast: "elsewhere"}), "POST", toAdmit, `{"atLeast":"elsewhere"}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
 		{"parameters", nil, "POST", toAdmit + "?stage=ADMISSION_STAGE_DECODE", `{}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"method", nil, "GET", toAdmit, "", "", codes.Unimplemented, 405, "METHOD_NOT_ALLOWED"},
 	}

@@ -24,6 +24,7 @@ type evaluation interface {
 	GetItems() []*crdevalv1.EvaluationItem
 	GetOptions() *crdevalv1.EvaluationOptions
 	GetCrds() []*crdevalv1.Document
+	GetAtLeast() string
 }
 
 // batch is an evaluation call under way.
@@ -54,8 +55,7 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 	if err := b.takeOptions(r.GetOptions()); err != nil {
 		return nil, err
 	}
-	token := atLeast(ctx, r.GetOptions().GetAtLeast())
-	if b.view, err = viewOf(ctx, s.registry, r.GetCatalog(), token, overlay); err != nil {
+	if b.view, err = viewOf(ctx, s.registry, r.GetCatalog(), r.GetAtLeast(), overlay); err != nil {
 		return nil, err
 	}
 	b.budget.reset(s.limits.MaxMessageBytes, len(b.items))

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -146,22 +145,18 @@ func TestAligned(t *testing.T) {
 			if !strings.Contains(string(transformed.GetObject().GetJson()), fmt.Sprintf(`"replicas":%d,"image":"busybox"`, i)) {
 				t.Fatalf("of %d, result %d is %v", n, i, result)
 			}
-			if d := transformed.GetDefaulted(); len(d) != 1 || d[0].GetPointer() != "/spec/image" || string(d[0].GetValue().GetJson()) != `"busybox"` {
+			if d := transformed.GetChanges().GetDefaulted(); len(d) != 1 || d[0].GetPointer() != "/spec/image" || string(d[0].GetValue().GetJson()) != `"busybox"` {
 				t.Fatalf("of %d, result %d: defaulted %v", n, i, d)
 			}
 		}
 	}
 }
 
-// TestAtLeast: the token counts beside the message as in it, and over REST as a header.
+// TestAtLeast checks that over REST the field at_least of a read is a query parameter.
 func TestAtLeast(t *testing.T) {
 	w := start(t, nil)
-	ctx := metadata.AppendToOutgoingContext(context.Background(), "crdeval-at-least", "elsewhere")
-	if _, err := w.registry.GetCatalog(ctx, &crdevalv1.GetCatalogRequest{Catalog: "default"}); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("metadata: %v", err)
-	}
 	for _, path := range []string{"/v1/catalogs/default", "/v1/catalogs", "/v1/catalogs/default/crds", "/v1/catalogs/default/crds/x"} {
-		if a := w.do("GET", path, "", "Crdeval-At-Least", "elsewhere"); a.code != http.StatusBadRequest || reason(t, a.status(t)) != "TOKEN_INVALID" {
+		if a := w.do("GET", path+"?at_least=elsewhere", ""); a.code != http.StatusBadRequest || reason(t, a.status(t)) != "TOKEN_INVALID" {
 			t.Errorf("%s: %d %s", path, a.code, a.text)
 		}
 	}

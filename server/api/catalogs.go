@@ -27,7 +27,7 @@ func (s *registryService) GetCatalog(ctx context.Context, r *crdevalv1.GetCatalo
 	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	c, err := s.registry.Catalog(ctx, r.GetCatalog(), atLeast(ctx, r.GetAtLeast()))
+	c, err := s.registry.Catalog(ctx, r.GetCatalog(), r.GetAtLeast())
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
@@ -40,7 +40,7 @@ func (s *registryService) ListCatalogs(ctx context.Context, r *crdevalv1.ListCat
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	page, err := s.registry.Catalogs(ctx, registry.Page{Size: size, Token: r.GetPageToken()}, atLeast(ctx, r.GetAtLeast()))
+	page, err := s.registry.Catalogs(ctx, registry.Page{Size: size, Token: r.GetPageToken()}, r.GetAtLeast())
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}

@@ -51,23 +51,23 @@ func TestCrdStatus(t *testing.T) {
 	var full, basic crdevalv1.GetCrdResponse
 	w.do("GET", toCronTab, "").into(t, &full)
 	w.do("GET", toCronTab+"?view=CRD_VIEW_BASIC", "").into(t, &basic)
-	if text := string(full.GetCrd().GetStatus().GetJson()); !strings.Contains(text, `"storedVersions":["v1"]`) || !strings.Contains(text, `"acceptedNames":{"plural":"crontabs"`) {
+	if text := string(full.GetCrd().GetStatus().GetJson().GetJson()); !strings.Contains(text, `"storedVersions":["v1"]`) || !strings.Contains(text, `"acceptedNames":{"plural":"crontabs"`) {
 		t.Errorf("status %s", text)
 	}
 	for _, c := range []*crdevalv1.Crd{full.GetCrd(), basic.GetCrd()} {
-		if n := c.GetAcceptedNames(); n.GetPlural() != "crontabs" || n.GetKind() != "CronTab" || n.GetShortNames()[0] != "ct" || n.GetListKind() != "CronTabList" {
+		if n := c.GetStatus().GetAcceptedNames(); n.GetPlural() != "crontabs" || n.GetKind() != "CronTab" || n.GetShortNames()[0] != "ct" || n.GetListKind() != "CronTabList" {
 			t.Errorf("names %v", n)
 		}
-		if !c.GetEstablished() || len(c.GetConditions()) != 2 || c.GetConditions()[0].GetLastTransitionTime() == nil {
-			t.Errorf("conditions %v", c.GetConditions())
+		if !c.GetStatus().GetEstablished() || len(c.GetStatus().GetConditions()) != 2 || c.GetStatus().GetConditions()[0].GetLastTransitionTime() == nil {
+			t.Errorf("conditions %v", c.GetStatus().GetConditions())
 		}
 	}
-	if basic.GetCrd().GetStatus() != nil || basic.GetCrd().GetManifest() != nil {
+	if basic.GetCrd().GetStatus().GetJson() != nil || basic.GetCrd().GetManifest() != nil {
 		t.Error("the basic view has documents")
 	}
 	var list crdevalv1.ListCrdsResponse
 	w.do("GET", toRegister+"?view=CRD_VIEW_FULL", "").into(t, &list)
-	if len(list.GetCrds()) != 1 || list.GetCrds()[0].GetStatus() == nil || list.GetCrds()[0].GetManifest() == nil {
+	if len(list.GetCrds()) != 1 || list.GetCrds()[0].GetStatus().GetJson() == nil || list.GetCrds()[0].GetManifest() == nil {
 		t.Errorf("list: %v", &list)
 	}
 }
@@ -93,7 +93,7 @@ func TestSetStoredVersions(t *testing.T) {
 		return &got
 	}
 	moved := register(next)
-	if got := strings.Join(moved.GetCrd().GetStoredVersions(), " "); got != "v1 v2" {
+	if got := strings.Join(moved.GetCrd().GetStatus().GetStoredVersions(), " "); got != "v1 v2" {
 		t.Fatalf("stored versions %q: %v", got, moved.GetReport())
 	}
 	if got := register(without); got.GetAccepted() {
@@ -125,7 +125,7 @@ func TestSetStoredVersions(t *testing.T) {
 	var done crdevalv1.SetStoredVersionsResponse
 	set(`{"storedVersions":["v2"],"etag":"`+moved.GetCrd().GetEtag()+`"}`).into(t, &done)
 	c := done.GetCrd()
-	if strings.Join(c.GetStoredVersions(), " ") != "v2" || c.GetEtag() == moved.GetCrd().GetEtag() || c.GetRevision() != moved.GetCrd().GetRevision() || done.GetToken() == "" {
+	if strings.Join(c.GetStatus().GetStoredVersions(), " ") != "v2" || c.GetEtag() == moved.GetCrd().GetEtag() || c.GetRevision() != moved.GetCrd().GetRevision() || done.GetToken() == "" {
 		t.Errorf("%v", &done)
 	}
 	if got := register(without); !got.GetAccepted() {

@@ -20,7 +20,7 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	done, err := s.registry.Compare(ctx, r.GetCatalog(), c, atLeast(ctx, r.GetAtLeast()))
+	done, err := s.registry.Compare(ctx, r.GetCatalog(), c, r.GetAtLeast())
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}

@@ -155,7 +155,7 @@ type transformed struct {
 func (at *transformed) set(t *engine.Transformed) {
 	m := &at.message
 	m.Changed, m.Revision, m.Warnings = t.Changed, t.Revision, allValid(t.Warnings)
-	m.Pruned, m.Defaulted = changes(t.Pruned), changes(t.Defaulted)
+	m.Changes = changes(t.Pruned, t.Defaulted)
 	m.Object, m.Presentation = at.object.set(t.Object), presented(t.Presented)
 }
 

@@ -90,12 +90,12 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 		MaxTraceSteps:      engine.MaxTraceSteps,
 		MaxTraceValueBytes: engine.MaxTraceValueBytes,
 
-		MaxRegisterCrds: int32(l.MaxRegisterCrds),
-		MaxWatches:      int32(l.MaxWatches),
+		MaxRegisterCrds:     int32(l.MaxRegisterCrds),
+		MaxWatchesPerCaller: int32(l.MaxWatches),
 
 		MaxStoredVersions: maxStoredVersions,
 
-		MaxStreamItems: maxStreamItems, MaxStreamWindow: streamWindow, MaxStreams: int32(l.MaxStreams),
+		MaxStreamItems: maxStreamItems, MaxStreamWindow: streamWindow, MaxStreamsPerCaller: int32(l.MaxStreams),
 	}
 }
 
@@ -131,8 +131,6 @@ func (l Limits) pageSize(asked int32) (int, error) {
 		return 0, invalid("page_size", "page_size is %d: give 1 to %d, or none for %d", asked, l.MaxPageSize, l.DefaultPageSize)
 	case asked == 0:
 		return l.DefaultPageSize, nil
-	case int(asked) > l.MaxPageSize:
-		return 0, invalid("page_size", "page_size is %d: the limit max_page_size is %d", asked, l.MaxPageSize)
 	}
-	return int(asked), nil
+	return min(int(asked), l.MaxPageSize), nil
 }

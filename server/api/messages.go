@@ -16,23 +16,26 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 	m := &crdevalv1.Crd{
 		Catalog: c.Catalog, Name: c.Name, Revision: c.Revision, Etag: c.Etag, Generation: c.Generation,
 		CreateTime: timestamp(c.Created), UpdateTime: timestamp(c.Updated),
-		Group: c.Group, Kind: c.Kind, ListKind: c.ListKind, Plural: c.Plural, Singular: c.Singular,
-		ShortNames: c.ShortNames, Categories: c.Categories, Scope: c.Scope,
-		Versions: make([]*crdevalv1.CrdVersion, len(c.Versions)), StorageVersion: c.StorageVersion, StoredVersions: c.StoredVersions,
-		Established: c.Established, Conditions: make([]*crdevalv1.CrdCondition, len(c.Conditions)),
-		AcceptedNames: names(&c.AcceptedNames), ObservedGeneration: c.ObservedGeneration,
+		Group: c.Group, Scope: c.Scope, Versions: make([]*crdevalv1.CrdVersion, len(c.Versions)), StorageVersion: c.StorageVersion,
+		Names: &crdevalv1.CrdNames{
+			Plural: c.Plural, Singular: c.Singular, ShortNames: c.ShortNames, Kind: c.Kind, ListKind: c.ListKind, Categories: c.Categories,
+		},
+		Status: &crdevalv1.CrdStatus{
+			Established: c.Established, Conditions: make([]*crdevalv1.CrdCondition, len(c.Conditions)), StoredVersions: c.StoredVersions,
+			AcceptedNames: names(&c.AcceptedNames), ObservedGeneration: c.ObservedGeneration,
+		},
 	}
 	for i, v := range c.Versions {
 		m.Versions[i] = version(v)
 	}
 	for i, condition := range c.Conditions {
-		m.Conditions[i] = &crdevalv1.CrdCondition{
+		m.Status.Conditions[i] = &crdevalv1.CrdCondition{
 			Type: condition.Type, Status: condition.Status, Reason: condition.Reason, Message: condition.Message,
 			LastTransitionTime: timestamp(condition.LastTransitionTime), ObservedGeneration: condition.ObservedGeneration,
 		}
 	}
 	if withManifest {
-		m.Manifest, m.Status = json(c.Manifest), json(c.Status)
+		m.Manifest, m.Status.Json = json(c.Manifest), json(c.Status)
 	}
 	return m
 }
@@ -108,7 +111,15 @@ var steps = map[engine.Step]crdevalv1.PipelineStep{
 	engine.StepCRD:      crdevalv1.PipelineStep_PIPELINE_STEP_CRD,
 }
 
-func changes(list []engine.FieldChange) []*crdevalv1.FieldChange {
+// changes returns nil if nothing was changed.
+func changes(pruned, defaulted []engine.FieldChange) *crdevalv1.ObjectChanges {
+	if len(pruned) == 0 && len(defaulted) == 0 {
+		return nil
+	}
+	return &crdevalv1.ObjectChanges{Pruned: fieldChanges(pruned), Defaulted: fieldChanges(defaulted)}
+}
+
+func fieldChanges(list []engine.FieldChange) []*crdevalv1.FieldChange {
 	if len(list) == 0 {
 		return nil
 	}

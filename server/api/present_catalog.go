@@ -29,7 +29,7 @@ func (s *presentationService) discover(ctx context.Context, r *crdevalv1.Discove
 	case r.GetAggregated() && r.GetGroup() != "":
 		return nil, invalid("aggregated", "aggregated and group exclude each other: the aggregated document has all groups")
 	}
-	view, err := s.registry.View(ctx, r.GetCatalog(), atLeast(ctx, r.GetAtLeast()))
+	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *presentationService) openAPI(ctx context.Context, r *crdevalv1.GetOpenA
 	case (group == "") != (version == ""):
 		return nil, invalid("version", "group and version belong together: give both, or neither for the index")
 	}
-	view, err := s.registry.View(ctx, r.GetCatalog(), atLeast(ctx, r.GetAtLeast()))
+	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (s *presentationService) named(ctx context.Context, catalog, crd, revision,
 	if err := needed(field{"catalog", catalog}, field{"crd", crd}); err != nil {
 		return nil, err
 	}
-	view, err := s.registry.View(ctx, catalog, atLeast(ctx, token))
+	view, err := s.registry.View(ctx, catalog, token)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (s *presentationService) explain(ctx context.Context, r *crdevalv1.ExplainR
 	case r.GetMaxDepth() > 0 && !r.GetRecursive():
 		return "", invalid("max_depth", "max_depth is for recursive explanations alone: set recursive")
 	}
-	view, err := s.registry.View(ctx, r.GetCatalog(), atLeast(ctx, r.GetAtLeast()))
+	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())
 	if err != nil {
 		return "", err
 	}

@@ -52,7 +52,7 @@ func (s *presentationService) subjectOf(ctx context.Context, r about, objects []
 	if err != nil {
 		return nil, err
 	}
-	view, err := viewOf(ctx, s.registry, r.GetCatalog(), atLeast(ctx, r.GetAtLeast()), overlay)
+	view, err := viewOf(ctx, s.registry, r.GetCatalog(), r.GetAtLeast(), overlay)
 	if err != nil {
 		return nil, err
 	}

@@ -155,19 +155,18 @@ func badCalls() []call {
 	}
 	traced := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{Trace: 9}}
 	overlaid := &crdevalv1.ValidateRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}
-	foreign := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "elsewhere"}}
+	foreign := &crdevalv1.ValidateRequest{Catalog: "default", AtLeast: "elsewhere"}
 	hasty := &crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{ItemTimeout: durationpb.New(-time.Second)}}
 	return []call{
 		{"batch limit", validate(&crdevalv1.ValidateRequest{Catalog: "default", Items: items}), "POST", toValidate, tooMany, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"message limit", validate(large), "POST", toValidate, `"` + strings.Repeat(hugeString, 3) + `"`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
-		{"page limit", listed(1001), "GET", toRegister + "?pageSize=1001", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"page size", listed(-1), "GET", toRegister + "?pageSize=-1", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"no catalog", validate(&crdevalv1.ValidateRequest{}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"unknown catalog", validate(&crdevalv1.ValidateRequest{Catalog: "x"}), "POST", "/v1/catalogs/x:validate", "{}", asJSON, codes.NotFound, 404, "CATALOG_NOT_FOUND"},
 		{"trace", validate(traced), "POST", toValidate, `{"options":{"trace":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"trace by another name", nil, "POST", toValidate, `{"options":{"trace":"TRACE_SOME"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"overlay", validate(overlaid), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"token", validate(foreign), "POST", toValidate, `{"options":{"atLeast":"elsewhere"}}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
+		{"token", validate(foreign), "POST", toValidate, `{"atLeast":"elsewhere"}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},
 		{"item timeout", validate(hasty), "POST", toValidate, `{"options":{"itemTimeout":"-1s"}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"enum", validate(&crdevalv1.ValidateRequest{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 9}}), "POST", toValidate, `{"options":{"view":9}}`, asJSON, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 

@@ -43,7 +43,7 @@ func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdReq
 	if manifest.Absent() {
 		return nil, s.faults.call(ctx, invalid("manifest", "manifest is required: the CustomResourceDefinition to check"))
 	}
-	done, err := s.registry.Check(ctx, r.GetCatalog(), manifest, atLeast(ctx, r.GetAtLeast()))
+	done, err := s.registry.Check(ctx, r.GetCatalog(), manifest, r.GetAtLeast())
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
@@ -61,7 +61,7 @@ func (s *registryService) GetCrd(ctx context.Context, r *crdevalv1.GetCrdRequest
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
-	found, err := s.registry.CRD(ctx, r.GetCatalog(), r.GetCrd(), r.GetRevision(), atLeast(ctx, r.GetAtLeast()))
+	found, err := s.registry.CRD(ctx, r.GetCatalog(), r.GetCrd(), r.GetRevision(), r.GetAtLeast())
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}
@@ -86,7 +86,7 @@ func (s *registryService) ListCrds(ctx context.Context, r *crdevalv1.ListCrdsReq
 	}
 	page, err := s.registry.CRDs(ctx, r.GetCatalog(), registry.Page{
 		Size: size, Token: r.GetPageToken(), WithManifest: full, MaxBytes: s.limits.MaxMessageBytes - s.limits.MaxMessageBytes/roomForFields,
-	}, atLeast(ctx, r.GetAtLeast()))
+	}, r.GetAtLeast())
 	if err != nil {
 		return nil, s.faults.call(ctx, err)
 	}

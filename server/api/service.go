@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -57,20 +56,6 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	crdevalv1.RegisterServerServiceServer(r, &serverService{info: info(o)})
 }
 
-// metadataAtLeast is the metadata key, and over REST the header, of a token for calls that take one.
-const metadataAtLeast = "crdeval-at-least"
-
-// atLeast is the token that a call gives, in its message or beside it. The message goes first.
-func atLeast(ctx context.Context, inMessage string) string {
-	if inMessage != "" {
-		return inMessage
-	}
-	if given := metadata.ValueFromIncomingContext(ctx, metadataAtLeast); len(given) > 0 {
-		return given[0]
-	}
-	return ""
-}
-
 // given turns a Document of a request into the engine's; absent stays absent.
 func given(d *crdevalv1.Document) engine.Document {
 	switch c := d.GetContent().(type) {
@@ -110,17 +95,9 @@ func (s *serverService) GetServerInfo(context.Context, *crdevalv1.GetServerInfoR
 // kubernetesVersion is the version whose behaviour is reproduced.
 const kubernetesVersion = "1.37"
 
-// features are what this server can do beyond the plain calls.
-var features = []crdevalv1.Feature{
-	crdevalv1.Feature_FEATURE_RULES, crdevalv1.Feature_FEATURE_UPDATES, crdevalv1.Feature_FEATURE_OVERLAY, crdevalv1.Feature_FEATURE_TRACE,
-	crdevalv1.Feature_FEATURE_STATUS, crdevalv1.Feature_FEATURE_PATCH, crdevalv1.Feature_FEATURE_SCALE, crdevalv1.Feature_FEATURE_DIFF,
-	crdevalv1.Feature_FEATURE_WATCH, crdevalv1.Feature_FEATURE_ADMIT, crdevalv1.Feature_FEATURE_PRESENTATION, crdevalv1.Feature_FEATURE_HINTS,
-	crdevalv1.Feature_FEATURE_WEBHOOKS, crdevalv1.Feature_FEATURE_STREAMS,
-}
-
 func info(o Options) *crdevalv1.GetServerInfoResponse {
 	m := &crdevalv1.GetServerInfoResponse{
-		Version: o.Version, Commit: o.Commit, KubernetesVersion: kubernetesVersion, Features: features, Limits: o.Limits.message(),
+		Version: o.Version, Commit: o.Commit, KubernetesVersion: kubernetesVersion, Limits: o.Limits.message(),
 	}
 	for minor := int32(engine.OldestMinor); minor <= engine.LatestMinor; minor++ {
 		m.KubernetesMinors = append(m.KubernetesMinors, minor)

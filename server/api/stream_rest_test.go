@@ -194,7 +194,7 @@ func TestStreamsRefused(t *testing.T) {
 		{"a method", "GET", admitPath, nil, 405, "METHOD_NOT_ALLOWED", "POST"},
 		{"a media type", "POST", admitPath, []string{"Content-Type", "text/csv"}, 415, "MEDIA_TYPE_NOT_SUPPORTED", "application/x-ndjson or application/yaml"},
 		{"an encoding", "POST", admitPath, []string{"Content-Encoding", "gzip"}, 415, "MEDIA_TYPE_NOT_SUPPORTED", "gzip"},
-		{"a token", "POST", admitPath, []string{"Crdeval-At-Least", "nobody's"}, 400, "TOKEN_INVALID", ""},
+		{"a token", "POST", admitPath + "?at_least=nobodys", nil, 400, "TOKEN_INVALID", ""},
 		{"an unknown parameter", "POST", admitPath + "?view=x", nil, 400, "INVALID_ARGUMENT", `unknown query parameter "view": this call takes options.fieldValidation, options.view, options.itemTimeout`},
 		{"no parameter", "POST", admitPath + "?items=1", nil, 400, "INVALID_ARGUMENT", "items"},
 		{"the catalog again", "POST", admitPath + "?catalog=other", nil, 400, "INVALID_ARGUMENT", "catalog"},

@@ -176,7 +176,7 @@ func TestStreamsEnd(t *testing.T) {
 		{"another catalog", []*crdevalv1.AdmitStreamRequest{{Catalog: "nowhere", Items: one}}, 0, "CATALOG_NOT_FOUND"},
 		{"a stage", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Stage: 17}}, 0, "INVALID_ARGUMENT"},
 		{"an option", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Options: &crdevalv1.EvaluationOptions{View: 17}}}, 0, "INVALID_ARGUMENT"},
-		{"another's token", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: "x"}}}, 0, "TOKEN_INVALID"},
+		{"another's token", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", AtLeast: "x"}}, 0, "TOKEN_INVALID"},
 		{"a CRD", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Crds: []*crdevalv1.Document{jsonDocument(`{}`)}}}, 0, "MANIFEST_UNREADABLE"},
 		{"too many at first", []*crdevalv1.AdmitStreamRequest{{Catalog: "default", Items: many}}, 0, "LIMIT_EXCEEDED"},
 		{"nothing at all", []*crdevalv1.AdmitStreamRequest{{Catalog: "default"}}, 0, ""},

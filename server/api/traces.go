@@ -6,7 +6,7 @@ import (
 )
 
 // traces spell what rules did; nil for none.
-func traces(list []engine.RuleTrace) []*crdevalv1.RuleTrace {
+func traces(list []engine.RuleTrace, omitted int) *crdevalv1.RuleTraces {
 	if len(list) == 0 {
 		return nil
 	}
@@ -18,7 +18,7 @@ func traces(list []engine.RuleTrace) []*crdevalv1.RuleTrace {
 			Skipped: valid(t.Skipped), Cost: t.Cost, Message: valid(t.Message), Steps: traceSteps(t.Steps), OmittedSteps: int32(t.OmittedSteps),
 		}
 	}
-	return all
+	return &crdevalv1.RuleTraces{Traces: all, Omitted: int32(omitted)}
 }
 
 func traceSteps(list []engine.TraceStep) []*crdevalv1.TraceStep {

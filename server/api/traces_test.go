@@ -65,11 +65,11 @@ func TestTraces(t *testing.T) {
 			var rest crdevalv1.ValidateResponse
 			w.do("POST", toValidate, body).into(t, &rest)
 			verdict := over.GetResults()[0].GetVerdict()
-			got := verdict.GetTraces()
-			if text := summary(got); text != c.want || verdict.GetOmittedTraces() != 0 {
+			got := verdict.GetRuleTraces().GetTraces()
+			if text := summary(got); text != c.want || verdict.GetRuleTraces().GetOmitted() != 0 {
 				t.Errorf("%v\n%s\nwant\n%s", over.GetResults()[0], text, c.want)
 			}
-			also := rest.GetResults()[0].GetVerdict().GetTraces()
+			also := rest.GetResults()[0].GetVerdict().GetRuleTraces().GetTraces()
 			if len(also) != len(got) {
 				t.Fatalf("REST: %v, gRPC: %v", also, got)
 			}
@@ -92,7 +92,7 @@ func TestTraceSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace := got.GetResults()[0].GetVerdict().GetTraces()[0]
+	trace := got.GetResults()[0].GetVerdict().GetRuleTraces().GetTraces()[0]
 	if trace.GetCost() <= 0 || trace.GetRule().GetReason() != "FieldValueForbidden" || trace.GetOmittedSteps() != 0 {
 		t.Errorf("%v", trace)
 	}

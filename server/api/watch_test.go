@@ -92,7 +92,7 @@ func TestWatchEvents(t *testing.T) {
 				}
 				return string(d.GetJson())
 			}
-			fmt.Fprintln(&got, strings.TrimPrefix(e.GetType().String(), "WATCH_EVENT_TYPE_"), e.GetCrd().GetName(), e.GetToken(), text(e.GetCrd().GetManifest()), text(e.GetCrd().GetStatus()))
+			fmt.Fprintln(&got, strings.TrimPrefix(e.GetType().String(), "WATCH_EVENT_TYPE_"), e.GetCrd().GetName(), e.GetToken(), text(e.GetCrd().GetManifest()), text(e.GetCrd().GetStatus().GetJson()))
 		}
 		stream, err := w.registry.WatchCrds(t.Context(), &crdevalv1.WatchCrdsRequest{Catalog: "default", View: crdevalv1.CrdView(crdevalv1.CrdView_value[view])})
 		if err != nil {
@@ -144,13 +144,13 @@ func TestWatchRefusals(t *testing.T) {
 		code         int
 	}{
 		{"/v1/catalogs/other/crds:watch", "CATALOG_NOT_FOUND", 404},
-		{"/v1/catalogs/default/crds:watch?from=old", "WATCH_EXPIRED", 410},
+		{"/v1/catalogs/default/crds:watch?from_token=old", "WATCH_EXPIRED", 410},
 		{"/v1/catalogs/default/crds:watch?from_token=old", "WATCH_EXPIRED", 410},
 		{"/v1/catalogs/default/crds:watch?since=old", "INVALID_ARGUMENT", 400},
 		{"/v1/catalogs/default/crds:watch?catalog=other", "INVALID_ARGUMENT", 400},
 		{"/v1/catalogs/default/crds:watch?view=7", "INVALID_ARGUMENT", 400},
 		{"/v1/catalogs/default/crds:watch?view=SOME", "INVALID_ARGUMENT", 400},
-		{"/v1/catalogs/default/crds:watch?from=%zz", "INVALID_ARGUMENT", 400},
+		{"/v1/catalogs/default/crds:watch?from_token=%zz", "INVALID_ARGUMENT", 400},
 	} {
 		a := w.do("GET", c.path, "")
 		if st := a.status(t); a.code != c.code || reason(t, st) != c.reason {

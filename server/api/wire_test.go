@@ -20,8 +20,7 @@ func TestWalk(t *testing.T) {
 		t.Fatalf("registered: %v", &registered)
 	}
 	var verdicts crdevalv1.ValidateResponse
-	w.do("POST", "/v1/catalogs/default:validate", `{"items": [{"object": `+cronTab(`{"replicas": 0}`)+`}, {"object": `+cronTab(`{"replicas": 1}`)+`}]}`,
-		"Crdeval-At-Least", registered.GetToken()).into(t, &verdicts)
+	w.do("POST", "/v1/catalogs/default:validate", `{"at_least": "`+registered.GetToken()+`", "items": [{"object": `+cronTab(`{"replicas": 0}`)+`}, {"object": `+cronTab(`{"replicas": 1}`)+`}]}`).into(t, &verdicts)
 	if len(verdicts.GetResults()) != 2 {
 		t.Fatalf("%v", &verdicts)
 	}
@@ -38,7 +37,7 @@ func TestWalk(t *testing.T) {
 	}
 	var got crdevalv1.GetCrdResponse
 	w.do("GET", "/v1/catalogs/default/crds/crontabs.stable.example.com", "").into(t, &got)
-	if !strings.Contains(string(got.GetCrd().GetManifest().GetJson()), `"minimum":1`) || !got.GetCrd().GetEstablished() {
+	if !strings.Contains(string(got.GetCrd().GetManifest().GetJson()), `"minimum":1`) || !got.GetCrd().GetStatus().GetEstablished() {
 		t.Errorf("got: %v", &got)
 	}
 	var listed crdevalv1.ListCrdsResponse

@@ -175,7 +175,7 @@ func TestTheWholeWay(t *testing.T) {
 	}
 	conn := r.conn(t)
 	answer, err := crdevalv1.NewEvaluationServiceClient(conn).Validate(t.Context(), &crdevalv1.ValidateRequest{
-		Catalog: "default", Options: &crdevalv1.EvaluationOptions{AtLeast: registered.Token},
+		Catalog: "default", AtLeast: registered.Token,
 		Items: []*crdevalv1.EvaluationItem{
 			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}`)}}},
 			{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a, namespace: b}\nspec: {replicas: 11}\n")}}},

@@ -239,7 +239,7 @@ func (s *subject) evaluate(ctx context.Context, r *replica, atLeast string, byNa
 		item.Crd = s.name
 	}
 	answer, err := crdevalv1.NewEvaluationServiceClient(r.conn).Default(ctx, &crdevalv1.DefaultRequest{
-		Catalog: s.catalog, Items: []*crdevalv1.EvaluationItem{item}, Options: &crdevalv1.EvaluationOptions{AtLeast: atLeast},
+		Catalog: s.catalog, Items: []*crdevalv1.EvaluationItem{item}, AtLeast: atLeast,
 	})
 	if err == nil && answer.GetResults()[0].GetError() != nil {
 		err = status.ErrorProto(answer.GetResults()[0].GetError())
@@ -363,12 +363,12 @@ func (w *world) picture(r *replica, atLeast string) string {
 			return ""
 		}
 		for _, d := range list.GetCrds() {
-			conditions := make([]string, 0, len(d.GetConditions()))
-			for _, c := range d.GetConditions() {
+			conditions := make([]string, 0, len(d.GetStatus().GetConditions()))
+			for _, c := range d.GetStatus().GetConditions() {
 				conditions = append(conditions, c.GetType()+"="+c.GetStatus()+":"+c.GetReason())
 			}
 			slices.Sort(conditions)
-			fmt.Fprintf(&b, "%s %s %s %v %s %s %d %v\n", catalog, d.GetName(), d.GetKind(), d.GetEstablished(), d.GetRevision(), d.GetEtag(), d.GetGeneration(), conditions)
+			fmt.Fprintf(&b, "%s %s %s %v %s %s %d %v\n", catalog, d.GetName(), d.GetNames().GetKind(), d.GetStatus().GetEstablished(), d.GetRevision(), d.GetEtag(), d.GetGeneration(), conditions)
 		}
 	}
 	return b.String()

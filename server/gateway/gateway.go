@@ -43,10 +43,9 @@ const headerTimeout = "Grpc-Timeout"
 // The headers that are passed on to the gRPC server as metadata of the same name. Authorization is one more, by grpc-gateway.
 const (
 	headerRequestID = "X-Request-Id"
-	headerAtLeast   = "Crdeval-At-Least"
 )
 
-var passedOn = map[string]bool{headerRequestID: true, headerAtLeast: true}
+var passedOn = map[string]bool{headerRequestID: true}
 
 // Options shape the gateway. The zero value is the default.
 type Options struct {

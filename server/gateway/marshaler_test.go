@@ -42,7 +42,7 @@ func TestAnswerSpelling(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"results":[{"verdict":{"allowed":false,"violations":[{"type":"FieldValueInvalid","field":"spec.<x>","message":"","detail":"","pointer":"",` +
-		`"schemaPointer":"","position":{"line":1,"column":2,"offset":1152921504606846976},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"pruned":[],"defaulted":[],"ratcheted":[],"revision":"","traces":[],"omittedTraces":0,"deletes":false}}]}` + "\n"
+		`"schemaPointer":"","position":{"line":1,"column":2,"offset":1152921504606846976},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"ratcheted":[],"revision":"","deletes":false}}]}` + "\n"
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
@@ -72,7 +72,7 @@ func TestManifestBody(t *testing.T) {
 func TestBodyErrors(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{``, `the body is empty`},
-		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, catalog, crds, items, options)`},
+		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, atLeast, catalog, crds, items, options)`},
 		{"{\n  \"itemz\": []}", `line 2, column 3: unknown field "itemz": ValidateRequest has`},
 		{`{"items":[{},{"objekt":{}}]}`, `column 15: items[1]: unknown field "objekt": EvaluationItem has`},
 		{`{"items":[{"object":{},"object":{}}]}`, `items[0]: the field "object" is given twice`},

@@ -57,11 +57,11 @@ func toldOf(answer proto.Message, request any) (all []told) {
 	case verdicts:
 		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.VerdictResult) []place {
 			v := r.GetVerdict()
-			return append(placesOf(v.GetViolations(), v.GetRatcheted()), placesOfChanges(v.GetPruned())...)
+			return append(placesOf(v.GetViolations(), v.GetRatcheted()), placesOfChanges(v.GetChanges().GetPruned())...)
 		})
 	case transforms:
 		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.TransformResult) []place {
-			return placesOfChanges(r.GetTransformed().GetPruned())
+			return placesOfChanges(r.GetTransformed().GetChanges().GetPruned())
 		})
 	case *crdevalv1.RegisterCrdResponse:
 		all = toldOfManifest(a.GetReport(), request)

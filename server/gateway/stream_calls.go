@@ -71,7 +71,7 @@ func (s admitStream) receive() ([]result, error) {
 	for i, r := range m.GetResults() {
 		all[i] = result{r, func() []place {
 			v := r.GetVerdict()
-			return append(placesOf(v.GetViolations(), v.GetRatcheted()), placesOfChanges(v.GetPruned())...)
+			return append(placesOf(v.GetViolations(), v.GetRatcheted()), placesOfChanges(v.GetChanges().GetPruned())...)
 		}}
 	}
 	return all, nil
@@ -104,7 +104,7 @@ func (s readStream) receive() ([]result, error) {
 	}
 	all := make([]result, len(m.GetResults()))
 	for i, r := range m.GetResults() {
-		all[i] = result{r, func() []place { return placesOfChanges(r.GetTransformed().GetPruned()) }}
+		all[i] = result{r, func() []place { return placesOfChanges(r.GetTransformed().GetChanges().GetPruned()) }}
 	}
 	return all, nil
 }

@@ -93,7 +93,7 @@ func start(t *testing.T, o Options) (*service, *Conn) {
 }
 
 func request(object []byte) *crdevalv1.ValidateRequest {
-	return &crdevalv1.ValidateRequest{Items: []*crdevalv1.Item{
+	return &crdevalv1.ValidateRequest{Items: []*crdevalv1.EvaluationItem{
 		{Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}},
 	}}
 }

@@ -20,7 +20,7 @@ func Mutate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Ans
 		return answer, err
 	}
 	warnings, validation := []string(nil), r.fieldValidation()
-	if len(pruned.GetPruned()) > 0 && validation != "Ignore" {
+	if len(pruned.GetChanges().GetPruned()) > 0 && validation != "Ignore" {
 		// Which of them an API server reports, and in which words, is Validate's to say.
 		judged, err := r.judge(ctx, to, catalog)
 		switch {

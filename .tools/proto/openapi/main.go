@@ -97,7 +97,7 @@ func introduce(doc map[string]any) {
 		"title":   "crdeval",
 		"version": "v1",
 		"description": "What a Kubernetes API server makes of CustomResourceDefinitions and their objects, without one. Kubernetes objects stand in " +
-			"requests and answers as they are. Reads and evaluations take the token of a write in the header Crdeval-At-Least. Every error is a " +
+			"requests and answers as they are. Reads and evaluations take the token of a write in the field at_least. Every error is a " +
 			"google.rpc.Status with a google.rpc.ErrorInfo, whose reasons crdeval/v1/error_reason.proto documents.",
 		"license": map[string]any{"name": "Apache-2.0"},
 	}

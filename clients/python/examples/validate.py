@@ -65,7 +65,7 @@ def validate(channel: grpc.Channel, paths: list[str], old: str | None, token: st
             items=[
                 evaluation_pb2.EvaluationItem(object=document(path), old_object=document(old) if old else None) for path in paths
             ],
-            options=evaluation_pb2.EvaluationOptions(at_least=token),
+            at_least=token,
         ),
         timeout=30,
     )

@@ -145,7 +145,7 @@ func (s *server) changedByReading(t *testing.T, catalog string, object *crdevalv
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(read.GetResults()[0].GetTransformed().GetPruned()) > 0 || read.GetResults()[0].GetTransformed().GetRejection() != nil || droppedTime(object)
+	return len(read.GetResults()[0].GetTransformed().GetChanges().GetPruned()) > 0 || read.GetResults()[0].GetTransformed().GetRejection() != nil || droppedTime(object)
 }
 
 // droppedTime says whether an object has a creationTimestamp that is none, which a read drops without a word.
@@ -168,7 +168,7 @@ func (s *server) published(t *testing.T, catalog string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !registered.GetCrd().GetEstablished() || !slices.ContainsFunc(registered.GetCrd().GetVersions(), func(v *crdevalv1.CrdVersion) bool { return v.GetName() == "v1" && v.GetServed() }) {
+	if !registered.GetCrd().GetStatus().GetEstablished() || !slices.ContainsFunc(registered.GetCrd().GetVersions(), func(v *crdevalv1.CrdVersion) bool { return v.GetName() == "v1" && v.GetServed() }) {
 		return // some cases are about CRDs of which nothing is published
 	}
 	for where, ask := range map[string]func() (*crdevalv1.Document, error){

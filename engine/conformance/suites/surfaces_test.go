@@ -261,13 +261,13 @@ func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.Evaluat
 	same(t, traced, s.post(t, "/v1/catalogs/"+catalog+":validate", []byte(head+string(object)+strings.TrimSuffix(tail, "}")+`,"options":{"trace":"TRACE_MODE_ALL"}}`)))
 	untraced, ok := proto.Clone(traced).(*crdevalv1.ValidateResponse)
 	if v := untraced.GetResults()[0].GetVerdict(); ok && v != nil {
-		v.Traces, v.OmittedTraces = nil, 0
+		v.RuleTraces = nil
 	}
 	if !proto.Equal(untraced, plain) {
 		t.Errorf("traced %v\nplain %v", untraced, plain)
 	}
 	failed := 0
-	for _, trace := range verdict.GetTraces() {
+	for _, trace := range verdict.GetRuleTraces().GetTraces() {
 		if o := trace.GetOutcome(); o == crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED || o == crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR {
 			failed++
 		}
@@ -300,7 +300,7 @@ func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.Ev
 		t.Fatal(err)
 	}
 	for _, results := range [][]*crdevalv1.TransformResult{defaulted.GetResults(), pruned.GetResults(), read.GetResults()} {
-		changesBehind(results[0].GetTransformed().GetPruned(), head)
+		changesBehind(results[0].GetTransformed().GetChanges().GetPruned(), head)
 	}
 	same(t, defaulted, s.post(t, "/v1/catalogs/"+catalog+":default", body))
 	same(t, pruned, s.post(t, "/v1/catalogs/"+catalog+":prune", body))
@@ -319,7 +319,7 @@ func behind(found []*crdevalv1.Violation, head string) {
 func verdictBehind(v *crdevalv1.Verdict, head string) {
 	behind(v.GetViolations(), head)
 	behind(v.GetRatcheted(), head)
-	changesBehind(v.GetPruned(), head)
+	changesBehind(v.GetChanges().GetPruned(), head)
 }
 
 func changesBehind(list []*crdevalv1.FieldChange, head string) {

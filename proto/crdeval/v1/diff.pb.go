@@ -215,8 +215,8 @@ func (ReplayOutcome) EnumDescriptor() ([]byte, []int) {
 // One change between two revisions of a CRD.
 type CrdChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gravest of `stored`, `writers` and `readers`. Over REST `class`.
-	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=class,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
+	// The gravest of `stored`, `writers` and `readers`.
+	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=changeClass,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
 	// Whom that class concerns; CHANGE_SIDE_BOTH for a compatible change.
 	Side ChangeSide `protobuf:"varint,2,opt,name=side,proto3,enum=crdeval.v1.ChangeSide" json:"side,omitempty"`
 	// What it means for objects in storage: whether they stay valid as they are, lose something, or cannot be updated any more.
@@ -591,9 +591,9 @@ var File_crdeval_v1_diff_proto protoreflect.FileDescriptor
 const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\n" +
 	"\x15crdeval/v1/diff.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x17google/rpc/status.proto\"\xf6\x04\n" +
-	"\tCrdChange\x124\n" +
-	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12*\n" +
+	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x17google/rpc/status.proto\"\xfc\x04\n" +
+	"\tCrdChange\x12:\n" +
+	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\vchangeClass\x12*\n" +
 	"\x04side\x18\x02 \x01(\x0e2\x16.crdeval.v1.ChangeSideR\x04side\x12/\n" +
 	"\x06stored\x18\x03 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x06stored\x121\n" +
 	"\awriters\x18\x04 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\awriters\x121\n" +
@@ -646,7 +646,8 @@ const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\x1dREPLAY_OUTCOME_NEWLY_ACCEPTED\x10\x04\x12%\n" +
 	"!REPLAY_OUTCOME_PRUNED_DIFFERENTLY\x10\x05\x12(\n" +
 	"$REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY\x10\x06\x12(\n" +
-	"$REPLAY_OUTCOME_CONVERTED_DIFFERENTLY\x10\aB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"$REPLAY_OUTCOME_CONVERTED_DIFFERENTLY\x10\aBH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_diff_proto_rawDescOnce sync.Once

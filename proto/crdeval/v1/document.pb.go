@@ -129,7 +129,8 @@ const file_crdeval_v1_document_proto_rawDesc = "" +
 	"\bDocument\x12\x14\n" +
 	"\x04json\x18\x01 \x01(\fH\x00R\x04json\x12\x14\n" +
 	"\x04yaml\x18\x02 \x01(\fH\x00R\x04yamlB\t\n" +
-	"\acontentB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\acontentBH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_document_proto_rawDescOnce sync.Once

@@ -45,77 +45,72 @@ const (
 	// INVALID_ARGUMENT, HTTP 400. The manifest to register is no CustomResourceDefinition that could be judged: not JSON or YAML,
 	// another kind, no apiextensions.k8s.io version that is known.
 	ErrorReason_ERROR_REASON_MANIFEST_UNREADABLE ErrorReason = 3
-	// UNIMPLEMENTED, HTTP 501. The request is well-formed and asks for something that this server does not do:
-	// GetServerInfoResponse.features lists what it does.
-	ErrorReason_ERROR_REASON_FEATURE_NOT_AVAILABLE ErrorReason = 4
 	// NOT_FOUND, HTTP 404. No such catalog.
-	ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND ErrorReason = 5
+	ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND ErrorReason = 4
 	// ALREADY_EXISTS, HTTP 409. A catalog of that name exists.
-	ErrorReason_ERROR_REASON_CATALOG_EXISTS ErrorReason = 6
+	ErrorReason_ERROR_REASON_CATALOG_EXISTS ErrorReason = 5
 	// FAILED_PRECONDITION, HTTP 400. The catalog has CRDs and `force` was not given.
-	ErrorReason_ERROR_REASON_CATALOG_NOT_EMPTY ErrorReason = 7
+	ErrorReason_ERROR_REASON_CATALOG_NOT_EMPTY ErrorReason = 6
 	// FAILED_PRECONDITION, HTTP 400. The catalog `default` cannot be deleted.
-	ErrorReason_ERROR_REASON_CATALOG_PROTECTED ErrorReason = 8
+	ErrorReason_ERROR_REASON_CATALOG_PROTECTED ErrorReason = 7
 	// NOT_FOUND, HTTP 404. The catalog has no such CRD, or none that serves the object's group and kind.
-	ErrorReason_ERROR_REASON_CRD_NOT_FOUND ErrorReason = 9
+	ErrorReason_ERROR_REASON_CRD_NOT_FOUND ErrorReason = 8
 	// ALREADY_EXISTS, HTTP 409. `create_only` was given and the catalog has that CRD.
-	ErrorReason_ERROR_REASON_CRD_EXISTS ErrorReason = 10
+	ErrorReason_ERROR_REASON_CRD_EXISTS ErrorReason = 9
 	// FAILED_PRECONDITION, HTTP 400. The CRD is registered and its names are not accepted: another CRD of the catalog has them.
-	ErrorReason_ERROR_REASON_CRD_NOT_ESTABLISHED ErrorReason = 11
+	ErrorReason_ERROR_REASON_CRD_NOT_ESTABLISHED ErrorReason = 10
 	// NOT_FOUND, HTTP 404. The CRD does not list that version.
-	ErrorReason_ERROR_REASON_VERSION_NOT_FOUND ErrorReason = 12
+	ErrorReason_ERROR_REASON_VERSION_NOT_FOUND ErrorReason = 11
 	// FAILED_PRECONDITION, HTTP 400. The CRD lists that version and does not serve it.
-	ErrorReason_ERROR_REASON_VERSION_NOT_SERVED ErrorReason = 13
+	ErrorReason_ERROR_REASON_VERSION_NOT_SERVED ErrorReason = 12
 	// NOT_FOUND, HTTP 404. The catalog keeps no such revision of that CRD.
-	ErrorReason_ERROR_REASON_REVISION_NOT_FOUND ErrorReason = 14
+	ErrorReason_ERROR_REASON_REVISION_NOT_FOUND ErrorReason = 13
 	// ABORTED, HTTP 409. `etag` is not the current one: somebody wrote in between. Read again.
-	ErrorReason_ERROR_REASON_ETAG_MISMATCH ErrorReason = 15
+	ErrorReason_ERROR_REASON_ETAG_MISMATCH ErrorReason = 14
 	// UNAVAILABLE, HTTP 503. The replica has not seen the write that `at_least` names and the deadline came first. Retry.
-	ErrorReason_ERROR_REASON_REPLICA_BEHIND ErrorReason = 16
+	ErrorReason_ERROR_REASON_REPLICA_BEHIND ErrorReason = 15
 	// INVALID_ARGUMENT, HTTP 400. The token or page token is of another store, or is no token.
-	ErrorReason_ERROR_REASON_TOKEN_INVALID ErrorReason = 17
+	ErrorReason_ERROR_REASON_TOKEN_INVALID ErrorReason = 16
 	// OUT_OF_RANGE, HTTP 410. The place to resume from, or the state that a page token names, is no longer kept. List or watch from the beginning.
-	ErrorReason_ERROR_REASON_WATCH_EXPIRED ErrorReason = 18
+	ErrorReason_ERROR_REASON_WATCH_EXPIRED ErrorReason = 17
 	// RESOURCE_EXHAUSTED, HTTP 413. A published limit is exceeded: text and metadata name it, its value and what was sent. A gRPC
 	// message of more than max_message_bytes is refused by the transport, with the same code and without an ErrorInfo.
-	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 19
+	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 18
 	// DEADLINE_EXCEEDED, HTTP 504. The item took longer than `item_timeout`, or the call's deadline came before its turn.
-	ErrorReason_ERROR_REASON_ITEM_DEADLINE ErrorReason = 20
+	ErrorReason_ERROR_REASON_ITEM_DEADLINE ErrorReason = 19
 	// DEADLINE_EXCEEDED, HTTP 504. The call's deadline came before an answer, or a REST body did not arrive in time.
-	ErrorReason_ERROR_REASON_DEADLINE ErrorReason = 21
+	ErrorReason_ERROR_REASON_DEADLINE ErrorReason = 20
 	// CANCELLED, HTTP 499. The caller went away.
-	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 22
+	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 21
 	// UNAVAILABLE, HTTP 503. The store did not answer or could not write. Nothing was changed, unless the metadata has `outcome`: `unknown`; then it may
 	// have been. Retry: that does no harm if it was.
-	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 23
+	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 22
 	// UNAVAILABLE, HTTP 503. A conversion webhook could not be reached or gave no valid answer.
-	ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE ErrorReason = 24
-	// FAILED_PRECONDITION, HTTP 400. The CRD's conversion webhook is at a host that this server may not call.
-	ErrorReason_ERROR_REASON_CONVERSION_HOST_FORBIDDEN ErrorReason = 25
+	ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE ErrorReason = 23
 	// UNAVAILABLE, HTTP 503. The server has more work than places or memory for, or is shutting down. Nothing was done. Retry later.
-	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 26
+	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 24
 	// UNAUTHENTICATED, HTTP 401. No identity, or one that is not known.
-	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 27
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 25
 	// PERMISSION_DENIED, HTTP 403. The caller may not do that.
-	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 28
+	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 26
 	// INTERNAL, HTTP 500. A fault of crdeval. For an item of a batch: that item alone. A gRPC message that is none of the method's
 	// (bytes that cannot be decoded, a string that is not UTF-8) is refused by gRPC itself, with the same code and without an ErrorInfo.
-	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 29
+	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 27
 	// NOT_FOUND, HTTP 404. REST: there is nothing at that path.
-	ErrorReason_ERROR_REASON_PATH_NOT_FOUND ErrorReason = 30
+	ErrorReason_ERROR_REASON_PATH_NOT_FOUND ErrorReason = 28
 	// UNIMPLEMENTED, HTTP 405. REST: the path exists and does not take that method; the header Allow lists those it takes.
-	ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED ErrorReason = 31
+	ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED ErrorReason = 29
 	// INVALID_ARGUMENT, HTTP 415. REST: the body is neither application/json nor application/yaml.
-	ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED ErrorReason = 32
+	ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED ErrorReason = 30
 	// INVALID_ARGUMENT, HTTP 400. An item names no CRD, and its object cannot be read far enough to find one by apiVersion and kind.
 	// With `crd` set the same object would be judged, and refused as an API server refuses it.
-	ErrorReason_ERROR_REASON_OBJECT_UNREADABLE ErrorReason = 33
+	ErrorReason_ERROR_REASON_OBJECT_UNREADABLE ErrorReason = 31
 	// INVALID_ARGUMENT, HTTP 422. A CRD that a call needs is one that Kubernetes would refuse: one of `crds` of an evaluation, `base` of a
 	// comparison. The details have a crdeval.v1.CrdReport with the first of its findings, without `bad_value` and `versions`; its metadata
 	// names the field and how many findings were left out.
-	ErrorReason_ERROR_REASON_CRD_REJECTED ErrorReason = 34
+	ErrorReason_ERROR_REASON_CRD_REJECTED ErrorReason = 32
 	// NOT_FOUND, HTTP 404. The catalog serves nothing of that API group, or of that version of it.
-	ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND ErrorReason = 35
+	ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND ErrorReason = 33
 )
 
 // Enum value maps for ErrorReason.
@@ -125,76 +120,72 @@ var (
 		1:  "ERROR_REASON_INVALID_ARGUMENT",
 		2:  "ERROR_REASON_MALFORMED_BODY",
 		3:  "ERROR_REASON_MANIFEST_UNREADABLE",
-		4:  "ERROR_REASON_FEATURE_NOT_AVAILABLE",
-		5:  "ERROR_REASON_CATALOG_NOT_FOUND",
-		6:  "ERROR_REASON_CATALOG_EXISTS",
-		7:  "ERROR_REASON_CATALOG_NOT_EMPTY",
-		8:  "ERROR_REASON_CATALOG_PROTECTED",
-		9:  "ERROR_REASON_CRD_NOT_FOUND",
-		10: "ERROR_REASON_CRD_EXISTS",
-		11: "ERROR_REASON_CRD_NOT_ESTABLISHED",
-		12: "ERROR_REASON_VERSION_NOT_FOUND",
-		13: "ERROR_REASON_VERSION_NOT_SERVED",
-		14: "ERROR_REASON_REVISION_NOT_FOUND",
-		15: "ERROR_REASON_ETAG_MISMATCH",
-		16: "ERROR_REASON_REPLICA_BEHIND",
-		17: "ERROR_REASON_TOKEN_INVALID",
-		18: "ERROR_REASON_WATCH_EXPIRED",
-		19: "ERROR_REASON_LIMIT_EXCEEDED",
-		20: "ERROR_REASON_ITEM_DEADLINE",
-		21: "ERROR_REASON_DEADLINE",
-		22: "ERROR_REASON_CANCELLED",
-		23: "ERROR_REASON_STORE_UNAVAILABLE",
-		24: "ERROR_REASON_CONVERSION_UNAVAILABLE",
-		25: "ERROR_REASON_CONVERSION_HOST_FORBIDDEN",
-		26: "ERROR_REASON_OVERLOADED",
-		27: "ERROR_REASON_UNAUTHENTICATED",
-		28: "ERROR_REASON_PERMISSION_DENIED",
-		29: "ERROR_REASON_INTERNAL",
-		30: "ERROR_REASON_PATH_NOT_FOUND",
-		31: "ERROR_REASON_METHOD_NOT_ALLOWED",
-		32: "ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED",
-		33: "ERROR_REASON_OBJECT_UNREADABLE",
-		34: "ERROR_REASON_CRD_REJECTED",
-		35: "ERROR_REASON_GROUP_VERSION_NOT_FOUND",
+		4:  "ERROR_REASON_CATALOG_NOT_FOUND",
+		5:  "ERROR_REASON_CATALOG_EXISTS",
+		6:  "ERROR_REASON_CATALOG_NOT_EMPTY",
+		7:  "ERROR_REASON_CATALOG_PROTECTED",
+		8:  "ERROR_REASON_CRD_NOT_FOUND",
+		9:  "ERROR_REASON_CRD_EXISTS",
+		10: "ERROR_REASON_CRD_NOT_ESTABLISHED",
+		11: "ERROR_REASON_VERSION_NOT_FOUND",
+		12: "ERROR_REASON_VERSION_NOT_SERVED",
+		13: "ERROR_REASON_REVISION_NOT_FOUND",
+		14: "ERROR_REASON_ETAG_MISMATCH",
+		15: "ERROR_REASON_REPLICA_BEHIND",
+		16: "ERROR_REASON_TOKEN_INVALID",
+		17: "ERROR_REASON_WATCH_EXPIRED",
+		18: "ERROR_REASON_LIMIT_EXCEEDED",
+		19: "ERROR_REASON_ITEM_DEADLINE",
+		20: "ERROR_REASON_DEADLINE",
+		21: "ERROR_REASON_CANCELLED",
+		22: "ERROR_REASON_STORE_UNAVAILABLE",
+		23: "ERROR_REASON_CONVERSION_UNAVAILABLE",
+		24: "ERROR_REASON_OVERLOADED",
+		25: "ERROR_REASON_UNAUTHENTICATED",
+		26: "ERROR_REASON_PERMISSION_DENIED",
+		27: "ERROR_REASON_INTERNAL",
+		28: "ERROR_REASON_PATH_NOT_FOUND",
+		29: "ERROR_REASON_METHOD_NOT_ALLOWED",
+		30: "ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED",
+		31: "ERROR_REASON_OBJECT_UNREADABLE",
+		32: "ERROR_REASON_CRD_REJECTED",
+		33: "ERROR_REASON_GROUP_VERSION_NOT_FOUND",
 	}
 	ErrorReason_value = map[string]int32{
-		"ERROR_REASON_UNSPECIFIED":               0,
-		"ERROR_REASON_INVALID_ARGUMENT":          1,
-		"ERROR_REASON_MALFORMED_BODY":            2,
-		"ERROR_REASON_MANIFEST_UNREADABLE":       3,
-		"ERROR_REASON_FEATURE_NOT_AVAILABLE":     4,
-		"ERROR_REASON_CATALOG_NOT_FOUND":         5,
-		"ERROR_REASON_CATALOG_EXISTS":            6,
-		"ERROR_REASON_CATALOG_NOT_EMPTY":         7,
-		"ERROR_REASON_CATALOG_PROTECTED":         8,
-		"ERROR_REASON_CRD_NOT_FOUND":             9,
-		"ERROR_REASON_CRD_EXISTS":                10,
-		"ERROR_REASON_CRD_NOT_ESTABLISHED":       11,
-		"ERROR_REASON_VERSION_NOT_FOUND":         12,
-		"ERROR_REASON_VERSION_NOT_SERVED":        13,
-		"ERROR_REASON_REVISION_NOT_FOUND":        14,
-		"ERROR_REASON_ETAG_MISMATCH":             15,
-		"ERROR_REASON_REPLICA_BEHIND":            16,
-		"ERROR_REASON_TOKEN_INVALID":             17,
-		"ERROR_REASON_WATCH_EXPIRED":             18,
-		"ERROR_REASON_LIMIT_EXCEEDED":            19,
-		"ERROR_REASON_ITEM_DEADLINE":             20,
-		"ERROR_REASON_DEADLINE":                  21,
-		"ERROR_REASON_CANCELLED":                 22,
-		"ERROR_REASON_STORE_UNAVAILABLE":         23,
-		"ERROR_REASON_CONVERSION_UNAVAILABLE":    24,
-		"ERROR_REASON_CONVERSION_HOST_FORBIDDEN": 25,
-		"ERROR_REASON_OVERLOADED":                26,
-		"ERROR_REASON_UNAUTHENTICATED":           27,
-		"ERROR_REASON_PERMISSION_DENIED":         28,
-		"ERROR_REASON_INTERNAL":                  29,
-		"ERROR_REASON_PATH_NOT_FOUND":            30,
-		"ERROR_REASON_METHOD_NOT_ALLOWED":        31,
-		"ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED":  32,
-		"ERROR_REASON_OBJECT_UNREADABLE":         33,
-		"ERROR_REASON_CRD_REJECTED":              34,
-		"ERROR_REASON_GROUP_VERSION_NOT_FOUND":   35,
+		"ERROR_REASON_UNSPECIFIED":              0,
+		"ERROR_REASON_INVALID_ARGUMENT":         1,
+		"ERROR_REASON_MALFORMED_BODY":           2,
+		"ERROR_REASON_MANIFEST_UNREADABLE":      3,
+		"ERROR_REASON_CATALOG_NOT_FOUND":        4,
+		"ERROR_REASON_CATALOG_EXISTS":           5,
+		"ERROR_REASON_CATALOG_NOT_EMPTY":        6,
+		"ERROR_REASON_CATALOG_PROTECTED":        7,
+		"ERROR_REASON_CRD_NOT_FOUND":            8,
+		"ERROR_REASON_CRD_EXISTS":               9,
+		"ERROR_REASON_CRD_NOT_ESTABLISHED":      10,
+		"ERROR_REASON_VERSION_NOT_FOUND":        11,
+		"ERROR_REASON_VERSION_NOT_SERVED":       12,
+		"ERROR_REASON_REVISION_NOT_FOUND":       13,
+		"ERROR_REASON_ETAG_MISMATCH":            14,
+		"ERROR_REASON_REPLICA_BEHIND":           15,
+		"ERROR_REASON_TOKEN_INVALID":            16,
+		"ERROR_REASON_WATCH_EXPIRED":            17,
+		"ERROR_REASON_LIMIT_EXCEEDED":           18,
+		"ERROR_REASON_ITEM_DEADLINE":            19,
+		"ERROR_REASON_DEADLINE":                 20,
+		"ERROR_REASON_CANCELLED":                21,
+		"ERROR_REASON_STORE_UNAVAILABLE":        22,
+		"ERROR_REASON_CONVERSION_UNAVAILABLE":   23,
+		"ERROR_REASON_OVERLOADED":               24,
+		"ERROR_REASON_UNAUTHENTICATED":          25,
+		"ERROR_REASON_PERMISSION_DENIED":        26,
+		"ERROR_REASON_INTERNAL":                 27,
+		"ERROR_REASON_PATH_NOT_FOUND":           28,
+		"ERROR_REASON_METHOD_NOT_ALLOWED":       29,
+		"ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED": 30,
+		"ERROR_REASON_OBJECT_UNREADABLE":        31,
+		"ERROR_REASON_CRD_REJECTED":             32,
+		"ERROR_REASON_GROUP_VERSION_NOT_FOUND":  33,
 	}
 )
 
@@ -230,45 +221,44 @@ var File_crdeval_v1_error_reason_proto protoreflect.FileDescriptor
 const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/error_reason.proto\x12\n" +
-	"crdeval.v1*\xe9\t\n" +
+	"crdeval.v1*\x95\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1f\n" +
 	"\x1bERROR_REASON_MALFORMED_BODY\x10\x02\x12$\n" +
-	" ERROR_REASON_MANIFEST_UNREADABLE\x10\x03\x12&\n" +
-	"\"ERROR_REASON_FEATURE_NOT_AVAILABLE\x10\x04\x12\"\n" +
-	"\x1eERROR_REASON_CATALOG_NOT_FOUND\x10\x05\x12\x1f\n" +
-	"\x1bERROR_REASON_CATALOG_EXISTS\x10\x06\x12\"\n" +
-	"\x1eERROR_REASON_CATALOG_NOT_EMPTY\x10\a\x12\"\n" +
-	"\x1eERROR_REASON_CATALOG_PROTECTED\x10\b\x12\x1e\n" +
-	"\x1aERROR_REASON_CRD_NOT_FOUND\x10\t\x12\x1b\n" +
-	"\x17ERROR_REASON_CRD_EXISTS\x10\n" +
-	"\x12$\n" +
-	" ERROR_REASON_CRD_NOT_ESTABLISHED\x10\v\x12\"\n" +
-	"\x1eERROR_REASON_VERSION_NOT_FOUND\x10\f\x12#\n" +
-	"\x1fERROR_REASON_VERSION_NOT_SERVED\x10\r\x12#\n" +
-	"\x1fERROR_REASON_REVISION_NOT_FOUND\x10\x0e\x12\x1e\n" +
-	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x0f\x12\x1f\n" +
-	"\x1bERROR_REASON_REPLICA_BEHIND\x10\x10\x12\x1e\n" +
-	"\x1aERROR_REASON_TOKEN_INVALID\x10\x11\x12\x1e\n" +
-	"\x1aERROR_REASON_WATCH_EXPIRED\x10\x12\x12\x1f\n" +
-	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10\x13\x12\x1e\n" +
-	"\x1aERROR_REASON_ITEM_DEADLINE\x10\x14\x12\x19\n" +
-	"\x15ERROR_REASON_DEADLINE\x10\x15\x12\x1a\n" +
-	"\x16ERROR_REASON_CANCELLED\x10\x16\x12\"\n" +
-	"\x1eERROR_REASON_STORE_UNAVAILABLE\x10\x17\x12'\n" +
-	"#ERROR_REASON_CONVERSION_UNAVAILABLE\x10\x18\x12*\n" +
-	"&ERROR_REASON_CONVERSION_HOST_FORBIDDEN\x10\x19\x12\x1b\n" +
-	"\x17ERROR_REASON_OVERLOADED\x10\x1a\x12 \n" +
-	"\x1cERROR_REASON_UNAUTHENTICATED\x10\x1b\x12\"\n" +
-	"\x1eERROR_REASON_PERMISSION_DENIED\x10\x1c\x12\x19\n" +
-	"\x15ERROR_REASON_INTERNAL\x10\x1d\x12\x1f\n" +
-	"\x1bERROR_REASON_PATH_NOT_FOUND\x10\x1e\x12#\n" +
-	"\x1fERROR_REASON_METHOD_NOT_ALLOWED\x10\x1f\x12)\n" +
-	"%ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED\x10 \x12\"\n" +
-	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10!\x12\x1d\n" +
-	"\x19ERROR_REASON_CRD_REJECTED\x10\"\x12(\n" +
-	"$ERROR_REASON_GROUP_VERSION_NOT_FOUND\x10#B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	" ERROR_REASON_MANIFEST_UNREADABLE\x10\x03\x12\"\n" +
+	"\x1eERROR_REASON_CATALOG_NOT_FOUND\x10\x04\x12\x1f\n" +
+	"\x1bERROR_REASON_CATALOG_EXISTS\x10\x05\x12\"\n" +
+	"\x1eERROR_REASON_CATALOG_NOT_EMPTY\x10\x06\x12\"\n" +
+	"\x1eERROR_REASON_CATALOG_PROTECTED\x10\a\x12\x1e\n" +
+	"\x1aERROR_REASON_CRD_NOT_FOUND\x10\b\x12\x1b\n" +
+	"\x17ERROR_REASON_CRD_EXISTS\x10\t\x12$\n" +
+	" ERROR_REASON_CRD_NOT_ESTABLISHED\x10\n" +
+	"\x12\"\n" +
+	"\x1eERROR_REASON_VERSION_NOT_FOUND\x10\v\x12#\n" +
+	"\x1fERROR_REASON_VERSION_NOT_SERVED\x10\f\x12#\n" +
+	"\x1fERROR_REASON_REVISION_NOT_FOUND\x10\r\x12\x1e\n" +
+	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x0e\x12\x1f\n" +
+	"\x1bERROR_REASON_REPLICA_BEHIND\x10\x0f\x12\x1e\n" +
+	"\x1aERROR_REASON_TOKEN_INVALID\x10\x10\x12\x1e\n" +
+	"\x1aERROR_REASON_WATCH_EXPIRED\x10\x11\x12\x1f\n" +
+	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10\x12\x12\x1e\n" +
+	"\x1aERROR_REASON_ITEM_DEADLINE\x10\x13\x12\x19\n" +
+	"\x15ERROR_REASON_DEADLINE\x10\x14\x12\x1a\n" +
+	"\x16ERROR_REASON_CANCELLED\x10\x15\x12\"\n" +
+	"\x1eERROR_REASON_STORE_UNAVAILABLE\x10\x16\x12'\n" +
+	"#ERROR_REASON_CONVERSION_UNAVAILABLE\x10\x17\x12\x1b\n" +
+	"\x17ERROR_REASON_OVERLOADED\x10\x18\x12 \n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10\x19\x12\"\n" +
+	"\x1eERROR_REASON_PERMISSION_DENIED\x10\x1a\x12\x19\n" +
+	"\x15ERROR_REASON_INTERNAL\x10\x1b\x12\x1f\n" +
+	"\x1bERROR_REASON_PATH_NOT_FOUND\x10\x1c\x12#\n" +
+	"\x1fERROR_REASON_METHOD_NOT_ALLOWED\x10\x1d\x12)\n" +
+	"%ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED\x10\x1e\x12\"\n" +
+	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10\x1f\x12\x1d\n" +
+	"\x19ERROR_REASON_CRD_REJECTED\x10 \x12(\n" +
+	"$ERROR_REASON_GROUP_VERSION_NOT_FOUND\x10!BH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_error_reason_proto_rawDescOnce sync.Once

@@ -871,22 +871,26 @@ type EvaluationItem struct {
 	// The object as read from storage, or as a client got it, at any version that the CRD lists: the write is an update of it. Prefer the bytes of
 	// the storage: what a client read at another version than the stored one, or where a 1.0 is stored, has lost information, and generation, ratcheting and wording may
 	// differ from an API server's. Bounds as of `object`. Default: none, the object is created. INVALID_ARGUMENT, for this item alone: an old object that cannot be read, or is none of
-	// that CRD, or not of the item's `name` and `namespace` where these are given (where they are not, another name than the object's is a refusal); one in another call than Validate and Admit. VERSION_NOT_FOUND: it is of no version of the CRD. FEATURE_NOT_AVAILABLE unless the server has FEATURE_UPDATES.
+	// that CRD, or not of the item's `name` and `namespace` where these are given (where they are not, another name than the object's is a refusal); one in another call than Validate and Admit. VERSION_NOT_FOUND: it is of no version of the CRD.
 	OldObject *Document `protobuf:"bytes,4,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
 	// A patch of `old_object` in the version of the request, instead of `object`: the write is an update to what it makes of it. A patch that cannot be applied is
 	// a refusal, as is one of more than 10,000 operations. INVALID_ARGUMENT, for this item alone: together with `object`, without `old_object`, without type or document, or in
-	// another call than Validate and Admit. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PATCH.
+	// another call than Validate and Admit.
 	Patch *ObjectPatch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
 	// The subresource written to: "", status or scale. Default: "", the object itself. A write to `status` takes the status alone from
 	// `object`; one to `scale` the replicas alone, from a Scale, and `patch` patches the Scale. INVALID_ARGUMENT without `old_object`, for any other name, and in another call than Validate and Admit; a version that does not declare
-	// the subresource is a refusal, 404. FEATURE_NOT_AVAILABLE for status unless the server has FEATURE_UPDATES, for scale unless it has FEATURE_SCALE.
+	// the subresource is a refusal, 404.
 	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The namespace of the request, compared with the object's. Default: the object's own.
 	Namespace string `protobuf:"bytes,8,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The name in the request's URL, compared with the object's. Default: the object's own.
-	Name          string `protobuf:"bytes,9,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,9,opt,name=name,proto3" json:"name,omitempty"`
+	// The name that the server generated for an object that has `generateName` and no name. It is set before validation, as an
+	// API server does. Default: none; an object without a name is then rejected. INVALID_ARGUMENT for an object that has a name or no
+	// `generateName`, beside `old_object`, and in another call than Validate and Admit.
+	GeneratedName string `protobuf:"bytes,10,opt,name=generated_name,json=generatedName,proto3" json:"generated_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -984,6 +988,13 @@ func (x *EvaluationItem) GetName() string {
 	return ""
 }
 
+func (x *EvaluationItem) GetGeneratedName() string {
+	if x != nil {
+		return x.GeneratedName
+	}
+	return ""
+}
+
 // How to evaluate the items of a call.
 type EvaluationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -993,17 +1004,14 @@ type EvaluationOptions struct {
 	View ObjectView `protobuf:"varint,2,opt,name=view,proto3,enum=crdeval.v1.ObjectView" json:"view,omitempty"`
 	// The longest that one item may take; a slower one ends with ITEM_DEADLINE, alone. More than 0. Default: the call's deadline.
 	ItemTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=item_timeout,json=itemTimeout,proto3" json:"item_timeout,omitempty"`
-	// Evaluate no older state of the catalog than this token's; waits for it within the deadline. Over REST also the header
-	// Crdeval-At-Least. Default: whatever the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast string `protobuf:"bytes,4,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// Fill in what a server would have set by the time of the checks (uid, creationTimestamp, generateName's name, …), so that
 	// manifests from files can be judged; removed again from the result. Default: judge what is there.
-	CompleteMetadata bool `protobuf:"varint,5,opt,name=complete_metadata,json=completeMetadata,proto3" json:"complete_metadata,omitempty"`
+	CompleteMetadata bool `protobuf:"varint,4,opt,name=complete_metadata,json=completeMetadata,proto3" json:"complete_metadata,omitempty"`
 	// What Validate and Admit tell of the rules; the other calls run none. A trace evaluates a rule once more and is charged to nobody; TRACE_MODE_ALL takes
-	// the slow way for every object. Default: TRACE_MODE_NONE. FEATURE_NOT_AVAILABLE for others unless the server has FEATURE_TRACE.
-	Trace TraceMode `protobuf:"varint,6,opt,name=trace,proto3,enum=crdeval.v1.TraceMode" json:"trace,omitempty"`
-	// Answer the metav1.Status that kubectl would show of a refusal, in Verdict.status. Default: not. FEATURE_NOT_AVAILABLE unless the server has FEATURE_STATUS.
-	WithStatus    bool `protobuf:"varint,7,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
+	// the slow way for every object. Default: TRACE_MODE_NONE.
+	Trace TraceMode `protobuf:"varint,5,opt,name=trace,proto3,enum=crdeval.v1.TraceMode" json:"trace,omitempty"`
+	// Answer the metav1.Status that kubectl would show of a refusal, in Rejection.status. Default: not.
+	WithStatus    bool `protobuf:"varint,6,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1059,13 +1067,6 @@ func (x *EvaluationOptions) GetItemTimeout() *durationpb.Duration {
 	return nil
 }
 
-func (x *EvaluationOptions) GetAtLeast() string {
-	if x != nil {
-		return x.AtLeast
-	}
-	return ""
-}
-
 func (x *EvaluationOptions) GetCompleteMetadata() bool {
 	if x != nil {
 		return x.CompleteMetadata
@@ -1087,6 +1088,116 @@ func (x *EvaluationOptions) GetWithStatus() bool {
 	return false
 }
 
+// How the evaluation changed an object before it was validated.
+type ObjectChanges struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The unknown fields that were removed.
+	Pruned []*FieldChange `protobuf:"bytes,1,rep,name=pruned,proto3" json:"pruned,omitempty"`
+	// The defaults that were added.
+	Defaulted     []*FieldChange `protobuf:"bytes,2,rep,name=defaulted,proto3" json:"defaulted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObjectChanges) Reset() {
+	*x = ObjectChanges{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObjectChanges) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObjectChanges) ProtoMessage() {}
+
+func (x *ObjectChanges) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObjectChanges.ProtoReflect.Descriptor instead.
+func (*ObjectChanges) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ObjectChanges) GetPruned() []*FieldChange {
+	if x != nil {
+		return x.Pruned
+	}
+	return nil
+}
+
+func (x *ObjectChanges) GetDefaulted() []*FieldChange {
+	if x != nil {
+		return x.Defaulted
+	}
+	return nil
+}
+
+// The traces of the rules of one object.
+type RuleTraces struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The traces, in the order of evaluation. At most ServerLimits.max_traces.
+	Traces []*RuleTrace `protobuf:"bytes,1,rep,name=traces,proto3" json:"traces,omitempty"`
+	// The number of further traces that were left out.
+	Omitted       int32 `protobuf:"varint,2,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleTraces) Reset() {
+	*x = RuleTraces{}
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleTraces) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleTraces) ProtoMessage() {}
+
+func (x *RuleTraces) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleTraces.ProtoReflect.Descriptor instead.
+func (*RuleTraces) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RuleTraces) GetTraces() []*RuleTrace {
+	if x != nil {
+		return x.Traces
+	}
+	return nil
+}
+
+func (x *RuleTraces) GetOmitted() int32 {
+	if x != nil {
+		return x.Omitted
+	}
+	return 0
+}
+
 // The outcome of a write.
 type Verdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1106,35 +1217,29 @@ type Verdict struct {
 	// The object as it would be given to storage, in the storage version. Absent where it is the same JSON value as the answer, whether `view` leaves that out or not, and
 	// with OBJECT_VIEW_NONE; there always for a write to the subresource scale. Validate does not send it, nor does ADMISSION_STAGE_DECODE.
 	StoredObject *Document `protobuf:"bytes,6,opt,name=stored_object,json=storedObject,proto3" json:"stored_object,omitempty"`
-	// What the schema does not know and was removed.
-	Pruned []*FieldChange `protobuf:"bytes,7,rep,name=pruned,proto3" json:"pruned,omitempty"`
-	// The defaults that were filled in.
-	Defaulted []*FieldChange `protobuf:"bytes,8,rep,name=defaulted,proto3" json:"defaulted,omitempty"`
+	// What decoding changed: removed fields and defaults. Absent if nothing changed, and with OBJECT_VIEW_NONE.
+	Changes *ObjectChanges `protobuf:"bytes,7,opt,name=changes,proto3" json:"changes,omitempty"`
 	// Findings that are forgiven since the update did not touch their fields (ratcheting): they stand against nothing. Order and
 	// pointers are those of `violations`. Empty for a creation.
-	Ratcheted []*Violation `protobuf:"bytes,9,rep,name=ratcheted,proto3" json:"ratcheted,omitempty"`
-	// The revision of the CRD that judged.
-	Revision string `protobuf:"bytes,10,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The metav1.Status of the refusal, with `with_status`. Absent if allowed.
-	Status *Document `protobuf:"bytes,11,opt,name=status,proto3" json:"status,omitempty"`
-	// What the rules did, as `trace` asks, in the order in which they ran. At most ServerLimits.max_traces.
-	Traces []*RuleTrace `protobuf:"bytes,12,rep,name=traces,proto3" json:"traces,omitempty"`
-	// How many further traces were left out.
-	OmittedTraces int32 `protobuf:"varint,13,opt,name=omitted_traces,json=omittedTraces,proto3" json:"omitted_traces,omitempty"`
+	Ratcheted []*Violation `protobuf:"bytes,8,rep,name=ratcheted,proto3" json:"ratcheted,omitempty"`
+	// The revision of the CRD that was used.
+	Revision string `protobuf:"bytes,9,opt,name=revision,proto3" json:"revision,omitempty"`
+	// What the rules did, as EvaluationOptions.trace asks. Absent if there are no traces.
+	RuleTraces *RuleTraces `protobuf:"bytes,10,opt,name=rule_traces,json=ruleTraces,proto3" json:"rule_traces,omitempty"`
 	// Whether the update is the end of the object: it has a deletionTimestamp, and the last finalizer was removed. Storage then deletes it, and
 	// the client is answered `object`.
-	Deletes bool `protobuf:"varint,14,opt,name=deletes,proto3" json:"deletes,omitempty"`
+	Deletes bool `protobuf:"varint,11,opt,name=deletes,proto3" json:"deletes,omitempty"`
 	// ADMISSION_STAGE_DECODE: the old object in the version of the request, as admission sees it. Absent for a creation, if refused, and with OBJECT_VIEW_NONE.
-	OldObject *Document `protobuf:"bytes,15,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
+	OldObject *Document `protobuf:"bytes,12,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
 	// What `include` asks for, of `object`. Absent if refused, with ADMISSION_STAGE_DECODE, and unless something was asked for. With OBJECT_VIEW_NONE, too, it is there.
-	Presentation  *ObjectPresentation `protobuf:"bytes,16,opt,name=presentation,proto3" json:"presentation,omitempty"`
+	Presentation  *ObjectPresentation `protobuf:"bytes,13,opt,name=presentation,proto3" json:"presentation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1251,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[8]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1264,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{8}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Verdict) GetAllowed() bool {
@@ -1204,16 +1309,9 @@ func (x *Verdict) GetStoredObject() *Document {
 	return nil
 }
 
-func (x *Verdict) GetPruned() []*FieldChange {
+func (x *Verdict) GetChanges() *ObjectChanges {
 	if x != nil {
-		return x.Pruned
-	}
-	return nil
-}
-
-func (x *Verdict) GetDefaulted() []*FieldChange {
-	if x != nil {
-		return x.Defaulted
+		return x.Changes
 	}
 	return nil
 }
@@ -1232,25 +1330,11 @@ func (x *Verdict) GetRevision() string {
 	return ""
 }
 
-func (x *Verdict) GetStatus() *Document {
+func (x *Verdict) GetRuleTraces() *RuleTraces {
 	if x != nil {
-		return x.Status
+		return x.RuleTraces
 	}
 	return nil
-}
-
-func (x *Verdict) GetTraces() []*RuleTrace {
-	if x != nil {
-		return x.Traces
-	}
-	return nil
-}
-
-func (x *Verdict) GetOmittedTraces() int32 {
-	if x != nil {
-		return x.OmittedTraces
-	}
-	return 0
 }
 
 func (x *Verdict) GetDeletes() bool {
@@ -1279,28 +1363,26 @@ type TransformedObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The result, as `view` says. Key order is the input's; added keys follow, sorted.
 	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
-	// What the schema does not know and was removed.
-	Pruned []*FieldChange `protobuf:"bytes,2,rep,name=pruned,proto3" json:"pruned,omitempty"`
-	// The defaults that were filled in.
-	Defaulted []*FieldChange `protobuf:"bytes,3,rep,name=defaulted,proto3" json:"defaulted,omitempty"`
+	// The fields that were removed and the defaults that were added. Absent if there are none.
+	Changes *ObjectChanges `protobuf:"bytes,2,opt,name=changes,proto3" json:"changes,omitempty"`
 	// The warnings that the API server would send.
-	Warnings []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The revision of the CRD that was used.
-	Revision string `protobuf:"bytes,5,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Whether the result differs from what was sent.
-	Changed bool `protobuf:"varint,6,opt,name=changed,proto3" json:"changed,omitempty"`
+	Changed bool `protobuf:"varint,5,opt,name=changed,proto3" json:"changed,omitempty"`
 	// What the API server would answer instead of an object: unreadable JSON, metadata that cannot be decoded, a failed conversion.
 	// Then there is no object and nothing of the above but `revision`.
-	Rejection *Rejection `protobuf:"bytes,7,opt,name=rejection,proto3" json:"rejection,omitempty"`
+	Rejection *Rejection `protobuf:"bytes,6,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// What ReadRequest.include asks for, of the result. Absent with a refusal, and unless something was asked for.
-	Presentation  *ObjectPresentation `protobuf:"bytes,8,opt,name=presentation,proto3" json:"presentation,omitempty"`
+	Presentation  *ObjectPresentation `protobuf:"bytes,7,opt,name=presentation,proto3" json:"presentation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TransformedObject) Reset() {
 	*x = TransformedObject{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1312,7 +1394,7 @@ func (x *TransformedObject) String() string {
 func (*TransformedObject) ProtoMessage() {}
 
 func (x *TransformedObject) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[9]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1325,7 +1407,7 @@ func (x *TransformedObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformedObject.ProtoReflect.Descriptor instead.
 func (*TransformedObject) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{9}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TransformedObject) GetObject() *Document {
@@ -1335,16 +1417,9 @@ func (x *TransformedObject) GetObject() *Document {
 	return nil
 }
 
-func (x *TransformedObject) GetPruned() []*FieldChange {
+func (x *TransformedObject) GetChanges() *ObjectChanges {
 	if x != nil {
-		return x.Pruned
-	}
-	return nil
-}
-
-func (x *TransformedObject) GetDefaulted() []*FieldChange {
-	if x != nil {
-		return x.Defaulted
+		return x.Changes
 	}
 	return nil
 }
@@ -1400,7 +1475,7 @@ type VerdictResult struct {
 
 func (x *VerdictResult) Reset() {
 	*x = VerdictResult{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1412,7 +1487,7 @@ func (x *VerdictResult) String() string {
 func (*VerdictResult) ProtoMessage() {}
 
 func (x *VerdictResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[10]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1425,7 +1500,7 @@ func (x *VerdictResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerdictResult.ProtoReflect.Descriptor instead.
 func (*VerdictResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{10}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *VerdictResult) GetResult() isVerdictResult_Result {
@@ -1487,7 +1562,7 @@ type TransformResult struct {
 
 func (x *TransformResult) Reset() {
 	*x = TransformResult{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1574,7 @@ func (x *TransformResult) String() string {
 func (*TransformResult) ProtoMessage() {}
 
 func (x *TransformResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[11]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1587,7 @@ func (x *TransformResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformResult.ProtoReflect.Descriptor instead.
 func (*TransformResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{11}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TransformResult) GetResult() isTransformResult_Result {
@@ -1569,17 +1644,20 @@ type ValidateRequest struct {
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// CRDs that are evaluated against beside the catalog's or, if it has one of that name, instead of it, for this call alone: at most 16. They
 	// are judged as registrations, one after the other (a second one of a name as an update of the first), and never stored. CRD_REJECTED, for the whole
-	// call, if Kubernetes would refuse one. FEATURE_NOT_AVAILABLE unless the server has FEATURE_OVERLAY.
+	// call, if Kubernetes would refuse one.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// Judge the documents as they stand: nothing is coerced, pruned or defaulted first. Default: as a write does.
-	AsGiven       bool `protobuf:"varint,5,opt,name=as_given,json=asGiven,proto3" json:"as_given,omitempty"`
+	AsGiven bool `protobuf:"varint,5,opt,name=as_given,json=asGiven,proto3" json:"as_given,omitempty"`
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
+	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ValidateRequest) Reset() {
 	*x = ValidateRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1669,7 @@ func (x *ValidateRequest) String() string {
 func (*ValidateRequest) ProtoMessage() {}
 
 func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[12]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1682,7 @@ func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateRequest.ProtoReflect.Descriptor instead.
 func (*ValidateRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{12}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ValidateRequest) GetCatalog() string {
@@ -1642,6 +1720,13 @@ func (x *ValidateRequest) GetAsGiven() bool {
 	return false
 }
 
+func (x *ValidateRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
 // Answer of Validate.
 type ValidateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1653,7 +1738,7 @@ type ValidateResponse struct {
 
 func (x *ValidateResponse) Reset() {
 	*x = ValidateResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +1750,7 @@ func (x *ValidateResponse) String() string {
 func (*ValidateResponse) ProtoMessage() {}
 
 func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[13]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +1763,7 @@ func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateResponse.ProtoReflect.Descriptor instead.
 func (*ValidateResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{13}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ValidateResponse) GetResults() []*VerdictResult {
@@ -1701,15 +1786,18 @@ type AdmitRequest struct {
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// Default: ADMISSION_STAGE_ALL.
 	Stage AdmissionStage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
-	// What to present of each object beside it. Default: nothing. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PRESENTATION.
-	Include       *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	// What to present of each object beside it. Default: nothing.
+	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
+	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdmitRequest) Reset() {
 	*x = AdmitRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1809,7 @@ func (x *AdmitRequest) String() string {
 func (*AdmitRequest) ProtoMessage() {}
 
 func (x *AdmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[14]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1822,7 @@ func (x *AdmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitRequest.ProtoReflect.Descriptor instead.
 func (*AdmitRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{14}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AdmitRequest) GetCatalog() string {
@@ -1779,6 +1867,13 @@ func (x *AdmitRequest) GetInclude() *PresentationOptions {
 	return nil
 }
 
+func (x *AdmitRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
 // Answer of Admit.
 type AdmitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1790,7 +1885,7 @@ type AdmitResponse struct {
 
 func (x *AdmitResponse) Reset() {
 	*x = AdmitResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1802,7 +1897,7 @@ func (x *AdmitResponse) String() string {
 func (*AdmitResponse) ProtoMessage() {}
 
 func (x *AdmitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1815,7 +1910,7 @@ func (x *AdmitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitResponse.ProtoReflect.Descriptor instead.
 func (*AdmitResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{15}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AdmitResponse) GetResults() []*VerdictResult {
@@ -1839,14 +1934,17 @@ type AdmitStreamRequest struct {
 	// In the first message alone. Default: ADMISSION_STAGE_ALL.
 	Stage AdmissionStage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
 	// See AdmitRequest.include. In the first message alone.
-	Include       *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	// The token of a write: evaluate no older state of the catalog than that write. In the first message alone. The call waits for
+	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdmitStreamRequest) Reset() {
 	*x = AdmitStreamRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1858,7 +1956,7 @@ func (x *AdmitStreamRequest) String() string {
 func (*AdmitStreamRequest) ProtoMessage() {}
 
 func (x *AdmitStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1871,7 +1969,7 @@ func (x *AdmitStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitStreamRequest.ProtoReflect.Descriptor instead.
 func (*AdmitStreamRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{16}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AdmitStreamRequest) GetCatalog() string {
@@ -1916,6 +2014,13 @@ func (x *AdmitStreamRequest) GetInclude() *PresentationOptions {
 	return nil
 }
 
+func (x *AdmitStreamRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
 // A message from AdmitStream.
 type AdmitStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1929,7 +2034,7 @@ type AdmitStreamResponse struct {
 
 func (x *AdmitStreamResponse) Reset() {
 	*x = AdmitStreamResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +2046,7 @@ func (x *AdmitStreamResponse) String() string {
 func (*AdmitStreamResponse) ProtoMessage() {}
 
 func (x *AdmitStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +2059,7 @@ func (x *AdmitStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitStreamResponse.ProtoReflect.Descriptor instead.
 func (*AdmitStreamResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{17}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AdmitStreamResponse) GetFirstIndex() int64 {
@@ -1981,14 +2086,17 @@ type PruneRequest struct {
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
-	Crds          []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
+	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2000,7 +2108,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2013,7 +2121,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PruneRequest) GetCatalog() string {
@@ -2044,6 +2152,13 @@ func (x *PruneRequest) GetCrds() []*Document {
 	return nil
 }
 
+func (x *PruneRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
 // Answer of Prune.
 type PruneResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2055,7 +2170,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +2182,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[19]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +2195,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{19}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PruneResponse) GetResults() []*TransformResult {
@@ -2100,14 +2215,17 @@ type DefaultRequest struct {
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
-	Crds          []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
+	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DefaultRequest) Reset() {
 	*x = DefaultRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2119,7 +2237,7 @@ func (x *DefaultRequest) String() string {
 func (*DefaultRequest) ProtoMessage() {}
 
 func (x *DefaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[20]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,7 +2250,7 @@ func (x *DefaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultRequest.ProtoReflect.Descriptor instead.
 func (*DefaultRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{20}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DefaultRequest) GetCatalog() string {
@@ -2163,6 +2281,13 @@ func (x *DefaultRequest) GetCrds() []*Document {
 	return nil
 }
 
+func (x *DefaultRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
 // Answer of Default.
 type DefaultResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2174,7 +2299,7 @@ type DefaultResponse struct {
 
 func (x *DefaultResponse) Reset() {
 	*x = DefaultResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2311,7 @@ func (x *DefaultResponse) String() string {
 func (*DefaultResponse) ProtoMessage() {}
 
 func (x *DefaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[21]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2324,7 @@ func (x *DefaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultResponse.ProtoReflect.Descriptor instead.
 func (*DefaultResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{21}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DefaultResponse) GetResults() []*TransformResult {
@@ -2222,15 +2347,18 @@ type ReadRequest struct {
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// The version to read at. Default: each object's own.
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
-	// What to present of each object beside it. Default: nothing. FEATURE_NOT_AVAILABLE unless the server has FEATURE_PRESENTATION.
-	Include       *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	// What to present of each object beside it. Default: nothing.
+	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
+	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReadRequest) Reset() {
 	*x = ReadRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2242,7 +2370,7 @@ func (x *ReadRequest) String() string {
 func (*ReadRequest) ProtoMessage() {}
 
 func (x *ReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[22]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2255,7 +2383,7 @@ func (x *ReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
 func (*ReadRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{22}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReadRequest) GetCatalog() string {
@@ -2300,6 +2428,13 @@ func (x *ReadRequest) GetInclude() *PresentationOptions {
 	return nil
 }
 
+func (x *ReadRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
 // Answer of Read.
 type ReadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2311,7 +2446,7 @@ type ReadResponse struct {
 
 func (x *ReadResponse) Reset() {
 	*x = ReadResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2323,7 +2458,7 @@ func (x *ReadResponse) String() string {
 func (*ReadResponse) ProtoMessage() {}
 
 func (x *ReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[23]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2336,7 +2471,7 @@ func (x *ReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadResponse.ProtoReflect.Descriptor instead.
 func (*ReadResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{23}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReadResponse) GetResults() []*TransformResult {
@@ -2360,14 +2495,17 @@ type ReadStreamRequest struct {
 	// The version to read at. In the first message alone. Default: each object's own.
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
 	// See ReadRequest.include. In the first message alone.
-	Include       *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
+	// The token of a write: evaluate no older state of the catalog than that write. In the first message alone. The call waits for
+	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReadStreamRequest) Reset() {
 	*x = ReadStreamRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2379,7 +2517,7 @@ func (x *ReadStreamRequest) String() string {
 func (*ReadStreamRequest) ProtoMessage() {}
 
 func (x *ReadStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[24]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2392,7 +2530,7 @@ func (x *ReadStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReadStreamRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{24}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReadStreamRequest) GetCatalog() string {
@@ -2437,6 +2575,13 @@ func (x *ReadStreamRequest) GetInclude() *PresentationOptions {
 	return nil
 }
 
+func (x *ReadStreamRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
 // A message from ReadStream.
 type ReadStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2450,7 +2595,7 @@ type ReadStreamResponse struct {
 
 func (x *ReadStreamResponse) Reset() {
 	*x = ReadStreamResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2462,7 +2607,7 @@ func (x *ReadStreamResponse) String() string {
 func (*ReadStreamResponse) ProtoMessage() {}
 
 func (x *ReadStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[25]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2475,7 +2620,7 @@ func (x *ReadStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReadStreamResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{25}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ReadStreamResponse) GetFirstIndex() int64 {
@@ -2505,13 +2650,16 @@ type ConvertRequest struct {
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// The version to convert to. Required.
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
+	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConvertRequest) Reset() {
 	*x = ConvertRequest{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2523,7 +2671,7 @@ func (x *ConvertRequest) String() string {
 func (*ConvertRequest) ProtoMessage() {}
 
 func (x *ConvertRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[26]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2536,7 +2684,7 @@ func (x *ConvertRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvertRequest.ProtoReflect.Descriptor instead.
 func (*ConvertRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{26}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ConvertRequest) GetCatalog() string {
@@ -2574,6 +2722,13 @@ func (x *ConvertRequest) GetTargetVersion() string {
 	return ""
 }
 
+func (x *ConvertRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
 // Answer of Convert.
 type ConvertResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2585,7 +2740,7 @@ type ConvertResponse struct {
 
 func (x *ConvertResponse) Reset() {
 	*x = ConvertResponse{}
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2597,7 +2752,7 @@ func (x *ConvertResponse) String() string {
 func (*ConvertResponse) ProtoMessage() {}
 
 func (x *ConvertResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_evaluation_proto_msgTypes[27]
+	mi := &file_crdeval_v1_evaluation_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2610,7 +2765,7 @@ func (x *ConvertResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvertResponse.ProtoReflect.Descriptor instead.
 func (*ConvertResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{27}
+	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ConvertResponse) GetResults() []*TransformResult {
@@ -2659,7 +2814,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\romitted_steps\x18\t \x01(\x05R\fomittedSteps\"d\n" +
 	"\vObjectPatch\x12)\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x15.crdeval.v1.PatchTypeR\x04type\x12*\n" +
-	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\"\xbe\x02\n" +
+	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\"\xe5\x02\n" +
 	"\x0eEvaluationItem\x12\x10\n" +
 	"\x03crd\x18\x01 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12,\n" +
@@ -2670,16 +2825,24 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\vsubresource\x18\x06 \x01(\tR\vsubresource\x12\x1a\n" +
 	"\brevision\x18\a \x01(\tR\brevision\x12\x1c\n" +
 	"\tnamespace\x18\b \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\t \x01(\tR\x04name\"\xdb\x02\n" +
+	"\x04name\x18\t \x01(\tR\x04name\x12%\n" +
+	"\x0egenerated_name\x18\n" +
+	" \x01(\tR\rgeneratedName\"\xc0\x02\n" +
 	"\x11EvaluationOptions\x12F\n" +
 	"\x10field_validation\x18\x01 \x01(\x0e2\x1b.crdeval.v1.FieldValidationR\x0ffieldValidation\x12*\n" +
 	"\x04view\x18\x02 \x01(\x0e2\x16.crdeval.v1.ObjectViewR\x04view\x12<\n" +
-	"\fitem_timeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\vitemTimeout\x12\x19\n" +
-	"\bat_least\x18\x04 \x01(\tR\aatLeast\x12+\n" +
-	"\x11complete_metadata\x18\x05 \x01(\bR\x10completeMetadata\x12+\n" +
-	"\x05trace\x18\x06 \x01(\x0e2\x15.crdeval.v1.TraceModeR\x05trace\x12\x1f\n" +
-	"\vwith_status\x18\a \x01(\bR\n" +
-	"withStatus\"\xe4\x05\n" +
+	"\fitem_timeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\vitemTimeout\x12+\n" +
+	"\x11complete_metadata\x18\x04 \x01(\bR\x10completeMetadata\x12+\n" +
+	"\x05trace\x18\x05 \x01(\x0e2\x15.crdeval.v1.TraceModeR\x05trace\x12\x1f\n" +
+	"\vwith_status\x18\x06 \x01(\bR\n" +
+	"withStatus\"w\n" +
+	"\rObjectChanges\x12/\n" +
+	"\x06pruned\x18\x01 \x03(\v2\x17.crdeval.v1.FieldChangeR\x06pruned\x125\n" +
+	"\tdefaulted\x18\x02 \x03(\v2\x17.crdeval.v1.FieldChangeR\tdefaulted\"U\n" +
+	"\n" +
+	"RuleTraces\x12-\n" +
+	"\x06traces\x18\x01 \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12\x18\n" +
+	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xe6\x04\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
@@ -2688,28 +2851,25 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"violations\x12\x1a\n" +
 	"\bwarnings\x18\x04 \x03(\tR\bwarnings\x12,\n" +
 	"\x06object\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x129\n" +
-	"\rstored_object\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\fstoredObject\x12/\n" +
-	"\x06pruned\x18\a \x03(\v2\x17.crdeval.v1.FieldChangeR\x06pruned\x125\n" +
-	"\tdefaulted\x18\b \x03(\v2\x17.crdeval.v1.FieldChangeR\tdefaulted\x123\n" +
-	"\tratcheted\x18\t \x03(\v2\x15.crdeval.v1.ViolationR\tratcheted\x12\x1a\n" +
-	"\brevision\x18\n" +
-	" \x01(\tR\brevision\x12,\n" +
-	"\x06status\x18\v \x01(\v2\x14.crdeval.v1.DocumentR\x06status\x12-\n" +
-	"\x06traces\x18\f \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12%\n" +
-	"\x0eomitted_traces\x18\r \x01(\x05R\romittedTraces\x12\x18\n" +
-	"\adeletes\x18\x0e \x01(\bR\adeletes\x123\n" +
+	"\rstored_object\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\fstoredObject\x123\n" +
+	"\achanges\x18\a \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x123\n" +
+	"\tratcheted\x18\b \x03(\v2\x15.crdeval.v1.ViolationR\tratcheted\x12\x1a\n" +
+	"\brevision\x18\t \x01(\tR\brevision\x127\n" +
+	"\vrule_traces\x18\n" +
+	" \x01(\v2\x16.crdeval.v1.RuleTracesR\n" +
+	"ruleTraces\x12\x18\n" +
+	"\adeletes\x18\v \x01(\bR\adeletes\x123\n" +
 	"\n" +
-	"old_object\x18\x0f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12B\n" +
-	"\fpresentation\x18\x10 \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\"\xf4\x02\n" +
+	"old_object\x18\f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12B\n" +
+	"\fpresentation\x18\r \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\"\xc1\x02\n" +
 	"\x11TransformedObject\x12,\n" +
-	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x12/\n" +
-	"\x06pruned\x18\x02 \x03(\v2\x17.crdeval.v1.FieldChangeR\x06pruned\x125\n" +
-	"\tdefaulted\x18\x03 \x03(\v2\x17.crdeval.v1.FieldChangeR\tdefaulted\x12\x1a\n" +
-	"\bwarnings\x18\x04 \x03(\tR\bwarnings\x12\x1a\n" +
-	"\brevision\x18\x05 \x01(\tR\brevision\x12\x18\n" +
-	"\achanged\x18\x06 \x01(\bR\achanged\x123\n" +
-	"\trejection\x18\a \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12B\n" +
-	"\fpresentation\x18\b \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\"v\n" +
+	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
+	"\achanges\x18\x02 \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x12\x1a\n" +
+	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12\x1a\n" +
+	"\brevision\x18\x04 \x01(\tR\brevision\x12\x18\n" +
+	"\achanged\x18\x05 \x01(\bR\achanged\x123\n" +
+	"\trejection\x18\x06 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12B\n" +
+	"\fpresentation\x18\a \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\"v\n" +
 	"\rVerdictResult\x12/\n" +
 	"\averdict\x18\x01 \x01(\v2\x13.crdeval.v1.VerdictH\x00R\averdict\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
@@ -2717,75 +2877,83 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x0fTransformResult\x12A\n" +
 	"\vtransformed\x18\x01 \x01(\v2\x1d.crdeval.v1.TransformedObjectH\x00R\vtransformed\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
-	"\x06result\"\xdb\x01\n" +
+	"\x06result\"\xf6\x01\n" +
 	"\x0fValidateRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
-	"\bas_given\x18\x05 \x01(\bR\aasGiven\"G\n" +
+	"\bas_given\x18\x05 \x01(\bR\aasGiven\x12\x19\n" +
+	"\bat_least\x18\x06 \x01(\tR\aatLeast\"G\n" +
 	"\x10ValidateResponse\x123\n" +
-	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xaa\x02\n" +
+	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xc5\x02\n" +
 	"\fAdmitRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x120\n" +
 	"\x05stage\x18\x05 \x01(\x0e2\x1a.crdeval.v1.AdmissionStageR\x05stage\x129\n" +
-	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"D\n" +
+	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\x12\x19\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"D\n" +
 	"\rAdmitResponse\x123\n" +
-	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xb0\x02\n" +
+	"\aresults\x18\x01 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xcb\x02\n" +
 	"\x12AdmitStreamRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x120\n" +
 	"\x05stage\x18\x05 \x01(\x0e2\x1a.crdeval.v1.AdmissionStageR\x05stage\x129\n" +
-	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"k\n" +
+	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\x12\x19\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"k\n" +
 	"\x13AdmitStreamResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\x03R\n" +
 	"firstIndex\x123\n" +
-	"\aresults\x18\x02 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xbd\x01\n" +
+	"\aresults\x18\x02 \x03(\v2\x19.crdeval.v1.VerdictResultR\aresults\"\xd8\x01\n" +
 	"\fPruneRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"F\n" +
+	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
+	"\bat_least\x18\x05 \x01(\tR\aatLeast\"F\n" +
 	"\rPruneResponse\x125\n" +
-	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xbf\x01\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xda\x01\n" +
 	"\x0eDefaultRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
-	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\"H\n" +
+	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
+	"\bat_least\x18\x05 \x01(\tR\aatLeast\"H\n" +
 	"\x0fDefaultResponse\x125\n" +
-	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\x9e\x02\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xb9\x02\n" +
 	"\vReadRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
 	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x129\n" +
-	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"E\n" +
+	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\x12\x19\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"E\n" +
 	"\fReadResponse\x125\n" +
-	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xa4\x02\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xbf\x02\n" +
 	"\x11ReadStreamRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
 	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x129\n" +
-	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\"l\n" +
+	"\ainclude\x18\x06 \x01(\v2\x1f.crdeval.v1.PresentationOptionsR\ainclude\x12\x19\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"l\n" +
 	"\x12ReadStreamResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\x03R\n" +
 	"firstIndex\x125\n" +
-	"\aresults\x18\x02 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xe6\x01\n" +
+	"\aresults\x18\x02 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\x81\x02\n" +
 	"\x0eConvertRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12%\n" +
-	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\"H\n" +
+	"\x0etarget_version\x18\x05 \x01(\tR\rtargetVersion\x12\x19\n" +
+	"\bat_least\x18\x06 \x01(\tR\aatLeast\"H\n" +
 	"\x0fConvertResponse\x125\n" +
 	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults*\x88\x01\n" +
 	"\x0fFieldValidation\x12 \n" +
@@ -2829,7 +2997,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x04Read\x12\x17.crdeval.v1.ReadRequest\x1a\x18.crdeval.v1.ReadResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/catalogs/{catalog}:read\x12O\n" +
 	"\n" +
 	"ReadStream\x12\x1d.crdeval.v1.ReadStreamRequest\x1a\x1e.crdeval.v1.ReadStreamResponse(\x010\x01\x12m\n" +
-	"\aConvert\x12\x1a.crdeval.v1.ConvertRequest\x1a\x1b.crdeval.v1.ConvertResponse\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/catalogs/{catalog}:convertB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\aConvert\x12\x1a.crdeval.v1.ConvertRequest\x1a\x1b.crdeval.v1.ConvertResponse\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/catalogs/{catalog}:convertBH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_evaluation_proto_rawDescOnce sync.Once
@@ -2844,7 +3013,7 @@ func file_crdeval_v1_evaluation_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_crdeval_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_crdeval_v1_evaluation_proto_goTypes = []any{
 	(FieldValidation)(0),          // 0: crdeval.v1.FieldValidation
 	(ObjectView)(0),               // 1: crdeval.v1.ObjectView
@@ -2860,127 +3029,129 @@ var file_crdeval_v1_evaluation_proto_goTypes = []any{
 	(*ObjectPatch)(nil),           // 11: crdeval.v1.ObjectPatch
 	(*EvaluationItem)(nil),        // 12: crdeval.v1.EvaluationItem
 	(*EvaluationOptions)(nil),     // 13: crdeval.v1.EvaluationOptions
-	(*Verdict)(nil),               // 14: crdeval.v1.Verdict
-	(*TransformedObject)(nil),     // 15: crdeval.v1.TransformedObject
-	(*VerdictResult)(nil),         // 16: crdeval.v1.VerdictResult
-	(*TransformResult)(nil),       // 17: crdeval.v1.TransformResult
-	(*ValidateRequest)(nil),       // 18: crdeval.v1.ValidateRequest
-	(*ValidateResponse)(nil),      // 19: crdeval.v1.ValidateResponse
-	(*AdmitRequest)(nil),          // 20: crdeval.v1.AdmitRequest
-	(*AdmitResponse)(nil),         // 21: crdeval.v1.AdmitResponse
-	(*AdmitStreamRequest)(nil),    // 22: crdeval.v1.AdmitStreamRequest
-	(*AdmitStreamResponse)(nil),   // 23: crdeval.v1.AdmitStreamResponse
-	(*PruneRequest)(nil),          // 24: crdeval.v1.PruneRequest
-	(*PruneResponse)(nil),         // 25: crdeval.v1.PruneResponse
-	(*DefaultRequest)(nil),        // 26: crdeval.v1.DefaultRequest
-	(*DefaultResponse)(nil),       // 27: crdeval.v1.DefaultResponse
-	(*ReadRequest)(nil),           // 28: crdeval.v1.ReadRequest
-	(*ReadResponse)(nil),          // 29: crdeval.v1.ReadResponse
-	(*ReadStreamRequest)(nil),     // 30: crdeval.v1.ReadStreamRequest
-	(*ReadStreamResponse)(nil),    // 31: crdeval.v1.ReadStreamResponse
-	(*ConvertRequest)(nil),        // 32: crdeval.v1.ConvertRequest
-	(*ConvertResponse)(nil),       // 33: crdeval.v1.ConvertResponse
-	(*timestamppb.Timestamp)(nil), // 34: google.protobuf.Timestamp
-	(*Document)(nil),              // 35: crdeval.v1.Document
-	(*RuleRef)(nil),               // 36: crdeval.v1.RuleRef
-	(*durationpb.Duration)(nil),   // 37: google.protobuf.Duration
-	(*Rejection)(nil),             // 38: crdeval.v1.Rejection
-	(*Violation)(nil),             // 39: crdeval.v1.Violation
+	(*ObjectChanges)(nil),         // 14: crdeval.v1.ObjectChanges
+	(*RuleTraces)(nil),            // 15: crdeval.v1.RuleTraces
+	(*Verdict)(nil),               // 16: crdeval.v1.Verdict
+	(*TransformedObject)(nil),     // 17: crdeval.v1.TransformedObject
+	(*VerdictResult)(nil),         // 18: crdeval.v1.VerdictResult
+	(*TransformResult)(nil),       // 19: crdeval.v1.TransformResult
+	(*ValidateRequest)(nil),       // 20: crdeval.v1.ValidateRequest
+	(*ValidateResponse)(nil),      // 21: crdeval.v1.ValidateResponse
+	(*AdmitRequest)(nil),          // 22: crdeval.v1.AdmitRequest
+	(*AdmitResponse)(nil),         // 23: crdeval.v1.AdmitResponse
+	(*AdmitStreamRequest)(nil),    // 24: crdeval.v1.AdmitStreamRequest
+	(*AdmitStreamResponse)(nil),   // 25: crdeval.v1.AdmitStreamResponse
+	(*PruneRequest)(nil),          // 26: crdeval.v1.PruneRequest
+	(*PruneResponse)(nil),         // 27: crdeval.v1.PruneResponse
+	(*DefaultRequest)(nil),        // 28: crdeval.v1.DefaultRequest
+	(*DefaultResponse)(nil),       // 29: crdeval.v1.DefaultResponse
+	(*ReadRequest)(nil),           // 30: crdeval.v1.ReadRequest
+	(*ReadResponse)(nil),          // 31: crdeval.v1.ReadResponse
+	(*ReadStreamRequest)(nil),     // 32: crdeval.v1.ReadStreamRequest
+	(*ReadStreamResponse)(nil),    // 33: crdeval.v1.ReadStreamResponse
+	(*ConvertRequest)(nil),        // 34: crdeval.v1.ConvertRequest
+	(*ConvertResponse)(nil),       // 35: crdeval.v1.ConvertResponse
+	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
+	(*Document)(nil),              // 37: crdeval.v1.Document
+	(*RuleRef)(nil),               // 38: crdeval.v1.RuleRef
+	(*durationpb.Duration)(nil),   // 39: google.protobuf.Duration
 	(*FieldChange)(nil),           // 40: crdeval.v1.FieldChange
-	(*status.Status)(nil),         // 41: google.rpc.Status
+	(*Rejection)(nil),             // 41: crdeval.v1.Rejection
+	(*Violation)(nil),             // 42: crdeval.v1.Violation
+	(*status.Status)(nil),         // 43: google.rpc.Status
 }
 var file_crdeval_v1_evaluation_proto_depIdxs = []int32{
-	34, // 0: crdeval.v1.PresentationOptions.now:type_name -> google.protobuf.Timestamp
+	36, // 0: crdeval.v1.PresentationOptions.now:type_name -> google.protobuf.Timestamp
 	7,  // 1: crdeval.v1.ObjectPresentation.selectable_fields:type_name -> crdeval.v1.SelectableField
-	35, // 2: crdeval.v1.ObjectPresentation.table_row:type_name -> crdeval.v1.Document
-	35, // 3: crdeval.v1.ObjectPresentation.scale:type_name -> crdeval.v1.Document
-	35, // 4: crdeval.v1.TraceStep.value:type_name -> crdeval.v1.Document
-	36, // 5: crdeval.v1.RuleTrace.rule:type_name -> crdeval.v1.RuleRef
+	37, // 2: crdeval.v1.ObjectPresentation.table_row:type_name -> crdeval.v1.Document
+	37, // 3: crdeval.v1.ObjectPresentation.scale:type_name -> crdeval.v1.Document
+	37, // 4: crdeval.v1.TraceStep.value:type_name -> crdeval.v1.Document
+	38, // 5: crdeval.v1.RuleTrace.rule:type_name -> crdeval.v1.RuleRef
 	4,  // 6: crdeval.v1.RuleTrace.outcome:type_name -> crdeval.v1.RuleOutcome
 	9,  // 7: crdeval.v1.RuleTrace.steps:type_name -> crdeval.v1.TraceStep
 	5,  // 8: crdeval.v1.ObjectPatch.type:type_name -> crdeval.v1.PatchType
-	35, // 9: crdeval.v1.ObjectPatch.patch:type_name -> crdeval.v1.Document
-	35, // 10: crdeval.v1.EvaluationItem.object:type_name -> crdeval.v1.Document
-	35, // 11: crdeval.v1.EvaluationItem.old_object:type_name -> crdeval.v1.Document
+	37, // 9: crdeval.v1.ObjectPatch.patch:type_name -> crdeval.v1.Document
+	37, // 10: crdeval.v1.EvaluationItem.object:type_name -> crdeval.v1.Document
+	37, // 11: crdeval.v1.EvaluationItem.old_object:type_name -> crdeval.v1.Document
 	11, // 12: crdeval.v1.EvaluationItem.patch:type_name -> crdeval.v1.ObjectPatch
 	0,  // 13: crdeval.v1.EvaluationOptions.field_validation:type_name -> crdeval.v1.FieldValidation
 	1,  // 14: crdeval.v1.EvaluationOptions.view:type_name -> crdeval.v1.ObjectView
-	37, // 15: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
+	39, // 15: crdeval.v1.EvaluationOptions.item_timeout:type_name -> google.protobuf.Duration
 	3,  // 16: crdeval.v1.EvaluationOptions.trace:type_name -> crdeval.v1.TraceMode
-	38, // 17: crdeval.v1.Verdict.rejection:type_name -> crdeval.v1.Rejection
-	39, // 18: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
-	35, // 19: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
-	35, // 20: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
-	40, // 21: crdeval.v1.Verdict.pruned:type_name -> crdeval.v1.FieldChange
-	40, // 22: crdeval.v1.Verdict.defaulted:type_name -> crdeval.v1.FieldChange
-	39, // 23: crdeval.v1.Verdict.ratcheted:type_name -> crdeval.v1.Violation
-	35, // 24: crdeval.v1.Verdict.status:type_name -> crdeval.v1.Document
-	10, // 25: crdeval.v1.Verdict.traces:type_name -> crdeval.v1.RuleTrace
-	35, // 26: crdeval.v1.Verdict.old_object:type_name -> crdeval.v1.Document
-	8,  // 27: crdeval.v1.Verdict.presentation:type_name -> crdeval.v1.ObjectPresentation
-	35, // 28: crdeval.v1.TransformedObject.object:type_name -> crdeval.v1.Document
-	40, // 29: crdeval.v1.TransformedObject.pruned:type_name -> crdeval.v1.FieldChange
-	40, // 30: crdeval.v1.TransformedObject.defaulted:type_name -> crdeval.v1.FieldChange
-	38, // 31: crdeval.v1.TransformedObject.rejection:type_name -> crdeval.v1.Rejection
+	40, // 17: crdeval.v1.ObjectChanges.pruned:type_name -> crdeval.v1.FieldChange
+	40, // 18: crdeval.v1.ObjectChanges.defaulted:type_name -> crdeval.v1.FieldChange
+	10, // 19: crdeval.v1.RuleTraces.traces:type_name -> crdeval.v1.RuleTrace
+	41, // 20: crdeval.v1.Verdict.rejection:type_name -> crdeval.v1.Rejection
+	42, // 21: crdeval.v1.Verdict.violations:type_name -> crdeval.v1.Violation
+	37, // 22: crdeval.v1.Verdict.object:type_name -> crdeval.v1.Document
+	37, // 23: crdeval.v1.Verdict.stored_object:type_name -> crdeval.v1.Document
+	14, // 24: crdeval.v1.Verdict.changes:type_name -> crdeval.v1.ObjectChanges
+	42, // 25: crdeval.v1.Verdict.ratcheted:type_name -> crdeval.v1.Violation
+	15, // 26: crdeval.v1.Verdict.rule_traces:type_name -> crdeval.v1.RuleTraces
+	37, // 27: crdeval.v1.Verdict.old_object:type_name -> crdeval.v1.Document
+	8,  // 28: crdeval.v1.Verdict.presentation:type_name -> crdeval.v1.ObjectPresentation
+	37, // 29: crdeval.v1.TransformedObject.object:type_name -> crdeval.v1.Document
+	14, // 30: crdeval.v1.TransformedObject.changes:type_name -> crdeval.v1.ObjectChanges
+	41, // 31: crdeval.v1.TransformedObject.rejection:type_name -> crdeval.v1.Rejection
 	8,  // 32: crdeval.v1.TransformedObject.presentation:type_name -> crdeval.v1.ObjectPresentation
-	14, // 33: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
-	41, // 34: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
-	15, // 35: crdeval.v1.TransformResult.transformed:type_name -> crdeval.v1.TransformedObject
-	41, // 36: crdeval.v1.TransformResult.error:type_name -> google.rpc.Status
+	16, // 33: crdeval.v1.VerdictResult.verdict:type_name -> crdeval.v1.Verdict
+	43, // 34: crdeval.v1.VerdictResult.error:type_name -> google.rpc.Status
+	17, // 35: crdeval.v1.TransformResult.transformed:type_name -> crdeval.v1.TransformedObject
+	43, // 36: crdeval.v1.TransformResult.error:type_name -> google.rpc.Status
 	12, // 37: crdeval.v1.ValidateRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 38: crdeval.v1.ValidateRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	35, // 39: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
-	16, // 40: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
+	37, // 39: crdeval.v1.ValidateRequest.crds:type_name -> crdeval.v1.Document
+	18, // 40: crdeval.v1.ValidateResponse.results:type_name -> crdeval.v1.VerdictResult
 	12, // 41: crdeval.v1.AdmitRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 42: crdeval.v1.AdmitRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	35, // 43: crdeval.v1.AdmitRequest.crds:type_name -> crdeval.v1.Document
+	37, // 43: crdeval.v1.AdmitRequest.crds:type_name -> crdeval.v1.Document
 	2,  // 44: crdeval.v1.AdmitRequest.stage:type_name -> crdeval.v1.AdmissionStage
 	6,  // 45: crdeval.v1.AdmitRequest.include:type_name -> crdeval.v1.PresentationOptions
-	16, // 46: crdeval.v1.AdmitResponse.results:type_name -> crdeval.v1.VerdictResult
+	18, // 46: crdeval.v1.AdmitResponse.results:type_name -> crdeval.v1.VerdictResult
 	12, // 47: crdeval.v1.AdmitStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 48: crdeval.v1.AdmitStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	35, // 49: crdeval.v1.AdmitStreamRequest.crds:type_name -> crdeval.v1.Document
+	37, // 49: crdeval.v1.AdmitStreamRequest.crds:type_name -> crdeval.v1.Document
 	2,  // 50: crdeval.v1.AdmitStreamRequest.stage:type_name -> crdeval.v1.AdmissionStage
 	6,  // 51: crdeval.v1.AdmitStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
-	16, // 52: crdeval.v1.AdmitStreamResponse.results:type_name -> crdeval.v1.VerdictResult
+	18, // 52: crdeval.v1.AdmitStreamResponse.results:type_name -> crdeval.v1.VerdictResult
 	12, // 53: crdeval.v1.PruneRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 54: crdeval.v1.PruneRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	35, // 55: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
-	17, // 56: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformResult
+	37, // 55: crdeval.v1.PruneRequest.crds:type_name -> crdeval.v1.Document
+	19, // 56: crdeval.v1.PruneResponse.results:type_name -> crdeval.v1.TransformResult
 	12, // 57: crdeval.v1.DefaultRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 58: crdeval.v1.DefaultRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	35, // 59: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
-	17, // 60: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformResult
+	37, // 59: crdeval.v1.DefaultRequest.crds:type_name -> crdeval.v1.Document
+	19, // 60: crdeval.v1.DefaultResponse.results:type_name -> crdeval.v1.TransformResult
 	12, // 61: crdeval.v1.ReadRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 62: crdeval.v1.ReadRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	35, // 63: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
+	37, // 63: crdeval.v1.ReadRequest.crds:type_name -> crdeval.v1.Document
 	6,  // 64: crdeval.v1.ReadRequest.include:type_name -> crdeval.v1.PresentationOptions
-	17, // 65: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformResult
+	19, // 65: crdeval.v1.ReadResponse.results:type_name -> crdeval.v1.TransformResult
 	12, // 66: crdeval.v1.ReadStreamRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 67: crdeval.v1.ReadStreamRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	35, // 68: crdeval.v1.ReadStreamRequest.crds:type_name -> crdeval.v1.Document
+	37, // 68: crdeval.v1.ReadStreamRequest.crds:type_name -> crdeval.v1.Document
 	6,  // 69: crdeval.v1.ReadStreamRequest.include:type_name -> crdeval.v1.PresentationOptions
-	17, // 70: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformResult
+	19, // 70: crdeval.v1.ReadStreamResponse.results:type_name -> crdeval.v1.TransformResult
 	12, // 71: crdeval.v1.ConvertRequest.items:type_name -> crdeval.v1.EvaluationItem
 	13, // 72: crdeval.v1.ConvertRequest.options:type_name -> crdeval.v1.EvaluationOptions
-	35, // 73: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
-	17, // 74: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformResult
-	18, // 75: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
-	20, // 76: crdeval.v1.EvaluationService.Admit:input_type -> crdeval.v1.AdmitRequest
-	22, // 77: crdeval.v1.EvaluationService.AdmitStream:input_type -> crdeval.v1.AdmitStreamRequest
-	24, // 78: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
-	26, // 79: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
-	28, // 80: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
-	30, // 81: crdeval.v1.EvaluationService.ReadStream:input_type -> crdeval.v1.ReadStreamRequest
-	32, // 82: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
-	19, // 83: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
-	21, // 84: crdeval.v1.EvaluationService.Admit:output_type -> crdeval.v1.AdmitResponse
-	23, // 85: crdeval.v1.EvaluationService.AdmitStream:output_type -> crdeval.v1.AdmitStreamResponse
-	25, // 86: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
-	27, // 87: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
-	29, // 88: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
-	31, // 89: crdeval.v1.EvaluationService.ReadStream:output_type -> crdeval.v1.ReadStreamResponse
-	33, // 90: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
+	37, // 73: crdeval.v1.ConvertRequest.crds:type_name -> crdeval.v1.Document
+	19, // 74: crdeval.v1.ConvertResponse.results:type_name -> crdeval.v1.TransformResult
+	20, // 75: crdeval.v1.EvaluationService.Validate:input_type -> crdeval.v1.ValidateRequest
+	22, // 76: crdeval.v1.EvaluationService.Admit:input_type -> crdeval.v1.AdmitRequest
+	24, // 77: crdeval.v1.EvaluationService.AdmitStream:input_type -> crdeval.v1.AdmitStreamRequest
+	26, // 78: crdeval.v1.EvaluationService.Prune:input_type -> crdeval.v1.PruneRequest
+	28, // 79: crdeval.v1.EvaluationService.Default:input_type -> crdeval.v1.DefaultRequest
+	30, // 80: crdeval.v1.EvaluationService.Read:input_type -> crdeval.v1.ReadRequest
+	32, // 81: crdeval.v1.EvaluationService.ReadStream:input_type -> crdeval.v1.ReadStreamRequest
+	34, // 82: crdeval.v1.EvaluationService.Convert:input_type -> crdeval.v1.ConvertRequest
+	21, // 83: crdeval.v1.EvaluationService.Validate:output_type -> crdeval.v1.ValidateResponse
+	23, // 84: crdeval.v1.EvaluationService.Admit:output_type -> crdeval.v1.AdmitResponse
+	25, // 85: crdeval.v1.EvaluationService.AdmitStream:output_type -> crdeval.v1.AdmitStreamResponse
+	27, // 86: crdeval.v1.EvaluationService.Prune:output_type -> crdeval.v1.PruneResponse
+	29, // 87: crdeval.v1.EvaluationService.Default:output_type -> crdeval.v1.DefaultResponse
+	31, // 88: crdeval.v1.EvaluationService.Read:output_type -> crdeval.v1.ReadResponse
+	33, // 89: crdeval.v1.EvaluationService.ReadStream:output_type -> crdeval.v1.ReadStreamResponse
+	35, // 90: crdeval.v1.EvaluationService.Convert:output_type -> crdeval.v1.ConvertResponse
 	83, // [83:91] is the sub-list for method output_type
 	75, // [75:83] is the sub-list for method input_type
 	75, // [75:75] is the sub-list for extension type_name
@@ -2999,11 +3170,11 @@ func file_crdeval_v1_evaluation_proto_init() {
 		(*TraceStep_Value)(nil),
 		(*TraceStep_Error)(nil),
 	}
-	file_crdeval_v1_evaluation_proto_msgTypes[10].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[12].OneofWrappers = []any{
 		(*VerdictResult_Verdict)(nil),
 		(*VerdictResult_Error)(nil),
 	}
-	file_crdeval_v1_evaluation_proto_msgTypes[11].OneofWrappers = []any{
+	file_crdeval_v1_evaluation_proto_msgTypes[13].OneofWrappers = []any{
 		(*TransformResult_Transformed)(nil),
 		(*TransformResult_Error)(nil),
 	}
@@ -3013,7 +3184,7 @@ func file_crdeval_v1_evaluation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_evaluation_proto_rawDesc), len(file_crdeval_v1_evaluation_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   28,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

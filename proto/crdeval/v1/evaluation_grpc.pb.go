@@ -39,9 +39,9 @@ const (
 //
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-// LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
+// LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT, INTERNAL.
 // Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
 // TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type EvaluationServiceClient interface {
 	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
@@ -49,8 +49,6 @@ type EvaluationServiceClient interface {
 	Validate(ctx context.Context, in *ValidateRequest, opts ...grpc.CallOption) (*ValidateResponse, error)
 	// The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and writes to the subresources
 	// status and scale. Answers the verdict with the object that the client gets and the one that is stored. Stores nothing.
-	//
-	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_ADMIT.
 	Admit(ctx context.Context, in *AdmitRequest, opts ...grpc.CallOption) (*AdmitResponse, error)
 	// Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have in common, and may have items;
 	// each further one has 1 to ServerLimits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
@@ -58,7 +56,7 @@ type EvaluationServiceClient interface {
 	//
 	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
 	// the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down, when memory is short for longer than a moment, and for a
-	// stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams are taken and another one begins: results that have not come by then
+	// stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams_per_caller are taken and another one begins: results that have not come by then
 	// have to be asked for again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
 	// lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
 	//
@@ -67,8 +65,6 @@ type EvaluationServiceClient interface {
 	// brought along. The answer is application/x-ndjson: a VerdictResult a line, in the order of
 	// the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream. The last line of
 	// a stream that was cut short is {"error": Status}, without an index.
-	//
-	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
 	AdmitStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AdmitStreamRequest, AdmitStreamResponse], error)
 	// Metadata coerced and unknown fields removed, nothing else.
 	Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error)
@@ -79,8 +75,6 @@ type EvaluationServiceClient interface {
 	Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (*ReadResponse, error)
 	// Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
 	// are TransformResults.
-	//
-	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
 	ReadStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReadStreamRequest, ReadStreamResponse], error)
 	// Objects converted from their version to `target_version` and coerced to its schema.
 	Convert(ctx context.Context, in *ConvertRequest, opts ...grpc.CallOption) (*ConvertResponse, error)
@@ -188,9 +182,9 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 //
 // What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
 // of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-// LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
+// LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT, INTERNAL.
 // Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
 // TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type EvaluationServiceServer interface {
 	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
@@ -198,8 +192,6 @@ type EvaluationServiceServer interface {
 	Validate(context.Context, *ValidateRequest) (*ValidateResponse, error)
 	// The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and writes to the subresources
 	// status and scale. Answers the verdict with the object that the client gets and the one that is stored. Stores nothing.
-	//
-	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_ADMIT.
 	Admit(context.Context, *AdmitRequest) (*AdmitResponse, error)
 	// Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have in common, and may have items;
 	// each further one has 1 to ServerLimits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
@@ -207,7 +199,7 @@ type EvaluationServiceServer interface {
 	//
 	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
 	// the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down, when memory is short for longer than a moment, and for a
-	// stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams are taken and another one begins: results that have not come by then
+	// stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams_per_caller are taken and another one begins: results that have not come by then
 	// have to be asked for again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
 	// lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
 	//
@@ -216,8 +208,6 @@ type EvaluationServiceServer interface {
 	// brought along. The answer is application/x-ndjson: a VerdictResult a line, in the order of
 	// the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream. The last line of
 	// a stream that was cut short is {"error": Status}, without an index.
-	//
-	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
 	AdmitStream(grpc.BidiStreamingServer[AdmitStreamRequest, AdmitStreamResponse]) error
 	// Metadata coerced and unknown fields removed, nothing else.
 	Prune(context.Context, *PruneRequest) (*PruneResponse, error)
@@ -228,8 +218,6 @@ type EvaluationServiceServer interface {
 	Read(context.Context, *ReadRequest) (*ReadResponse, error)
 	// Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
 	// are TransformResults.
-	//
-	// FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
 	ReadStream(grpc.BidiStreamingServer[ReadStreamRequest, ReadStreamResponse]) error
 	// Objects converted from their version to `target_version` and coerced to its schema.
 	Convert(context.Context, *ConvertRequest) (*ConvertResponse, error)

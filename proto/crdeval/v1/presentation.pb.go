@@ -194,7 +194,7 @@ type TableRequest struct {
 	RowObject RowObject `protobuf:"varint,7,opt,name=row_object,json=rowObject,proto3,enum=crdeval.v1.RowObject" json:"row_object,omitempty"`
 	// Answer the text that kubectl would print instead of the Table. Default: the Table.
 	Text *TableText `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
-	// See EvaluationOptions.at_least.
+	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,9,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// See ValidateRequest.crds.
 	Crds []*Document `protobuf:"bytes,10,rep,name=crds,proto3" json:"crds,omitempty"`
@@ -428,7 +428,7 @@ type SelectFieldsRequest struct {
 	// A field selector, `spec.color=blue,metadata.name!=b7`. Default: the empty one, which takes every object. One that an API server would refuse is a refusal, 400.
 	// LIMIT_EXCEEDED beyond 1 MiB.
 	Selector string `protobuf:"bytes,6,opt,name=selector,proto3" json:"selector,omitempty"`
-	// See EvaluationOptions.at_least.
+	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// See ValidateRequest.crds.
 	Crds          []*Document `protobuf:"bytes,8,rep,name=crds,proto3" json:"crds,omitempty"`
@@ -750,7 +750,7 @@ type GetScaleRequest struct {
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The object. Required.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
-	// See EvaluationOptions.at_least.
+	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// See ValidateRequest.crds.
 	Crds          []*Document `protobuf:"bytes,7,rep,name=crds,proto3" json:"crds,omitempty"`
@@ -916,7 +916,7 @@ type SetScaleRequest struct {
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	// The autoscaling/v1 Scale. Required.
 	Scale *Document `protobuf:"bytes,6,opt,name=scale,proto3" json:"scale,omitempty"`
-	// See EvaluationOptions.at_least.
+	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// See ValidateRequest.crds.
 	Crds          []*Document `protobuf:"bytes,8,rep,name=crds,proto3" json:"crds,omitempty"`
@@ -1096,7 +1096,7 @@ type GetOpenApiRequest struct {
 	Group string `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
 	// Of v3, the version in that group: v1. INVALID_ARGUMENT without `group`, and of v2.
 	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
-	// See EvaluationOptions.at_least.
+	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// The etag of the document that the caller has: if it is still that, the answer has no document. Over REST, the header If-None-Match. Default: always answer it.
 	IfNoneMatch   string `protobuf:"bytes,6,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
@@ -1242,7 +1242,7 @@ type DiscoverRequest struct {
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// All groups with all their resources in one document: an APIGroupDiscoveryList of apidiscovery.k8s.io/v2. INVALID_ARGUMENT with `group`.
 	Aggregated bool `protobuf:"varint,4,opt,name=aggregated,proto3" json:"aggregated,omitempty"`
-	// See EvaluationOptions.at_least.
+	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// The etag of the document that the caller has: if it is still that, the answer has no document. Over REST, the header If-None-Match. Default: always answer it.
 	IfNoneMatch   string `protobuf:"bytes,6,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
@@ -1388,7 +1388,7 @@ type GetFieldManagementRequest struct {
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// See EvaluationOptions.at_least.
+	// See ValidateRequest.at_least.
 	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1711,7 +1711,7 @@ type ExplainRequest struct {
 	Recursive bool `protobuf:"varint,4,opt,name=recursive,proto3" json:"recursive,omitempty"`
 	// With `recursive`, how many levels of fields to list. Default: 0, all of them. INVALID_ARGUMENT below 0, and without `recursive`.
 	MaxDepth int32 `protobuf:"varint,5,opt,name=max_depth,json=maxDepth,proto3" json:"max_depth,omitempty"`
-	// See EvaluationOptions.at_least.
+	// See ValidateRequest.at_least.
 	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1991,7 +1991,8 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"GetOpenApi\x12\x1d.crdeval.v1.GetOpenApiRequest\x1a\x1e.crdeval.v1.GetOpenApiResponse\"\x81\x01\x82\xd3\xe4\x93\x02{ZHb\bdocument\x12</v1/catalogs/{catalog}/openapi/{spec}/apis/{group}/{version}b\bdocument\x12%/v1/catalogs/{catalog}/openapi/{spec}\x12\xe2\x01\n" +
 	"\bDiscover\x12\x1b.crdeval.v1.DiscoverRequest\x1a\x1c.crdeval.v1.DiscoverResponse\"\x9a\x01\x82\xd3\xe4\x93\x02\x93\x01Z/b\bdocument\x12#/v1/catalogs/{catalog}/apis/{group}Z9b\bdocument\x12-/v1/catalogs/{catalog}/apis/{group}/{version}b\bdocument\x12\x1b/v1/catalogs/{catalog}/apis\x12\x9e\x01\n" +
 	"\x12GetFieldManagement\x12%.crdeval.v1.GetFieldManagementRequest\x1a&.crdeval.v1.GetFieldManagementResponse\"9\x82\xd3\xe4\x93\x023\x121/v1/catalogs/{catalog}/crds/{crd}:fieldManagement\x12q\n" +
-	"\aExplain\x12\x1a.crdeval.v1.ExplainRequest\x1a\x1b.crdeval.v1.ExplainResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/catalogs/{catalog}/explain/{path}B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\aExplain\x12\x1a.crdeval.v1.ExplainRequest\x1a\x1b.crdeval.v1.ExplainResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/catalogs/{catalog}/explain/{path}BH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_presentation_proto_rawDescOnce sync.Once

@@ -486,40 +486,19 @@ type Crd struct {
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// spec.group.
 	Group string `protobuf:"bytes,8,opt,name=group,proto3" json:"group,omitempty"`
-	// spec.names.kind.
-	Kind string `protobuf:"bytes,9,opt,name=kind,proto3" json:"kind,omitempty"`
-	// spec.names.listKind.
-	ListKind string `protobuf:"bytes,10,opt,name=list_kind,json=listKind,proto3" json:"list_kind,omitempty"`
-	// spec.names.plural.
-	Plural string `protobuf:"bytes,11,opt,name=plural,proto3" json:"plural,omitempty"`
-	// spec.names.singular.
-	Singular string `protobuf:"bytes,12,opt,name=singular,proto3" json:"singular,omitempty"`
-	// spec.names.shortNames.
-	ShortNames []string `protobuf:"bytes,13,rep,name=short_names,json=shortNames,proto3" json:"short_names,omitempty"`
-	// spec.names.categories.
-	Categories []string `protobuf:"bytes,14,rep,name=categories,proto3" json:"categories,omitempty"`
+	// spec.names.
+	Names *CrdNames `protobuf:"bytes,9,opt,name=names,proto3" json:"names,omitempty"`
 	// Namespaced or Cluster.
-	Scope string `protobuf:"bytes,15,opt,name=scope,proto3" json:"scope,omitempty"`
-	// Its versions, in Kubernetes' order of priority: the first is what a client prefers.
-	Versions []*CrdVersion `protobuf:"bytes,16,rep,name=versions,proto3" json:"versions,omitempty"`
+	Scope string `protobuf:"bytes,10,opt,name=scope,proto3" json:"scope,omitempty"`
+	// Its versions, in Kubernetes' order of priority: the first is the one that clients prefer.
+	Versions []*CrdVersion `protobuf:"bytes,11,rep,name=versions,proto3" json:"versions,omitempty"`
 	// The version that objects are stored in.
-	StorageVersion string `protobuf:"bytes,17,opt,name=storage_version,json=storageVersion,proto3" json:"storage_version,omitempty"`
-	// status.storedVersions: the versions in which objects may be found in storage.
-	StoredVersions []string `protobuf:"bytes,18,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
-	// Whether the condition Established is True, so that objects are found by group and accepted kind. It stays True once it is.
-	Established bool `protobuf:"varint,19,opt,name=established,proto3" json:"established,omitempty"`
-	// Its conditions, as an API server's controllers set them: Established, NamesAccepted, NonStructuralSchema where there is cause,
-	// KubernetesAPIApprovalPolicyConformant for groups that need an approval.
-	Conditions []*CrdCondition `protobuf:"bytes,20,rep,name=conditions,proto3" json:"conditions,omitempty"`
-	// The manifest as canonical JSON: sorted keys, Kubernetes' defaults, apiextensions.k8s.io/v1 also when v1beta1 was registered,
+	StorageVersion string `protobuf:"bytes,12,opt,name=storage_version,json=storageVersion,proto3" json:"storage_version,omitempty"`
+	// The manifest as canonical JSON: sorted keys, Kubernetes' defaults, apiextensions.k8s.io/v1 also if v1beta1 was registered,
 	// without status and server metadata. Absent in CRD_VIEW_BASIC.
-	Manifest *Document `protobuf:"bytes,21,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// status.acceptedNames: those of its names that no other CRD of the catalog and group has. They stay as they were where it asks for taken ones.
-	AcceptedNames *CrdNames `protobuf:"bytes,22,opt,name=accepted_names,json=acceptedNames,proto3" json:"accepted_names,omitempty"`
-	// status.observedGeneration: the generation that the status was set for. 0 where Kubernetes leaves it out, as 1.37 always does.
-	ObservedGeneration int64 `protobuf:"varint,23,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
-	// The whole status as Kubernetes' own JSON. Absent in CRD_VIEW_BASIC.
-	Status        *Document `protobuf:"bytes,24,opt,name=status,proto3" json:"status,omitempty"`
+	Manifest *Document `protobuf:"bytes,13,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	// status, as the controllers of an API server set it.
+	Status        *CrdStatus `protobuf:"bytes,14,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -610,44 +589,9 @@ func (x *Crd) GetGroup() string {
 	return ""
 }
 
-func (x *Crd) GetKind() string {
+func (x *Crd) GetNames() *CrdNames {
 	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *Crd) GetListKind() string {
-	if x != nil {
-		return x.ListKind
-	}
-	return ""
-}
-
-func (x *Crd) GetPlural() string {
-	if x != nil {
-		return x.Plural
-	}
-	return ""
-}
-
-func (x *Crd) GetSingular() string {
-	if x != nil {
-		return x.Singular
-	}
-	return ""
-}
-
-func (x *Crd) GetShortNames() []string {
-	if x != nil {
-		return x.ShortNames
-	}
-	return nil
-}
-
-func (x *Crd) GetCategories() []string {
-	if x != nil {
-		return x.Categories
+		return x.Names
 	}
 	return nil
 }
@@ -673,27 +617,6 @@ func (x *Crd) GetStorageVersion() string {
 	return ""
 }
 
-func (x *Crd) GetStoredVersions() []string {
-	if x != nil {
-		return x.StoredVersions
-	}
-	return nil
-}
-
-func (x *Crd) GetEstablished() bool {
-	if x != nil {
-		return x.Established
-	}
-	return false
-}
-
-func (x *Crd) GetConditions() []*CrdCondition {
-	if x != nil {
-		return x.Conditions
-	}
-	return nil
-}
-
 func (x *Crd) GetManifest() *Document {
 	if x != nil {
 		return x.Manifest
@@ -701,23 +624,102 @@ func (x *Crd) GetManifest() *Document {
 	return nil
 }
 
-func (x *Crd) GetAcceptedNames() *CrdNames {
+func (x *Crd) GetStatus() *CrdStatus {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// The status of a registered CRD.
+type CrdStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the condition Established is True, so that objects are found by group and accepted kind. It stays True once it is.
+	Established bool `protobuf:"varint,1,opt,name=established,proto3" json:"established,omitempty"`
+	// Its conditions: Established, NamesAccepted, NonStructuralSchema if a schema is not structural, and
+	// KubernetesAPIApprovalPolicyConformant for groups that need an approval.
+	Conditions []*CrdCondition `protobuf:"bytes,2,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	// The versions in which objects may be found in storage.
+	StoredVersions []string `protobuf:"bytes,3,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
+	// The names that are accepted: those that no other CRD of the catalog and group has. Names that are taken leave the former ones
+	// in place.
+	AcceptedNames *CrdNames `protobuf:"bytes,4,opt,name=accepted_names,json=acceptedNames,proto3" json:"accepted_names,omitempty"`
+	// The generation that the status was set for. 0 if Kubernetes leaves it out, as 1.37 always does.
+	ObservedGeneration int64 `protobuf:"varint,5,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
+	// The whole status as Kubernetes' own JSON. Absent in CRD_VIEW_BASIC.
+	Json          *Document `protobuf:"bytes,6,opt,name=json,proto3" json:"json,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CrdStatus) Reset() {
+	*x = CrdStatus{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CrdStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CrdStatus) ProtoMessage() {}
+
+func (x *CrdStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CrdStatus.ProtoReflect.Descriptor instead.
+func (*CrdStatus) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CrdStatus) GetEstablished() bool {
+	if x != nil {
+		return x.Established
+	}
+	return false
+}
+
+func (x *CrdStatus) GetConditions() []*CrdCondition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
+func (x *CrdStatus) GetStoredVersions() []string {
+	if x != nil {
+		return x.StoredVersions
+	}
+	return nil
+}
+
+func (x *CrdStatus) GetAcceptedNames() *CrdNames {
 	if x != nil {
 		return x.AcceptedNames
 	}
 	return nil
 }
 
-func (x *Crd) GetObservedGeneration() int64 {
+func (x *CrdStatus) GetObservedGeneration() int64 {
 	if x != nil {
 		return x.ObservedGeneration
 	}
 	return 0
 }
 
-func (x *Crd) GetStatus() *Document {
+func (x *CrdStatus) GetJson() *Document {
 	if x != nil {
-		return x.Status
+		return x.Json
 	}
 	return nil
 }
@@ -739,7 +741,7 @@ type RegisterCrdRequest struct {
 
 func (x *RegisterCrdRequest) Reset() {
 	*x = RegisterCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +753,7 @@ func (x *RegisterCrdRequest) String() string {
 func (*RegisterCrdRequest) ProtoMessage() {}
 
 func (x *RegisterCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +766,7 @@ func (x *RegisterCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdRequest.ProtoReflect.Descriptor instead.
 func (*RegisterCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RegisterCrdRequest) GetCatalog() string {
@@ -814,7 +816,7 @@ type RegisterCrdResponse struct {
 
 func (x *RegisterCrdResponse) Reset() {
 	*x = RegisterCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -826,7 +828,7 @@ func (x *RegisterCrdResponse) String() string {
 func (*RegisterCrdResponse) ProtoMessage() {}
 
 func (x *RegisterCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -839,7 +841,7 @@ func (x *RegisterCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdResponse.ProtoReflect.Descriptor instead.
 func (*RegisterCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{5}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RegisterCrdResponse) GetAccepted() bool {
@@ -892,7 +894,7 @@ type RegisterCrdsEntry struct {
 
 func (x *RegisterCrdsEntry) Reset() {
 	*x = RegisterCrdsEntry{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +906,7 @@ func (x *RegisterCrdsEntry) String() string {
 func (*RegisterCrdsEntry) ProtoMessage() {}
 
 func (x *RegisterCrdsEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +919,7 @@ func (x *RegisterCrdsEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdsEntry.ProtoReflect.Descriptor instead.
 func (*RegisterCrdsEntry) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{6}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RegisterCrdsEntry) GetManifest() *Document {
@@ -954,7 +956,7 @@ type RegisterCrdsRequest struct {
 
 func (x *RegisterCrdsRequest) Reset() {
 	*x = RegisterCrdsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +968,7 @@ func (x *RegisterCrdsRequest) String() string {
 func (*RegisterCrdsRequest) ProtoMessage() {}
 
 func (x *RegisterCrdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +981,7 @@ func (x *RegisterCrdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdsRequest.ProtoReflect.Descriptor instead.
 func (*RegisterCrdsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{7}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RegisterCrdsRequest) GetCatalog() string {
@@ -1014,7 +1016,7 @@ type RegisterCrdsResult struct {
 
 func (x *RegisterCrdsResult) Reset() {
 	*x = RegisterCrdsResult{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1026,7 +1028,7 @@ func (x *RegisterCrdsResult) String() string {
 func (*RegisterCrdsResult) ProtoMessage() {}
 
 func (x *RegisterCrdsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1039,7 +1041,7 @@ func (x *RegisterCrdsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdsResult.ProtoReflect.Descriptor instead.
 func (*RegisterCrdsResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{8}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RegisterCrdsResult) GetCrd() string {
@@ -1105,7 +1107,7 @@ type RegisterCrdsResponse struct {
 
 func (x *RegisterCrdsResponse) Reset() {
 	*x = RegisterCrdsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1119,7 @@ func (x *RegisterCrdsResponse) String() string {
 func (*RegisterCrdsResponse) ProtoMessage() {}
 
 func (x *RegisterCrdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1132,7 @@ func (x *RegisterCrdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdsResponse.ProtoReflect.Descriptor instead.
 func (*RegisterCrdsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{9}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RegisterCrdsResponse) GetResults() []*RegisterCrdsResult {
@@ -1162,7 +1164,7 @@ type CheckCrdRequest struct {
 
 func (x *CheckCrdRequest) Reset() {
 	*x = CheckCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1174,7 +1176,7 @@ func (x *CheckCrdRequest) String() string {
 func (*CheckCrdRequest) ProtoMessage() {}
 
 func (x *CheckCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1187,7 +1189,7 @@ func (x *CheckCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckCrdRequest.ProtoReflect.Descriptor instead.
 func (*CheckCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{10}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CheckCrdRequest) GetCatalog() string {
@@ -1228,7 +1230,7 @@ type CheckCrdResponse struct {
 
 func (x *CheckCrdResponse) Reset() {
 	*x = CheckCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1242,7 @@ func (x *CheckCrdResponse) String() string {
 func (*CheckCrdResponse) ProtoMessage() {}
 
 func (x *CheckCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1255,7 @@ func (x *CheckCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckCrdResponse.ProtoReflect.Descriptor instead.
 func (*CheckCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{11}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CheckCrdResponse) GetAccepted() bool {
@@ -1303,7 +1305,7 @@ type GetCrdRequest struct {
 
 func (x *GetCrdRequest) Reset() {
 	*x = GetCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1315,7 +1317,7 @@ func (x *GetCrdRequest) String() string {
 func (*GetCrdRequest) ProtoMessage() {}
 
 func (x *GetCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1328,7 +1330,7 @@ func (x *GetCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrdRequest.ProtoReflect.Descriptor instead.
 func (*GetCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{12}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetCrdRequest) GetCatalog() string {
@@ -1377,7 +1379,7 @@ type GetCrdResponse struct {
 
 func (x *GetCrdResponse) Reset() {
 	*x = GetCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +1391,7 @@ func (x *GetCrdResponse) String() string {
 func (*GetCrdResponse) ProtoMessage() {}
 
 func (x *GetCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +1404,7 @@ func (x *GetCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrdResponse.ProtoReflect.Descriptor instead.
 func (*GetCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{13}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetCrdResponse) GetCrd() *Crd {
@@ -1417,7 +1419,8 @@ type ListCrdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// At most this many CRDs in the answer: 1 to 1,000; a page with manifests may end earlier, at the limit of a message.
+	// At most this many CRDs in the answer. A value above ServerLimits.max_page_size, 1,000, is treated as that maximum;
+	// a negative one is INVALID_ARGUMENT. A page with manifests may end earlier, at the limit of a message.
 	// Default: 100.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the page before. Default: the first page.
@@ -1432,7 +1435,7 @@ type ListCrdsRequest struct {
 
 func (x *ListCrdsRequest) Reset() {
 	*x = ListCrdsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1444,7 +1447,7 @@ func (x *ListCrdsRequest) String() string {
 func (*ListCrdsRequest) ProtoMessage() {}
 
 func (x *ListCrdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1457,7 +1460,7 @@ func (x *ListCrdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrdsRequest.ProtoReflect.Descriptor instead.
 func (*ListCrdsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{14}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListCrdsRequest) GetCatalog() string {
@@ -1510,7 +1513,7 @@ type ListCrdsResponse struct {
 
 func (x *ListCrdsResponse) Reset() {
 	*x = ListCrdsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1525,7 @@ func (x *ListCrdsResponse) String() string {
 func (*ListCrdsResponse) ProtoMessage() {}
 
 func (x *ListCrdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1538,7 @@ func (x *ListCrdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrdsResponse.ProtoReflect.Descriptor instead.
 func (*ListCrdsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{15}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListCrdsResponse) GetCrds() []*Crd {
@@ -1574,7 +1577,7 @@ type DeleteCrdRequest struct {
 
 func (x *DeleteCrdRequest) Reset() {
 	*x = DeleteCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1589,7 @@ func (x *DeleteCrdRequest) String() string {
 func (*DeleteCrdRequest) ProtoMessage() {}
 
 func (x *DeleteCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1602,7 @@ func (x *DeleteCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrdRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{16}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteCrdRequest) GetCatalog() string {
@@ -1634,7 +1637,7 @@ type DeleteCrdResponse struct {
 
 func (x *DeleteCrdResponse) Reset() {
 	*x = DeleteCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +1649,7 @@ func (x *DeleteCrdResponse) String() string {
 func (*DeleteCrdResponse) ProtoMessage() {}
 
 func (x *DeleteCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +1662,7 @@ func (x *DeleteCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrdResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{17}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteCrdResponse) GetToken() string {
@@ -1686,7 +1689,7 @@ type SetStoredVersionsRequest struct {
 
 func (x *SetStoredVersionsRequest) Reset() {
 	*x = SetStoredVersionsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1701,7 @@ func (x *SetStoredVersionsRequest) String() string {
 func (*SetStoredVersionsRequest) ProtoMessage() {}
 
 func (x *SetStoredVersionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1714,7 @@ func (x *SetStoredVersionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStoredVersionsRequest.ProtoReflect.Descriptor instead.
 func (*SetStoredVersionsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetStoredVersionsRequest) GetCatalog() string {
@@ -1755,7 +1758,7 @@ type SetStoredVersionsResponse struct {
 
 func (x *SetStoredVersionsResponse) Reset() {
 	*x = SetStoredVersionsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +1770,7 @@ func (x *SetStoredVersionsResponse) String() string {
 func (*SetStoredVersionsResponse) ProtoMessage() {}
 
 func (x *SetStoredVersionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +1783,7 @@ func (x *SetStoredVersionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStoredVersionsResponse.ProtoReflect.Descriptor instead.
 func (*SetStoredVersionsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{19}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetStoredVersionsResponse) GetCrd() *Crd {
@@ -1802,9 +1805,9 @@ type WatchCrdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The token of an event, a write or a list: begin with what has changed since. Over REST the query parameter `from`. Default: begin with
+	// The token of an event, a write or a list: begin with what has changed since. Default: begin with
 	// every CRD.
-	FromToken string `protobuf:"bytes,2,opt,name=from_token,json=from,proto3" json:"from_token,omitempty"`
+	FromToken string `protobuf:"bytes,2,opt,name=from_token,json=fromToken,proto3" json:"from_token,omitempty"`
 	// How much of a CRD the events hold. Default: CRD_VIEW_BASIC.
 	View          CrdView `protobuf:"varint,3,opt,name=view,proto3,enum=crdeval.v1.CrdView" json:"view,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1813,7 +1816,7 @@ type WatchCrdsRequest struct {
 
 func (x *WatchCrdsRequest) Reset() {
 	*x = WatchCrdsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +1828,7 @@ func (x *WatchCrdsRequest) String() string {
 func (*WatchCrdsRequest) ProtoMessage() {}
 
 func (x *WatchCrdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +1841,7 @@ func (x *WatchCrdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCrdsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCrdsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{20}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchCrdsRequest) GetCatalog() string {
@@ -1880,7 +1883,7 @@ type WatchCrdsResponse struct {
 
 func (x *WatchCrdsResponse) Reset() {
 	*x = WatchCrdsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +1895,7 @@ func (x *WatchCrdsResponse) String() string {
 func (*WatchCrdsResponse) ProtoMessage() {}
 
 func (x *WatchCrdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +1908,7 @@ func (x *WatchCrdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCrdsResponse.ProtoReflect.Descriptor instead.
 func (*WatchCrdsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchCrdsResponse) GetType() WatchEventType {
@@ -1952,7 +1955,7 @@ type DiffCrdRequest struct {
 
 func (x *DiffCrdRequest) Reset() {
 	*x = DiffCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1964,7 +1967,7 @@ func (x *DiffCrdRequest) String() string {
 func (*DiffCrdRequest) ProtoMessage() {}
 
 func (x *DiffCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1977,7 +1980,7 @@ func (x *DiffCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffCrdRequest.ProtoReflect.Descriptor instead.
 func (*DiffCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DiffCrdRequest) GetCatalog() string {
@@ -2032,8 +2035,8 @@ func (x *DiffCrdRequest) GetAtLeast() string {
 // Answer of DiffCrd.
 type DiffCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gravest class of all changes, over REST `class`; CHANGE_CLASS_BREAKING if the new CRD is refused, CHANGE_CLASS_COMPATIBLE if nothing changed.
-	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=class,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
+	// The gravest class of all changes; CHANGE_CLASS_BREAKING if the new CRD is refused, CHANGE_CLASS_COMPATIBLE if nothing changed.
+	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=changeClass,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
 	// What changed: what all versions share first, then version by version in the new CRD's order of priority. At most 1,000. Empty for
 	// a new CRD that cannot be decoded.
 	Changes []*CrdChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
@@ -2055,7 +2058,7 @@ type DiffCrdResponse struct {
 
 func (x *DiffCrdResponse) Reset() {
 	*x = DiffCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +2070,7 @@ func (x *DiffCrdResponse) String() string {
 func (*DiffCrdResponse) ProtoMessage() {}
 
 func (x *DiffCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +2083,7 @@ func (x *DiffCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffCrdResponse.ProtoReflect.Descriptor instead.
 func (*DiffCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DiffCrdResponse) GetChangeClass() ChangeClass {
@@ -2152,7 +2155,7 @@ type CreateCatalogRequest struct {
 
 func (x *CreateCatalogRequest) Reset() {
 	*x = CreateCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2167,7 @@ func (x *CreateCatalogRequest) String() string {
 func (*CreateCatalogRequest) ProtoMessage() {}
 
 func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2180,7 @@ func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogRequest.ProtoReflect.Descriptor instead.
 func (*CreateCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CreateCatalogRequest) GetCatalog() string {
@@ -2207,7 +2210,7 @@ type CreateCatalogResponse struct {
 
 func (x *CreateCatalogResponse) Reset() {
 	*x = CreateCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2219,7 +2222,7 @@ func (x *CreateCatalogResponse) String() string {
 func (*CreateCatalogResponse) ProtoMessage() {}
 
 func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2232,7 +2235,7 @@ func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogResponse.ProtoReflect.Descriptor instead.
 func (*CreateCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CreateCatalogResponse) GetCatalog() *Catalog {
@@ -2262,7 +2265,7 @@ type GetCatalogRequest struct {
 
 func (x *GetCatalogRequest) Reset() {
 	*x = GetCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2274,7 +2277,7 @@ func (x *GetCatalogRequest) String() string {
 func (*GetCatalogRequest) ProtoMessage() {}
 
 func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2287,7 +2290,7 @@ func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogRequest.ProtoReflect.Descriptor instead.
 func (*GetCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{26}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetCatalogRequest) GetCatalog() string {
@@ -2315,7 +2318,7 @@ type GetCatalogResponse struct {
 
 func (x *GetCatalogResponse) Reset() {
 	*x = GetCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2330,7 @@ func (x *GetCatalogResponse) String() string {
 func (*GetCatalogResponse) ProtoMessage() {}
 
 func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2343,7 @@ func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogResponse.ProtoReflect.Descriptor instead.
 func (*GetCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{27}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetCatalogResponse) GetCatalog() *Catalog {
@@ -2353,7 +2356,8 @@ func (x *GetCatalogResponse) GetCatalog() *Catalog {
 // Request of ListCatalogs.
 type ListCatalogsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many catalogs in the answer: 1 to 1,000. Default: 100.
+	// At most this many catalogs in the answer. A value above ServerLimits.max_page_size, 1,000, is treated as that
+	// maximum; a negative one is INVALID_ARGUMENT. Default: 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the page before. Default: the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -2365,7 +2369,7 @@ type ListCatalogsRequest struct {
 
 func (x *ListCatalogsRequest) Reset() {
 	*x = ListCatalogsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2377,7 +2381,7 @@ func (x *ListCatalogsRequest) String() string {
 func (*ListCatalogsRequest) ProtoMessage() {}
 
 func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2390,7 +2394,7 @@ func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsRequest.ProtoReflect.Descriptor instead.
 func (*ListCatalogsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{28}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListCatalogsRequest) GetPageSize() int32 {
@@ -2429,7 +2433,7 @@ type ListCatalogsResponse struct {
 
 func (x *ListCatalogsResponse) Reset() {
 	*x = ListCatalogsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2441,7 +2445,7 @@ func (x *ListCatalogsResponse) String() string {
 func (*ListCatalogsResponse) ProtoMessage() {}
 
 func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2454,7 +2458,7 @@ func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsResponse.ProtoReflect.Descriptor instead.
 func (*ListCatalogsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{29}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListCatalogsResponse) GetCatalogs() []*Catalog {
@@ -2493,7 +2497,7 @@ type DeleteCatalogRequest struct {
 
 func (x *DeleteCatalogRequest) Reset() {
 	*x = DeleteCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2505,7 +2509,7 @@ func (x *DeleteCatalogRequest) String() string {
 func (*DeleteCatalogRequest) ProtoMessage() {}
 
 func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2518,7 +2522,7 @@ func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{30}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeleteCatalogRequest) GetCatalog() string {
@@ -2555,7 +2559,7 @@ type DeleteCatalogResponse struct {
 
 func (x *DeleteCatalogResponse) Reset() {
 	*x = DeleteCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +2571,7 @@ func (x *DeleteCatalogResponse) String() string {
 func (*DeleteCatalogResponse) ProtoMessage() {}
 
 func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2580,7 +2584,7 @@ func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{31}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DeleteCatalogResponse) GetToken() string {
@@ -2626,7 +2630,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\tlist_kind\x18\x05 \x01(\tR\blistKind\x12\x1e\n" +
 	"\n" +
 	"categories\x18\x06 \x03(\tR\n" +
-	"categories\"\xff\x06\n" +
+	"categories\"\x93\x04\n" +
 	"\x03Crd\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -2639,29 +2643,23 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12\x14\n" +
-	"\x05group\x18\b \x01(\tR\x05group\x12\x12\n" +
-	"\x04kind\x18\t \x01(\tR\x04kind\x12\x1b\n" +
-	"\tlist_kind\x18\n" +
-	" \x01(\tR\blistKind\x12\x16\n" +
-	"\x06plural\x18\v \x01(\tR\x06plural\x12\x1a\n" +
-	"\bsingular\x18\f \x01(\tR\bsingular\x12\x1f\n" +
-	"\vshort_names\x18\r \x03(\tR\n" +
-	"shortNames\x12\x1e\n" +
+	"\x05group\x18\b \x01(\tR\x05group\x12*\n" +
+	"\x05names\x18\t \x01(\v2\x14.crdeval.v1.CrdNamesR\x05names\x12\x14\n" +
+	"\x05scope\x18\n" +
+	" \x01(\tR\x05scope\x122\n" +
+	"\bversions\x18\v \x03(\v2\x16.crdeval.v1.CrdVersionR\bversions\x12'\n" +
+	"\x0fstorage_version\x18\f \x01(\tR\x0estorageVersion\x120\n" +
+	"\bmanifest\x18\r \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12-\n" +
+	"\x06status\x18\x0e \x01(\v2\x15.crdeval.v1.CrdStatusR\x06status\"\xa8\x02\n" +
+	"\tCrdStatus\x12 \n" +
+	"\vestablished\x18\x01 \x01(\bR\vestablished\x128\n" +
 	"\n" +
-	"categories\x18\x0e \x03(\tR\n" +
-	"categories\x12\x14\n" +
-	"\x05scope\x18\x0f \x01(\tR\x05scope\x122\n" +
-	"\bversions\x18\x10 \x03(\v2\x16.crdeval.v1.CrdVersionR\bversions\x12'\n" +
-	"\x0fstorage_version\x18\x11 \x01(\tR\x0estorageVersion\x12'\n" +
-	"\x0fstored_versions\x18\x12 \x03(\tR\x0estoredVersions\x12 \n" +
-	"\vestablished\x18\x13 \x01(\bR\vestablished\x128\n" +
-	"\n" +
-	"conditions\x18\x14 \x03(\v2\x18.crdeval.v1.CrdConditionR\n" +
-	"conditions\x120\n" +
-	"\bmanifest\x18\x15 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12;\n" +
-	"\x0eaccepted_names\x18\x16 \x01(\v2\x14.crdeval.v1.CrdNamesR\racceptedNames\x12/\n" +
-	"\x13observed_generation\x18\x17 \x01(\x03R\x12observedGeneration\x12,\n" +
-	"\x06status\x18\x18 \x01(\v2\x14.crdeval.v1.DocumentR\x06status\"\x95\x01\n" +
+	"conditions\x18\x02 \x03(\v2\x18.crdeval.v1.CrdConditionR\n" +
+	"conditions\x12'\n" +
+	"\x0fstored_versions\x18\x03 \x03(\tR\x0estoredVersions\x12;\n" +
+	"\x0eaccepted_names\x18\x04 \x01(\v2\x14.crdeval.v1.CrdNamesR\racceptedNames\x12/\n" +
+	"\x13observed_generation\x18\x05 \x01(\x03R\x12observedGeneration\x12(\n" +
+	"\x04json\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x04json\"\x95\x01\n" +
 	"\x12RegisterCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
@@ -2731,11 +2729,11 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x04etag\x18\x04 \x01(\tR\x04etag\"T\n" +
 	"\x19SetStoredVersionsResponse\x12!\n" +
 	"\x03crd\x18\x01 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"o\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"t\n" +
 	"\x10WatchCrdsRequest\x12\x18\n" +
-	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x1d\n" +
 	"\n" +
-	"from_token\x18\x02 \x01(\tR\x04from\x12'\n" +
+	"from_token\x18\x02 \x01(\tR\tfromToken\x12'\n" +
 	"\x04view\x18\x03 \x01(\x0e2\x13.crdeval.v1.CrdViewR\x04view\"|\n" +
 	"\x11WatchCrdsResponse\x12.\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x1a.crdeval.v1.WatchEventTypeR\x04type\x12!\n" +
@@ -2748,9 +2746,9 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x03crd\x18\x04 \x01(\tR\x03crd\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12.\n" +
 	"\aobjects\x18\x06 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"\xf0\x02\n" +
-	"\x0fDiffCrdResponse\x124\n" +
-	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\x05class\x12/\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\"\xf6\x02\n" +
+	"\x0fDiffCrdResponse\x12:\n" +
+	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\vchangeClass\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.crdeval.v1.CrdChangeR\achanges\x12'\n" +
 	"\x0fomitted_changes\x18\x03 \x01(\x05R\x0eomittedChanges\x12\x1a\n" +
 	"\baccepted\x18\x04 \x01(\bR\baccepted\x12-\n" +
@@ -2815,7 +2813,8 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"GetCatalog\x12\x1d.crdeval.v1.GetCatalogRequest\x1a\x1e.crdeval.v1.GetCatalogResponse\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/catalogs/{catalog}\x12g\n" +
 	"\fListCatalogs\x12\x1f.crdeval.v1.ListCatalogsRequest\x1a .crdeval.v1.ListCatalogsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/catalogs\x12t\n" +
-	"\rDeleteCatalog\x12 .crdeval.v1.DeleteCatalogRequest\x1a!.crdeval.v1.DeleteCatalogResponse\"\x1e\x82\xd3\xe4\x93\x02\x18*\x16/v1/catalogs/{catalog}B7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\rDeleteCatalog\x12 .crdeval.v1.DeleteCatalogRequest\x1a!.crdeval.v1.DeleteCatalogResponse\"\x1e\x82\xd3\xe4\x93\x02\x18*\x16/v1/catalogs/{catalog}BH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_registry_proto_rawDescOnce sync.Once
@@ -2830,7 +2829,7 @@ func file_crdeval_v1_registry_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_registry_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_crdeval_v1_registry_proto_goTypes = []any{
 	(RegistrationOutcome)(0),          // 0: crdeval.v1.RegistrationOutcome
 	(CrdView)(0),                      // 1: crdeval.v1.CrdView
@@ -2839,116 +2838,119 @@ var file_crdeval_v1_registry_proto_goTypes = []any{
 	(*CrdCondition)(nil),              // 4: crdeval.v1.CrdCondition
 	(*CrdNames)(nil),                  // 5: crdeval.v1.CrdNames
 	(*Crd)(nil),                       // 6: crdeval.v1.Crd
-	(*RegisterCrdRequest)(nil),        // 7: crdeval.v1.RegisterCrdRequest
-	(*RegisterCrdResponse)(nil),       // 8: crdeval.v1.RegisterCrdResponse
-	(*RegisterCrdsEntry)(nil),         // 9: crdeval.v1.RegisterCrdsEntry
-	(*RegisterCrdsRequest)(nil),       // 10: crdeval.v1.RegisterCrdsRequest
-	(*RegisterCrdsResult)(nil),        // 11: crdeval.v1.RegisterCrdsResult
-	(*RegisterCrdsResponse)(nil),      // 12: crdeval.v1.RegisterCrdsResponse
-	(*CheckCrdRequest)(nil),           // 13: crdeval.v1.CheckCrdRequest
-	(*CheckCrdResponse)(nil),          // 14: crdeval.v1.CheckCrdResponse
-	(*GetCrdRequest)(nil),             // 15: crdeval.v1.GetCrdRequest
-	(*GetCrdResponse)(nil),            // 16: crdeval.v1.GetCrdResponse
-	(*ListCrdsRequest)(nil),           // 17: crdeval.v1.ListCrdsRequest
-	(*ListCrdsResponse)(nil),          // 18: crdeval.v1.ListCrdsResponse
-	(*DeleteCrdRequest)(nil),          // 19: crdeval.v1.DeleteCrdRequest
-	(*DeleteCrdResponse)(nil),         // 20: crdeval.v1.DeleteCrdResponse
-	(*SetStoredVersionsRequest)(nil),  // 21: crdeval.v1.SetStoredVersionsRequest
-	(*SetStoredVersionsResponse)(nil), // 22: crdeval.v1.SetStoredVersionsResponse
-	(*WatchCrdsRequest)(nil),          // 23: crdeval.v1.WatchCrdsRequest
-	(*WatchCrdsResponse)(nil),         // 24: crdeval.v1.WatchCrdsResponse
-	(*DiffCrdRequest)(nil),            // 25: crdeval.v1.DiffCrdRequest
-	(*DiffCrdResponse)(nil),           // 26: crdeval.v1.DiffCrdResponse
-	(*CreateCatalogRequest)(nil),      // 27: crdeval.v1.CreateCatalogRequest
-	(*CreateCatalogResponse)(nil),     // 28: crdeval.v1.CreateCatalogResponse
-	(*GetCatalogRequest)(nil),         // 29: crdeval.v1.GetCatalogRequest
-	(*GetCatalogResponse)(nil),        // 30: crdeval.v1.GetCatalogResponse
-	(*ListCatalogsRequest)(nil),       // 31: crdeval.v1.ListCatalogsRequest
-	(*ListCatalogsResponse)(nil),      // 32: crdeval.v1.ListCatalogsResponse
-	(*DeleteCatalogRequest)(nil),      // 33: crdeval.v1.DeleteCatalogRequest
-	(*DeleteCatalogResponse)(nil),     // 34: crdeval.v1.DeleteCatalogResponse
-	(*timestamppb.Timestamp)(nil),     // 35: google.protobuf.Timestamp
-	(*CrdVersion)(nil),                // 36: crdeval.v1.CrdVersion
-	(*Document)(nil),                  // 37: crdeval.v1.Document
-	(*CrdReport)(nil),                 // 38: crdeval.v1.CrdReport
-	(*status.Status)(nil),             // 39: google.rpc.Status
-	(ChangeClass)(0),                  // 40: crdeval.v1.ChangeClass
-	(*CrdChange)(nil),                 // 41: crdeval.v1.CrdChange
-	(*ReplayResult)(nil),              // 42: crdeval.v1.ReplayResult
+	(*CrdStatus)(nil),                 // 7: crdeval.v1.CrdStatus
+	(*RegisterCrdRequest)(nil),        // 8: crdeval.v1.RegisterCrdRequest
+	(*RegisterCrdResponse)(nil),       // 9: crdeval.v1.RegisterCrdResponse
+	(*RegisterCrdsEntry)(nil),         // 10: crdeval.v1.RegisterCrdsEntry
+	(*RegisterCrdsRequest)(nil),       // 11: crdeval.v1.RegisterCrdsRequest
+	(*RegisterCrdsResult)(nil),        // 12: crdeval.v1.RegisterCrdsResult
+	(*RegisterCrdsResponse)(nil),      // 13: crdeval.v1.RegisterCrdsResponse
+	(*CheckCrdRequest)(nil),           // 14: crdeval.v1.CheckCrdRequest
+	(*CheckCrdResponse)(nil),          // 15: crdeval.v1.CheckCrdResponse
+	(*GetCrdRequest)(nil),             // 16: crdeval.v1.GetCrdRequest
+	(*GetCrdResponse)(nil),            // 17: crdeval.v1.GetCrdResponse
+	(*ListCrdsRequest)(nil),           // 18: crdeval.v1.ListCrdsRequest
+	(*ListCrdsResponse)(nil),          // 19: crdeval.v1.ListCrdsResponse
+	(*DeleteCrdRequest)(nil),          // 20: crdeval.v1.DeleteCrdRequest
+	(*DeleteCrdResponse)(nil),         // 21: crdeval.v1.DeleteCrdResponse
+	(*SetStoredVersionsRequest)(nil),  // 22: crdeval.v1.SetStoredVersionsRequest
+	(*SetStoredVersionsResponse)(nil), // 23: crdeval.v1.SetStoredVersionsResponse
+	(*WatchCrdsRequest)(nil),          // 24: crdeval.v1.WatchCrdsRequest
+	(*WatchCrdsResponse)(nil),         // 25: crdeval.v1.WatchCrdsResponse
+	(*DiffCrdRequest)(nil),            // 26: crdeval.v1.DiffCrdRequest
+	(*DiffCrdResponse)(nil),           // 27: crdeval.v1.DiffCrdResponse
+	(*CreateCatalogRequest)(nil),      // 28: crdeval.v1.CreateCatalogRequest
+	(*CreateCatalogResponse)(nil),     // 29: crdeval.v1.CreateCatalogResponse
+	(*GetCatalogRequest)(nil),         // 30: crdeval.v1.GetCatalogRequest
+	(*GetCatalogResponse)(nil),        // 31: crdeval.v1.GetCatalogResponse
+	(*ListCatalogsRequest)(nil),       // 32: crdeval.v1.ListCatalogsRequest
+	(*ListCatalogsResponse)(nil),      // 33: crdeval.v1.ListCatalogsResponse
+	(*DeleteCatalogRequest)(nil),      // 34: crdeval.v1.DeleteCatalogRequest
+	(*DeleteCatalogResponse)(nil),     // 35: crdeval.v1.DeleteCatalogResponse
+	(*timestamppb.Timestamp)(nil),     // 36: google.protobuf.Timestamp
+	(*CrdVersion)(nil),                // 37: crdeval.v1.CrdVersion
+	(*Document)(nil),                  // 38: crdeval.v1.Document
+	(*CrdReport)(nil),                 // 39: crdeval.v1.CrdReport
+	(*status.Status)(nil),             // 40: google.rpc.Status
+	(ChangeClass)(0),                  // 41: crdeval.v1.ChangeClass
+	(*CrdChange)(nil),                 // 42: crdeval.v1.CrdChange
+	(*ReplayResult)(nil),              // 43: crdeval.v1.ReplayResult
 }
 var file_crdeval_v1_registry_proto_depIdxs = []int32{
-	35, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
-	35, // 1: crdeval.v1.CrdCondition.last_transition_time:type_name -> google.protobuf.Timestamp
-	35, // 2: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
-	35, // 3: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
-	36, // 4: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
-	4,  // 5: crdeval.v1.Crd.conditions:type_name -> crdeval.v1.CrdCondition
-	37, // 6: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
-	5,  // 7: crdeval.v1.Crd.accepted_names:type_name -> crdeval.v1.CrdNames
-	37, // 8: crdeval.v1.Crd.status:type_name -> crdeval.v1.Document
-	37, // 9: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
-	38, // 10: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	6,  // 11: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 12: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	37, // 13: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
-	9,  // 14: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
-	8,  // 15: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
-	39, // 16: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
-	11, // 17: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
-	37, // 18: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	38, // 19: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	6,  // 20: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 21: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	1,  // 22: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
-	6,  // 23: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
-	1,  // 24: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	6,  // 25: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
-	6,  // 26: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
-	1,  // 27: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	2,  // 28: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
-	6,  // 29: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
-	37, // 30: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
-	37, // 31: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
-	37, // 32: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
-	40, // 33: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
-	41, // 34: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
-	38, // 35: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	42, // 36: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
-	6,  // 37: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
-	3,  // 38: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 39: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 40: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	7,  // 41: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	10, // 42: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
-	13, // 43: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	15, // 44: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	17, // 45: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	19, // 46: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	21, // 47: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
-	23, // 48: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
-	25, // 49: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
-	27, // 50: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	29, // 51: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	31, // 52: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	33, // 53: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	8,  // 54: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	12, // 55: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
-	14, // 56: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	16, // 57: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	18, // 58: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	20, // 59: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	22, // 60: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
-	24, // 61: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
-	26, // 62: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
-	28, // 63: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	30, // 64: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	32, // 65: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	34, // 66: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	54, // [54:67] is the sub-list for method output_type
-	41, // [41:54] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	36, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
+	36, // 1: crdeval.v1.CrdCondition.last_transition_time:type_name -> google.protobuf.Timestamp
+	36, // 2: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
+	36, // 3: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
+	5,  // 4: crdeval.v1.Crd.names:type_name -> crdeval.v1.CrdNames
+	37, // 5: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
+	38, // 6: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
+	7,  // 7: crdeval.v1.Crd.status:type_name -> crdeval.v1.CrdStatus
+	4,  // 8: crdeval.v1.CrdStatus.conditions:type_name -> crdeval.v1.CrdCondition
+	5,  // 9: crdeval.v1.CrdStatus.accepted_names:type_name -> crdeval.v1.CrdNames
+	38, // 10: crdeval.v1.CrdStatus.json:type_name -> crdeval.v1.Document
+	38, // 11: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
+	39, // 12: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	6,  // 13: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 14: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	38, // 15: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
+	10, // 16: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
+	9,  // 17: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
+	40, // 18: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
+	12, // 19: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
+	38, // 20: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
+	39, // 21: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	6,  // 22: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 23: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 24: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
+	6,  // 25: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
+	1,  // 26: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	6,  // 27: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
+	6,  // 28: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
+	1,  // 29: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	2,  // 30: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
+	6,  // 31: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
+	38, // 32: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
+	38, // 33: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
+	38, // 34: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
+	41, // 35: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
+	42, // 36: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
+	39, // 37: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	43, // 38: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
+	6,  // 39: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
+	3,  // 40: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 41: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 42: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	8,  // 43: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	11, // 44: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
+	14, // 45: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	16, // 46: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	18, // 47: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	20, // 48: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	22, // 49: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
+	24, // 50: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
+	26, // 51: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
+	28, // 52: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	30, // 53: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	32, // 54: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	34, // 55: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	9,  // 56: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	13, // 57: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
+	15, // 58: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	17, // 59: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	19, // 60: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	21, // 61: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	23, // 62: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
+	25, // 63: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
+	27, // 64: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
+	29, // 65: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	31, // 66: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	33, // 67: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	35, // 68: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	56, // [56:69] is the sub-list for method output_type
+	43, // [43:56] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }
@@ -2959,7 +2961,7 @@ func file_crdeval_v1_registry_proto_init() {
 	file_crdeval_v1_diff_proto_init()
 	file_crdeval_v1_document_proto_init()
 	file_crdeval_v1_report_proto_init()
-	file_crdeval_v1_registry_proto_msgTypes[8].OneofWrappers = []any{
+	file_crdeval_v1_registry_proto_msgTypes[9].OneofWrappers = []any{
 		(*RegisterCrdsResult_Registration)(nil),
 		(*RegisterCrdsResult_Error)(nil),
 	}
@@ -2969,7 +2971,7 @@ func file_crdeval_v1_registry_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_registry_proto_rawDesc), len(file_crdeval_v1_registry_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -573,7 +573,8 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\trejection\x18\x04 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12!\n" +
 	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\x12.\n" +
 	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\x12\x16\n" +
-	"\x06update\x18\a \x01(\bR\x06updateB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\x06update\x18\a \x01(\bR\x06updateBH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_report_proto_rawDescOnce sync.Once

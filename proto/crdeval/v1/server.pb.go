@@ -24,111 +24,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What a server may or may not do yet. A request that needs an absent one is refused with FEATURE_NOT_AVAILABLE.
-type Feature int32
-
-const (
-	// Never sent.
-	Feature_FEATURE_UNSPECIFIED Feature = 0
-	// CEL rules are evaluated. Without it every answer about a CRD that has rules warns that they were left aside.
-	Feature_FEATURE_RULES Feature = 1
-	// Updates: EvaluationItem.old_object, EvaluationItem.subresource `status`, ratcheting.
-	Feature_FEATURE_UPDATES Feature = 2
-	// CRDs in evaluation requests: ValidateRequest.crds.
-	Feature_FEATURE_OVERLAY Feature = 3
-	// EvaluationOptions.trace.
-	Feature_FEATURE_TRACE Feature = 4
-	// EvaluationOptions.with_status.
-	Feature_FEATURE_STATUS Feature = 5
-	// Conversion by webhook.
-	Feature_FEATURE_CONVERSION_WEBHOOKS Feature = 6
-	// EvaluationItem.patch.
-	Feature_FEATURE_PATCH Feature = 7
-	// EvaluationItem.subresource `scale`.
-	Feature_FEATURE_SCALE Feature = 8
-	// DiffCrd.
-	Feature_FEATURE_DIFF Feature = 9
-	// WatchCrds.
-	Feature_FEATURE_WATCH Feature = 10
-	// EvaluationService.Admit.
-	Feature_FEATURE_ADMIT Feature = 11
-	// PresentationService, and `include` in Admit and Read.
-	Feature_FEATURE_PRESENTATION Feature = 12
-	// Violation.hint and FieldChange.hint.
-	Feature_FEATURE_HINTS Feature = 13
-	// The admission webhooks under /webhooks/catalogs/{catalog}: mutate and validate.
-	Feature_FEATURE_WEBHOOKS Feature = 14
-	// AdmitStream and ReadStream.
-	Feature_FEATURE_STREAMS Feature = 15
-)
-
-// Enum value maps for Feature.
-var (
-	Feature_name = map[int32]string{
-		0:  "FEATURE_UNSPECIFIED",
-		1:  "FEATURE_RULES",
-		2:  "FEATURE_UPDATES",
-		3:  "FEATURE_OVERLAY",
-		4:  "FEATURE_TRACE",
-		5:  "FEATURE_STATUS",
-		6:  "FEATURE_CONVERSION_WEBHOOKS",
-		7:  "FEATURE_PATCH",
-		8:  "FEATURE_SCALE",
-		9:  "FEATURE_DIFF",
-		10: "FEATURE_WATCH",
-		11: "FEATURE_ADMIT",
-		12: "FEATURE_PRESENTATION",
-		13: "FEATURE_HINTS",
-		14: "FEATURE_WEBHOOKS",
-		15: "FEATURE_STREAMS",
-	}
-	Feature_value = map[string]int32{
-		"FEATURE_UNSPECIFIED":         0,
-		"FEATURE_RULES":               1,
-		"FEATURE_UPDATES":             2,
-		"FEATURE_OVERLAY":             3,
-		"FEATURE_TRACE":               4,
-		"FEATURE_STATUS":              5,
-		"FEATURE_CONVERSION_WEBHOOKS": 6,
-		"FEATURE_PATCH":               7,
-		"FEATURE_SCALE":               8,
-		"FEATURE_DIFF":                9,
-		"FEATURE_WATCH":               10,
-		"FEATURE_ADMIT":               11,
-		"FEATURE_PRESENTATION":        12,
-		"FEATURE_HINTS":               13,
-		"FEATURE_WEBHOOKS":            14,
-		"FEATURE_STREAMS":             15,
-	}
-)
-
-func (x Feature) Enum() *Feature {
-	p := new(Feature)
-	*p = x
-	return p
-}
-
-func (x Feature) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Feature) Descriptor() protoreflect.EnumDescriptor {
-	return file_crdeval_v1_server_proto_enumTypes[0].Descriptor()
-}
-
-func (Feature) Type() protoreflect.EnumType {
-	return &file_crdeval_v1_server_proto_enumTypes[0]
-}
-
-func (x Feature) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Feature.Descriptor instead.
-func (Feature) EnumDescriptor() ([]byte, []int) {
-	return file_crdeval_v1_server_proto_rawDescGZIP(), []int{0}
-}
-
 // The limits in force. A request beyond one gets LIMIT_EXCEEDED with the limit's name as it is spelled here.
 type ServerLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -171,19 +66,21 @@ type ServerLimits struct {
 	MaxTraceValueBytes int32 `protobuf:"varint,18,opt,name=max_trace_value_bytes,json=maxTraceValueBytes,proto3" json:"max_trace_value_bytes,omitempty"`
 	// CRDs in one call of RegisterCrds. Default 1,000.
 	MaxRegisterCrds int32 `protobuf:"varint,19,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
-	// Calls of WatchCrds under way at one time, all callers together; one with CRD_VIEW_FULL counts as ten. One more gets OVERLOADED. Default 1,000.
-	MaxWatches int32 `protobuf:"varint,20,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
+	// Calls of WatchCrds that one caller may have open. A call with CRD_VIEW_FULL counts as ten. A caller is an authenticated
+	// identity, otherwise a connection. Error: OVERLOADED. Default: 1,000.
+	MaxWatchesPerCaller int32 `protobuf:"varint,20,opt,name=max_watches_per_caller,json=maxWatchesPerCaller,proto3" json:"max_watches_per_caller,omitempty"`
 	// Versions in one call of SetStoredVersions: 1,000.
 	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
 	// Items in one message of AdmitStream and ReadStream: 100.
 	MaxStreamItems int32 `protobuf:"varint,22,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
 	// Items of one stream that are under way, sent and not yet answered: 1,000. More wait in the connection.
 	MaxStreamWindow int32 `protobuf:"varint,23,opt,name=max_stream_window,json=maxStreamWindow,proto3" json:"max_stream_window,omitempty"`
-	// Calls of AdmitStream and ReadStream under way at one time, all callers together. One more takes the place of the one on which nothing has moved for
-	// longest, if that is a minute, and gets OVERLOADED if there is none. Default 64, and no more than a quarter of the calls in flight that the server takes.
-	MaxStreams    int32 `protobuf:"varint,24,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Calls of AdmitStream and ReadStream that one caller may have open. If a caller opens more, its stream that has been idle
+	// for longest ends with OVERLOADED, if it was idle for at least a minute; otherwise the new call gets OVERLOADED. A caller is an
+	// authenticated identity, otherwise a connection. Default: 32, and at most an eighth of --max-in-flight.
+	MaxStreamsPerCaller int32 `protobuf:"varint,24,opt,name=max_streams_per_caller,json=maxStreamsPerCaller,proto3" json:"max_streams_per_caller,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *ServerLimits) Reset() {
@@ -349,9 +246,9 @@ func (x *ServerLimits) GetMaxRegisterCrds() int32 {
 	return 0
 }
 
-func (x *ServerLimits) GetMaxWatches() int32 {
+func (x *ServerLimits) GetMaxWatchesPerCaller() int32 {
 	if x != nil {
-		return x.MaxWatches
+		return x.MaxWatchesPerCaller
 	}
 	return 0
 }
@@ -377,9 +274,9 @@ func (x *ServerLimits) GetMaxStreamWindow() int32 {
 	return 0
 }
 
-func (x *ServerLimits) GetMaxStreams() int32 {
+func (x *ServerLimits) GetMaxStreamsPerCaller() int32 {
 	if x != nil {
-		return x.MaxStreams
+		return x.MaxStreamsPerCaller
 	}
 	return 0
 }
@@ -432,10 +329,8 @@ type GetServerInfoResponse struct {
 	KubernetesVersion string `protobuf:"bytes,3,opt,name=kubernetes_version,json=kubernetesVersion,proto3" json:"kubernetes_version,omitempty"`
 	// The values that Catalog.kubernetes_minor takes, ascending, 0 aside.
 	KubernetesMinors []int32 `protobuf:"varint,4,rep,packed,name=kubernetes_minors,json=kubernetesMinors,proto3" json:"kubernetes_minors,omitempty"`
-	// What this server can do beyond the plain calls.
-	Features []Feature `protobuf:"varint,5,rep,packed,name=features,proto3,enum=crdeval.v1.Feature" json:"features,omitempty"`
 	// The limits in force.
-	Limits        *ServerLimits `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
+	Limits        *ServerLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -498,13 +393,6 @@ func (x *GetServerInfoResponse) GetKubernetesMinors() []int32 {
 	return nil
 }
 
-func (x *GetServerInfoResponse) GetFeatures() []Feature {
-	if x != nil {
-		return x.Features
-	}
-	return nil
-}
-
 func (x *GetServerInfoResponse) GetLimits() *ServerLimits {
 	if x != nil {
 		return x.Limits
@@ -517,7 +405,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xeb\a\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\x93\b\n" +
 	"\fServerLimits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -539,42 +427,22 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"max_traces\x18\x10 \x01(\x05R\tmaxTraces\x12&\n" +
 	"\x0fmax_trace_steps\x18\x11 \x01(\x05R\rmaxTraceSteps\x121\n" +
 	"\x15max_trace_value_bytes\x18\x12 \x01(\x05R\x12maxTraceValueBytes\x12*\n" +
-	"\x11max_register_crds\x18\x13 \x01(\x05R\x0fmaxRegisterCrds\x12\x1f\n" +
-	"\vmax_watches\x18\x14 \x01(\x05R\n" +
-	"maxWatches\x12.\n" +
+	"\x11max_register_crds\x18\x13 \x01(\x05R\x0fmaxRegisterCrds\x123\n" +
+	"\x16max_watches_per_caller\x18\x14 \x01(\x05R\x13maxWatchesPerCaller\x12.\n" +
 	"\x13max_stored_versions\x18\x15 \x01(\x05R\x11maxStoredVersions\x12(\n" +
 	"\x10max_stream_items\x18\x16 \x01(\x05R\x0emaxStreamItems\x12*\n" +
-	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\x12\x1f\n" +
-	"\vmax_streams\x18\x18 \x01(\x05R\n" +
-	"maxStreams\"\x16\n" +
-	"\x14GetServerInfoRequest\"\x88\x02\n" +
+	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\x123\n" +
+	"\x16max_streams_per_caller\x18\x18 \x01(\x05R\x13maxStreamsPerCaller\"\x16\n" +
+	"\x14GetServerInfoRequest\"\xd7\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06commit\x18\x02 \x01(\tR\x06commit\x12-\n" +
 	"\x12kubernetes_version\x18\x03 \x01(\tR\x11kubernetesVersion\x12+\n" +
-	"\x11kubernetes_minors\x18\x04 \x03(\x05R\x10kubernetesMinors\x12/\n" +
-	"\bfeatures\x18\x05 \x03(\x0e2\x13.crdeval.v1.FeatureR\bfeatures\x120\n" +
-	"\x06limits\x18\x06 \x01(\v2\x18.crdeval.v1.ServerLimitsR\x06limits*\xdd\x02\n" +
-	"\aFeature\x12\x17\n" +
-	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x11\n" +
-	"\rFEATURE_RULES\x10\x01\x12\x13\n" +
-	"\x0fFEATURE_UPDATES\x10\x02\x12\x13\n" +
-	"\x0fFEATURE_OVERLAY\x10\x03\x12\x11\n" +
-	"\rFEATURE_TRACE\x10\x04\x12\x12\n" +
-	"\x0eFEATURE_STATUS\x10\x05\x12\x1f\n" +
-	"\x1bFEATURE_CONVERSION_WEBHOOKS\x10\x06\x12\x11\n" +
-	"\rFEATURE_PATCH\x10\a\x12\x11\n" +
-	"\rFEATURE_SCALE\x10\b\x12\x10\n" +
-	"\fFEATURE_DIFF\x10\t\x12\x11\n" +
-	"\rFEATURE_WATCH\x10\n" +
-	"\x12\x11\n" +
-	"\rFEATURE_ADMIT\x10\v\x12\x18\n" +
-	"\x14FEATURE_PRESENTATION\x10\f\x12\x11\n" +
-	"\rFEATURE_HINTS\x10\r\x12\x14\n" +
-	"\x10FEATURE_WEBHOOKS\x10\x0e\x12\x13\n" +
-	"\x0fFEATURE_STREAMS\x10\x0f2}\n" +
+	"\x11kubernetes_minors\x18\x04 \x03(\x05R\x10kubernetesMinors\x120\n" +
+	"\x06limits\x18\x05 \x01(\v2\x18.crdeval.v1.ServerLimitsR\x06limits2}\n" +
 	"\rServerService\x12l\n" +
-	"\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoBH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_server_proto_rawDescOnce sync.Once
@@ -588,24 +456,21 @@ func file_crdeval_v1_server_proto_rawDescGZIP() []byte {
 	return file_crdeval_v1_server_proto_rawDescData
 }
 
-var file_crdeval_v1_server_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_crdeval_v1_server_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_crdeval_v1_server_proto_goTypes = []any{
-	(Feature)(0),                  // 0: crdeval.v1.Feature
-	(*ServerLimits)(nil),          // 1: crdeval.v1.ServerLimits
-	(*GetServerInfoRequest)(nil),  // 2: crdeval.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 3: crdeval.v1.GetServerInfoResponse
+	(*ServerLimits)(nil),          // 0: crdeval.v1.ServerLimits
+	(*GetServerInfoRequest)(nil),  // 1: crdeval.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 2: crdeval.v1.GetServerInfoResponse
 }
 var file_crdeval_v1_server_proto_depIdxs = []int32{
-	0, // 0: crdeval.v1.GetServerInfoResponse.features:type_name -> crdeval.v1.Feature
-	1, // 1: crdeval.v1.GetServerInfoResponse.limits:type_name -> crdeval.v1.ServerLimits
-	2, // 2: crdeval.v1.ServerService.GetServerInfo:input_type -> crdeval.v1.GetServerInfoRequest
-	3, // 3: crdeval.v1.ServerService.GetServerInfo:output_type -> crdeval.v1.GetServerInfoResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	0, // 0: crdeval.v1.GetServerInfoResponse.limits:type_name -> crdeval.v1.ServerLimits
+	1, // 1: crdeval.v1.ServerService.GetServerInfo:input_type -> crdeval.v1.GetServerInfoRequest
+	2, // 2: crdeval.v1.ServerService.GetServerInfo:output_type -> crdeval.v1.GetServerInfoResponse
+	2, // [2:3] is the sub-list for method output_type
+	1, // [1:2] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_server_proto_init() }
@@ -618,14 +483,13 @@ func file_crdeval_v1_server_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_server_proto_rawDesc), len(file_crdeval_v1_server_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      0,
 			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_crdeval_v1_server_proto_goTypes,
 		DependencyIndexes: file_crdeval_v1_server_proto_depIdxs,
-		EnumInfos:         file_crdeval_v1_server_proto_enumTypes,
 		MessageInfos:      file_crdeval_v1_server_proto_msgTypes,
 	}.Build()
 	File_crdeval_v1_server_proto = out.File

@@ -30,7 +30,7 @@ const (
 //
 // Tells what this server is, what it can do, and where its limits are.
 type ServerServiceClient interface {
-	// Answers version, features and limits. They do not change while the server runs. No errors of its own.
+	// Returns version and limits. They do not change while the server runs. No errors of its own.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 }
 
@@ -58,7 +58,7 @@ func (c *serverServiceClient) GetServerInfo(ctx context.Context, in *GetServerIn
 //
 // Tells what this server is, what it can do, and where its limits are.
 type ServerServiceServer interface {
-	// Answers version, features and limits. They do not change while the server runs. No errors of its own.
+	// Returns version and limits. They do not change while the server runs. No errors of its own.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	mustEmbedUnimplementedServerServiceServer()
 }

@@ -266,7 +266,7 @@ type Violation struct {
 	Position *Position `protobuf:"bytes,9,opt,name=position,proto3" json:"position,omitempty"`
 	// The step that found it.
 	Step PipelineStep `protobuf:"varint,10,opt,name=step,proto3,enum=crdeval.v1.PipelineStep" json:"step,omitempty"`
-	// What was probably meant. Absent without a likely answer, with OBJECT_VIEW_NONE, and unless the server has FEATURE_HINTS.
+	// What was probably meant. Absent without a likely answer, with OBJECT_VIEW_NONE.
 	Hint          *Hint `protobuf:"bytes,11,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -535,7 +535,9 @@ type Rejection struct {
 	// The machine-readable metav1.StatusReason: BadRequest, NotFound, Invalid, …
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The text that a user of kubectl reads.
-	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// The whole metav1.Status, as kubectl shows it. Absent unless EvaluationOptions.with_status was set.
+	Status        *Document `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -591,6 +593,13 @@ func (x *Rejection) GetMessage() string {
 	return ""
 }
 
+func (x *Rejection) GetStatus() *Document {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
 var File_crdeval_v1_violation_proto protoreflect.FileDescriptor
 
 const file_crdeval_v1_violation_proto_rawDesc = "" +
@@ -627,11 +636,12 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\apointer\x18\x02 \x01(\tR\apointer\x12*\n" +
 	"\x05value\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x05value\x12$\n" +
 	"\x04hint\x18\x04 \x01(\v2\x10.crdeval.v1.HintR\x04hint\x120\n" +
-	"\bposition\x18\x05 \x01(\v2\x14.crdeval.v1.PositionR\bposition\"Q\n" +
+	"\bposition\x18\x05 \x01(\v2\x14.crdeval.v1.PositionR\bposition\"\x7f\n" +
 	"\tRejection\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage*\xcc\x02\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12,\n" +
+	"\x06status\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\x06status*\xcc\x02\n" +
 	"\fPipelineStep\x12\x1d\n" +
 	"\x19PIPELINE_STEP_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14PIPELINE_STEP_DECODE\x10\x01\x12\x19\n" +
@@ -645,7 +655,8 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\x12PIPELINE_STEP_RULE\x10\t\x12\x19\n" +
 	"\x15PIPELINE_STEP_CONVERT\x10\n" +
 	"\x12\x15\n" +
-	"\x11PIPELINE_STEP_CRD\x10\vB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
+	"\x11PIPELINE_STEP_CRD\x10\vBH\n" +
+	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
 	file_crdeval_v1_violation_proto_rawDescOnce sync.Once
@@ -672,20 +683,21 @@ var file_crdeval_v1_violation_proto_goTypes = []any{
 	(*Document)(nil),    // 7: crdeval.v1.Document
 }
 var file_crdeval_v1_violation_proto_depIdxs = []int32{
-	7, // 0: crdeval.v1.Violation.bad_value:type_name -> crdeval.v1.Document
-	2, // 1: crdeval.v1.Violation.rule:type_name -> crdeval.v1.RuleRef
-	1, // 2: crdeval.v1.Violation.position:type_name -> crdeval.v1.Position
-	0, // 3: crdeval.v1.Violation.step:type_name -> crdeval.v1.PipelineStep
-	4, // 4: crdeval.v1.Violation.hint:type_name -> crdeval.v1.Hint
-	7, // 5: crdeval.v1.Hint.replacement:type_name -> crdeval.v1.Document
-	7, // 6: crdeval.v1.FieldChange.value:type_name -> crdeval.v1.Document
-	4, // 7: crdeval.v1.FieldChange.hint:type_name -> crdeval.v1.Hint
-	1, // 8: crdeval.v1.FieldChange.position:type_name -> crdeval.v1.Position
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	7,  // 0: crdeval.v1.Violation.bad_value:type_name -> crdeval.v1.Document
+	2,  // 1: crdeval.v1.Violation.rule:type_name -> crdeval.v1.RuleRef
+	1,  // 2: crdeval.v1.Violation.position:type_name -> crdeval.v1.Position
+	0,  // 3: crdeval.v1.Violation.step:type_name -> crdeval.v1.PipelineStep
+	4,  // 4: crdeval.v1.Violation.hint:type_name -> crdeval.v1.Hint
+	7,  // 5: crdeval.v1.Hint.replacement:type_name -> crdeval.v1.Document
+	7,  // 6: crdeval.v1.FieldChange.value:type_name -> crdeval.v1.Document
+	4,  // 7: crdeval.v1.FieldChange.hint:type_name -> crdeval.v1.Hint
+	1,  // 8: crdeval.v1.FieldChange.position:type_name -> crdeval.v1.Position
+	7,  // 9: crdeval.v1.Rejection.status:type_name -> crdeval.v1.Document
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_violation_proto_init() }

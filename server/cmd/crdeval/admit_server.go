@@ -235,13 +235,13 @@ func (r *remote) shown(objects []*outcome) []*outcome {
 func verdictAt(v *crdevalv1.Verdict) *engine.Verdict {
 	out := &engine.Verdict{
 		Allowed: v.GetAllowed(), Deletes: v.GetDeletes(), Refusal: refusalAt(v.GetRejection()), Warnings: v.GetWarnings(),
-		Violations: violationsAt(v.GetViolations()), Forgiven: violationsAt(v.GetRatcheted()), Pruned: changesAt(v.GetPruned()), Defaulted: changesAt(v.GetDefaulted()),
+		Violations: violationsAt(v.GetViolations()), Forgiven: violationsAt(v.GetRatcheted()), Pruned: changesAt(v.GetChanges().GetPruned()), Defaulted: changesAt(v.GetChanges().GetDefaulted()),
 		Object: received(v.GetObject()), StoredObject: received(v.GetStoredObject()), Revision: v.GetRevision(),
 	}
 	for i, f := range v.GetViolations() {
 		out.Violations[i].Hint = hintAt(f.GetHint())
 	}
-	for _, t := range v.GetTraces() {
+	for _, t := range v.GetRuleTraces().GetTraces() {
 		trace := engine.RuleTrace{Rule: &engine.RuleRef{Text: t.GetRule().GetRule()}, OmittedSteps: int(t.GetOmittedSteps())}
 		for _, s := range t.GetSteps() {
 			trace.Steps = append(trace.Steps, engine.TraceStep{Expression: s.GetExpression(), Value: received(s.GetValue()), Error: s.GetError()})

@@ -116,7 +116,7 @@ func ruleAt(r *crdevalv1.RuleReport) engine.RuleReport {
 
 // namesAt is the condition NamesAccepted if that does not hold.
 func namesAt(crd *crdevalv1.Crd) *condition {
-	for _, c := range crd.GetConditions() {
+	for _, c := range crd.GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
 			return &condition{Status: c.GetStatus(), Reason: c.GetReason(), Message: c.GetMessage()}
 		}

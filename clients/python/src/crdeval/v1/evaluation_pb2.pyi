@@ -158,7 +158,7 @@ class ObjectPatch(_message.Message):
     def __init__(self, type: _Optional[_Union[PatchType, str]] = ..., patch: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class EvaluationItem(_message.Message):
-    __slots__ = ("crd", "version", "object", "old_object", "patch", "subresource", "revision", "namespace", "name")
+    __slots__ = ("crd", "version", "object", "old_object", "patch", "subresource", "revision", "namespace", "name", "generated_name")
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     OBJECT_FIELD_NUMBER: _ClassVar[int]
@@ -168,6 +168,7 @@ class EvaluationItem(_message.Message):
     REVISION_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    GENERATED_NAME_FIELD_NUMBER: _ClassVar[int]
     crd: str
     version: str
     object: _document_pb2.Document
@@ -177,41 +178,53 @@ class EvaluationItem(_message.Message):
     revision: str
     namespace: str
     name: str
-    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., patch: _Optional[_Union[ObjectPatch, _Mapping]] = ..., subresource: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+    generated_name: str
+    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., patch: _Optional[_Union[ObjectPatch, _Mapping]] = ..., subresource: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., generated_name: _Optional[str] = ...) -> None: ...
 
 class EvaluationOptions(_message.Message):
-    __slots__ = ("field_validation", "view", "item_timeout", "at_least", "complete_metadata", "trace", "with_status")
+    __slots__ = ("field_validation", "view", "item_timeout", "complete_metadata", "trace", "with_status")
     FIELD_VALIDATION_FIELD_NUMBER: _ClassVar[int]
     VIEW_FIELD_NUMBER: _ClassVar[int]
     ITEM_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
-    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     COMPLETE_METADATA_FIELD_NUMBER: _ClassVar[int]
     TRACE_FIELD_NUMBER: _ClassVar[int]
     WITH_STATUS_FIELD_NUMBER: _ClassVar[int]
     field_validation: FieldValidation
     view: ObjectView
     item_timeout: _duration_pb2.Duration
-    at_least: str
     complete_metadata: bool
     trace: TraceMode
     with_status: bool
-    def __init__(self, field_validation: _Optional[_Union[FieldValidation, str]] = ..., view: _Optional[_Union[ObjectView, str]] = ..., item_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., at_least: _Optional[str] = ..., complete_metadata: _Optional[bool] = ..., trace: _Optional[_Union[TraceMode, str]] = ..., with_status: _Optional[bool] = ...) -> None: ...
+    def __init__(self, field_validation: _Optional[_Union[FieldValidation, str]] = ..., view: _Optional[_Union[ObjectView, str]] = ..., item_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., complete_metadata: _Optional[bool] = ..., trace: _Optional[_Union[TraceMode, str]] = ..., with_status: _Optional[bool] = ...) -> None: ...
+
+class ObjectChanges(_message.Message):
+    __slots__ = ("pruned", "defaulted")
+    PRUNED_FIELD_NUMBER: _ClassVar[int]
+    DEFAULTED_FIELD_NUMBER: _ClassVar[int]
+    pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
+    defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
+    def __init__(self, pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ...) -> None: ...
+
+class RuleTraces(_message.Message):
+    __slots__ = ("traces", "omitted")
+    TRACES_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_FIELD_NUMBER: _ClassVar[int]
+    traces: _containers.RepeatedCompositeFieldContainer[RuleTrace]
+    omitted: int
+    def __init__(self, traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted: _Optional[int] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "pruned", "defaulted", "ratcheted", "revision", "status", "traces", "omitted_traces", "deletes", "old_object", "presentation")
+    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "changes", "ratcheted", "revision", "rule_traces", "deletes", "old_object", "presentation")
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     STORED_OBJECT_FIELD_NUMBER: _ClassVar[int]
-    PRUNED_FIELD_NUMBER: _ClassVar[int]
-    DEFAULTED_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
     RATCHETED_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
-    STATUS_FIELD_NUMBER: _ClassVar[int]
-    TRACES_FIELD_NUMBER: _ClassVar[int]
-    OMITTED_TRACES_FIELD_NUMBER: _ClassVar[int]
+    RULE_TRACES_FIELD_NUMBER: _ClassVar[int]
     DELETES_FIELD_NUMBER: _ClassVar[int]
     OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
     PRESENTATION_FIELD_NUMBER: _ClassVar[int]
@@ -221,37 +234,32 @@ class Verdict(_message.Message):
     warnings: _containers.RepeatedScalarFieldContainer[str]
     object: _document_pb2.Document
     stored_object: _document_pb2.Document
-    pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
-    defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
+    changes: ObjectChanges
     ratcheted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     revision: str
-    status: _document_pb2.Document
-    traces: _containers.RepeatedCompositeFieldContainer[RuleTrace]
-    omitted_traces: int
+    rule_traces: RuleTraces
     deletes: bool
     old_object: _document_pb2.Document
     presentation: ObjectPresentation
-    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted_traces: _Optional[int] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ...) -> None: ...
+    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., rule_traces: _Optional[_Union[RuleTraces, _Mapping]] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ...) -> None: ...
 
 class TransformedObject(_message.Message):
-    __slots__ = ("object", "pruned", "defaulted", "warnings", "revision", "changed", "rejection", "presentation")
+    __slots__ = ("object", "changes", "warnings", "revision", "changed", "rejection", "presentation")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
-    PRUNED_FIELD_NUMBER: _ClassVar[int]
-    DEFAULTED_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     CHANGED_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
     PRESENTATION_FIELD_NUMBER: _ClassVar[int]
     object: _document_pb2.Document
-    pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
-    defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
+    changes: ObjectChanges
     warnings: _containers.RepeatedScalarFieldContainer[str]
     revision: str
     changed: bool
     rejection: _violation_pb2.Rejection
     presentation: ObjectPresentation
-    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ...) -> None: ...
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., revision: _Optional[str] = ..., changed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ...) -> None: ...
 
 class VerdictResult(_message.Message):
     __slots__ = ("verdict", "error")
@@ -270,18 +278,20 @@ class TransformResult(_message.Message):
     def __init__(self, transformed: _Optional[_Union[TransformedObject, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
 class ValidateRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "as_given")
+    __slots__ = ("catalog", "items", "options", "crds", "as_given", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     AS_GIVEN_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     as_given: bool
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., as_given: _Optional[bool] = ...) -> None: ...
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., as_given: _Optional[bool] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class ValidateResponse(_message.Message):
     __slots__ = ("results",)
@@ -290,20 +300,22 @@ class ValidateResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
 
 class AdmitRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "stage", "include")
+    __slots__ = ("catalog", "items", "options", "crds", "stage", "include", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     stage: AdmissionStage
     include: PresentationOptions
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class AdmitResponse(_message.Message):
     __slots__ = ("results",)
@@ -312,20 +324,22 @@ class AdmitResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
 
 class AdmitStreamRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "stage", "include")
+    __slots__ = ("catalog", "items", "options", "crds", "stage", "include", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     stage: AdmissionStage
     include: PresentationOptions
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., stage: _Optional[_Union[AdmissionStage, str]] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class AdmitStreamResponse(_message.Message):
     __slots__ = ("first_index", "results")
@@ -336,16 +350,18 @@ class AdmitStreamResponse(_message.Message):
     def __init__(self, first_index: _Optional[int] = ..., results: _Optional[_Iterable[_Union[VerdictResult, _Mapping]]] = ...) -> None: ...
 
 class PruneRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds")
+    __slots__ = ("catalog", "items", "options", "crds", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class PruneResponse(_message.Message):
     __slots__ = ("results",)
@@ -354,16 +370,18 @@ class PruneResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class DefaultRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds")
+    __slots__ = ("catalog", "items", "options", "crds", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ...) -> None: ...
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class DefaultResponse(_message.Message):
     __slots__ = ("results",)
@@ -372,20 +390,22 @@ class DefaultResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ReadRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "target_version", "include")
+    __slots__ = ("catalog", "items", "options", "crds", "target_version", "include", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     target_version: str
     include: PresentationOptions
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class ReadResponse(_message.Message):
     __slots__ = ("results",)
@@ -394,20 +414,22 @@ class ReadResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ReadStreamRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "target_version", "include")
+    __slots__ = ("catalog", "items", "options", "crds", "target_version", "include", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     target_version: str
     include: PresentationOptions
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ...) -> None: ...
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., include: _Optional[_Union[PresentationOptions, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class ReadStreamResponse(_message.Message):
     __slots__ = ("first_index", "results")
@@ -418,18 +440,20 @@ class ReadStreamResponse(_message.Message):
     def __init__(self, first_index: _Optional[int] = ..., results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class ConvertRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "target_version")
+    __slots__ = ("catalog", "items", "options", "crds", "target_version", "at_least")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     TARGET_VERSION_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     target_version: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ...) -> None: ...
+    at_least: str
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., target_version: _Optional[str] = ..., at_least: _Optional[str] = ...) -> None: ...
 
 class ConvertResponse(_message.Message):
     __slots__ = ("results",)

@@ -30,9 +30,9 @@ class EvaluationServiceStub:
 
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
+    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
     TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
@@ -89,9 +89,9 @@ class EvaluationServiceServicer:
 
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
+    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
     TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
@@ -106,8 +106,6 @@ class EvaluationServiceServicer:
     def Admit(self, request, context):
         """The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and writes to the subresources
         status and scale. Answers the verdict with the object that the client gets and the one that is stored. Stores nothing.
-
-        FEATURE_NOT_AVAILABLE unless the server has FEATURE_ADMIT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -120,7 +118,7 @@ class EvaluationServiceServicer:
 
         An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
         the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down, when memory is short for longer than a moment, and for a
-        stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams are taken and another one begins: results that have not come by then
+        stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams_per_caller are taken and another one begins: results that have not come by then
         have to be asked for again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
         lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
 
@@ -129,8 +127,6 @@ class EvaluationServiceServicer:
         brought along. The answer is application/x-ndjson: a VerdictResult a line, in the order of
         the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream. The last line of
         a stream that was cut short is {"error": Status}, without an index.
-
-        FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -161,8 +157,6 @@ class EvaluationServiceServicer:
     def ReadStream(self, request_iterator, context):
         """Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
         are TransformResults.
-
-        FEATURE_NOT_AVAILABLE unless the server has FEATURE_STREAMS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -231,9 +225,9 @@ class EvaluationService:
 
     What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
     of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, FEATURE_NOT_AVAILABLE, INVALID_ARGUMENT, INTERNAL.
+    LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT, INTERNAL.
     Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, FEATURE_NOT_AVAILABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
     TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 

@@ -33,8 +33,8 @@ class PresentationServiceStub:
     client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
     the same call with `include`.
 
-    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call: FEATURE_NOT_AVAILABLE
-    unless the server has FEATURE_PRESENTATION; CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
+    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call:
+    CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
     OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REJECTED and MANIFEST_UNREADABLE.
     """
 
@@ -94,8 +94,8 @@ class PresentationServiceServicer:
     client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
     the same call with `include`.
 
-    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call: FEATURE_NOT_AVAILABLE
-    unless the server has FEATURE_PRESENTATION; CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
+    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call:
+    CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
     OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REJECTED and MANIFEST_UNREADABLE.
     """
 
@@ -230,8 +230,8 @@ class PresentationService:
     client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
     the same call with `include`.
 
-    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call: FEATURE_NOT_AVAILABLE
-    unless the server has FEATURE_PRESENTATION; CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
+    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call:
+    CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
     OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REJECTED and MANIFEST_UNREADABLE.
     """
 

@@ -97,7 +97,7 @@ class CrdNames(_message.Message):
     def __init__(self, plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., categories: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Crd(_message.Message):
-    __slots__ = ("catalog", "name", "revision", "etag", "generation", "create_time", "update_time", "group", "kind", "list_kind", "plural", "singular", "short_names", "categories", "scope", "versions", "storage_version", "stored_versions", "established", "conditions", "manifest", "accepted_names", "observed_generation", "status")
+    __slots__ = ("catalog", "name", "revision", "etag", "generation", "create_time", "update_time", "group", "names", "scope", "versions", "storage_version", "manifest", "status")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
@@ -106,21 +106,11 @@ class Crd(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
-    KIND_FIELD_NUMBER: _ClassVar[int]
-    LIST_KIND_FIELD_NUMBER: _ClassVar[int]
-    PLURAL_FIELD_NUMBER: _ClassVar[int]
-    SINGULAR_FIELD_NUMBER: _ClassVar[int]
-    SHORT_NAMES_FIELD_NUMBER: _ClassVar[int]
-    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
     STORAGE_VERSION_FIELD_NUMBER: _ClassVar[int]
-    STORED_VERSIONS_FIELD_NUMBER: _ClassVar[int]
-    ESTABLISHED_FIELD_NUMBER: _ClassVar[int]
-    CONDITIONS_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
-    ACCEPTED_NAMES_FIELD_NUMBER: _ClassVar[int]
-    OBSERVED_GENERATION_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     name: str
@@ -130,23 +120,29 @@ class Crd(_message.Message):
     create_time: _timestamp_pb2.Timestamp
     update_time: _timestamp_pb2.Timestamp
     group: str
-    kind: str
-    list_kind: str
-    plural: str
-    singular: str
-    short_names: _containers.RepeatedScalarFieldContainer[str]
-    categories: _containers.RepeatedScalarFieldContainer[str]
+    names: CrdNames
     scope: str
     versions: _containers.RepeatedCompositeFieldContainer[_report_pb2.CrdVersion]
     storage_version: str
-    stored_versions: _containers.RepeatedScalarFieldContainer[str]
+    manifest: _document_pb2.Document
+    status: CrdStatus
+    def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., names: _Optional[_Union[CrdNames, _Mapping]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[_report_pb2.CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., status: _Optional[_Union[CrdStatus, _Mapping]] = ...) -> None: ...
+
+class CrdStatus(_message.Message):
+    __slots__ = ("established", "conditions", "stored_versions", "accepted_names", "observed_generation", "json")
+    ESTABLISHED_FIELD_NUMBER: _ClassVar[int]
+    CONDITIONS_FIELD_NUMBER: _ClassVar[int]
+    STORED_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_NAMES_FIELD_NUMBER: _ClassVar[int]
+    OBSERVED_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    JSON_FIELD_NUMBER: _ClassVar[int]
     established: bool
     conditions: _containers.RepeatedCompositeFieldContainer[CrdCondition]
-    manifest: _document_pb2.Document
+    stored_versions: _containers.RepeatedScalarFieldContainer[str]
     accepted_names: CrdNames
     observed_generation: int
-    status: _document_pb2.Document
-    def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., categories: _Optional[_Iterable[str]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[_report_pb2.CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., stored_versions: _Optional[_Iterable[str]] = ..., established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., accepted_names: _Optional[_Union[CrdNames, _Mapping]] = ..., observed_generation: _Optional[int] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+    json: _document_pb2.Document
+    def __init__(self, established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., stored_versions: _Optional[_Iterable[str]] = ..., accepted_names: _Optional[_Union[CrdNames, _Mapping]] = ..., observed_generation: _Optional[int] = ..., json: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class RegisterCrdRequest(_message.Message):
     __slots__ = ("catalog", "manifest", "etag", "create_only")

@@ -192,7 +192,7 @@ class RegistryServiceServicer:
 
         It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
         CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED for a token
-        whose state is no longer kept: watch without one; OVERLOADED beyond ServerLimits.max_watches.
+        whose state is no longer kept: watch without one; OVERLOADED beyond ServerLimits.max_watches_per_caller.
 
         Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
         keep the connection. The last line is {"error": Status}. An error before the first event is an ordinary one, with its HTTP status.

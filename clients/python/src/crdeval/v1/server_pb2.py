@@ -25,24 +25,22 @@ _sym_db = _symbol_database.Default()
 from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63rdeval/v1/server.proto\x12\ncrdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xf3\x04\n\x0cServerLimits\x12\x17\n\x0fmax_batch_items\x18\x01 \x01(\x05\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\x03\x12\x1a\n\x12max_document_bytes\x18\x03 \x01(\x03\x12\x1a\n\x12max_document_depth\x18\x04 \x01(\x05\x12\x18\n\x10max_alias_factor\x18\x05 \x01(\x05\x12\x17\n\x0fmax_alias_bytes\x18\x06 \x01(\x03\x12\x15\n\rmax_crd_bytes\x18\x07 \x01(\x03\x12\x19\n\x11\x64\x65\x66\x61ult_page_size\x18\x08 \x01(\x05\x12\x15\n\rmax_page_size\x18\t \x01(\x05\x12\x17\n\x0fmax_inline_crds\x18\n \x01(\x05\x12\x19\n\x11max_error_details\x18\x0b \x01(\x05\x12\x17\n\x0fmax_error_bytes\x18\x0c \x01(\x05\x12\x16\n\x0emax_violations\x18\r \x01(\x05\x12\x1b\n\x13max_violation_bytes\x18\x0e \x01(\x03\x12\x16\n\x0emax_yaml_nodes\x18\x0f \x01(\x05\x12\x12\n\nmax_traces\x18\x10 \x01(\x05\x12\x17\n\x0fmax_trace_steps\x18\x11 \x01(\x05\x12\x1d\n\x15max_trace_value_bytes\x18\x12 \x01(\x05\x12\x19\n\x11max_register_crds\x18\x13 \x01(\x05\x12\x13\n\x0bmax_watches\x18\x14 \x01(\x05\x12\x1b\n\x13max_stored_versions\x18\x15 \x01(\x05\x12\x18\n\x10max_stream_items\x18\x16 \x01(\x05\x12\x19\n\x11max_stream_window\x18\x17 \x01(\x05\x12\x13\n\x0bmax_streams\x18\x18 \x01(\x05\"\x16\n\x14GetServerInfoRequest\"\xc0\x01\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0e\n\x06\x63ommit\x18\x02 \x01(\t\x12\x1a\n\x12kubernetes_version\x18\x03 \x01(\t\x12\x19\n\x11kubernetes_minors\x18\x04 \x03(\x05\x12%\n\x08\x66\x65\x61tures\x18\x05 \x03(\x0e\x32\x13.crdeval.v1.Feature\x12(\n\x06limits\x18\x06 \x01(\x0b\x32\x18.crdeval.v1.ServerLimits*\xdd\x02\n\x07\x46\x65\x61ture\x12\x17\n\x13\x46\x45\x41TURE_UNSPECIFIED\x10\x00\x12\x11\n\rFEATURE_RULES\x10\x01\x12\x13\n\x0f\x46\x45\x41TURE_UPDATES\x10\x02\x12\x13\n\x0f\x46\x45\x41TURE_OVERLAY\x10\x03\x12\x11\n\rFEATURE_TRACE\x10\x04\x12\x12\n\x0e\x46\x45\x41TURE_STATUS\x10\x05\x12\x1f\n\x1b\x46\x45\x41TURE_CONVERSION_WEBHOOKS\x10\x06\x12\x11\n\rFEATURE_PATCH\x10\x07\x12\x11\n\rFEATURE_SCALE\x10\x08\x12\x10\n\x0c\x46\x45\x41TURE_DIFF\x10\t\x12\x11\n\rFEATURE_WATCH\x10\n\x12\x11\n\rFEATURE_ADMIT\x10\x0b\x12\x18\n\x14\x46\x45\x41TURE_PRESENTATION\x10\x0c\x12\x11\n\rFEATURE_HINTS\x10\r\x12\x14\n\x10\x46\x45\x41TURE_WEBHOOKS\x10\x0e\x12\x13\n\x0f\x46\x45\x41TURE_STREAMS\x10\x0f\x32}\n\rServerService\x12l\n\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoB7Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63rdeval/v1/server.proto\x12\ncrdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\x89\x05\n\x0cServerLimits\x12\x17\n\x0fmax_batch_items\x18\x01 \x01(\x05\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\x03\x12\x1a\n\x12max_document_bytes\x18\x03 \x01(\x03\x12\x1a\n\x12max_document_depth\x18\x04 \x01(\x05\x12\x18\n\x10max_alias_factor\x18\x05 \x01(\x05\x12\x17\n\x0fmax_alias_bytes\x18\x06 \x01(\x03\x12\x15\n\rmax_crd_bytes\x18\x07 \x01(\x03\x12\x19\n\x11\x64\x65\x66\x61ult_page_size\x18\x08 \x01(\x05\x12\x15\n\rmax_page_size\x18\t \x01(\x05\x12\x17\n\x0fmax_inline_crds\x18\n \x01(\x05\x12\x19\n\x11max_error_details\x18\x0b \x01(\x05\x12\x17\n\x0fmax_error_bytes\x18\x0c \x01(\x05\x12\x16\n\x0emax_violations\x18\r \x01(\x05\x12\x1b\n\x13max_violation_bytes\x18\x0e \x01(\x03\x12\x16\n\x0emax_yaml_nodes\x18\x0f \x01(\x05\x12\x12\n\nmax_traces\x18\x10 \x01(\x05\x12\x17\n\x0fmax_trace_steps\x18\x11 \x01(\x05\x12\x1d\n\x15max_trace_value_bytes\x18\x12 \x01(\x05\x12\x19\n\x11max_register_crds\x18\x13 \x01(\x05\x12\x1e\n\x16max_watches_per_caller\x18\x14 \x01(\x05\x12\x1b\n\x13max_stored_versions\x18\x15 \x01(\x05\x12\x18\n\x10max_stream_items\x18\x16 \x01(\x05\x12\x19\n\x11max_stream_window\x18\x17 \x01(\x05\x12\x1e\n\x16max_streams_per_caller\x18\x18 \x01(\x05\"\x16\n\x14GetServerInfoRequest\"\x99\x01\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0e\n\x06\x63ommit\x18\x02 \x01(\t\x12\x1a\n\x12kubernetes_version\x18\x03 \x01(\t\x12\x19\n\x11kubernetes_minors\x18\x04 \x03(\x05\x12(\n\x06limits\x18\x05 \x01(\x0b\x32\x18.crdeval.v1.ServerLimits2}\n\rServerService\x12l\n\rGetServerInfo\x12 .crdeval.v1.GetServerInfoRequest\x1a!.crdeval.v1.GetServerInfoResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/serverInfoBH\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'crdeval.v1.server_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
-  _globals['DESCRIPTOR']._serialized_options = b'Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1'
+  _globals['DESCRIPTOR']._serialized_options = b'\n\rio.crdeval.v1P\001Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1'
   _globals['_SERVERSERVICE'].methods_by_name['GetServerInfo']._loaded_options = None
   _globals['_SERVERSERVICE'].methods_by_name['GetServerInfo']._serialized_options = b'\202\323\344\223\002\020\022\016/v1/serverInfo'
-  _globals['_FEATURE']._serialized_start=919
-  _globals['_FEATURE']._serialized_end=1268
   _globals['_SERVERLIMITS']._serialized_start=70
-  _globals['_SERVERLIMITS']._serialized_end=697
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=699
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=721
-  _globals['_GETSERVERINFORESPONSE']._serialized_start=724
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=916
-  _globals['_SERVERSERVICE']._serialized_start=1270
-  _globals['_SERVERSERVICE']._serialized_end=1395
+  _globals['_SERVERLIMITS']._serialized_end=719
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=721
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=743
+  _globals['_GETSERVERINFORESPONSE']._serialized_start=746
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=899
+  _globals['_SERVERSERVICE']._serialized_start=901
+  _globals['_SERVERSERVICE']._serialized_end=1026
 # @@protoc_insertion_point(module_scope)

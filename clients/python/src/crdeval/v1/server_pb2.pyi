@@ -1,6 +1,5 @@
 from google.api import annotations_pb2 as _annotations_pb2
 from google.protobuf.internal import containers as _containers
-from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
@@ -8,43 +7,8 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class Feature(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    FEATURE_UNSPECIFIED: _ClassVar[Feature]
-    FEATURE_RULES: _ClassVar[Feature]
-    FEATURE_UPDATES: _ClassVar[Feature]
-    FEATURE_OVERLAY: _ClassVar[Feature]
-    FEATURE_TRACE: _ClassVar[Feature]
-    FEATURE_STATUS: _ClassVar[Feature]
-    FEATURE_CONVERSION_WEBHOOKS: _ClassVar[Feature]
-    FEATURE_PATCH: _ClassVar[Feature]
-    FEATURE_SCALE: _ClassVar[Feature]
-    FEATURE_DIFF: _ClassVar[Feature]
-    FEATURE_WATCH: _ClassVar[Feature]
-    FEATURE_ADMIT: _ClassVar[Feature]
-    FEATURE_PRESENTATION: _ClassVar[Feature]
-    FEATURE_HINTS: _ClassVar[Feature]
-    FEATURE_WEBHOOKS: _ClassVar[Feature]
-    FEATURE_STREAMS: _ClassVar[Feature]
-FEATURE_UNSPECIFIED: Feature
-FEATURE_RULES: Feature
-FEATURE_UPDATES: Feature
-FEATURE_OVERLAY: Feature
-FEATURE_TRACE: Feature
-FEATURE_STATUS: Feature
-FEATURE_CONVERSION_WEBHOOKS: Feature
-FEATURE_PATCH: Feature
-FEATURE_SCALE: Feature
-FEATURE_DIFF: Feature
-FEATURE_WATCH: Feature
-FEATURE_ADMIT: Feature
-FEATURE_PRESENTATION: Feature
-FEATURE_HINTS: Feature
-FEATURE_WEBHOOKS: Feature
-FEATURE_STREAMS: Feature
-
 class ServerLimits(_message.Message):
-    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_inline_crds", "max_error_details", "max_error_bytes", "max_violations", "max_violation_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches", "max_stored_versions", "max_stream_items", "max_stream_window", "max_streams")
+    __slots__ = ("max_batch_items", "max_message_bytes", "max_document_bytes", "max_document_depth", "max_alias_factor", "max_alias_bytes", "max_crd_bytes", "default_page_size", "max_page_size", "max_inline_crds", "max_error_details", "max_error_bytes", "max_violations", "max_violation_bytes", "max_yaml_nodes", "max_traces", "max_trace_steps", "max_trace_value_bytes", "max_register_crds", "max_watches_per_caller", "max_stored_versions", "max_stream_items", "max_stream_window", "max_streams_per_caller")
     MAX_BATCH_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -64,11 +28,11 @@ class ServerLimits(_message.Message):
     MAX_TRACE_STEPS_FIELD_NUMBER: _ClassVar[int]
     MAX_TRACE_VALUE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_REGISTER_CRDS_FIELD_NUMBER: _ClassVar[int]
-    MAX_WATCHES_FIELD_NUMBER: _ClassVar[int]
+    MAX_WATCHES_PER_CALLER_FIELD_NUMBER: _ClassVar[int]
     MAX_STORED_VERSIONS_FIELD_NUMBER: _ClassVar[int]
     MAX_STREAM_ITEMS_FIELD_NUMBER: _ClassVar[int]
     MAX_STREAM_WINDOW_FIELD_NUMBER: _ClassVar[int]
-    MAX_STREAMS_FIELD_NUMBER: _ClassVar[int]
+    MAX_STREAMS_PER_CALLER_FIELD_NUMBER: _ClassVar[int]
     max_batch_items: int
     max_message_bytes: int
     max_document_bytes: int
@@ -88,29 +52,27 @@ class ServerLimits(_message.Message):
     max_trace_steps: int
     max_trace_value_bytes: int
     max_register_crds: int
-    max_watches: int
+    max_watches_per_caller: int
     max_stored_versions: int
     max_stream_items: int
     max_stream_window: int
-    max_streams: int
-    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_inline_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_violations: _Optional[int] = ..., max_violation_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_stream_window: _Optional[int] = ..., max_streams: _Optional[int] = ...) -> None: ...
+    max_streams_per_caller: int
+    def __init__(self, max_batch_items: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_document_bytes: _Optional[int] = ..., max_document_depth: _Optional[int] = ..., max_alias_factor: _Optional[int] = ..., max_alias_bytes: _Optional[int] = ..., max_crd_bytes: _Optional[int] = ..., default_page_size: _Optional[int] = ..., max_page_size: _Optional[int] = ..., max_inline_crds: _Optional[int] = ..., max_error_details: _Optional[int] = ..., max_error_bytes: _Optional[int] = ..., max_violations: _Optional[int] = ..., max_violation_bytes: _Optional[int] = ..., max_yaml_nodes: _Optional[int] = ..., max_traces: _Optional[int] = ..., max_trace_steps: _Optional[int] = ..., max_trace_value_bytes: _Optional[int] = ..., max_register_crds: _Optional[int] = ..., max_watches_per_caller: _Optional[int] = ..., max_stored_versions: _Optional[int] = ..., max_stream_items: _Optional[int] = ..., max_stream_window: _Optional[int] = ..., max_streams_per_caller: _Optional[int] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "commit", "kubernetes_version", "kubernetes_minors", "features", "limits")
+    __slots__ = ("version", "commit", "kubernetes_version", "kubernetes_minors", "limits")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
     KUBERNETES_VERSION_FIELD_NUMBER: _ClassVar[int]
     KUBERNETES_MINORS_FIELD_NUMBER: _ClassVar[int]
-    FEATURES_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     version: str
     commit: str
     kubernetes_version: str
     kubernetes_minors: _containers.RepeatedScalarFieldContainer[int]
-    features: _containers.RepeatedScalarFieldContainer[Feature]
     limits: ServerLimits
-    def __init__(self, version: _Optional[str] = ..., commit: _Optional[str] = ..., kubernetes_version: _Optional[str] = ..., kubernetes_minors: _Optional[_Iterable[int]] = ..., features: _Optional[_Iterable[_Union[Feature, str]]] = ..., limits: _Optional[_Union[ServerLimits, _Mapping]] = ...) -> None: ...
+    def __init__(self, version: _Optional[str] = ..., commit: _Optional[str] = ..., kubernetes_version: _Optional[str] = ..., kubernetes_minors: _Optional[_Iterable[int]] = ..., limits: _Optional[_Union[ServerLimits, _Mapping]] = ...) -> None: ...

@@ -47,7 +47,7 @@ class ServerServiceServicer:
     """
 
     def GetServerInfo(self, request, context):
-        """Answers version, features and limits. They do not change while the server runs. No errors of its own.
+        """Returns version and limits. They do not change while the server runs. No errors of its own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -105,11 +105,13 @@ class FieldChange(_message.Message):
     def __init__(self, path: _Optional[str] = ..., pointer: _Optional[str] = ..., value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ..., position: _Optional[_Union[Position, _Mapping]] = ...) -> None: ...
 
 class Rejection(_message.Message):
-    __slots__ = ("code", "reason", "message")
+    __slots__ = ("code", "reason", "message", "status")
     CODE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
     code: int
     reason: str
     message: str
-    def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    status: _document_pb2.Document
+    def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
