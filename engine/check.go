@@ -14,7 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
@@ -22,7 +22,7 @@ import (
 
 // check reads and judges a manifest. The CRD is nil if the report refuses it. The memory is for whoever
 // compiles it, too.
-func check(ctx context.Context, manifest Document, o Options, memory *rule.Memory) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+func check(ctx context.Context, manifest Document, o Options, memory *celcheck.Memory) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	if err := o.check(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -32,7 +32,7 @@ func check(ctx context.Context, manifest Document, o Options, memory *rule.Memor
 	return report, crd, err
 }
 
-func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, memory *rule.Memory) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, memory *celcheck.Memory) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	text, root, unread := readManifest(d, manifest, o.Limits)
 	if unread != nil && (text == nil || ReasonOf(unread) != ReasonManifestUnreadable) {
 		return nil, nil, unread
@@ -76,7 +76,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 	for i, v := range r.Versions {
 		info := versionInfo(i, v)
 		info.LowestMinor, info.LowestMinorBecause = v.LowestMinor, v.LowestBecause
-		info.Rules, info.EstimatedCost, info.CostLimit = ruleReports(v.Rules), v.Cost, rule.EstimateLimitTotal
+		info.Rules, info.EstimatedCost, info.CostLimit = ruleReports(v.Rules), v.Cost, celcheck.EstimateLimitTotal
 		report.Versions = append(report.Versions, info)
 	}
 	if report.Accepted {
@@ -106,8 +106,8 @@ func heavy(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	for i := range crd.Spec.Versions {
 		if schema.Any(schema.Of(&crd.Spec.Versions[i]), func(p *schema.Props) bool {
 			for j := range p.XValidations {
-				one := max(rule.Work(p.XValidations[j].Rule), rule.Work(p.XValidations[j].MessageExpression))
-				if total += one; one >= rule.LongWork || total >= manyRules {
+				one := max(celcheck.EstimateWork(p.XValidations[j].Rule), celcheck.EstimateWork(p.XValidations[j].MessageExpression))
+				if total += one; one >= celcheck.LongWork || total >= manyRules {
 					return true
 				}
 			}
@@ -230,7 +230,7 @@ func ruleReports(rules []definition.RuleReport) []RuleReport {
 		list[i] = RuleReport{
 			SchemaPointer: r.Pointer, Index: r.Index, Text: r.Rule, Reason: string(reason),
 			EstimatedCost: r.Cost, Cardinality: r.Cardinality, MessageEstimatedCost: r.MessageCost,
-			Limit: rule.EstimateLimit, ShareOfLimit: float64(max(r.Cost, r.MessageCost)) / rule.EstimateLimit,
+			Limit: celcheck.EstimateLimit, ShareOfLimit: float64(max(r.Cost, r.MessageCost)) / celcheck.EstimateLimit,
 			UsesOldSelf: r.UsesOldSelf, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
 		}
 		for _, c := range r.Culprits {

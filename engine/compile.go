@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -20,7 +20,7 @@ import (
 // on update. The error is an *Error for a manifest that cannot be judged: over a limit, unreadable, not a CRD.
 func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
 	defer recovered(&err)
-	report, _, err := check(ctx, manifest, o, rule.NewMemory())
+	report, _, err := check(ctx, manifest, o, celcheck.NewMemory())
 	return report, err
 }
 
@@ -28,7 +28,7 @@ func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err er
 // CRD is not accepted.
 func Compile(ctx context.Context, manifest Document, o Options) (_ *Definition, _ *Report, err error) {
 	defer recovered(&err)
-	memory := rule.NewMemory()
+	memory := celcheck.NewMemory()
 	report, crd, err := check(ctx, manifest, o, memory)
 	if err != nil || !report.Accepted {
 		return nil, report, err
@@ -50,7 +50,7 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definit
 	if err != nil {
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: "stored CRD: " + err.Error(), Err: err}
 	}
-	return compile(ctx, m.CRD, o, rule.NewMemory())
+	return compile(ctx, m.CRD, o, celcheck.NewMemory())
 }
 
 // CompileDefinition is Compile for a CRD that a Go program holds already, for instance as it read it from a cluster: its status
@@ -85,7 +85,7 @@ func (o Options) check(ctx context.Context) error {
 }
 
 // compile makes a Definition of an accepted CRD.
-func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *rule.Memory) (*Definition, error) {
+func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory) (*Definition, error) {
 	canonical, err := schema.Canonical(crd)
 	if err != nil {
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
@@ -143,7 +143,7 @@ const (
 const mostCompared = 16
 
 // compileVersion compiles one version; equal schemas of a CRD share one plan.
-func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options, memory *rule.Memory) error {
+func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options, memory *celcheck.Memory) error {
 	start := time.Now()
 	version, inner := &crd.Spec.Versions[i], d.inner.Versions[i]
 	s := schema.Of(version)

@@ -22,7 +22,7 @@ var rank = map[string]int{
 	"engine/internal/format":      3,
 	"engine/internal/metadata":    3,
 	"engine/internal/correlation": 3,
-	"engine/internal/closure":     4,
+	"engine/internal/closure":     2,
 	"engine/internal/rule":        5,
 	"engine/internal/plan":        6,
 	"engine/internal/patch":       1,
@@ -35,6 +35,11 @@ var rank = map[string]int{
 	"engine/internal/definition":  10,
 	"engine/internal/admission":   9,
 	"engine":                      11,
+
+	"engine/internal/rule/celenv":    1,
+	"engine/internal/rule/celcheck":  3,
+	"engine/internal/rule/interpret": 4,
+	"engine/internal/rule/trace":     4,
 }
 
 // forbidden lists what a tree of packages must never import, directly or through others, and why.

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/trace"
 )
 
 // Trace says which rules a Verdict traces.
@@ -20,18 +21,18 @@ type RuleOutcome uint8
 
 // The outcomes of rules.
 const (
-	RulePassed   = RuleOutcome(rule.Passed)   // true
-	RuleFailed   = RuleOutcome(rule.Failed)   // false: a violation
-	RuleError    = RuleOutcome(rule.Errored)  // no answer, an error of the expression or a cost beyond a limit: a violation
-	RuleSkipped  = RuleOutcome(rule.Skipped)  // not evaluated
-	RuleForgiven = RuleOutcome(rule.Forgiven) // false or without an answer, and forgiven since the update did not touch the value
+	RulePassed   = RuleOutcome(rule.Passed)    // true
+	RuleFailed   = RuleOutcome(rule.Failed)    // false: a violation
+	RuleError    = RuleOutcome(rule.Errored)   // no answer, an error of the expression or a cost beyond a limit: a violation
+	RuleSkipped  = RuleOutcome(rule.Skipped)   // not evaluated
+	RuleForgiven = RuleOutcome(rule.Ratcheted) // false or without an answer, and forgiven since the update did not touch the value
 )
 
 // Bounds of traces: what is beyond is counted.
 const (
-	MaxTraces          = rule.MaxTraces          // of one object
-	MaxTraceSteps      = rule.MaxTraceSteps      // of one rule at one value
-	MaxTraceValueBytes = rule.MaxTraceValueBytes // of the JSON of one value, and of one text
+	MaxTraces          = rule.MaxTraces      // of one object
+	MaxTraceSteps      = trace.MaxSteps      // of one rule at one value
+	MaxTraceValueBytes = trace.MaxValueBytes // of the JSON of one value, and of one text
 )
 
 // RuleTrace is what one rule did at one value of the object. Tracing evaluates a rule once more, beside the verdict: it changes neither that nor what
@@ -56,7 +57,7 @@ type RuleTrace struct {
 
 // TraceStep is the value of one sub-expression at one time: Expression, Offset (where it begins in the rule, in code points), Value (as JSON; nil
 // with an error and if it is too long), Error (CEL's words) and Decisive (it decided the value of the rule).
-type TraceStep = rule.TraceStep
+type TraceStep = trace.Step
 
 func tracesOf(out *admission.Outcome) []RuleTrace {
 	if len(out.Traces) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
 // reruns is how often upstream is asked again when its answer may follow the random order of Go's maps.
@@ -41,7 +42,7 @@ func pair(c *Case, n *Counts) (p *pairing, diffs []string, out outcome) {
 		if err != nil {
 			return nil, []string{"upstream panicked; ours: " + err.Error()}, different
 		}
-		for _, f := range our.facts(rule.Stored()) {
+		for _, f := range our.facts(celenv.Stored()) {
 			if f.Error != "" || f.MessageError != "" {
 				return nil, nil, crashed
 			}
@@ -58,8 +59,8 @@ func pair(c *Case, n *Counts) (p *pairing, diffs []string, out outcome) {
 	for _, env := range []struct {
 		name string
 		load upstreamcel.EnvLoader
-		ours *rule.Env
-	}{{"stored", upstreamcel.StoredExpressionsEnvLoader(), rule.Stored()}, {"new", upstreamcel.NewExpressionsEnvLoader(), newExpressions}} {
+		ours *celenv.Env
+	}{{"stored", upstreamcel.StoredExpressionsEnvLoader(), celenv.Stored()}, {"new", upstreamcel.NewExpressionsEnvLoader(), newExpressions}} {
 		results := up.compiled
 		if env.name == "new" {
 			if results, err = up.compile(env.load); err != nil {
@@ -81,7 +82,7 @@ func pair(c *Case, n *Counts) (p *pairing, diffs []string, out outcome) {
 }
 
 // newExpressions is the environment of rules that are new.
-var newExpressions = must(rule.ForMinor(rule.NewMinor))
+var newExpressions = must(celenv.ForMinor(celenv.NewMinor))
 
 // value compares what both sides say of a value.
 func (p *pairing) value(v Values, n *Counts) (diffs []string, out outcome) {

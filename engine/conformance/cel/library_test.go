@@ -8,6 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
 // frame makes a rule of an expression of any type: what stands around it costs the same whatever it is, and keeps it from being folded into a constant.
@@ -41,7 +42,7 @@ func TestPinnedLibraryCosts(t *testing.T) {
 			return 0, 0, false
 		}
 		out_, cost := p.ours.closure(0, d, rule.PerCallLimit)
-		return cost, p.ours.facts(rule.Stored())[0].Cost, out_ == closure.True
+		return cost, p.ours.facts(celenv.Stored())[0].Cost, out_ == closure.True
 	}
 	around, aroundEstimate, ok := measure(frame("self.b"))
 	if !ok {

@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"context"
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -10,6 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
 )
@@ -20,7 +23,7 @@ const wrapper = "v"
 // ours is the engine's compiler and its two evaluators.
 type ours struct {
 	c        *Case
-	scope    *rule.Scope
+	scope    *celcheck.Scope
 	rules    []apiextensionsv1.ValidationRule
 	set      *rule.Set
 	closures []*closure.Program // by rule; nil where it has none
@@ -29,7 +32,7 @@ type ours struct {
 }
 
 // functions are what closures call.
-var functions = must(closure.Functions(upstreamEnv()))
+var functions = must(celenv.Functions(upstreamEnv()))
 
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -45,10 +48,10 @@ func newOurs(c *Case) (*ours, error) {
 	}
 	o := &ours{c: c, rules: c.validations()}
 	if c.Root {
-		o.scope = rule.Root(props)
+		o.scope = celcheck.NewMemory().Root(props)
 	} else {
 		root := &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{wrapper: *props}}
-		o.scope = rule.Root(root).Property(wrapper)
+		o.scope = celcheck.NewMemory().Root(root).Property(wrapper)
 	}
 	if o.scope == nil {
 		return nil, fmt.Errorf("the schema has no scope")
@@ -56,7 +59,9 @@ func newOurs(c *Case) (*ours, error) {
 	if o.plan, err = slotPlan(props, c.Root); err != nil {
 		return nil, err
 	}
-	o.set = o.scope.Compile(o.rules)
+	if o.set, err = rule.Compile(context.Background(), o.scope, o.rules); err != nil {
+		return nil, err
+	}
 	o.closures = make([]*closure.Program, len(o.rules))
 	o.missing = make([]string, len(o.rules))
 	for i := range o.rules {
@@ -78,11 +83,11 @@ func slotPlan(props *apiextensionsv1.JSONSchemaProps, root bool) (*plan.Plan, er
 // compileClosure compiles the i-th rule's closure anew, apart from the Set's own.
 func (o *ours) compileClosure(i int) {
 	optional := o.rules[i].OptionalOldSelf != nil && *o.rules[i].OptionalOldSelf
-	checked, bad := rule.Stored().CompileRule(o.rules[i].Rule, o.scope, optional)
+	checked, bad := o.scope.CompileRule(context.Background(), celenv.Stored(), o.rules[i].Rule, optional)
 	if bad != nil || checked == nil {
 		return
 	}
-	p, err := closure.Compile(checked.Ast.NativeRep(), o.scope.Type(), closure.Options{OptionalOldSelf: optional, Functions: functions, Value: rule.ValueOf})
+	p, err := closure.Compile(checked.Ast.NativeRep(), o.scope.Type(), closure.Options{OptionalOldSelf: optional, Functions: functions, Value: celcheck.ValueOf})
 	if err != nil {
 		o.missing[i] = err.Error()
 		return
@@ -91,10 +96,10 @@ func (o *ours) compileClosure(i int) {
 }
 
 // facts says of every rule what registration would.
-func (o *ours) facts(env *rule.Env) []Compiled {
+func (o *ours) facts(env *celenv.Env) []Compiled {
 	out := make([]Compiled, len(o.rules))
 	for i := range o.rules {
-		f := env.Check(&o.rules[i], o.scope)
+		f := o.scope.Check(context.Background(), env, env, &o.rules[i])
 		out[i] = Compiled{Cost: f.MaxCost, MessageCost: f.MessageMaxCost, Cardinality: f.Cardinality, UsesOldSelf: f.UsesOldSelf, Error: errorText(f.Error), MessageError: errorText(f.MessageError)}
 	}
 	return out
@@ -159,13 +164,13 @@ func (o *ours) judge(d document, limit uint64, budget int64, closures bool) Verd
 	if limit != rule.PerCallLimit {
 		r.Limit = limit
 	}
-	if closures && o.set.Clean(r, d.self, d.old) {
+	if closures && o.set.Holds(r, d.self, d.old) {
 		return Verdict{Left: r.Left}
 	}
 	if closures && r.Left != budget {
-		return Verdict{Left: r.Left, Findings: []string{"Clean said no, and charged for it"}}
+		return Verdict{Left: r.Left, Findings: []string{"Holds returned false, and charged for it"}}
 	}
-	o.set.Evaluate(r, rule.Site{Self: d.self, Old: d.old, Place: judged{}})
+	o.set.Evaluate(r, rule.Site{Self: d.self, Old: d.old, Position: judged{}})
 	out := Verdict{Left: max(r.Left, -1)}
 	for i := range r.Found {
 		out.Findings = append(out.Findings, normal(r.Found[i].Error.Error()))

@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
 // rows reads a source's tables; some seconds are spent on compiling them.
@@ -151,7 +152,7 @@ func TestPinnedEstimates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, env := range []*rule.Env{newExpressions, rule.Stored()} {
+			for _, env := range []*celenv.Env{newExpressions, celenv.Stored()} {
 				if f := o.facts(env)[0]; f.Cost != row.Costs[text] {
 					t.Errorf("%s: %s: estimate %d, pinned is %d; %s", row.Name, text, f.Cost, row.Costs[text], f.Error)
 				}

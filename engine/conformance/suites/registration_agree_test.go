@@ -12,7 +12,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/json"
 
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/internal/testenv"
 )
@@ -21,7 +22,7 @@ import (
 // references. Registration relies on it and compiles once.
 func TestRulesMeanTheSameWhenStored(t *testing.T) {
 	c := sampledCorpus(t)
-	fresh, err := rule.ForMinor(rule.NewMinor)
+	fresh, err := celenv.ForMinor(celenv.NewMinor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,16 +45,16 @@ func TestRulesMeanTheSameWhenStored(t *testing.T) {
 						continue
 					}
 					seen[key] = true
-					scope, other := rule.Field(p), rule.Field(p) // each remembers nothing of the other
+					scope, other := celcheck.NewMemory().Field(p), celcheck.NewMemory().Field(p) // each remembers nothing of the other
 					if scope.Decl == nil {
 						continue
 					}
 					optional := x.OptionalOldSelf != nil && *x.OptionalOldSelf
-					a, bad := fresh.CompileRule(x.Rule, scope, optional)
+					a, bad := scope.CompileRule(t.Context(), fresh, x.Rule, optional)
 					if bad != nil || a == nil {
 						continue
 					}
-					b, bad := rule.Stored().CompileRule(x.Rule, other, optional)
+					b, bad := other.CompileRule(t.Context(), celenv.Stored(), x.Rule, optional)
 					if bad != nil || b.UsesOldSelf != a.UsesOldSelf {
 						t.Errorf("%s %s: %q: %v", crd.Module, crd.Name, x.Rule, bad)
 						continue

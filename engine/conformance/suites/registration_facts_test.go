@@ -17,7 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/internal/testenv"
 )
 
@@ -52,7 +53,7 @@ var generatedType = regexp.MustCompile(`selfType\d+`)
 
 func timeless(text string) string { return generatedType.ReplaceAllString(text, "selfTypeN") }
 
-func compareFacts(t *testing.T, name string, ours *rule.Facts, theirs *cel.CompilationResult) {
+func compareFacts(t *testing.T, name string, ours *celcheck.Result, theirs *cel.CompilationResult) {
 	t.Helper()
 	if a, b := textOf(ours.Error), textOf(theirs.Error); a != b {
 		t.Errorf("%s:\nours     %s\nupstream %s", name, a, b)
@@ -96,7 +97,7 @@ func TestFactsOfTheCorpus(t *testing.T) {
 			for k := range rules.List {
 				ours := &rules.List[k]
 				if ours.Props != last {
-					last, theirs = ours.Props, compiled(t, ours.Props, len(ours.Way) == 0 || ours.Props.XEmbeddedResource, rule.NewMinor)
+					last, theirs = ours.Props, compiled(t, ours.Props, len(ours.Way) == 0 || ours.Props.XEmbeddedResource, celenv.NewMinor)
 				}
 				n++
 				compareFacts(t, crd.Path+" "+m.CRD.Spec.Versions[i].Name+" "+strings.Join(ours.Way, "/"), &ours.Facts, &theirs[ours.Index])

@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/internal/definition"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
 // typed is an object with something of every type.
@@ -109,14 +110,14 @@ func TestMinors(t *testing.T) {
 	for since, list := range expressions {
 		for _, expression := range list {
 			s := typedWith(t, expression)
-			scope := rule.Field(s)
-			for minor := rule.OldestMinor; minor <= rule.LatestMinor; minor++ {
+			scope := celcheck.NewMemory().Field(s)
+			for minor := celenv.OldestMinor; minor <= celenv.LatestMinor; minor++ {
 				theirs := inMinor(t, expression, uint(minor))
-				env, err := rule.ForMinor(minor)
+				env, err := celenv.ForMinor(minor)
 				if err != nil {
 					t.Fatal(err)
 				}
-				facts := env.Check(&s.XValidations[0], scope)
+				facts := scope.Check(t.Context(), env, env, &s.XValidations[0])
 				if ours := textOf(facts.Error); ours != theirs {
 					t.Errorf("%s at 1.%d:\nours     %s\nupstream %s", expression, minor, ours, theirs)
 				}
@@ -126,7 +127,7 @@ func TestMinors(t *testing.T) {
 				if facts.Rule == nil {
 					continue
 				}
-				if lowest, lacking := facts.Rule.Lowest(); lowest != since || (lacking == "") != (since == rule.OldestMinor) {
+				if lowest, lacking := facts.Rule.Lowest(); lowest != since || (lacking == "") != (since == celenv.OldestMinor) {
 					t.Errorf("%s compiled at 1.%d: lowest 1.%d %q, want 1.%d", expression, minor, lowest, lacking, since)
 				}
 			}
@@ -187,7 +188,7 @@ func TestMinorsOfTheCorpus(t *testing.T) {
 				seen[text] = true
 				lowest, lacking := r.Facts.Rule.Lowest()
 				found[lowest]++
-				for minor := max(lowest-1, rule.OldestMinor); minor <= lowest; minor++ {
+				for minor := max(lowest-1, celenv.OldestMinor); minor <= lowest; minor++ {
 					theirs := compiled(t, r.Props, len(r.Way) == 0 || r.Props.XEmbeddedResource, uint(minor))[r.Index]
 					if (theirs.Error == nil) != (minor == lowest) {
 						t.Errorf("%q at 1.%d, lowest 1.%d (%s): %s", text, minor, lowest, lacking, textOf(theirs.Error))

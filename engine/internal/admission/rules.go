@@ -37,10 +37,10 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 	}
 	compiled.Rules(r, p.root, u, at)
 	p.out.Traces, p.out.OmittedTraces = r.Traces()
-	for i := range r.Forgiven {
-		p.warn(r.Forgiven[i].Error.Error())
+	for i := range r.Ratcheted {
+		p.warn(r.Ratcheted[i].Error.Error())
 	}
-	p.ratcheted = append(p.ratcheted, r.Forgiven...)
+	p.ratcheted = append(p.ratcheted, r.Ratcheted...)
 	return append(found, r.Found...)
 }
 

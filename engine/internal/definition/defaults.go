@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
@@ -25,7 +26,7 @@ import (
 //
 // As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place for.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
-func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, memory *rule.Memory, unprunedToo func() bool) field.ErrorList {
+func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, memory *celcheck.Memory, unprunedToo func() bool) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // as which the root is treated
 	compiled, err := plan.Compile(&resource, plan.Options{ForDefaults: true})
@@ -44,7 +45,7 @@ type defaultCheck struct {
 	errs field.ErrorList
 	room *violation.Room
 	// memory is that of rules.
-	memory *rule.Memory
+	memory *celcheck.Memory
 	// unprunedToo is as in checkDefaults.
 	unprunedToo func() bool
 	stop        *interrupt.Signal

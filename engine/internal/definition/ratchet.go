@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
@@ -123,13 +123,13 @@ func with(set map[string]struct{}, text string) map[string]struct{} {
 }
 
 // envs returns the environments in which a rule and its message are compiled: that of stored expressions for each that is stored already.
-func (r *ratchet) envs(fresh *rule.Env, x *apiextensionsv1.ValidationRule) (ruleEnv, messageEnv *rule.Env) {
+func (r *ratchet) envs(fresh *celenv.Env, x *apiextensionsv1.ValidationRule) (ruleEnv, messageEnv *celenv.Env) {
 	ruleEnv, messageEnv = fresh, fresh
 	if _, stored := r.rules[x.Rule]; stored {
-		ruleEnv = rule.Stored()
+		ruleEnv = celenv.Stored()
 	}
 	if _, stored := r.messages[x.MessageExpression]; stored {
-		messageEnv = rule.Stored()
+		messageEnv = celenv.Stored()
 	}
 	return ruleEnv, messageEnv
 }

@@ -8,7 +8,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -42,7 +43,7 @@ type Culprit struct {
 const (
 	mostSuspicious = 256
 	shareSuspected = 10 // a tenth
-	patience       = rule.Patience(2 << 20)
+	patience       = celcheck.SearchBudget(2 << 20)
 )
 
 // rulesOf describes the rules of a version in the order of their pointers.
@@ -65,8 +66,8 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 		if k.Facts.Rule != nil {
 			list[i].Cardinality = k.Cardinality
 		}
-		list[i].LowestMinor, list[i].LowestBecause = lowestOfRule(ctx, k, known.Env.Minor())
-		if max(k.Cost, k.MessageCost) >= rule.EstimateLimit/shareSuspected || known.Cost > rule.EstimateLimitTotal {
+		list[i].LowestMinor, list[i].LowestBecause = lowestOfRule(ctx, k, known.Env.Minor)
+		if max(k.Cost, k.MessageCost) >= celcheck.EstimateLimit/shareSuspected || known.Cost > celcheck.EstimateLimitTotal {
 			dearest = append(dearest, i)
 		}
 	}
@@ -92,41 +93,41 @@ func schemaOf(r *RuleReport) string { return r.Pointer[:len(r.Pointer)-len(strco
 // partOfTotal is the part of their cost that the dearest rules may keep, so that all rules together fit the limit of a version: 1 if they do,
 // or if the others alone do not.
 func partOfTotal(known *Rules, dearest []int) float64 {
-	if known.Cost <= rule.EstimateLimitTotal {
+	if known.Cost <= celcheck.EstimateLimitTotal {
 		return 1
 	}
 	var theirs, others float64
 	for i := range known.List {
-		cost := min(float64(known.List[i].Cost), rule.EstimateLimit) + min(float64(known.List[i].MessageCost), rule.EstimateLimit)
+		cost := min(float64(known.List[i].Cost), celcheck.EstimateLimit) + min(float64(known.List[i].MessageCost), celcheck.EstimateLimit)
 		if slices.Contains(dearest, i) {
 			theirs += cost
 		} else {
 			others += cost
 		}
 	}
-	if others >= rule.EstimateLimitTotal {
+	if others >= celcheck.EstimateLimitTotal {
 		return 1
 	}
-	return min(1, (rule.EstimateLimitTotal-others)/theirs)
+	return min(1, (celcheck.EstimateLimitTotal-others)/theirs)
 }
 
 // culprits looks for the bounds that make a rule dear, and if it is not, for those that make its message so.
-func culprits(k *Rule, part float64, left *rule.Patience) []Culprit {
-	limit := uint64(min(float64(k.Cost), rule.EstimateLimit) * part)
+func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []Culprit {
+	limit := uint64(min(float64(k.Cost), celcheck.EstimateLimit) * part)
 	if part == 1 {
-		limit = rule.EstimateLimit
+		limit = celcheck.EstimateLimit
 	}
-	e := rule.Estimate{Env: k.Env, Rule: k.Facts.Rule, Scope: k.Scope, Way: k.Way, Around: k.Around, Cardinality: k.Cardinality}
-	if k.Cost < k.MessageCost && k.Cost <= rule.EstimateLimit {
-		limit = uint64(min(float64(k.MessageCost), rule.EstimateLimit) * part)
+	e := celcheck.Estimate{Env: k.Env, Rule: k.Facts.Rule, Scope: k.Scope, Path: k.Way, Around: k.Around, Cardinality: k.Cardinality}
+	if k.Cost < k.MessageCost && k.Cost <= celcheck.EstimateLimit {
+		limit = uint64(min(float64(k.MessageCost), celcheck.EstimateLimit) * part)
 		e.Env, e.Rule, e.Around, e.Cardinality = k.MessageEnv, k.Facts.Message, nil, 1
 	}
 	if e.Rule == nil {
 		return nil
 	}
 	var list []Culprit
-	for _, c := range e.Culprits(limit, left) {
-		list = append(list, Culprit{Pointer: pointer(c.Way), Keyword: c.Keyword, Suggested: c.Suggested})
+	for _, c := range e.CostlyBounds(limit, left) {
+		list = append(list, Culprit{Pointer: pointer(c.Path), Keyword: c.Keyword, Suggested: c.Suggested})
 	}
 	return list
 }
@@ -135,9 +136,10 @@ func culprits(k *Rule, part float64, left *rule.Patience) []Culprit {
 // latest.
 func lowestOfRule(ctx context.Context, k *Rule, minor int) (lowest int, because string) {
 	facts := &k.Facts
-	if (facts.Error != nil || facts.MessageError != nil) && minor < rule.LatestMinor {
-		latest, ok := rule.Stored().CheckWithin(ctx, &k.Props.XValidations[k.Index], k.Scope)
-		if !ok {
+	if (facts.Error != nil || facts.MessageError != nil) && minor < celenv.LatestMinor {
+		stored := celenv.Stored()
+		latest := k.Scope.Check(ctx, stored, stored, &k.Props.XValidations[k.Index])
+		if ctx.Err() != nil {
 			return 0, ""
 		}
 		facts = &latest

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 )
 
 // reported are the rules of a CRD with one version, whose spec has the given schema.
@@ -34,7 +34,7 @@ func TestRules(t *testing.T) {
 	if element.Cost == 0 || element.Cardinality != 3<<20/3 || element.LowestMinor != 25 || element.UsesOldSelf {
 		t.Errorf("%+v", element)
 	}
-	if nested.Cost <= rule.EstimateLimit || len(nested.Culprits) != 2 || nested.Culprits[0].Suggested == 0 || nested.Cardinality != 1 {
+	if nested.Cost <= celcheck.EstimateLimit || len(nested.Culprits) != 2 || nested.Culprits[0].Suggested == 0 || nested.Cardinality != 1 {
 		t.Errorf("%+v", nested)
 	}
 	if quantity.LowestMinor != 29 || quantity.LowestBecause != "the function format came with Kubernetes 1.29" || !quantity.UsesOldSelf || quantity.MessageCost == 0 {

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
@@ -20,7 +21,7 @@ type Rules struct {
 	// Cost is what all rules and message expressions may cost for one object by estimate, in CEL cost units.
 	Cost uint64
 	// Env is the environment of those that are new.
-	Env *rule.Env
+	Env *celenv.Env
 }
 
 // Rule is one rule of an accepted or refused schema as it was checked, for whoever reports on it.
@@ -32,23 +33,23 @@ type Rule struct {
 	// Props is the schema that has the rule.
 	Props *schema.Props
 	// Env and MessageEnv are the environments that the rule and its messageExpression were compiled in.
-	Env, MessageEnv *rule.Env
+	Env, MessageEnv *celenv.Env
 	// Scope is what the rule sees, Facts what is known of it.
-	Scope *rule.Scope
-	Facts rule.Facts
+	Scope *celcheck.Scope
+	Facts celcheck.Result
 	// Cardinality is for how many values of one object the rule may run; Cost and MessageCost are for all of them together.
 	Cardinality       uint64
 	Cost, MessageCost uint64
 	// Around are the schemas of the lists and maps that the rule stands in, the outermost first.
-	Around []rule.Repeater
+	Around []celcheck.Container
 }
 
 // ruleCheck compiles the rules of one schema and adds up their estimated costs.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/{validation,cel_validation}.go)
 type ruleCheck struct {
 	ctx     context.Context
-	env     *rule.Env
-	memory  *rule.Memory
+	env     *celenv.Env
+	memory  *celcheck.Memory
 	ratchet *ratchet
 	// version is that of the schema.
 	version string
@@ -92,8 +93,8 @@ func (s *spec) rulesOf(i int) *Rules {
 
 // observe adds an expression to the total.
 func (c *ruleCheck) observe(path *field.Path, cost uint64) {
-	c.total = rule.Plus(c.total, cost)
-	if cost < rule.EstimateLimitTotal/100 {
+	c.total = celcheck.AddCost(c.total, cost)
+	if cost < celcheck.EstimateLimitTotal/100 {
 		return
 	}
 	at := len(c.dearest)
@@ -109,14 +110,14 @@ func (c *ruleCheck) observe(path *field.Path, cost uint64) {
 
 // tooDear is what is found if all expressions cost too much together; path is the schema's.
 func (c *ruleCheck) tooDear(path *field.Path) field.ErrorList {
-	if c.total <= rule.EstimateLimitTotal {
+	if c.total <= celcheck.EstimateLimitTotal {
 		return nil
 	}
 	var errs field.ErrorList
 	for _, d := range c.dearest {
 		errs = append(errs, field.Forbidden(d.path, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"))
 	}
-	return append(errs, field.Forbidden(path, overBudget("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema", c.total, rule.EstimateLimitTotal)))
+	return append(errs, field.Forbidden(path, overBudget("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema", c.total, celcheck.EstimateLimitTotal)))
 }
 
 // overBudget says by how much a cost exceeds its limit. (validation.go, getCostErrorMessage)
@@ -157,22 +158,22 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 		}
 		r, at := &p.props.XValidations[i], at.Index(i)
 		env, messageEnv := c.ratchet.envs(c.env, r)
-		f, ok := env.CheckWithMessage(c.ctx, messageEnv, r, scope)
-		if !ok {
+		f := scope.Check(c.ctx, env, messageEnv, r)
+		if c.ctx.Err() != nil {
 			return
 		}
 		cardinality := f.Cardinality
 		if p.bounded {
 			cardinality = p.cardinality
 		}
-		cost := rule.Times(f.MaxCost, cardinality)
+		cost := celcheck.MultiplyCost(f.MaxCost, cardinality)
 		// As in the reference, cardinality counts for the rule and not for its message.
 		c.rules = append(c.rules, Rule{
 			Way: p.way(), Index: i, Props: p.props, Env: env, MessageEnv: messageEnv, Scope: scope, Facts: f,
 			Cardinality: cardinality, Cost: cost, MessageCost: f.MessageMaxCost, Around: p.around(),
 		})
-		if cost > rule.EstimateLimit && !c.ratchet.sameSchema(c.version) {
-			add(field.Forbidden(at.Child("rule"), overBudget("estimated rule cost", cost, rule.EstimateLimit)))
+		if cost > celcheck.EstimateLimit && !c.ratchet.sameSchema(c.version) {
+			add(field.Forbidden(at.Child("rule"), overBudget("estimated rule cost", cost, celcheck.EstimateLimit)))
 		}
 		c.observe(at.Child("rule"), cost)
 		if f.Error != nil {
@@ -182,8 +183,8 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 		case f.MessageError != nil:
 			add(field.Invalid(at.Child("messageExpression"), schema.PrintRule(r), f.MessageError.Detail))
 		case f.Message != nil:
-			if f.MessageMaxCost > rule.EstimateLimit && !c.ratchet.sameSchema(c.version) {
-				add(field.Forbidden(at.Child("messageExpression"), overBudget("estimated messageExpression cost", f.MessageMaxCost, rule.EstimateLimit)))
+			if f.MessageMaxCost > celcheck.EstimateLimit && !c.ratchet.sameSchema(c.version) {
+				add(field.Forbidden(at.Child("messageExpression"), overBudget("estimated messageExpression cost", f.MessageMaxCost, celcheck.EstimateLimit)))
 			}
 			c.observe(at.Child("messageExpression"), f.MessageMaxCost)
 		}

@@ -3,7 +3,7 @@ package definition
 import (
 	"errors"
 
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/internal/value"
 )
@@ -23,8 +23,8 @@ func expands(s *schema.Props) error {
 	var err error
 	schema.Any(s, func(s *schema.Props) bool {
 		for i := range s.XValidations {
-			if err = rule.Expands(s.XValidations[i].Rule); err == nil {
-				err = rule.Expands(s.XValidations[i].MessageExpression)
+			if err = celcheck.CheckExpansion(s.XValidations[i].Rule); err == nil {
+				err = celcheck.CheckExpansion(s.XValidations[i].MessageExpression)
 			}
 			if err != nil {
 				return true

@@ -6,7 +6,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
@@ -30,8 +31,8 @@ type spec struct {
 	// While the spec is judged:
 	ctx        context.Context
 	room       *violation.Room // for what is found
-	env        *rule.Env       // of new rules
-	memory     *rule.Memory
+	env        *celenv.Env     // of new rules
+	memory     *celcheck.Memory
 	ratchet    *ratchet
 	structural bool // schemas must be
 	rules      map[*schema.Props]*Rules

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -19,7 +19,7 @@ type spot struct {
 	// up is the schema above, nil at the root. step leads from there; from is the same step in the types of rules.
 	up   *spot
 	step []string
-	from func(above *rule.Scope) *rule.Scope
+	from func(above *celcheck.Scope) *celcheck.Scope
 	// ruled: the schema or one above it has rules.
 	ruled bool
 	// cardinality is for how many values of one object the schema stands, if all lists and maps around it are bounded.
@@ -27,7 +27,7 @@ type spot struct {
 	bounded     bool
 
 	known bool // what scope returns
-	seen  *rule.Scope
+	seen  *celcheck.Scope
 	err   error
 }
 
@@ -36,27 +36,27 @@ func rootSpot(c *ruleCheck, s *schema.Props) *spot {
 	return &spot{c: c, props: s, ruled: len(s.XValidations) > 0, cardinality: 1, bounded: true}
 }
 
-func (p *spot) below(s *schema.Props, from func(*rule.Scope) *rule.Scope, step ...string) *spot {
-	_, times, bounded := rule.Repeats(p.props)
+func (p *spot) below(s *schema.Props, from func(*celcheck.Scope) *celcheck.Scope, step ...string) *spot {
+	_, times, bounded := celcheck.MaxElements(p.props)
 	return &spot{
 		c: p.c, props: s, up: p, step: step, from: from, ruled: p.ruled || len(s.XValidations) > 0,
-		cardinality: rule.Times(p.cardinality, times), bounded: p.bounded && bounded,
+		cardinality: celcheck.MultiplyCost(p.cardinality, times), bounded: p.bounded && bounded,
 	}
 }
 
 // Property implements schema.Rules.
 func (p *spot) Property(name string, s *schema.Props) schema.Rules {
-	return p.below(s, func(above *rule.Scope) *rule.Scope { return above.Property(name) }, "properties", name)
+	return p.below(s, func(above *celcheck.Scope) *celcheck.Scope { return above.Property(name) }, "properties", name)
 }
 
 // Values implements schema.Rules.
 func (p *spot) Values(s *schema.Props) schema.Rules {
-	return p.below(s, (*rule.Scope).Additional, "additionalProperties")
+	return p.below(s, (*celcheck.Scope).Additional, "additionalProperties")
 }
 
 // Items implements schema.Rules.
 func (p *spot) Items(s *schema.Props) schema.Rules {
-	return p.below(s, (*rule.Scope).Items, "items")
+	return p.below(s, (*celcheck.Scope).Items, "items")
 }
 
 // Compile implements schema.Rules.
@@ -69,7 +69,7 @@ var (
 
 // scope is what rules of the schema see. Below a schema with rules it is a part of what those see, if it is any; its Decl can be nil then,
 // where a schema has keywords of another type.
-func (p *spot) scope() (*rule.Scope, error) {
+func (p *spot) scope() (*celcheck.Scope, error) {
 	if !p.known {
 		p.seen, p.err = p.look()
 		p.known = true
@@ -77,7 +77,7 @@ func (p *spot) scope() (*rule.Scope, error) {
 	return p.seen, p.err
 }
 
-func (p *spot) look() (*rule.Scope, error) {
+func (p *spot) look() (*celcheck.Scope, error) {
 	if p.up != nil && p.up.ruled {
 		above, err := p.up.scope()
 		if err != nil {
@@ -87,7 +87,7 @@ func (p *spot) look() (*rule.Scope, error) {
 			return s, nil
 		}
 	}
-	var s *rule.Scope
+	var s *celcheck.Scope
 	if p.up == nil {
 		s = p.c.memory.Root(p.props)
 	} else {
@@ -112,11 +112,11 @@ func (p *spot) way() []string {
 }
 
 // around are the lists and maps that the schema stands in, the outermost first.
-func (p *spot) around() []rule.Repeater {
-	var list []rule.Repeater
+func (p *spot) around() []celcheck.Container {
+	var list []celcheck.Container
 	for p = p.up; p != nil; p = p.up {
-		if repeater, _, _ := rule.Repeats(p.props); repeater {
-			list = append(list, rule.Repeater{Way: p.way(), Props: p.props})
+		if repeater, _, _ := celcheck.MaxElements(p.props); repeater {
+			list = append(list, celcheck.Container{Path: p.way(), Props: p.props})
 		}
 	}
 	slices.Reverse(list)

@@ -12,7 +12,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
 )
@@ -27,7 +28,7 @@ type Options struct {
 	// Stored is the CRD that the manifest updates, nil for a creation.
 	Stored *Stored
 	// Memory is shared with whoever compiles the CRD then, nil for one of its own.
-	Memory *rule.Memory
+	Memory *celcheck.Memory
 }
 
 // Stored is a CRD as an API server has it in its storage.
@@ -71,13 +72,13 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = format.LatestMinor - 1
 	}
-	env, err := rule.ForMinor(o.KubernetesMinor)
+	env, err := celenv.ForMinor(o.KubernetesMinor)
 	if err != nil {
 		return Result{Err: err}
 	}
 	m.spec.ctx, m.spec.room, m.spec.env, m.spec.memory = ctx, violation.NewRoom(o.Limits).Until(ctx.Done()), env, o.Memory
 	if m.spec.memory == nil {
-		m.spec.memory = rule.NewMemory()
+		m.spec.memory = celcheck.NewMemory()
 	}
 	if err := metadata.FitsMeta(&m.CRD.ObjectMeta); err != nil {
 		return Result{Err: err}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 )
 
 // Options shape what a schema means.
@@ -30,7 +31,7 @@ type Options struct {
 	// Context ends Compile, which returns its error then: rules may take seconds. Nil never ends it.
 	Context context.Context
 	// Memory is shared with whoever compiles rules of the same CRD, nil for one of its own.
-	Memory *rule.Memory
+	Memory *celcheck.Memory
 }
 
 // Rules says what becomes of x-kubernetes-validations.
@@ -55,7 +56,7 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 		o.Context = context.Background()
 	}
 	if o.Memory == nil {
-		o.Memory = rule.NewMemory()
+		o.Memory = celcheck.NewMemory()
 	}
 	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
 	c := compiler{o: o, seen: make(map[string]*Node, 64), texts: make(map[string]string, 64)}
@@ -96,7 +97,7 @@ type compiler struct {
 	size        int64
 
 	sets  map[*rule.Set]struct{}
-	scope *rule.Scope // of the node that is being made; nil where no rules run
+	scope *celcheck.Scope // of the node that is being made; nil where no rules run
 }
 
 func isMeta(name string) bool {

@@ -2,11 +2,12 @@ package plan
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // rootScope is the scope of the schema's root, nil if nobody wants rules or if there are none.
-func (c *compiler) rootScope(s *schema.Props) *rule.Scope {
+func (c *compiler) rootScope(s *schema.Props) *celcheck.Scope {
 	if c.o.Rules == WithoutRules || !schema.HasRules(s) {
 		return nil
 	}
@@ -17,13 +18,13 @@ func (c *compiler) rootScope(s *schema.Props) *rule.Scope {
 }
 
 // rules compiles the rules of a node. Sets are counted once each: equal ones of a version are one.
-func (c *compiler) rules(s *schema.Props, scope *rule.Scope) *rule.Set {
+func (c *compiler) rules(s *schema.Props, scope *celcheck.Scope) *rule.Set {
 	if scope == nil || len(s.XValidations) == 0 || c.err != nil {
 		return nil
 	}
-	set, ok := scope.CompileWithin(c.o.Context, s.XValidations)
-	if !ok {
-		c.err = c.o.Context.Err()
+	set, err := rule.Compile(c.o.Context, scope, s.XValidations)
+	if err != nil {
+		c.err = err
 		return nil
 	}
 	if c.sets == nil {

@@ -65,7 +65,7 @@ func (w *ruleWalk) node(n *Node, i, old uint32) (more bool) {
 	if n == nil || n.Flags&RulesBelow == 0 || w.d.Nodes[i].Kind == value.Null && quirk.On(quirk.NullSkipsRules) {
 		return true
 	}
-	if n.Rules != nil && !n.Rules.Evaluate(w.run, rule.Site{Self: i, Old: old, Place: w}) {
+	if n.Rules != nil && !n.Rules.Evaluate(w.run, rule.Site{Self: i, Old: old, Position: w}) {
 		return false
 	}
 	if w.tick(1) {

@@ -24,7 +24,7 @@ type cleanWalk struct {
 }
 
 func (w *cleanWalk) node(n *Node, i, old uint32) bool {
-	if n.Rules != nil && !n.Rules.Clean(w.run, i, old) {
+	if n.Rules != nil && !n.Rules.Holds(w.run, i, old) {
 		return false
 	}
 	if w.work++; w.work%pollEvery == 0 && w.run.Stopped() {

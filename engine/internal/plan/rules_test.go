@@ -48,7 +48,7 @@ func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool
 	for _, v := range r.Found {
 		found = append(found, fmt.Sprintf("%s at %s by %s", v.Error.Error(), v.Path.Pointer(), v.Schema))
 	}
-	for _, v := range r.Forgiven {
+	for _, v := range r.Ratcheted {
 		forgiven = append(forgiven, v.Error.Error())
 	}
 	if old == "" || !ratchet {

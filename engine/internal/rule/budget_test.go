@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -53,10 +54,10 @@ func TestCallLimit(t *testing.T) {
 	}
 }
 
-// TestCleanCharges: Clean charges what Evaluate does, or nothing.
-func TestCleanCharges(t *testing.T) {
+// TestHoldsCharges: Holds charges what Evaluate does, or nothing.
+func TestHoldsCharges(t *testing.T) {
 	s := props(t, `{type: object, properties: {i: {type: integer}}, x-kubernetes-validations: [{rule: "self.i == 1"}, {rule: "self.i >= oldSelf.i"}, {rule: "has(self.i)"}]}`)
-	set := Field(s).Compile(s.XValidations)
+	set := compile(t, celcheck.NewMemory().Field(s), s.XValidations)
 	d := value.Acquire()
 	defer d.Release()
 	one, two := parse(t, d, `{"i":1}`, value.Request), parse(t, d, `{"i":2}`, value.Old)
@@ -70,23 +71,23 @@ func TestCleanCharges(t *testing.T) {
 	} {
 		r := Start(d)
 		r.Left = c.left
-		if clean := set.Clean(r, c.self, c.old); clean != c.clean || c.left-r.Left != c.cost {
+		if clean := set.Holds(r, c.self, c.old); clean != c.clean || c.left-r.Left != c.cost {
 			t.Errorf("%+v: clean %v at a cost of %d", c, clean, c.left-r.Left)
 		}
 		r.Close()
 	}
 	r := Start(d)
 	defer r.Close()
-	if allocs := testing.AllocsPerRun(100, func() { set.Clean(r, one, one) }); allocs != 0 {
+	if allocs := testing.AllocsPerRun(100, func() { set.Holds(r, one, one) }); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
 	}
 }
 
-// TestOneSetManyGoroutines is for the race detector: a Set is shared, and so is the cache of replays.
+// TestOneSetManyGoroutines is for the race detector: a Set is shared, and so are the cached programs of the fallback.
 func TestOneSetManyGoroutines(t *testing.T) {
 	s := props(t, `{type: object, properties: {i: {type: integer}, m: {type: object, additionalProperties: {type: string}}}, x-kubernetes-validations: [`+
 		`{rule: "self.i == 1", messageExpression: "'not ' + string(self.i)"}, {rule: "self.m.all(k, self.m[k] != 'x')"}, {rule: "1 / self.i == 1"}]}`)
-	set := Field(s).Compile(s.XValidations)
+	set := compile(t, celcheck.NewMemory().Field(s), s.XValidations)
 	results := make(chan string)
 	const goroutines, rounds = 8, 20
 	for g := range goroutines {
@@ -100,7 +101,7 @@ func TestOneSetManyGoroutines(t *testing.T) {
 				}
 				r := Start(d)
 				r.NoClosures = g%2 == 0
-				set.Evaluate(r, Site{Self: root, Place: spot{}})
+				set.Evaluate(r, Site{Self: root, Position: spot{}})
 				texts := fmt.Sprint(k%2, len(r.Found))
 				r.Close()
 				d.Release()

@@ -3,122 +3,137 @@ package rule
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// What upstream says when the budget of an object is used up.
+// outOfBudget is upstream's text for an object whose budget is used up.
 const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run"
 
-// Evaluate evaluates the rules as upstream does (schema/cel/validation.go, validateExpressions) and adds what it finds to the run. False: the
-// budget is used up, a call crossed its limit, or the run was stopped; nothing further may run.
+// Evaluate evaluates the rules as upstream does (schema/cel/validation.go, validateExpressions) and adds their violations to
+// the run. It returns false if nothing further may run: the budget is used up, a call crossed its limit, or the run was
+// stopped.
 func (s *Set) Evaluate(r *Run, at Site) (more bool) {
+	e := &r.current
+	*e = evaluation{run: r, set: s, at: at}
 	if r.Trace == TraceAll {
-		e := evaluation{run: r, set: s, at: at}
-		if why := e.skips(); why != "" {
-			e.skipAll(0, why)
+		if why := e.skipReason(); why != "" {
+			e.traceSkipped(0, why)
 			return true
 		}
 	}
 	if r.Doc.Nodes[at.Self].Kind == value.Null && quirk.On(quirk.NullSkipsRules) {
 		return true
 	}
-	at.Old = present(r.Doc, at.Old)
-	e := &r.current
-	*e = evaluation{run: r, set: s, at: at}
-	if s.failed != "" {
-		return e.found(nil, e.invalid("rule compiler initialization error: "+s.failed), 0)
+	e.at.Old = nonNull(r.Doc, at.Old)
+	if s.failure != "" {
+		return e.add(nil, e.invalid("rule compiler initialization error: "+s.failure), 0)
 	}
 	if r.Left <= 0 {
 		return e.end(nil, e.invalid(outOfBudget))
 	}
 	for i := range s.rules {
-		if more := e.rule(&s.rules[i]); !more {
-			return e.goesOn(i + 1)
+		if r.Trace == TraceNone {
+			more = e.evaluate(&s.rules[i])
+		} else {
+			more = e.evaluateTraced(&s.rules[i])
+		}
+		if !more {
+			return e.continueTracing(i + 1)
 		}
 	}
 	return true
 }
 
-// evaluation is one Set evaluated at one Site.
+// evaluation is the evaluation of one Set for one Site.
 type evaluation struct {
 	run *Run
 	set *Set
 	at  Site
 
-	replay replay  // of the site, made when it is first needed
-	last   verdict // of the last rule that was evaluated, for its trace
+	interpreter *interpret.Evaluation // made when it is first needed
+	last        interpret.Result      // of the last rule that was evaluated, for its trace
 }
 
-// verdict is what evaluating an expression gives: a value or an error, and the cost of either.
-type verdict struct {
-	value ref.Val
-	cost  uint64
-	// uncounted: cel-go could not say what the evaluation cost. Details: it told nothing at all.
-	uncounted, noDetails bool
-	// stopped: there is no verdict. The run was stopped, or its Room has what was too much.
-	stopped bool
-	err     error
-}
-
-func (e *evaluation) rule(c *rule) (more bool) {
-	if e.run.Trace != TraceNone {
-		return e.traced(c)
-	}
-	return e.evaluated(c)
-}
-
-func (e *evaluation) evaluated(c *rule) (more bool) {
+func (e *evaluation) evaluate(c *rule) (more bool) {
 	switch {
 	case c.compileError != "" && quirk.On(quirk.BrokenStoredRuleReported):
-		return e.found(c, e.invalid("rule compile error: "+c.compileError), 0)
+		return e.add(c, e.invalid("rule compile error: "+c.compileError), 0)
 	case c.blank, c.compileError != "", c.skipped(e.at.Old):
 		return true
 	}
-	v := e.judge(c)
+	v := e.result(c)
 	e.last = v
-	if v.stopped || e.run.Stopped() {
+	if v.Interrupted || e.run.Stopped() {
 		return false
 	}
 	switch {
-	case v.noDetails:
-		return e.end(c, e.placed("", field.InternalError(nil, fmt.Errorf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run", c.named()))))
-	case v.uncounted:
-		return e.end(c, e.invalid(fmt.Sprintf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run", c.named())))
-	case !e.charge(v.cost):
+	case v.NoDetails:
+		return e.end(c, e.locate("", field.InternalError(nil, fmt.Errorf("%s", e.unknownCost(c)))))
+	case v.NoCost:
+		return e.end(c, e.invalid(e.unknownCost(c)))
+	case !e.charge(v.Cost):
 		return e.end(c, e.invalid(outOfBudget))
-	case v.err != nil:
-		return e.failed(c, v.err)
-	case v.value == types.True:
+	case v.Err != nil:
+		return e.addError(c, v.Err)
+	case v.Value == types.True:
 		return true
 	}
-	return e.notSatisfied(c)
+	return e.addFalse(c)
 }
 
-// judge evaluates a rule, by its closure if that can tell.
-func (e *evaluation) judge(c *rule) verdict {
-	if c.clean != nil && !e.run.NoClosures && quirk.All() {
-		switch e.run.closure(c.clean, e.at.Self, e.at.Old) {
+func (e *evaluation) unknownCost(c *rule) string {
+	return fmt.Sprintf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run",
+		c.displayName())
+}
+
+// result evaluates a rule, with its closure if that has an answer.
+func (e *evaluation) result(c *rule) interpret.Result {
+	if c.closure != nil && !e.run.NoClosures && quirk.All() {
+		switch e.run.evalClosure(c.closure, e.at.Self, e.at.Old) {
 		case closure.True:
-			return verdict{value: types.True, cost: e.run.frame.Cost}
+			return interpret.Result{Value: types.True, Cost: e.run.frame.Cost}
 		case closure.False:
-			return verdict{value: types.False, cost: e.run.frame.Cost}
+			return interpret.Result{Value: types.False, Cost: e.run.frame.Cost}
 		}
 	}
-	return e.replayed(c.text, c.optional, c.optional)
+	return e.interpret(c.text, c.optional, c.optional)
 }
 
-// charge takes a cost off the budget if that is enough.
+// interpret evaluates an expression with cel-go: see interpret.Evaluation.Eval.
+func (e *evaluation) interpret(text string, declared, given bool) interpret.Result {
+	if !e.prepare() {
+		return interpret.Result{Interrupted: true}
+	}
+	result := e.interpreter.Eval(text, declared, given)
+	if result.Bound != nil {
+		e.run.Room.Fail(result.Bound)
+	}
+	return result
+}
+
+// prepare makes the values for cel-go once. It returns false if the run is stopped.
+func (e *evaluation) prepare() bool {
+	if e.interpreter == nil {
+		e.interpreter = e.set.fallback.New(interpret.Input{
+			Doc: e.run.Doc, Self: e.at.Self, Old: e.at.Old, BindsOldSelf: e.set.bindsOldSelf,
+			Context: e.run.Context, Stop: e.run.Stop, Limit: e.run.Limit,
+		})
+	}
+	return e.interpreter != nil
+}
+
+// charge takes a cost off the budget. It returns false if the rest does not suffice.
 func (e *evaluation) charge(cost uint64) bool {
 	if (cost > math.MaxInt64 || int64(cost) > e.run.Left) && quirk.On(quirk.CostBudgets) {
 		return false
@@ -127,27 +142,26 @@ func (e *evaluation) charge(cost uint64) bool {
 	return true
 }
 
-// failed reports a rule that ended in an error.
-func (e *evaluation) failed(c *rule, err error) (more bool) {
+// addError adds the violation of a rule that ended with an error.
+func (e *evaluation) addError(c *rule, err error) (more bool) {
 	text := err.Error()
-	report := func(format string, args ...any) *field.Error {
-		return e.invalid(fmt.Sprintf(format, args...))
-	}
 	switch {
 	case strings.HasPrefix(text, "no such overload") && quirk.On(quirk.NoSuchOverloadText):
-		return e.found(c, report("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", text, c.named()), 0)
-	case limitCrossed(text):
-		return e.end(c, report("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", text, c.named()))
+		return e.add(c, e.invalid(fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro "+
+			"signature for rule: %v", text, c.displayName())), 0)
+	case isLimitError(text):
+		return e.end(c, e.invalid(fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds "+
+			"limit for rule: %v", text, c.displayName())))
 	}
-	return e.found(c, report("%v evaluating rule: %v", text, c.named()), 0)
+	return e.add(c, e.invalid(fmt.Sprintf("%v evaluating rule: %v", text, c.displayName())), 0)
 }
 
-func limitCrossed(text string) bool {
+func isLimitError(text string) bool {
 	return strings.HasPrefix(text, "operation cancelled: actual cost limit exceeded")
 }
 
-// notSatisfied reports a rule that is false.
-func (e *evaluation) notSatisfied(c *rule) (more bool) {
+// addFalse adds the violation of a rule that is false.
+func (e *evaluation) addFalse(c *rule) (more bool) {
 	below := ""
 	if quirk.On(quirk.RuleFieldPathBrackets) {
 		below = c.fieldPath
@@ -159,35 +173,70 @@ func (e *evaluation) notSatisfied(c *rule) (more bool) {
 		case e.run.Stopped():
 			return false
 		case fatal != nil:
-			e.forgivable(c, e.placed(below, fatal))
+			e.addOrRatchet(c, e.locate(below, fatal))
 			e.run.Left = -1
 			return false
 		}
 		detail = text
 	}
 	if detail == "" {
-		detail = c.ownMessage()
+		detail = "failed rule: " + c.displayName()
+		if c.message != "" {
+			detail = c.displayName()
+		}
 	}
 	var bad any = field.OmitValueType{}
 	if kind := e.set.self.Name; kind != "object" && kind != "array" || !quirk.On(quirk.RuleBadValues) {
 		bad = e.run.Doc.Any(e.at.Self)
 	}
-	return e.forgivable(c, e.placed(below, errorFor(c.reason, bad, detail)))
+	return e.addOrRatchet(c, e.locate(below, errorOf(c.reason, bad, detail)))
 }
 
-// placed gives an error its place: that of the site, or a Child of it unless below is "".
-func (e *evaluation) placed(below string, err *field.Error) *field.Error {
+// message evaluates the message expression of a rule that is false, with a plain oldSelf even where the rule has an optional
+// one. It returns "" if the rule's own message applies: the expression failed or its value cannot be a message. fatal ends
+// the evaluation of the object; the caller sets its path.
+//
+// Upstream: schema/cel/validation.go, evalMessageExpression.
+func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {
+	v := e.interpret(c.messageExpr, c.optional, c.optional && !quirk.On(quirk.MessageExpressionPlainOldSelf))
+	kind := e.set.self.Name
+	switch {
+	case v.Interrupted:
+		return "", nil // the caller checks
+	case v.NoDetails, v.NoCost:
+		return "", field.InternalError(nil,
+			fmt.Errorf("runtime cost could not be calculated for messageExpression: %q", c.messageExpr))
+	case !e.charge(v.Cost):
+		return "", field.Invalid(nil, kind, "messageExpression evaluation failed due to running out of cost budget, "+
+			"no further validation rules will be run")
+	case v.Err != nil && isLimitError(v.Err.Error()):
+		return "", field.Invalid(nil, kind, fmt.Sprintf("no further validation rules will be run due to call cost exceeds "+
+			"limit for messageExpression: %q", c.messageExpr))
+	}
+	if v.Err == nil {
+		text, _ = v.Value.Value().(string)
+	}
+	text = strings.TrimSpace(text)
+	tooLong := len(text) > celconfig.MaxEvaluatedMessageExpressionSizeBytes || strings.Contains(text, "\n")
+	if tooLong && quirk.On(quirk.MessageExpressionFallback) {
+		return "", nil
+	}
+	return text, nil
+}
+
+// locate sets the path of an error: the site, or a child of it unless below is "".
+func (e *evaluation) locate(below string, err *field.Error) *field.Error {
 	err.Field = e.at.Field(below)
 	return err
 }
 
-// invalid is an error about the value as such, of which upstream shows the type.
+// invalid returns an error about the value, with its type as upstream prints it.
 func (e *evaluation) invalid(detail string) *field.Error {
-	return e.placed("", field.Invalid(nil, e.set.self.Name, detail))
+	return e.locate("", field.Invalid(nil, e.set.self.Name, detail))
 }
 
-// errorFor is an error without a place.
-func errorFor(reason apiextensionsv1.FieldValueErrorReason, bad any, detail string) *field.Error {
+// errorOf returns an error without a path.
+func errorOf(reason apiextensionsv1.FieldValueErrorReason, bad any, detail string) *field.Error {
 	if !quirk.On(quirk.RuleReasonsDropText) {
 		return field.Invalid(nil, bad, detail)
 	}
@@ -202,60 +251,32 @@ func errorFor(reason apiextensionsv1.FieldValueErrorReason, bad any, detail stri
 	return field.Invalid(nil, bad, detail)
 }
 
-// ownMessage is what the rule says without a message expression.
-func (r *rule) ownMessage() string {
-	if r.message == "" {
-		return "failed rule: " + r.named()
+// displayName returns the message of the rule, or else its text, for errors.
+func (r *rule) displayName() string {
+	name := r.message
+	if name == "" {
+		name = r.text
 	}
-	return trimmed(r.message)
-}
-
-// named is what stands for the rule in messages about its evaluation.
-func (r *rule) named() string {
-	if r.message != "" {
-		return trimmed(r.message)
-	}
-	return trimmed(r.text)
-}
-
-func trimmed(text string) string {
 	if !quirk.On(quirk.RuleMessagesTrimmed) {
-		return text
+		return name
 	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(name)
 }
 
-// keyword is where the rule stands in its schema node.
-func (r *rule) keyword() string {
-	if r.index < len(fewKeywords) {
-		return fewKeywords[r.index]
-	}
-	return ruleKeyword + strconv.Itoa(r.index)
-}
-
-const ruleKeyword = "x-kubernetes-validations/"
-
-var fewKeywords = func() (list [16]string) {
-	for k := range list {
-		list[k] = ruleKeyword + strconv.Itoa(k)
-	}
-	return list
-}()
-
-// forgivable adds a finding, or forgives it: rules that compare with the old value are never forgiven.
-func (e *evaluation) forgivable(c *rule, err *field.Error) (more bool) {
+// addOrRatchet adds a violation, or ratchets it unless the rule is a transition rule.
+func (e *evaluation) addOrRatchet(c *rule, err *field.Error) (more bool) {
 	if c.usesOldSelf && quirk.On(quirk.TransitionRulesNotRatcheted) || !e.at.Ratchet() {
-		return e.found(c, err, len(c.steps))
+		return e.add(c, err, len(c.steps))
 	}
 	if !e.run.Room.Take(violation.Size(err), false) {
 		return false
 	}
-	e.run.Forgiven = append(e.run.Forgiven, e.violation(c, err, len(c.steps)))
+	e.run.Ratcheted = append(e.run.Ratcheted, e.violation(c, err, len(c.steps)))
 	return true
 }
 
-// found adds a finding; steps is how many steps of the rule's field path lead from self to its place.
-func (e *evaluation) found(c *rule, err *field.Error, steps int) (more bool) {
+// add adds a violation. steps is the length of the rule's field path to apply.
+func (e *evaluation) add(c *rule, err *field.Error, steps int) (more bool) {
 	if !e.run.Room.Take(violation.Size(err), false) {
 		return false
 	}
@@ -263,9 +284,9 @@ func (e *evaluation) found(c *rule, err *field.Error, steps int) (more bool) {
 	return true
 }
 
-// end adds the last finding: nothing further runs.
+// end adds the last violation: nothing further runs.
 func (e *evaluation) end(c *rule, err *field.Error) (more bool) {
-	e.found(c, err, 0)
+	e.add(c, err, 0)
 	e.run.Left = -1
 	return false
 }

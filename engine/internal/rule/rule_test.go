@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
@@ -41,10 +43,10 @@ func (s spot) Violation(node uint32, err *field.Error, below value.Path, keyword
 
 // judged is what evaluating the rules of a schema's root against a value gives.
 type judged struct {
-	found, forgiven []string
-	left            int64
-	more            bool
-	run             *Run
+	found, ratcheted []string
+	left             int64
+	more             bool
+	run              *Run
 }
 
 type trial struct {
@@ -60,11 +62,11 @@ type trial struct {
 func (x trial) judge(t testing.TB) judged {
 	t.Helper()
 	s := props(t, x.schema)
-	scope := Root(s)
+	scope := celcheck.NewMemory().Root(s)
 	if x.notRoot {
-		scope = newScope(s, false, NewMemory())
+		scope = celcheck.NewMemory().Field(s)
 	}
-	set := scope.Compile(s.XValidations)
+	set := compile(t, scope, s.XValidations)
 	d := value.Acquire()
 	t.Cleanup(d.Release)
 	r := Start(d)
@@ -76,7 +78,7 @@ func (x trial) judge(t testing.TB) judged {
 	if x.limit != 0 {
 		r.Limit = x.limit
 	}
-	site := Site{Place: spot{field.NewPath("spec"), x.ratchet}}
+	site := Site{Position: spot{field.NewPath("spec"), x.ratchet}}
 	site.Self = parse(t, d, x.self, value.Request)
 	if x.old != "" {
 		site.Old = parse(t, d, x.old, value.Old)
@@ -85,10 +87,19 @@ func (x trial) judge(t testing.TB) judged {
 	for _, v := range r.Found {
 		out.found = append(out.found, v.Error.Error())
 	}
-	for _, v := range r.Forgiven {
-		out.forgiven = append(out.forgiven, v.Error.Error())
+	for _, v := range r.Ratcheted {
+		out.ratcheted = append(out.ratcheted, v.Error.Error())
 	}
 	return out
+}
+
+func compile(t testing.TB, s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) *Set {
+	t.Helper()
+	set, err := Compile(t.Context(), s, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 func parse(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {

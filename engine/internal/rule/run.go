@@ -9,43 +9,44 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
 // Upstream's bounds at run time, in CEL cost units.
 const (
-	Budget       = celconfig.RuntimeCELCostBudget // all rules and message expressions of one object
-	PerCallLimit = celconfig.PerCallLimit         // each
+	Budget       = celconfig.RuntimeCELCostBudget // of all rules and message expressions of one object
+	PerCallLimit = celconfig.PerCallLimit         // of each
 )
 
-// Run is the evaluation of the rules of one object. It is made by Start, used by one goroutine, and given back by Close.
+// Run is the evaluation of the rules of one object. Start makes it, one goroutine uses it, Close ends it.
 type Run struct {
-	// Doc holds the object and, on update, the old one.
+	// Doc holds the object and, for an update, the old one.
 	Doc *value.Doc
-	// Context and Stop end the run early; what was found is incomplete then. Nil never stops.
+	// Context and Stop end the run early. Its violations are incomplete then. Nil never does.
 	Context context.Context
 	Stop    *interrupt.Signal
-	// NoClosures replays every rule.
+	// NoClosures evaluates every rule with cel-go.
 	NoClosures bool
-	// Limit is what one rule or message expression may cost; Start sets it to PerCallLimit. Tests choose others.
+	// Limit bounds the cost of one rule or message expression. Start sets it to PerCallLimit.
 	Limit uint64
-	// Left is what remains of the Budget; below 0 after it was exceeded, or after a call crossed its limit.
+	// Left is the rest of the Budget. It is negative after the budget or a limit was exceeded.
 	Left int64
-	// Found are the findings, in the order of evaluation.
+	// Found are the violations in the order of evaluation.
 	Found []violation.Violation
-	// Forgiven are findings that ratcheting turned into warnings, whose texts are their Error().
-	Forgiven []violation.Violation
-	// Room bounds what may be found; nil for any amount. Nothing further runs when it is full.
+	// Ratcheted are violations that ratcheting turned into warnings.
+	Ratcheted []violation.Violation
+	// Room bounds the violations; nil is no bound. Nothing further runs when it is full.
 	Room *violation.Room
-	// Trace says which rules are traced: see Traces.
+	// Trace selects the rules to trace: see Traces.
 	Trace Tracing
 	// Skip is why no rule is evaluated, "" if they are. It is for runs that trace all rules.
 	Skip string
 
 	frame   closure.Frame
 	traces  traces
-	current evaluation // of the site that is being judged
+	current evaluation // of the current site
 }
 
 var runs = sync.Pool{New: func() any { return new(Run) }}
@@ -57,28 +58,28 @@ func Start(d *value.Doc) *Run {
 	return r
 }
 
-// Close gives the run's memory back. Found and Forgiven stay valid.
+// Close returns the run's memory to a pool. Found and Ratcheted stay valid.
 func (r *Run) Close() {
 	r.frame.Forget()
 	*r = Run{frame: r.frame}
 	runs.Put(r)
 }
 
-// Site is a value that a Set judges.
+// Site is a value that a Set is evaluated for.
 type Site struct {
-	// Self and Old are nodes of the run's Doc; Old is 0 where there is no comparable old value.
+	// Self and Old are nodes of the run's Doc. Old is 0 without a comparable old value.
 	Self, Old uint32
-	Place
+	Position
 }
 
-// Place tells where a Site stands. It is asked only when something is found.
-type Place interface {
-	// Field is the place in upstream's spelling, or a Child of it unless below is "".
+// Position describes a Site. It is used for violations only.
+type Position interface {
+	// Field returns the path in upstream's spelling, with a child unless below is "".
 	Field(below string) string
-	// Ratchet reports whether upstream forgives what is found here: the nearest value that has an old one is equal to it.
+	// Ratchet reports whether upstream ratchets violations at the site: the nearest value with an old one equals it.
 	Ratchet() bool
-	// Violation wraps an error about the node, which is Self or below it. Its Path leads to Self and on by below, its Schema to Self and on by
-	// keyword unless that is "".
+	// Violation wraps an error about the node, which is Self or below it. Its Path leads to Self and on by below, its Schema to
+	// Self and on by keyword unless that is "".
 	Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation
 }
 
@@ -87,9 +88,48 @@ func (r *Run) Stopped() bool {
 	return r.Stop.Stopped() || r.Context != nil && r.Context.Err() != nil
 }
 
-// closure evaluates a rule's closure.
-func (r *Run) closure(p *closure.Program, self, old uint32) closure.Outcome {
+// evalClosure evaluates a closure. Its cost is frame.Cost.
+func (r *Run) evalClosure(p *closure.Program, self, old uint32) closure.Outcome {
 	f := &r.frame
 	f.Doc, f.Self, f.Old, f.Limit, f.Stop = r.Doc, self, old, r.Limit, r.Stop
 	return p.Eval(f)
+}
+
+// Holds evaluates the rules with closures only. If it returns true, all rules hold and their cost is charged to the run. If
+// it returns false, the run is unchanged and Evaluate decides. self and old are nodes of the run's Doc; old is 0 without a
+// comparable old value.
+func (s *Set) Holds(r *Run, self, old uint32) bool {
+	if r.Doc.Nodes[self].Kind == value.Null {
+		return true
+	}
+	if s.failure != "" || r.Left <= 0 || r.NoClosures {
+		return false
+	}
+	old = nonNull(r.Doc, old)
+	left := r.Left
+	for i := range s.rules {
+		c := &s.rules[i]
+		switch {
+		case c.blank, c.skipped(old):
+			continue
+		case c.closure == nil, r.evalClosure(c.closure, self, old) != closure.True, r.frame.Cost > uint64(left):
+			return false
+		}
+		left -= int64(r.frame.Cost)
+	}
+	r.Left = left
+	return true
+}
+
+// skipped reports whether a transition rule has no old value to compare with.
+func (r *rule) skipped(old uint32) bool {
+	return r.usesOldSelf && old == 0 && !r.optional && quirk.On(quirk.TransitionRuleSkippedOnCreate) && r.compileError == ""
+}
+
+// nonNull returns 0 for a null, which rules treat as absent.
+func nonNull(d *value.Doc, node uint32) uint32 {
+	if d.Nodes[node].Kind == value.Null {
+		return 0
+	}
+	return node
 }

@@ -3,37 +3,40 @@ package rule
 import (
 	"context"
 	"encoding/binary"
-	"sync/atomic"
+	"iter"
+	"strconv"
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
+	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Set holds the compiled rules of one schema node, in their order. It is shared by goroutines, and immutable but for what replays keep.
+// Set holds the compiled rules of one schema node in their order. It is immutable and shared by goroutines.
 type Set struct {
 	self     *closure.Type // of the values
-	declared *closure.Type // what expressions were checked against
+	declared *closure.Type // of the checked expressions
 	rules    []rule
-	// bindsOldSelf: a rule refers to oldSelf. Else it is unbound, in message expressions too.
+	// bindsOldSelf: a rule refers to oldSelf. Otherwise it is unbound in message expressions, too.
 	bindsOldSelf bool
-	// failed is why no rule could be compiled, "" if they could.
-	failed string
-	size   int64
-
-	replays atomic.Pointer[programs] // nil until a rule is replayed, and when the process has no room for them
+	// failure is why no rule could be compiled, "" if they could.
+	failure  string
+	size     int64
+	fallback *interpret.Rules
 }
 
-// rule is one compiled rule. Texts are the memory's own.
+// rule is one compiled rule. Its texts are copies.
 type rule struct {
 	text        string
-	message     string // as written, "" for none
-	messageExpr string // "" for none, and where it does not compile
+	message     string // as written
+	messageExpr string // "" if it does not compile
 	reason      apiextensionsv1.FieldValueErrorReason
-	fieldPath   string     // as upstream's errors spell it, "" for none
+	fieldPath   string     // as upstream's errors spell it
 	steps       value.Path // of fieldPath
 
 	compileError string // "" if it compiles
@@ -42,105 +45,88 @@ type rule struct {
 	usesOldSelf  bool
 	optional     bool // optionalOldSelf
 
-	clean *closure.Program // nil: the rule is replayed
+	closure *closure.Program // nil: cel-go evaluates the rule
 }
 
-// Compile compiles the rules of the scope in the Stored environment; nil for none. Rules that do not compile are kept: upstream reports them for
-// each object.
+// Compile compiles the rules of a schema node in the Stored environment. It returns nil without rules. Rules that do not
+// compile are kept: upstream reports them for each object. The error is that of the context.
 //
 // Upstream: schema/cel/compilation.go, Compile and compileRule.
-func (s *Scope) Compile(rules []apiextensionsv1.ValidationRule) *Set {
-	set, _ := s.CompileWithin(context.Background(), rules)
-	return set
-}
-
-// CompileWithin is Compile until the context ends: ok is unset then, and there is no Set.
-func (s *Scope) CompileWithin(ctx context.Context, rules []apiextensionsv1.ValidationRule) (set *Set, ok bool) {
+func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) (*Set, error) {
 	if len(rules) == 0 {
-		return nil, true
+		return nil, nil
 	}
-	key := s.setKey(rules)
-	if known := s.memory.sets[string(key)]; known != nil {
-		return known, true
+	key := string(setKey(s, rules))
+	sets := s.Memory().Sets
+	if known, ok := sets[key].(*Set); ok {
+		return known, nil
 	}
-	set = &Set{self: s.Type(), declared: s.Declared()}
+	set := &Set{self: s.Type(), declared: s.Declared(), size: int64(unsafe.Sizeof(Set{}))}
 	if s.Decl == nil {
-		set.failed = "failed to convert to declType for CEL validation rules"
+		set.failure = "failed to convert to declType for CEL validation rules"
 	} else {
+		set.fallback = interpret.NewRules(set.declared, set.self)
 		set.rules = make([]rule, len(rules))
 		for i := range rules {
-			if set.rules[i], ok = s.compileStored(ctx, &rules[i], i); !ok {
-				return nil, false
+			set.rules[i] = compileRule(ctx, s, &rules[i], i)
+			if err := ctx.Err(); err != nil {
+				return nil, err
 			}
 			set.bindsOldSelf = set.bindsOldSelf || set.rules[i].usesOldSelf
 			set.size += set.rules[i].size()
 		}
 	}
-	set.size += int64(unsafe.Sizeof(*set))
-	s.memory.sets[string(key)] = set
-	return set, true
+	sets[key] = set
+	return set, nil
 }
 
-// compileStored compiles a rule; ok is unset if the context ended before.
-func (s *Scope) compileStored(ctx context.Context, written *apiextensionsv1.ValidationRule, index int) (r rule, ok bool) {
-	if ctx.Err() != nil {
-		return r, false
+func compileRule(ctx context.Context, s *celcheck.Scope, source *apiextensionsv1.ValidationRule, index int) rule {
+	mem, env := s.Memory(), celenv.Stored()
+	r := rule{index: index, text: mem.Text(source.Rule), message: mem.Text(source.Message)}
+	r.optional = source.OptionalOldSelf != nil && *source.OptionalOldSelf
+	if source.Reason != nil {
+		r.reason = apiextensionsv1.FieldValueErrorReason(mem.Text(string(*source.Reason)))
 	}
-	mem, env := s.memory, Stored()
-	r = rule{index: index, text: mem.text(written.Rule), message: mem.text(written.Message)}
-	r.optional = written.OptionalOldSelf != nil && *written.OptionalOldSelf
-	if written.Reason != nil {
-		r.reason = apiextensionsv1.FieldValueErrorReason(mem.text(string(*written.Reason)))
+	checked, err := s.CompileRule(ctx, env, source.Rule, r.optional)
+	if checked != nil {
+		r.usesOldSelf = checked.UsesOldSelf
 	}
-	c, ok := env.compileRuleWithin(ctx, written.Rule, s, r.optional)
-	if !ok {
-		return r, false
+	if err != nil {
+		r.compileError = mem.Text(err.Error())
+		return r
 	}
-	if c.Checked != nil {
-		r.usesOldSelf = c.UsesOldSelf
-	}
-	if c.err != nil {
-		r.compileError = mem.text(c.err.Error())
-		return r, true
-	}
-	if c.Checked == nil {
+	if checked == nil {
 		r.blank = true
-		return r, true
+		return r
 	}
 	if s.Type() == s.Declared() {
-		r.clean, _ = closure.Compile(c.Ast.NativeRep(), s.Type(), closure.Options{OptionalOldSelf: r.optional, Functions: env.functions(), Value: ValueOf})
+		r.closure, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{
+			OptionalOldSelf: r.optional, Functions: env.Functions(), Value: celcheck.ValueOf,
+		})
 	}
-	if written.MessageExpression != "" {
-		m, ok := env.compileMessageWithin(ctx, written.MessageExpression, s, r.optional)
-		if !ok {
-			return r, false
+	if source.MessageExpression != "" {
+		if _, err := s.CompileMessage(ctx, env, source.MessageExpression, r.optional); err != nil {
+			return r // upstream does not resolve the field path then
 		}
-		if m.err != nil {
-			return r, true // upstream does not come to the field path then
-		}
-		r.messageExpr = mem.text(written.MessageExpression)
+		r.messageExpr = mem.Text(source.MessageExpression)
 	}
-	if written.FieldPath != "" {
-		if path, _, err := schema.Resolve(written.FieldPath, s.Props, true); err == nil {
-			r.fieldPath = mem.text(path.String())
-			if steps, err := schema.Steps(written.FieldPath, s.Props); err == nil {
+	if source.FieldPath != "" {
+		if path, _, err := schema.Resolve(source.FieldPath, s.Props, true); err == nil {
+			r.fieldPath = mem.Text(path.String())
+			if steps, err := schema.Steps(source.FieldPath, s.Props); err == nil {
 				r.steps = steps.Detach()
 			}
 		}
 	}
-	return r, true
+	return r
 }
 
-// setKey tells sets of a memory apart: by the type of self, the rules, and what their field paths become.
-func (s *Scope) setKey(rules []apiextensionsv1.ValidationRule) []byte {
-	k := appendPointer(nil, unsafe.Pointer(s.Type()))
-	k = append(appendPointer(k, unsafe.Pointer(s.Declared())), bits(s.Decl == nil))
+// setKey identifies a Set within a Memory, by the type of self, the rules and their resolved field paths.
+func setKey(s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) celcheck.Key {
+	k := celcheck.Key(nil).Type(s.Type()).Type(s.Declared()).Flags(s.Decl == nil)
 	k = binary.AppendUvarint(k, uint64(len(rules)))
 	for i := range rules {
 		r := &rules[i]
-		for _, text := range [...]string{r.Rule, r.Message, r.MessageExpression} {
-			k = appendText(k, text)
-		}
 		reason, path := "", ""
 		if r.Reason != nil {
 			reason = string(*r.Reason)
@@ -150,19 +136,51 @@ func (s *Scope) setKey(rules []apiextensionsv1.ValidationRule) []byte {
 				path = p.String()
 			}
 		}
-		k = append(appendText(appendText(k, reason), path), bits(r.OptionalOldSelf != nil && *r.OptionalOldSelf))
+		k = k.Text(r.Rule, r.Message, r.MessageExpression, reason, path)
+		k = k.Flags(r.OptionalOldSelf != nil && *r.OptionalOldSelf)
 	}
 	return k
 }
 
-// Size is the heap that the Set retains, in bytes, without the types and the texts, which sets share (Retained has those), and
-// without the programs of replays, which have a bound of the process (replay_kept.go).
+// keyword returns the position of the rule in its schema node.
+func (r *rule) keyword() string {
+	if r.index < len(keywords) {
+		return keywords[r.index]
+	}
+	return rulesKeyword + strconv.Itoa(r.index)
+}
+
+const rulesKeyword = "x-kubernetes-validations/"
+
+var keywords = func() (list [16]string) {
+	for k := range list {
+		list[k] = rulesKeyword + strconv.Itoa(k)
+	}
+	return list
+}()
+
+// Size returns the heap that the Set retains, in bytes. It excludes the types and texts that sets share (Retained) and the
+// cached programs of the fallback.
 func (s *Set) Size() int64 { return s.size }
 
 func (r *rule) size() int64 {
 	size := int64(unsafe.Sizeof(*r)) + int64(len(r.steps))*int64(unsafe.Sizeof(value.Segment{}))
-	if r.clean != nil {
-		size += r.clean.Size()
+	if r.closure != nil {
+		size += r.closure.Size()
 	}
 	return size
+}
+
+// Retained returns the heap of the types and texts of some sets, in bytes. It counts shared ones once.
+func Retained(sets iter.Seq[*Set]) int64 {
+	var r closure.Retention
+	for set := range sets {
+		r.Type(set.self)
+		r.Type(set.declared)
+		for i := range set.rules {
+			c := &set.rules[i]
+			r.Text(c.text, c.message, c.messageExpr, string(c.reason), c.fieldPath, c.compileError)
+		}
+	}
+	return r.Size
 }

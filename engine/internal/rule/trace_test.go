@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/rule/trace"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -19,8 +21,8 @@ properties:
   m: {type: object, additionalProperties: {type: integer}}
 x-kubernetes-validations: `
 
-// told is a trace as a text: outcome, cost, message, and steps; the decisive ones with a star.
-func told(t Trace) string {
+// describe formats a trace: outcome, cost, message, and steps; the decisive ones with a star.
+func describe(t Trace) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s cost %d", t.Outcome, t.Why, t.Cost)
 	if t.Message != "" {
@@ -42,14 +44,13 @@ func told(t Trace) string {
 func tracesOf(t *testing.T, rules, self, old string, how Tracing, prepare func(*Run)) (list []Trace, run *Run) {
 	t.Helper()
 	s := props(t, tracedSchema+rules)
-	scope := newScope(s, false, NewMemory())
-	set := scope.Compile(s.XValidations)
+	set := compile(t, celcheck.NewMemory().Field(s), s.XValidations)
 	d := value.Acquire()
 	t.Cleanup(d.Release)
 	r := Start(d)
 	t.Cleanup(r.Close)
 	r.Trace = how
-	site := Site{Place: spot{at: field.NewPath("spec")}}
+	site := Site{Position: spot{at: field.NewPath("spec")}}
 	site.Self = parse(t, d, self, value.Request)
 	if old != "" {
 		site.Old = parse(t, d, old, value.Old)
@@ -174,7 +175,7 @@ func TestTrace(t *testing.T) {
 			if len(list) != 1 {
 				t.Fatalf("%d traces", len(list))
 			}
-			if got := told(list[0]); got != c.want {
+			if got := describe(list[0]); got != c.want {
 				t.Errorf("%s\ngot  %s\nwant %s", c.rule, got, c.want)
 			}
 			if charged := Budget - r.Left; charged != list[0].Cost {
@@ -196,7 +197,7 @@ func TestTraceOutcomes(t *testing.T) {
 		{"all", rules, `{"i":1}`, "", TraceAll, nil, "1 ; 4 the rule compares with an old value, and there is none; 3 ; 2 "},
 		{"failed", rules, `{"i":1}`, "", TraceFailed, nil, "3 ; 2 "},
 		{"none", rules, `{"i":1}`, "", TraceNone, nil, ""},
-		{"null", rules, `null`, "", TraceAll, nil, strings.TrimSuffix(strings.Repeat("4 the value is null: to rules it is as if it were not there; ", 4), "; ")},
+		{"null", rules, `null`, "", TraceAll, nil, strings.TrimSuffix(strings.Repeat("4 the value is null, which rules treat as absent; ", 4), "; ")},
 		{"blocked", rules, `{"i":1}`, "", TraceAll, func(r *Run) { r.Skip = "blocked" }, "4 blocked; 4 blocked; 4 blocked; 4 blocked"},
 		{"limit", `[{rule: "self.i == 1"}, {rule: "self.i == 2"}]`, `{"i":1}`, "", TraceAll, func(r *Run) { r.Limit = 1 },
 			"3 ; 4 a rule before it cost more than 1, which ends the evaluation of rules"},
@@ -223,10 +224,10 @@ func TestTraceOutcomes(t *testing.T) {
 func TestTraceIsBounded(t *testing.T) {
 	long := `{"s":"` + strings.Repeat("x", 2000) + `","l":[` + strings.TrimSuffix(strings.Repeat(`{"v":1},`, 2000), ",") + `]}`
 	list, _ := tracesOf(t, `[{rule: "self.s == '' || self.l.all(e, e.v == 1) && self.l[1999].v == 2"}]`, long, "", TraceFailed, nil)
-	if len(list) != 1 || len(list[0].Steps) != MaxTraceSteps || list[0].Omitted != 4010-MaxTraceSteps {
+	if len(list) != 1 || len(list[0].Steps) != trace.MaxSteps || list[0].Omitted != 4010-trace.MaxSteps {
 		t.Fatalf("%d traces, %d steps, %d omitted", len(list), len(list[0].Steps), list[0].Omitted)
 	}
-	first, last := list[0].Steps[0], list[0].Steps[MaxTraceSteps-1]
+	first, last := list[0].Steps[0], list[0].Steps[trace.MaxSteps-1]
 	if first.Expression != "self.s" || first.Value != nil || last.Expression != list[0].Rule.Text || string(last.Value) != "false" || !last.Decisive {
 		t.Errorf("%+v\n%+v", first, last)
 	}

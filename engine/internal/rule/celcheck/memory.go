@@ -1,0 +1,86 @@
+package celcheck
+
+import (
+	"strings"
+
+	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
+)
+
+// Memory shares types, checked expressions and compiled rules between the scopes of one CRD: many nodes and versions are
+// equal, and each rule is compiled as new for checking and as stored for evaluation. One goroutine uses a Memory at a time.
+type Memory struct {
+	// Sets holds the compiled rules of package rule by key.
+	Sets map[string]any
+
+	types   map[string]*closure.Type
+	texts   map[string]string
+	key     []byte
+	checked map[expressionKey][]outcome // one for each environment
+}
+
+// NewMemory returns an empty Memory.
+func NewMemory() *Memory {
+	return &Memory{
+		Sets: map[string]any{}, types: map[string]*closure.Type{}, texts: map[string]string{},
+		checked: map[expressionKey][]outcome{},
+	}
+}
+
+// Text returns the memory's own copy of a text. Compiled rules and types must not retain the CRD.
+func (mem *Memory) Text(s string) string {
+	if s == "" {
+		return ""
+	}
+	t, ok := mem.texts[s]
+	if !ok {
+		t = strings.Clone(s)
+		mem.texts[t] = t
+	}
+	return t
+}
+
+// expressionKey is everything that the result of the checker depends on, apart from the environment. Sizes do not matter.
+type expressionKey struct {
+	text              string
+	declared          *closure.Type
+	optional, message bool // oldSelf is an optional; the text is a messageExpression
+}
+
+// outcome is the result of compiling an expression in an environment.
+type outcome struct {
+	env *celenv.Env
+	*Checked
+	err *apiservercel.Error
+}
+
+// recall returns the result of an expression in the environment, derived from that of another environment where possible.
+// It is nil if none is known.
+func (mem *Memory) recall(e *celenv.Env, key expressionKey) *outcome {
+	if mem == nil {
+		return nil
+	}
+	list := mem.checked[key]
+	for i := range list {
+		if o := &list[i]; o.env == e {
+			return o
+		}
+	}
+	for _, o := range list {
+		if o.err == nil && o.Checked != nil && e.SameResult(o.env, o.Ast.NativeRep()) ||
+			o.err != nil && e.SameError(o.env, key.text) {
+			o.env = e
+			mem.remember(key, o)
+			return &o
+		}
+	}
+	return nil
+}
+
+func (mem *Memory) remember(key expressionKey, o outcome) {
+	if mem != nil {
+		mem.checked[key] = append(mem.checked[key], o)
+	}
+}

@@ -1,0 +1,177 @@
+// Package celenv builds the CEL environments of Kubernetes 1.25 to 1.37, without variables, and knows by what they differ.
+//
+// Upstream: k8s.io/apiserver pkg/cel/environment.
+package celenv
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/containers"
+	"github.com/google/cel-go/common/functions"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	k8slibrary "k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+)
+
+// Env is the CEL environment of one Kubernetes minor. It is immutable, built once per process and shared without locks.
+type Env struct {
+	// Minor is the Kubernetes 1.x minor.
+	Minor int
+	// Base parses, plans and validates.
+	Base *cel.Env
+	// Declared holds the checked declarations of Base. Checkers of rules extend it.
+	Declared *checker.Env
+	// Functions returns the implementations of the functions by overload and by function name.
+	Functions func() map[string]*functions.Overload
+
+	validators []cel.ASTValidator
+	config     validatorConfig
+}
+
+// The minors of Kubernetes 1.x that have an environment.
+const (
+	OldestMinor = 25
+	LatestMinor = 37
+	// NewMinor is the minor with which a stock API server of LatestMinor checks new rules: the version before.
+	NewMinor = LatestMinor - 1
+)
+
+var environments [LatestMinor - OldestMinor + 1]func() *Env
+
+func init() {
+	for i := range environments {
+		environments[i] = sync.OnceValue(func() *Env { return newEnv(OldestMinor + i) })
+	}
+}
+
+// Stored returns the environment of stored expressions, which has every library. Evaluation always uses it.
+func Stored() *Env { return environments[LatestMinor-OldestMinor]() }
+
+// ForMinor returns the environment of new expressions at Kubernetes 1.minor. The error names the supported minors.
+func ForMinor(minor int) (*Env, error) {
+	if minor < OldestMinor || minor > LatestMinor {
+		return nil, fmt.Errorf("there is no CEL environment for Kubernetes 1.%d: only for 1.%d to 1.%d",
+			minor, OldestMinor, LatestMinor)
+	}
+	switch {
+	case !quirk.On(quirk.NewRulesUseOlderEnvironment): // new expressions may use what stored ones may
+		minor = LatestMinor
+	case !quirk.On(quirk.NoExtraLibraries): // no library but the first ones
+		minor = OldestMinor
+	}
+	return environments[minor-OldestMinor](), nil
+}
+
+// newEnv builds an environment. It panics if the libraries do not fit together, which a test of this package detects.
+func newEnv(minor int) *Env {
+	base := must(must(cel.NewEnv()).Extend(librariesOf(minor)))
+	e := &Env{Minor: minor, Base: base, validators: base.Validators()}
+	e.config = validatorConfig{cel.HomogeneousAggregateLiteralExemptFunctions: []string{}}
+	for _, v := range e.validators {
+		if c, ok := v.(cel.ASTValidatorConfigurer); ok {
+			if err := c.Configure(e.config); err != nil {
+				panic(fmt.Sprintf("%s: %v", v.Name(), err))
+			}
+		}
+	}
+	e.Functions = sync.OnceValue(func() map[string]*functions.Overload { return must(Functions(base)) })
+	e.Declared = must(declarations(base, e.CrossTypeNumbers()))
+	return e
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(fmt.Sprintf("the CEL libraries of Kubernetes: %v", err))
+	}
+	return v
+}
+
+// declarations checks the declarations of an environment, which is most of the cost of making a checker.
+func declarations(base *cel.Env, crossTypeNumbers bool) (*checker.Env, error) {
+	env, err := checker.NewEnv(containers.DefaultContainer, base.CELTypeProvider(),
+		checker.CrossTypeNumericComparisons(crossTypeNumbers))
+	if err != nil {
+		return nil, err
+	}
+	if err := env.AddIdents(base.Variables()...); err != nil {
+		return nil, err
+	}
+	for _, f := range base.Functions() {
+		if f.IsDeclarationDisabled() {
+			continue
+		}
+		if err := env.AddFunctions(f); err != nil {
+			return nil, err
+		}
+	}
+	return env, nil
+}
+
+// Functions returns the implementations of an environment's functions, by overload and by name, as cel-go's planner finds
+// them.
+func Functions(env *cel.Env) (map[string]*functions.Overload, error) {
+	all := map[string]*functions.Overload{}
+	for _, f := range env.Functions() {
+		bindings, err := f.Bindings()
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range bindings {
+			all[b.Operator] = b
+		}
+	}
+	return all, nil
+}
+
+// CrossTypeNumbers reports whether numbers of different types can be compared.
+func (e *Env) CrossTypeNumbers() bool { return e.Minor >= crossTypeNumbersSince }
+
+// KeywordFields reports whether fields named like a reserved word can be selected without an escape.
+func (e *Env) KeywordFields() bool { return e.Minor >= keywordFieldsSince }
+
+// ValidatesLiterals reports whether literal durations, timestamps and patterns are validated.
+func (e *Env) ValidatesLiterals() bool { return e.Minor >= validatorsSince }
+
+// Validate adds the errors of the environment's validators.
+func (e *Env) Validate(a *ast.AST, issues *cel.Issues) {
+	for _, v := range e.validators {
+		v.Validate(e.Base, e.config, a, issues)
+	}
+}
+
+// Plan makes a program of a checked expression. At run time the base environment equals the one that checked the expression,
+// but for the types of objects, which evaluation does not use.
+//
+// Upstream: schema/cel/compilation.go, compileRule.
+func (e *Env) Plan(ast *cel.Ast, more ...cel.ProgramOption) (program cel.Program, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			program, err = nil, fmt.Errorf("%v", r)
+		}
+	}()
+	options := append([]cel.ProgramOption{
+		cel.CostLimit(celconfig.PerCallLimit), cel.CostTracking(&k8slibrary.CostEstimator{}),
+		cel.InterruptCheckFrequency(celconfig.CheckFrequency),
+	}, more...)
+	return e.Base.PlanProgram(ast.NativeRep(), options...)
+}
+
+// validatorConfig is the configuration that validators share. It does not change after newEnv.
+type validatorConfig map[string]any
+
+func (c validatorConfig) GetOrDefault(name string, value any) any {
+	if v, ok := c[name]; ok {
+		return v
+	}
+	return value
+}
+
+func (c validatorConfig) Set(name string, value any) error {
+	c[name] = value
+	return nil
+}

@@ -1,0 +1,200 @@
+package interpret
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/internal/value"
+)
+
+// Input is what the rules of one schema node are evaluated for.
+type Input struct {
+	Doc       *value.Doc
+	Self, Old uint32 // Old is 0 without a comparable old value
+	// BindsOldSelf is false if no rule of the node refers to oldSelf. oldSelf is then unbound in message expressions, too.
+	BindsOldSelf bool
+	// Context and Stop interrupt the evaluation. Nil never does.
+	Context context.Context
+	Stop    *interrupt.Signal
+	// Limit bounds the cost of one evaluation.
+	Limit uint64
+}
+
+// Result is the outcome of one evaluation.
+type Result struct {
+	Value ref.Val
+	Err   error
+	Cost  uint64
+	// NoDetails: cel-go returned no details. NoCost: it returned no cost.
+	NoDetails, NoCost bool
+	// Interrupted: the evaluation was interrupted, or exceeded a bound of memory, which is Bound then.
+	Interrupted bool
+	Bound       *value.LimitError
+}
+
+// Evaluation evaluates expressions for one Input. It is used by one goroutine.
+type Evaluation struct {
+	Input
+	rules           *Rules
+	programs        *programs
+	plain, optional *activation
+
+	large bool // the document is large: its values poll
+	polls uint32
+	bound *value.LimitError
+	// objects are the nodes of the document by the address of their Go maps, for objects whose order matters.
+	objects map[uintptr]uint32
+}
+
+// New prepares the values of an Input. It returns nil if the Input's signal fires first.
+func (r *Rules) New(in Input) *Evaluation {
+	e := &Evaluation{Input: in, rules: r, programs: r.programs(), objects: map[uintptr]uint32{}}
+	e.large = len(in.Doc.Src[value.Request])+len(in.Doc.Src[value.Old]) > largeDocument
+	ok := interruptible(func() {
+		e.plain = &activation{evaluation: e, self: e.value(in.Self)}
+		optional := *e.plain
+		e.optional = &optional
+		if !in.BindsOldSelf {
+			return
+		}
+		e.optional.oldSelf = types.OptionalNone
+		if in.Old != 0 {
+			e.plain.oldSelf = e.value(in.Old)
+			e.optional.oldSelf = types.OptionalOf(e.plain.oldSelf)
+		}
+	})
+	if !ok {
+		return nil
+	}
+	return e
+}
+
+// value returns upstream's value of a node.
+func (e *Evaluation) value(node uint32) ref.Val {
+	data := e.data(node)
+	if !quirk.On(quirk.MapMacrosIterateKeys) {
+		data = withoutNulls(data)
+	}
+	if e.Stop.Done() == nil || !e.large {
+		return common.UnstructuredToVal(data, e.programs.self)
+	}
+	return common.UnstructuredToVal(data, e.polled(e.programs.self))
+}
+
+// data is value.Doc.Any that polls and records the nodes of objects.
+func (e *Evaluation) data(node uint32) any {
+	e.poll()
+	d := e.Doc
+	switch d.Nodes[node].Kind {
+	case value.Array:
+		list := make([]any, 0, d.Len(node))
+		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
+			list = append(list, e.data(c))
+		}
+		return list
+	case value.Object:
+		object := make(map[string]any, d.Len(node))
+		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
+			object[strings.Clone(d.Key(c))] = e.data(c)
+		}
+		if len(object) > 1 {
+			e.objects[address(object)] = node
+		}
+		return object
+	}
+	return d.Any(node)
+}
+
+// withoutNulls removes the null members of objects, which rules see and count.
+func withoutNulls(data any) any {
+	switch data := data.(type) {
+	case map[string]any:
+		for k, v := range data {
+			if data[k] = withoutNulls(v); v == nil {
+				delete(data, k)
+			}
+		}
+	case []any:
+		for i, v := range data {
+			data[i] = withoutNulls(v)
+		}
+	}
+	return data
+}
+
+// Eval evaluates an expression that compiled in the Stored environment. declared says that oldSelf was declared as an
+// optional; given says that it is passed as one.
+func (e *Evaluation) Eval(text string, declared, given bool) Result {
+	program, ok, err := e.rules.program(e.programs, programKey{text, declared, e.Limit}, e.Stop.Done())
+	switch {
+	case !ok:
+		return Result{Interrupted: true}
+	case err != nil:
+		return Result{Err: err}
+	}
+	value, details, err := program.ContextEval(e.context(), e.Activation(given))
+	if e.bound != nil {
+		return Result{Interrupted: true, Bound: e.bound}
+	}
+	if details == nil {
+		return Result{NoDetails: true}
+	}
+	cost := details.ActualCost()
+	if cost == nil {
+		return Result{NoCost: true}
+	}
+	return Result{Value: value, Cost: *cost, Err: err}
+}
+
+func (e *Evaluation) context() context.Context {
+	if e.Context == nil {
+		return context.Background()
+	}
+	return e.Context
+}
+
+// Activation returns the variables of the evaluation, with oldSelf as an optional or plain.
+func (e *Evaluation) Activation(optional bool) interpreter.Activation {
+	if optional {
+		return e.optional
+	}
+	return e.plain
+}
+
+// activation binds self and oldSelf. (schema/cel/validation.go, validationActivation)
+type activation struct {
+	evaluation    *Evaluation
+	self, oldSelf ref.Val
+}
+
+// evaluationName resolves to the Evaluation. No expression can spell it.
+const evaluationName = "@evaluation"
+
+// ResolveName implements interpreter.Activation.
+func (a *activation) ResolveName(name string) (any, bool) {
+	switch name {
+	case "self":
+		return a.self, true
+	case "oldSelf":
+		return a.oldSelf, a.oldSelf != nil
+	case evaluationName:
+		return a.evaluation, true
+	}
+	return nil, false
+}
+
+// Parent implements interpreter.Activation.
+func (a *activation) Parent() interpreter.Activation { return nil }
+
+func evaluationOf(frame *interpreter.ExecutionFrame) *Evaluation {
+	found, _ := frame.ResolveName(evaluationName)
+	e, _ := found.(*Evaluation)
+	return e
+}

@@ -1,0 +1,177 @@
+package interpret
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+	k8slibrary "k8s.io/apiserver/pkg/cel/library"
+)
+
+// Go's maps have no order, so upstream gives one of several answers to a macro over the keys of a map: which error comes
+// first, what it costs until the answer is known. Here the answer is always the same: objects have the order of the document,
+// other maps are sorted. The range of each comprehension that may be a map is wrapped in a call that costs nothing.
+
+// rangeFunction is the function of that call. No expression can spell it.
+const rangeFunction = "@orderedRange"
+
+// OrderRanges wraps the ranges of comprehensions in a checked expression, which it changes.
+func OrderRanges(a *ast.AST) {
+	factory, next := ast.NewExprFactory(), ast.MaxID(a)+1
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.ComprehensionKind {
+			return
+		}
+		c := e.AsComprehension()
+		of := a.GetType(c.IterRange().ID())
+		if of.Kind() == types.ListKind {
+			return
+		}
+		ordered := factory.NewCall(next, rangeFunction, c.IterRange())
+		a.SetType(next, of)
+		next++
+		e.SetKindCase(factory.NewComprehensionTwoVar(e.ID(), ordered, c.IterVar(), c.IterVar2(), c.AccuVar(), c.AccuInit(),
+			c.LoopCondition(), c.LoopStep(), c.Result()))
+	}))
+}
+
+// costs are upstream's, and zero for rangeFunction.
+type costs struct{ k8slibrary.CostEstimator }
+
+// CallCost implements interpreter.ActualCostEstimator.
+func (c *costs) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
+	if function == rangeFunction {
+		return new(uint64)
+	}
+	return c.CostEstimator.CallCost(function, overload, args, result)
+}
+
+// orderedRange evaluates the range of a comprehension.
+type orderedRange struct {
+	interpreter.InterpretableCall
+	of interpreter.InterpretableV2
+}
+
+// Args implements interpreter.InterpretableCall.
+func (o *orderedRange) Args() []interpreter.InterpretableV2 {
+	return []interpreter.InterpretableV2{o.of}
+}
+
+// Eval implements interpreter.Interpretable.
+func (o *orderedRange) Eval(vars interpreter.Activation) ref.Val {
+	return o.Exec(interpreter.AsFrame(vars))
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (o *orderedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	over := o.of.Exec(frame)
+	m, ok := over.(traits.Mapper)
+	if !ok {
+		return over
+	}
+	return &orderedMap{Mapper: m, keys: evaluationOf(frame).orderedKeys(m)}
+}
+
+// orderedMap is a map whose keys have an order.
+type orderedMap struct {
+	traits.Mapper
+	keys []ref.Val
+}
+
+// Iterator implements traits.Iterable.
+func (m *orderedMap) Iterator() traits.Iterator {
+	return types.NewRefValList(types.DefaultTypeAdapter, m.keys).Iterator()
+}
+
+// orderedKeys returns the keys of a map in order. Nil keys, which upstream's iterators yield for members that rules cannot
+// see, come last.
+func (e *Evaluation) orderedKeys(m traits.Mapper) []ref.Val {
+	keys := make([]ref.Val, 0, 8)
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		e.poll()
+		keys = append(keys, it.Next())
+	}
+	if len(keys) < 2 {
+		return keys
+	}
+	if positions := e.positions(m); positions != nil {
+		return e.sortByPosition(keys, positions)
+	}
+	slices.SortStableFunc(keys, func(a, b ref.Val) int {
+		e.poll()
+		if c := cmp.Compare(keyRank(a), keyRank(b)); c != 0 || a == nil {
+			return c
+		}
+		if c, ok := a.(traits.Comparer); ok {
+			if n, ok := c.Compare(b).(types.Int); ok {
+				return int(n)
+			}
+		}
+		return 0
+	})
+	return keys
+}
+
+// keyRank orders the types of keys. Numbers compare with each other.
+func keyRank(key ref.Val) int {
+	switch key.(type) {
+	case types.Bool:
+		return 0
+	case types.Int, types.Uint, types.Double:
+		return 1
+	case types.String:
+		return 2
+	case nil:
+		return 4
+	}
+	return 3
+}
+
+// sortByPosition sorts the keys of an object by the positions of its members. Keys of declared members can be escaped.
+func (e *Evaluation) sortByPosition(keys []ref.Val, positions map[string]int) []ref.Val {
+	sorted, rest := make([]ref.Val, len(positions)), 0
+	for _, key := range keys {
+		e.poll()
+		name, _ := key.(types.String)
+		at, ok := positions[string(name)]
+		if !ok {
+			plain, _ := apiservercel.Unescape(string(name))
+			at, ok = positions[plain]
+		}
+		if key == nil || !ok || sorted[at] != nil {
+			keys[rest] = key
+			rest++
+			continue
+		}
+		sorted[at] = key
+	}
+	sorted = slices.DeleteFunc(sorted, func(key ref.Val) bool { return key == nil })
+	return slices.Concat(sorted, keys[:rest])
+}
+
+// positions returns the positions of an object's members in the document, nil for a map that is not of the document.
+func (e *Evaluation) positions(m traits.Mapper) map[string]int {
+	data, ok := m.Value().(map[string]any)
+	if !ok {
+		return nil
+	}
+	node, ok := e.objects[address(data)]
+	if !ok {
+		return nil
+	}
+	positions := make(map[string]int, len(data))
+	for c := e.Doc.Nodes[node].First; c != 0; c = e.Doc.Nodes[c].Next {
+		e.poll()
+		positions[e.Doc.Key(c)] = len(positions)
+	}
+	return positions
+}
+
+// address identifies a map.
+func address(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }

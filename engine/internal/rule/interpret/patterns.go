@@ -1,0 +1,234 @@
+package interpret
+
+import (
+	"io"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+
+	"github.com/crdeval/crdeval/engine/internal/pattern"
+)
+
+// Lengths from which on matching or compiling a pattern can take milliseconds, so that cel-go is not called.
+const (
+	longSubject = 1 << 12
+	longPattern = 1 << 5
+)
+
+// patternOp is matches, find or findAll of a pattern on a text. n bounds the matches of findAll if it is not negative.
+type patternOp struct {
+	apply   func(e *Evaluation, p *pattern.Pattern, text string, n int64) ref.Val
+	compile func(p *pattern.Pattern) error
+}
+
+var (
+	matchesOp = patternOp{apply: matches, compile: (*pattern.Pattern).Err}
+	findOp    = patternOp{apply: find, compile: compileRegexp}
+	findAllOp = patternOp{apply: findAll, compile: compileRegexp}
+)
+
+func compileRegexp(p *pattern.Pattern) error {
+	_, err := p.Regexp()
+	return err
+}
+
+// computedPattern guards calls whose pattern is not constant. Some patterns take half a second to compile.
+func computedPattern(op patternOp, failure string) guard {
+	return func(c call) ref.Val {
+		text, isText := c.args[0].(types.String)
+		source, isPattern := c.args[1].(types.String)
+		n, ok := c.maxMatches()
+		if !isText || !isPattern || !ok || len(text) < longSubject && len(source) < longPattern {
+			return c.runPolled()
+		}
+		if c.patternExceeds(string(text), string(source)) {
+			return skipped
+		}
+		c.require(patternLimit, float64(len(source)))
+		p := pattern.Intern(string(source))
+		if err := inBackground(c.Evaluation, unpolledSlots, func() error { return op.compile(p) }); err != nil {
+			return types.NewErr(failure, err)
+		}
+		return op.apply(c.Evaluation, p, string(text), n)
+	}
+}
+
+// constantPatterns make calls with a constant pattern, by overload, so that they precede cel-go's and the library's own. The
+// pattern is compiled with the program, and arguments are evaluated until the first error.
+var constantPatterns = []*interpreter.RegexOptimization{
+	constantPattern("matches", "matches", matchesOp),
+	constantPattern("matches", "matches_string", matchesOp),
+	constantPattern("find", "string_find_string", findOp),
+	constantPattern("findAll", "string_find_all_string", findAllOp),
+	constantPattern("findAll", "string_find_all_string_int", findAllOp),
+}
+
+func constantPattern(function, overload string, op patternOp) *interpreter.RegexOptimization {
+	return &interpreter.RegexOptimization{
+		Function: function, OverloadID: overload, RegexIndex: 1,
+		Factory: func(node interpreter.InterpretableCall, source string) (interpreter.InterpretableCall, error) {
+			p := pattern.Intern(source)
+			if err := p.Err(); err != nil {
+				return nil, err
+			}
+			g := func(c call) ref.Val {
+				text, ok := c.args[0].Value().(string)
+				n, isInt := c.maxMatches()
+				switch {
+				case !ok && function == "matches":
+					return types.NoSuchOverloadErr()
+				case !ok:
+					return types.MaybeNoSuchOverloadErr(c.args[0])
+				case !isInt:
+					return types.MaybeNoSuchOverloadErr(c.args[2])
+				case c.patternExceeds(text, p.Source):
+					return skipped
+				}
+				return op.apply(c.Evaluation, p, text, n)
+			}
+			return &guarded{InterpretableCall: node, args: node.Args(), inOrder: true, guard: g}, nil
+		},
+	}
+}
+
+// maxMatches returns the third argument of findAll, -1 if it is absent.
+func (c call) maxMatches() (n int64, ok bool) {
+	if len(c.args) < 3 {
+		return -1, true
+	}
+	n, ok = c.args[2].Value().(int64)
+	return n, ok
+}
+
+// patternExceeds reports whether the call costs more than an evaluation may: the product of both lengths
+// (interpreter/runtimecost.go, costCall; k8s.io/apiserver pkg/cel/library/cost.go).
+func (c call) patternExceeds(text, source string) bool {
+	if c.overload == "" || len(text) < longSubject && len(source) < longSubject {
+		return false
+	}
+	ofText := math.Ceil((1 + float64(utf8.RuneCountInString(text))) * common.StringTraversalCostFactor)
+	ofPattern := math.Ceil(float64(utf8.RuneCountInString(source)) * common.RegexStringLengthCostFactor)
+	return c.exceeds(uint64(ofText) * uint64(ofPattern))
+}
+
+func matches(e *Evaluation, p *pattern.Pattern, text string, _ int64) ref.Val {
+	if err := p.Err(); err != nil {
+		return types.WrapErr(err)
+	}
+	matched, ok := p.Match(text, e.Stop)
+	if !ok {
+		panic(errInterrupted)
+	}
+	return types.Bool(matched)
+}
+
+func find(e *Evaluation, p *pattern.Pattern, text string, _ int64) ref.Val {
+	re, err := p.Regexp()
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	if len(text) < longSubject {
+		return types.String(re.FindString(text))
+	}
+	at := re.FindReaderIndex(&polledRunes{text: text, e: e})
+	if at == nil {
+		return types.String("")
+	}
+	return types.String(text[at[0]:at[1]])
+}
+
+func findAll(e *Evaluation, p *pattern.Pattern, text string, n int64) ref.Val {
+	re, err := p.Regexp()
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	var found []string
+	if len(text) < longSubject {
+		found = re.FindAllString(text, int(n))
+	} else {
+		found = e.findAll(re, text, int(n))
+	}
+	return e.pollList(types.NewStringList(types.DefaultTypeAdapter, found))
+}
+
+// findAll is Regexp.FindAllString that polls.
+func (e *Evaluation) findAll(re *regexp.Regexp, text string, n int) (found []string) {
+	if n < 0 {
+		n = len(text) + 1
+	}
+	var following *regexp.Regexp // finds matches behind the beginning of the text, compiled when needed
+	for pos, last := 0, -1; pos <= len(text) && len(found) < n; {
+		var start, end int
+		if pos == 0 {
+			at := re.FindReaderIndex(&polledRunes{text: text, e: e})
+			if at == nil {
+				return found
+			}
+			start, end = at[0], at[1]
+		} else {
+			if following == nil {
+				if following = followingMatch(re); following == nil {
+					return inBackground(e, unpolledSlots, func() []string { return re.FindAllString(text, n) })
+				}
+			}
+			_, width := utf8.DecodeLastRuneInString(text[:pos])
+			at := following.FindReaderSubmatchIndex(&polledRunes{text: text[pos-width:], e: e})
+			if at == nil {
+				return found
+			}
+			start, end = pos-width+at[2], pos-width+at[3]
+		}
+		accept := true
+		if end == pos { // an empty match is not accepted next to another one
+			accept = start != last
+			_, width := utf8.DecodeRuneInString(text[pos:])
+			if pos += width; width == 0 {
+				pos = len(text) + 1
+			}
+		} else {
+			pos = end
+		}
+		if last = end; accept {
+			found = append(found, text[start:end])
+		}
+	}
+	return found
+}
+
+// followingMatch returns an expression whose first group is the first match of re behind the first code point. It can look
+// back at that code point. It is nil if it exceeds the size that package regexp allows.
+func followingMatch(re *regexp.Regexp) *regexp.Regexp {
+	source := re.String()
+	if parsed, err := syntax.Parse(source, syntax.Perl); err == nil {
+		source = parsed.String() // an open \Q would quote the closing parenthesis
+	}
+	following, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + source + `)`)
+	if err != nil {
+		return nil
+	}
+	return following
+}
+
+// polledRunes yields the runes of a text as package regexp reads a string, and polls.
+type polledRunes struct {
+	text string
+	i    int
+	e    *Evaluation
+}
+
+// ReadRune implements io.RuneReader.
+func (r *polledRunes) ReadRune() (rune, int, error) {
+	if r.i >= len(r.text) {
+		return 0, 0, io.EOF
+	}
+	r.e.poll()
+	c, width := utf8.DecodeRuneInString(r.text[r.i:])
+	r.i += width
+	return c, width, nil
+}

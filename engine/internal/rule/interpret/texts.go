@@ -1,0 +1,196 @@
+package interpret
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crdeval/crdeval/engine/internal/closure"
+)
+
+// join is charged for the length of its result, which is known before the call.
+func join(c call) ref.Val {
+	list, ok := c.args[0].(traits.Lister)
+	if !ok {
+		return c.runPolled()
+	}
+	var separator types.String
+	if len(c.args) == 2 {
+		separator, _ = c.args[1].(types.String)
+	}
+	n := int64(sizeOf(list))
+	bytes := float64(max(0, n-1)) * float64(len(separator))
+	runes := uint64(max(0, n-1)) * sizeOf(separator)
+	for i := range types.Int(n) {
+		c.poll()
+		text, ok := list.Get(i).(types.String)
+		if !ok {
+			// The result is an error, after the texts before it were joined.
+			c.require(textLimit, bytes)
+			return c.runPolled()
+		}
+		bytes += float64(len(text))
+		runes += sizeOf(text)
+	}
+	if bytes > maxTextBytes {
+		if c.exceeds(traversalCost(2 * runes)) {
+			return skippedText{n: runes}
+		}
+		c.require(textLimit, bytes)
+	}
+	return c.runPolled()
+}
+
+// replace is charged for the length of its first argument only.
+func replace(c call) ref.Val {
+	text, isText := c.args[0].(types.String)
+	from, isFrom := c.args[1].(types.String)
+	to, isTo := c.args[2].(types.String)
+	if isText && isFrom && isTo && len(to) > len(from) && float64(len(text)+1)*float64(len(to)) > maxTextBytes {
+		times := strings.Count(string(text), string(from))
+		if len(c.args) == 4 {
+			if limit, ok := c.args[3].(types.Int); ok && limit >= 0 {
+				times = int(min(limit, types.Int(times)))
+			}
+		}
+		c.require(textLimit, float64(len(text))+float64(times)*float64(len(to)-len(from)))
+	}
+	return c.runPolled()
+}
+
+// format is charged for the length of the format only.
+func format(c call) ref.Val {
+	text, _ := c.args[0].(types.String)
+	digits := float64(closure.FormatDigits(string(text)))
+	c.require(textLimit, digits)
+	if list, ok := c.args[1].(traits.Lister); ok {
+		c.requirePrinted(list, digits)
+	}
+	if digits > longText {
+		return inBackground(c.Evaluation, unpolledSlots, func() ref.Val { return c.run(c.args...) })
+	}
+	return c.runPolled()
+}
+
+// requirePrinted adds the approximate length of a printed value, and ends the evaluation if the sum exceeds the limit.
+func (e *Evaluation) requirePrinted(v ref.Val, bytes float64) float64 {
+	e.poll()
+	switch v := v.(type) {
+	case types.String:
+		bytes += float64(len(v))
+	case types.Bytes:
+		bytes += float64(len(v))
+	case traits.Lister:
+		for i, n := types.IntZero, types.Int(sizeOf(v)); i < n; i++ {
+			bytes = e.requirePrinted(v.Get(i), bytes+2)
+		}
+	case traits.Mapper:
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			key := it.Next()
+			bytes = e.requirePrinted(key, bytes+4)
+			if of, ok := v.Find(key); ok {
+				bytes = e.requirePrinted(of, bytes)
+			}
+		}
+	default:
+		bytes += 8
+	}
+	e.require(textLimit, bytes)
+	return bytes
+}
+
+// shortText is the length up to which cel-go's search takes at most some milliseconds.
+const shortText = 1 << 10
+
+// longSearch returns the arguments of a search in a long text. ok is false where cel-go's own search is fast enough. cel-go
+// compares all of the part at each position, which takes hours if the part nearly matches everywhere.
+func (c call) longSearch() (text, part string, ok bool) {
+	a, isText := c.args[0].(types.String)
+	b, isPart := c.args[1].(types.String)
+	text, part = string(a), string(b)
+	return text, part, isText && isPart && len(text) > shortText && len(part) > 1 &&
+		utf8.ValidString(text) && utf8.ValidString(part)
+}
+
+// offset returns the optional third argument of a search as a position in bytes, def if it is absent. inText is false for a
+// position behind the text, ok for what cel-go has an error for.
+func (c call) offset(text string, def int) (at int, inText, ok bool) {
+	if len(c.args) < 3 {
+		return def, true, true
+	}
+	n, ok := c.args[2].(types.Int)
+	if !ok || n < 0 {
+		return 0, false, false
+	}
+	at, inText = byteAt(text, int64(n))
+	return at, inText, true
+}
+
+// indexOf of texts is indexOfOffset of cel-go's ext/strings.go.
+func indexOf(c call) ref.Val {
+	text, part, ok := c.longSearch()
+	if !ok {
+		return c.runPolled()
+	}
+	from, inText, ok := c.offset(text, 0)
+	if !ok {
+		return c.runPolled()
+	}
+	if !inText {
+		return types.Int(-1)
+	}
+	return runesBefore(text, from, strings.Index(text[from:], part))
+}
+
+// lastIndexOf of texts is lastIndexOfOffset of cel-go's ext/strings.go.
+func lastIndexOf(c call) ref.Val {
+	text, part, ok := c.longSearch()
+	if !ok {
+		return c.runPolled()
+	}
+	from, inText, ok := c.offset(text, len(text))
+	if !ok {
+		return c.runPolled()
+	}
+	if !inText {
+		return types.Int(-1)
+	}
+	// A match may begin at the offset.
+	end := len(text)
+	if length, ok := byteAt(text[from:], int64(utf8.RuneCountInString(part))); ok {
+		end = from + length
+	}
+	return runesBefore(text, 0, strings.LastIndex(text[:end], part))
+}
+
+// runesBefore returns how many code points precede a match at text[from+at], -1 if at is negative.
+func runesBefore(text string, from, at int) ref.Val {
+	if at < 0 {
+		return types.Int(-1)
+	}
+	return types.Int(utf8.RuneCountInString(text[:from+at]))
+}
+
+// byteAt returns the position of code point n in bytes, false if the text has fewer code points.
+func byteAt(text string, n int64) (int, bool) {
+	for i := range text {
+		if n == 0 {
+			return i, true
+		}
+		n--
+	}
+	return 0, false
+}
+
+// quantity guards the functions that parse a quantity. Operations on quantities make them hardly longer.
+func quantity(c call) ref.Val {
+	if text, ok := c.args[0].(types.String); ok {
+		digits, exponent := closure.QuantityExtent(string(text))
+		c.require(digitsLimit, float64(digits))
+		c.require(exponentLimit, float64(exponent))
+	}
+	return c.runUnpolled()
+}

@@ -1,0 +1,157 @@
+// Package trace records the values of the sub-expressions of a rule while it is evaluated.
+package trace
+
+import (
+	"context"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
+)
+
+// Step is the value of one sub-expression at one time.
+type Step struct {
+	// Expression is its text, macros as they were written. Offset is its position in the rule in code points.
+	Expression string
+	Offset     int
+	// Value is its value as JSON; values that JSON does not have are strings. It is nil for an error, and for a value that is
+	// longer than MaxValueBytes.
+	Value []byte
+	// Error is CEL's error, "" if there is none.
+	Error string
+	// Decisive marks a step that determined the value of the rule, such as the operand of && that is false.
+	Decisive bool
+}
+
+// Bounds of one trace.
+const (
+	MaxSteps      = 1000
+	MaxValueBytes = 1 << 10 // of one value, and of one text
+)
+
+// Program is an expression planned with an observer, which a cel.Program cannot have. It counts no costs.
+type Program struct {
+	ast     *ast.AST
+	texts   *exprTexts
+	program *interpreter.ObservableInterpretable
+}
+
+// env parses as celenv.Stored does and keeps the text of macros.
+var env = sync.OnceValues(func() (*cel.Env, error) {
+	return celenv.Stored().Base.Extend(cel.EnableMacroCallTracking())
+})
+
+// Parse parses an expression for New. It returns nil for an error.
+func Parse(text string) *cel.Ast {
+	env, err := env()
+	if err != nil {
+		return nil
+	}
+	parsed, issues := env.Parse(text)
+	if issues.Err() != nil {
+		return nil
+	}
+	return parsed
+}
+
+// New plans a checked expression. transform changes the AST before planning. New returns nil if planning fails, which is the
+// error of the rule's evaluation then.
+func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpreter.PlannerOption) (p *Program) {
+	defer func() {
+		if recover() != nil {
+			p = nil
+		}
+	}()
+	stored := celenv.Stored()
+	p = &Program{ast: a, texts: newExprTexts(a, text)}
+	transform(a)
+	provider, adapter := stored.Base.CELTypeProvider(), stored.Base.CELTypeAdapter()
+	functions := interpreter.NewDispatcher()
+	for _, f := range stored.Functions() {
+		if functions.Add(f) != nil {
+			return nil
+		}
+	}
+	planner := interpreter.NewInterpreter(functions, stored.Base.Container, provider, adapter,
+		interpreter.NewAttributeFactory(stored.Base.Container, adapter, provider))
+	factory := interpreter.EvalStateFactory(func() interpreter.EvalState { return &log{} })
+	program, err := planner.NewInterpretable(a, append(options,
+		interpreter.CustomDecoratorV2(lazyAlternatives), interpreter.EvalStateObserver(factory))...)
+	if err != nil {
+		return nil
+	}
+	p.program, _ = program.(*interpreter.ObservableInterpretable)
+	if p.program == nil {
+		return nil
+	}
+	return p
+}
+
+// Run evaluates the expression and returns its steps, the first and the last ones if there are more than MaxSteps, and the
+// number of steps between them. The trace ends where a function panics.
+func (p *Program) Run(ctx context.Context, vars interpreter.Activation) ([]Step, int) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	l := &log{program: p, last: map[int64]ref.Val{}}
+	p.run(ctx, vars, l)
+	return l.result()
+}
+
+func (p *Program) run(ctx context.Context, vars interpreter.Activation, l *log) {
+	frame, err := interpreter.NewExecutionFrame(vars)
+	if err != nil {
+		return
+	}
+	defer frame.Close()
+	if frame.SetContext(ctx, 1) != nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	p.program.ObserveExec(frame, func(state any) {
+		if s, ok := state.(*log); ok && s.program == nil {
+			*s = *l
+			s.target = l
+		}
+	})
+}
+
+// lazyAlternatives makes optional.or and orValue evaluate their arguments only when needed, as cel-go's library of optionals
+// does for a cel.Program.
+func lazyAlternatives(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	node, ok := i.(interpreter.InterpretableCall)
+	if ok && len(node.Args()) == 2 && (node.Function() == "or" || node.Function() == "orValue") {
+		return &alternative{InterpretableCall: node}, nil
+	}
+	return i, nil
+}
+
+type alternative struct{ interpreter.InterpretableCall }
+
+// Eval implements interpreter.Interpretable.
+func (a *alternative) Eval(vars interpreter.Activation) ref.Val {
+	return a.Exec(interpreter.AsFrame(vars))
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (a *alternative) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	args := a.Args()
+	switch first := args[0].Exec(frame).(type) {
+	case *types.Err, *types.Unknown:
+		return first
+	case *types.Optional:
+		switch {
+		case !first.HasValue():
+			return args[1].Exec(frame)
+		case a.Function() == "orValue":
+			return first.GetValue()
+		}
+		return first
+	}
+	return types.NoSuchOverloadErr()
+}
