@@ -186,7 +186,7 @@ func (b *body) pointIntoManifests(answer proto.Message) {
 	for i, result := range a.GetResults() {
 		m := &b.listed[i]
 		for _, p := range placesOf(result.GetRegistration().GetReport().GetViolations()) {
-			at := m.Place(p.pointer, engine.Position{Line: int(p.at.GetLine()), Column: int(p.at.GetColumn()), Offset: int(p.at.GetOffset())})
+			at := m.Position(p.pointer, engine.Position{Line: int(p.at.GetLine()), Column: int(p.at.GetColumn()), Offset: int(p.at.GetOffset())})
 			p.at.Line, p.at.Column, p.at.Offset = int32(at.Line), int32(at.Column), int64(at.Offset)
 		}
 		if e := result.GetError(); e != nil {
@@ -204,11 +204,11 @@ func inBody(st *statusv1.Status, m *manifests.Manifest) {
 	if st.GetDetails()[0].UnmarshalTo(info) != nil || info.GetReason() != "MANIFEST_UNREADABLE" {
 		return
 	}
-	text, line, _ := m.InFile(errors.New(st.GetMessage()))
+	text, line, _ := m.Describe(errors.New(st.GetMessage()))
 	st.Message = text
 	if told := info.GetMetadata()["line"]; told != "" && line > 0 {
 		n, _ := strconv.Atoi(told)
-		info.Metadata["line"] = strconv.Itoa(m.Place("", engine.Position{Line: n}).Line)
+		info.Metadata["line"] = strconv.Itoa(m.Position("", engine.Position{Line: n}).Line)
 		if detail, err := anypb.New(info); err == nil {
 			st.Details[0] = detail
 		}

@@ -1,61 +1,45 @@
-// Package manifests reads files of manifests as kubectl reads them: the YAML or JSON documents of a file, the items of those that are lists, and
-// where in the file each of them and each place in it is.
-//
-// It judges nothing: what a manifest means is the engine's business. A stream is cut at the markers between its documents, so that what is wrong with one
-// of them does not keep the others from being read.
+// Package manifests reads files of manifests: the YAML or JSON documents of a file, and the items of lists. It maps
+// positions in a manifest to positions in the file. It does not validate manifests.
 package manifests
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"iter"
-
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// CRDKind is the kind of the manifests that crdeval knows.
+// CRDKind is the kind of the manifests that crdeval registers.
 const CRDKind = "CustomResourceDefinition"
 
-// maxListBytes bounds a document that is a list. What an item of it may have is the engine's to say.
+// maxListBytes bounds a document that is a list. The engine bounds each item.
 const maxListBytes = 64 << 20
 
-// ErrEmpty is the error of a file without a document: it is empty, or has only comments.
-var ErrEmpty = errors.New("there is no document in it")
+// ErrEmpty is the error for a file without documents: it is empty or has only comments.
+var ErrEmpty = errors.New("the file has no documents")
 
-// Document is one of a file, with the place where it begins.
+// Document is a document of a file.
 type Document struct {
 	text   []byte
-	lines  int // before it
+	lines  int // lines of the file before it
 	offset int // in bytes
 }
 
-// Split cuts the contents of a file into documents, where kubectl cuts them. Documents without content are left out; if there is no other one, the error is
-// ErrEmpty.
+// Split splits the content of a file into documents. It skips documents without content and returns ErrEmpty if none
+// is left.
 func Split(content []byte) ([]Document, error) {
-	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
 	var all []Document
 	offset := 0
-	for {
-		text, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if at := bytes.Index(content[offset:], text); at >= 0 {
-			offset += at
-		}
-		if hasContent(text) {
-			all = append(all, Document{text, bytes.Count(content[:offset], []byte("\n")), offset})
-		}
-		offset += len(text)
+	for d := range value.SplitYAML(content) {
+		offset += bytes.Index(content[offset:], d.Text)
+		all = append(all, Document{d.Text, d.Line - 1, offset})
+		offset += len(d.Text)
 	}
 	if len(all) == 0 {
 		return nil, ErrEmpty
@@ -63,27 +47,16 @@ func Split(content []byte) ([]Document, error) {
 	return all, nil
 }
 
-// hasContent says whether there is anything but comments and white space.
-func hasContent(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
-			return true
-		}
-	}
-	return false
-}
-
-// Manifest is what is judged: a document, or an item of one that is a list.
+// Manifest is a document, or an item of a document that is a list.
 type Manifest struct {
 	Document engine.Document
 
 	from   Document
-	source *value.YAMLSource // of an item: it was turned into JSON, and its places are looked up
-	at     value.Path        // likewise, where the item is
+	source *value.YAMLSource // only for an item, which was converted to JSON
+	at     value.Path        // likewise: the path of the item
 }
 
-// Manifests yields what a document holds, with the number of the item, from 1, where it is a list; 0 where it is none.
+// Manifests yields the items of a list with their numbers from 1, or else the whole document with the number 0.
 func (d Document) Manifests() iter.Seq2[int, Manifest] {
 	whole := Manifest{Document: engine.YAML(d.text), from: d}
 	if json.Valid(d.text) {
@@ -96,15 +69,15 @@ func (d Document) Manifests() iter.Seq2[int, Manifest] {
 			return
 		}
 		for i, item := range items {
-			m := Manifest{Document: engine.JSON(item), from: d, source: source, at: value.Path{value.Name("items"), value.At(i)}}
-			if !yield(i+1, m) {
+			at := value.Path{value.Name("items"), value.At(i)}
+			if !yield(i+1, Manifest{Document: engine.JSON(item), from: d, source: source, at: at}) {
 				return
 			}
 		}
 	}
 }
 
-// items are those of a list: one that kubectl makes (List), or one of a typed kind. They are nil for everything else.
+// items returns the items of a List or a CustomResourceDefinitionList, else nil.
 func (d Document) items(whole engine.Document) ([]json.RawMessage, *value.YAMLSource) {
 	_, kind, err := engine.TypeMetaOf(whole, engine.Limits{})
 	if err != nil || kind != "List" && kind != CRDKind+"List" {
@@ -121,4 +94,60 @@ func (d Document) items(whole engine.Document) ([]json.RawMessage, *value.YAMLSo
 		return nil, nil
 	}
 	return list.Items, source
+}
+
+// Line returns the line of the file on which the manifest begins, from 1. Comments and markers before it do not count.
+func (m *Manifest) Line() int {
+	if m.source != nil {
+		return m.source.Position(m.at).Line + m.from.lines
+	}
+	line := m.from.lines
+	for text := range bytes.Lines(m.from.text) {
+		line++
+		text = bytes.TrimSpace(text)
+		if len(text) > 0 && text[0] != '#' && !bytes.Equal(text, []byte("---")) {
+			break
+		}
+	}
+	return line
+}
+
+// Position returns a position in the file. pointer is the JSON pointer of a field of the manifest, and own is its
+// position in the text of the manifest.
+func (m *Manifest) Position(pointer string, own engine.Position) engine.Position {
+	if m.source != nil {
+		own = m.source.Follow(m.at, pointer)
+	}
+	own.Line += m.from.lines
+	own.Offset += m.from.offset
+	return own
+}
+
+var lineInText = regexp.MustCompile(`\bline (\d+)`)
+
+// Describe returns the text of an error about the manifest, with line numbers of the file, and the position of the
+// error in the file. line and column are 0 if they are unknown.
+func (m *Manifest) Describe(err error) (text string, line, column int) {
+	var e *engine.Error
+	if m.source == nil && errors.As(err, &e) && e.Position != nil && e.Position.Line > 0 {
+		line, column = e.Position.Line+m.from.lines, e.Position.Column
+	}
+	text, first := m.FileLines(err.Error())
+	if line == 0 {
+		line = first
+	}
+	return text, line, column
+}
+
+// FileLines replaces the line numbers in a message about the manifest by those of the file. first is the first one, 0
+// if there is none.
+func (m *Manifest) FileLines(message string) (text string, first int) {
+	text = lineInText.ReplaceAllStringFunc(message, func(found string) string {
+		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
+		if first == 0 {
+			first = n + m.from.lines
+		}
+		return "line " + strconv.Itoa(n+m.from.lines)
+	})
+	return text, first
 }

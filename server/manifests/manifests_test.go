@@ -37,7 +37,7 @@ func TestSplit(t *testing.T) {
 		var begins []int
 		for _, d := range documents {
 			for _, m := range d.Manifests() {
-				begins = append(begins, m.Begin())
+				begins = append(begins, m.Line())
 			}
 		}
 		if err != nil || fmt.Sprint(begins) != fmt.Sprint(tc.begins) {
@@ -55,7 +55,7 @@ func TestPlaces(t *testing.T) {
 	}
 	places := func(d Document, pointer string, told engine.Position) string {
 		for _, m := range d.Manifests() {
-			p := m.Place(pointer, told)
+			p := m.Position(pointer, told)
 			return fmt.Sprint(p.Line, ":", p.Column, " ", strings.SplitN(content[p.Offset:], "\n", 2)[0])
 		}
 		return ""
@@ -78,7 +78,7 @@ func TestErrorsInAFile(t *testing.T) {
 	}
 	for _, m := range documents[1].Manifests() {
 		_, _, err := engine.TypeMetaOf(m.Document, engine.Limits{})
-		text, line, _ := m.InFile(err)
+		text, line, _ := m.Describe(err)
 		if line < 3 || !strings.Contains(text, fmt.Sprintf("line %d", line)) {
 			t.Errorf("line %d: %s", line, text)
 		}

@@ -23,7 +23,7 @@ func TestScaleOf(t *testing.T) {
 		{"default", "a", "Kite", ""},
 		{"other", "a", "Boat", ""},
 		{"default", "c", "Scale", ""}, // of nothing: the engine says so
-		{"default", "b", "", "the Scale of b may be that of " + old + "[3] or that of " + old + "[4]"},
+		{"default", "b", "", "the Scale of b may belong to " + old + "[3] or to " + old + "[4]"},
 	} {
 		for range 8 { // maps have no order
 			scale := filepath.Join(dir, "scale.yaml")
@@ -31,22 +31,21 @@ func TestScaleOf(t *testing.T) {
 			if err := os.WriteFile(scale, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			in, err := (&admitCommand{Files: []string{scale}, Old: []string{old}, Namespace: "default", Subresource: "scale"}).inputs(environment{})
+			in, err := (&admitCommand{Files: []string{scale}, Old: []string{old}, Namespace: "default", Subresource: "scale"}).inputs(reader{})
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Fatalf("%v, want %s", err, c.err)
 				}
 				continue
 			}
-			if err != nil || len(in.writes) != 1 || in.writes[0].id.Kind != c.kind || (in.writes[0].old != nil) != (c.kind != "Scale") {
+			if err != nil || len(in.writes) != 1 || in.writes[0].kind != c.kind || (in.writes[0].old != nil) != (c.kind != "Scale") {
 				t.Fatalf("%v, %+v, want %s", err, in, c.kind)
 			}
 		}
 	}
 }
 
-// TestAdmitRepository: what stands in a repository beside the objects of CRDs is passed over if that is asked for, here as with a service; everything else that
-// cannot be judged stays an error. Old manifests are as they are in a repository, without what a server would have set.
+// TestAdmitRepository checks a repository that also has other documents, in this process and with a service.
 func TestAdmitRepository(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{
@@ -59,6 +58,12 @@ func TestAdmitRepository(t *testing.T) {
 		"more/kind.yaml":          "kind: Kite\nmetadata: {name: d}\n",
 		"more/version.yaml":       "apiVersion: example.com/v9\nkind: Kite\nmetadata: {name: d}\n",
 		"none/values.yaml":        "image: {tag: x}\n",
+		"empty.yaml":              "",
+		"empty/a.yaml":            "",
+		"empty/comments.yaml":     "# nothing\n---\n# here\n",
+		"hidden/.kite.yaml":       "apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: c}\nspec: {size: many}\n",
+		"typo/kite.yaml":          "apiVersion: example.com/v1\nkind: kite\nmetadata: {name: a}\nspec: {size: many}\n",
+		"typo/kyte.yml":           "apiVersion: example.com/v1\nkind: Kyte\nmetadata: {name: a}\nspec: {size: many}\n",
 		"directories/below/x.yml": "apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: a}\n",
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -79,23 +84,34 @@ func TestAdmitRepository(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		code int
-		told []string
+		want []string
 	}{
-		{". ", exitError, []string{"cm.yaml:1: ConfigMap a: error: ", "values.yaml:1: a document without a kind: error: ", "kite.yaml: Kite default/a: allowed", "2 documents could not be judged"}},
-		{"--skip-other-kinds .", 0, []string{"kite.yaml: Kite default/a: allowed\n1 object: 1 allowed, 0 refused; passed over: 2 documents of other kinds\n"}},
-		{"--skip-other-kinds -R kite.yaml below", exitRefused, []string{"below/kite.yaml: Kite b: refused\n", "2 objects: 1 allowed, 1 refused; passed over: 1 document of another kind\n"}},
-		{"--skip-other-kinds -R .", exitError, []string{"more/kind.yaml:1: Kite d: error: ", "more/version.yaml:1: Kite d: error: ", "passed over: 4 documents of other kinds\n"}},
-		{"--skip-other-kinds none", exitError, []string{"there is no object of a CRD that is given in the files; passed over: 1 document of another kind"}},
-		{"directories", exitError, []string{"-R takes those of its directories"}},
+		{". ", exitError, []string{"cm.yaml:1: ConfigMap a: error: ", "values.yaml:1: a document without a kind: error: ", "kite.yaml: Kite default/a: allowed", "2 documents could not be checked"}},
+		{"--skip-other-kinds .", 0, []string{"kite.yaml: Kite default/a: allowed\n1 object: 1 allowed, 0 rejected; skipped 2 documents: 1 ConfigMap, 1 without kind\n"}},
+		{"--skip-other-kinds -R kite.yaml below", exitRejected, []string{"below/kite.yaml: Kite b: rejected\n", "2 objects: 1 allowed, 1 rejected; skipped 1 document: 1 without kind\n"}},
+		{"--skip-other-kinds -R .", exitError, []string{"more/kind.yaml:1: Kite d: error: ", "more/version.yaml:1: Kite d: error: ", "skipped 4 documents: 1 ConfigMap, 3 without kind\n"}},
+		{"--skip-other-kinds none", 0, []string{"0 objects: 0 allowed, 0 rejected; skipped 1 document: 1 without kind\n"}},
+		{"--skip-other-kinds -v cm.yaml", 0, []string{"cm.yaml:1: ConfigMap a: skipped: no CRD for ConfigMap (v1)"}},
+		{"--skip-other-kinds -o junit cm.yaml", 0, []string{`tests="1" failures="0" errors="0" skipped="1"`, `<skipped message="no CRD for ConfigMap (v1)`}},
+		{"--skip-other-kinds -o json cm.yaml", 0, []string{`"skipped":"no CRD for ConfigMap (v1)`}},
+		{"--skip-other-kinds typo", exitError, []string{"typo/kite.yaml:1: kite a: error: no CRD for kite (example.com/v1): did you mean Kite (example.com)?"}},
+		{"--skip-other-kinds typo/kyte.yml", exitError, []string{"no CRD for Kyte (example.com/v1): the given CRDs of this group have the kinds Kite"}},
+		{"empty", 0, []string{"0 objects: 0 allowed, 0 rejected\n"}},
+		{"empty/comments.yaml kite.yaml", 0, []string{"kite.yaml: Kite default/a: allowed\n1 object: 1 allowed, 0 rejected\n"}},
+		{"--crds empty kite.yaml", exitError, []string{"empty has no CustomResourceDefinition"}},
+		{"hidden", exitError, []string{"the directory has no .yaml, .yml or .json file"}},
+		{"hidden/.kite.yaml", exitRejected, []string{"hidden/.kite.yaml: Kite c: rejected"}},
+		{"directories", exitError, []string{"use -R to include subdirectories"}},
 		{"-R directories", 0, []string{"Kite default/a: allowed"}},
 		{"--skip-other-kinds . --old kite.yaml --old none", 0, []string{"kite.yaml: Kite default/a: allowed as an update\n"}},
-		{"-p {spec:{size:many}} kite.yaml", exitRefused, []string{"refused as a patch"}},
+		{"-p {spec:{size:many}} kite.yaml", exitRejected, []string{"rejected as a patch"}},
+		{"cm.yaml below/kite.yaml", exitError, []string{"2 objects: 0 allowed, 1 rejected, 1 error\n"}},
 		{"-o yaml kite.yaml --old kite.yaml", 0, []string{"  name: a\n  namespace: default\nspec:"}},
 	} {
 		for _, at := range [][]string{nil, {"--server", socket}} {
 			args := append(append([]string{"admit", "--crds", crd}, at...), strings.Fields(c.args)...)
 			code, stdout, stderr := invoke(t, "", args...)
-			for _, part := range c.told {
+			for _, part := range c.want {
 				if code != c.code || !strings.Contains(stdout+stderr, part) {
 					t.Errorf("%q: exit code %d, not %q:\n%s%s", args, code, part, stdout, stderr)
 				}
@@ -104,5 +120,26 @@ func TestAdmitRepository(t *testing.T) {
 				t.Errorf("%q: %s", args, stdout)
 			}
 		}
+	}
+}
+
+// TestStrictDecoding: duplicate keys have the lines of the file, and the violations of validation follow.
+func TestStrictDecoding(t *testing.T) {
+	t.Chdir("testdata")
+	path := file(t, "# comment\napiVersion: example.com/v1\nkind: Kite\nmetadata: {name: a}\n---\n"+
+		"apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: b}\nspec:\n  size: 99\n  colour: Rad\n  size: 98\n  nope: 1\n")
+	code, stdout, _ := invoke(t, "", "admit", "--crds", "admit-crd.yaml", path)
+	for _, want := range []string{
+		`line 12: key "size" already set`, path + ":13:3: unknown field spec.nope\n",
+		path + ":11:11: spec.colour: Unsupported value: \"Rad\"", path + ":12:9: spec.size: Invalid value: 98",
+		"2 objects: 1 allowed, 1 rejected\n",
+	} {
+		if code != exitRejected || strings.Count(stdout, want) != 1 {
+			t.Errorf("%d, not %q:\n%s", code, want, stdout)
+		}
+	}
+	code, stdout, _ = invoke(t, "", "admit", "--crds", "admit-crd.yaml", "--field-validation", "warn", path)
+	if code != exitRejected || !strings.Contains(stdout, `warning: line 12: key "size" already set`) {
+		t.Errorf("%d\n%s", code, stdout)
 	}
 }

@@ -6,30 +6,35 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/crdeval/crdeval/server/manifests"
 )
 
-// junitPrinter prints test cases, as CI systems take them: a suite a file, a case a document. Line and column stand in the texts of failures, and the
-// line in an attribute that several systems know.
+// junitPrinter prints a JUnit report: a suite for each file, a case for each document. The line is an attribute, and
+// the texts of failures have line and column.
 type junitPrinter struct {
 	w      io.Writer
 	suites []*junitSuite
 }
 
+type junitCounts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
 type junitReport struct {
-	XMLName  xml.Name      `xml:"testsuites"`
-	Name     string        `xml:"name,attr"`
-	Tests    int           `xml:"tests,attr"`
-	Failures int           `xml:"failures,attr"`
-	Errors   int           `xml:"errors,attr"`
-	Suites   []*junitSuite `xml:"testsuite"`
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitCounts
+	Suites []*junitSuite `xml:"testsuite"`
 }
 
 type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	Name string `xml:"name,attr"`
+	junitCounts
+	Cases []junitCase `xml:"testcase"`
 }
 
 type junitCase struct {
@@ -37,94 +42,97 @@ type junitCase struct {
 	Class   string        `xml:"classname,attr"`
 	File    string        `xml:"file,attr"`
 	Line    int           `xml:"line,attr,omitempty"`
-	Failure *junitFailure `xml:"failure"`
-	Error   *junitFailure `xml:"error"`
+	Failure *junitResult  `xml:"failure"`
+	Error   *junitResult  `xml:"error"`
+	Skipped *junitSkipped `xml:"skipped"`
 	Output  string        `xml:"system-out,omitempty"`
 }
 
-type junitFailure struct {
+type junitResult struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr"`
 	Text    string `xml:",chardata"`
 }
 
-func (p *junitPrinter) add(file string, c junitCase) {
-	at := len(p.suites) - 1
-	if at < 0 || p.suites[at].Name != file {
-		p.suites, at = append(p.suites, &junitSuite{Name: file}), at+1
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
+}
+
+func (p *junitPrinter) add(c junitCase) {
+	if n := len(p.suites); n == 0 || p.suites[n-1].Name != c.File {
+		p.suites = append(p.suites, &junitSuite{Name: c.File})
 	}
-	s := p.suites[at]
+	s := p.suites[len(p.suites)-1]
 	s.Cases = append(s.Cases, c)
 	s.Tests++
-	if c.Failure != nil {
+	switch {
+	case c.Failure != nil:
 		s.Failures++
-	}
-	if c.Error != nil {
+	case c.Error != nil:
 		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
 	}
 }
 
-func (p *junitPrinter) crd(j *judgement) error {
-	c := junitCase{Name: j.Name, Class: "CustomResourceDefinition", File: j.File, Line: j.Line}
+func (p *junitPrinter) crd(j *crdReport) error {
+	c := junitCase{Name: j.Name, Class: manifests.CRDKind, File: j.File, Line: j.Line, Output: strings.Join(j.Warnings, "\n")}
 	if c.Name == "" {
-		c.Name = j.where
+		c.Name = j.where()
 	}
 	var lines []string
 	for i := range j.Violations {
 		v := &j.Violations[i]
-		place := j.File
-		if p := v.Position; p != nil {
-			place = fmt.Sprintf("%s:%d:%d", j.File, p.Line, p.Column)
-		}
-		lines = append(lines, place+": "+v.text())
+		lines = append(lines, placed(j.File, v.Position)+": "+v.text())
 	}
 	switch {
 	case j.Error != "":
-		c.Error = &junitFailure{Message: j.Error, Type: "error", Text: j.Error}
-	case !j.Accepted && j.Refusal != nil:
-		c.Failure = &junitFailure{Message: j.Refusal.Message, Type: j.Refusal.Reason, Text: strings.Join(lines, "\n")}
+		c.Error = &junitResult{Message: j.Error, Type: "error", Text: j.Error}
+	case j.Rejection != nil:
+		c.Failure = &junitResult{Message: j.Rejection.Message, Type: j.Rejection.Reason, Text: strings.Join(lines, "\n")}
 	}
-	c.Output = strings.Join(j.Warnings, "\n")
-	p.add(j.File, c)
+	p.add(c)
 	return nil
 }
 
 func (p *junitPrinter) object(o *outcome) error {
 	c := junitCase{Name: o.title(), Class: o.Kind, File: o.File, Line: o.Line, Output: strings.Join(o.Warnings, "\n")}
-	if c.Name == "" {
-		c.Name = o.source.where()
-	}
-	if group, _, found := cutAPIVersion(o.apiVersion); found {
+	if group := groupOf(o.write.apiVersion); group != "" {
 		c.Class += "." + group
 	}
 	var lines []string
-	say := func(at *position, text string, h *hint) {
+	add := func(p *position, text string, h *hint) {
 		if h != nil {
 			text += " (" + h.Text + ")"
 		}
-		lines = append(lines, o.place(at)+": "+text)
+		lines = append(lines, o.placed(p)+": "+text)
 	}
-	for i := range o.Violations {
-		say(o.Violations[i].Position, o.Violations[i].text(), o.Violations[i].Hint)
+	for _, list := range [][]violation{o.Violations, o.Next} {
+		for i := range list {
+			add(list[i].Position, list[i].text(), list[i].Hint)
+		}
 	}
 	for i := range o.Pruned {
-		say(o.Pruned[i].Position, "unknown field "+o.Pruned[i].Path, o.Pruned[i].Hint)
+		add(o.Pruned[i].Position, "unknown field "+o.Pruned[i].Path, o.Pruned[i].Hint)
 	}
 	switch {
+	case o.Skipped != "":
+		c.Skipped = &junitSkipped{Message: o.Skipped}
 	case o.Error != "":
-		c.Error = &junitFailure{Message: o.Error, Type: "error", Text: o.place(nil) + ": " + o.Error}
-	case !o.Allowed && o.Refusal != nil:
-		c.Failure = &junitFailure{Message: o.Refusal.Message, Type: o.Refusal.Reason, Text: strings.Join(lines, "\n")}
+		c.Error = &junitResult{Message: o.Error, Type: "error", Text: o.placed(nil) + ": " + o.Error}
+	case o.Rejection != nil:
+		c.Failure = &junitResult{Message: o.Rejection.Message, Type: o.Rejection.Reason, Text: strings.Join(lines, "\n")}
 	}
-	p.add(o.File, c)
+	p.add(c)
 	return nil
 }
 
-// close prints the report: JUnit's counts stand before the cases.
-func (p *junitPrinter) close(context.Context, admitter, *tally) error {
+// close prints the report. Its counts precede the cases.
+func (p *junitPrinter) close(context.Context, *admission, *tally) error {
 	r := junitReport{Name: "crdeval admit", Suites: p.suites}
 	for _, s := range p.suites {
-		r.Tests, r.Failures, r.Errors = r.Tests+s.Tests, r.Failures+s.Failures, r.Errors+s.Errors
+		r.Tests, r.Failures = r.Tests+s.Tests, r.Failures+s.Failures
+		r.Errors, r.Skipped = r.Errors+s.Errors, r.Skipped+s.Skipped
 	}
 	text, err := xml.MarshalIndent(r, "", "  ")
 	if err != nil {

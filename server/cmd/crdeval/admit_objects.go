@@ -3,54 +3,47 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// objectsPrinter prints the objects that were admitted, when all are judged: as YAML, or as tables. What stands against the others is told on stderr.
+// objectsPrinter prints the admitted objects at the end of the run, as YAML or as tables. It prints everything else on
+// stderr.
 type objectsPrinter struct {
 	w        io.Writer
-	others   *textPrinter
+	messages *textPrinter
 	command  *admitCommand
 	admitted []*outcome
 }
 
-// tableKey is what the objects of one table have in common: the CRD, by its name as far as it is known, the version they were written at, and
-// their kind.
-type tableKey struct{ crd, apiVersion, kind string }
-
-// tableOptions say how a table is printed.
-type tableOptions struct {
-	wide, noHeaders bool
-	kinds           bool // names say what they are of, since there are tables of several kinds
-	namespaces      bool // there is a column with the namespace
-	now             time.Time
-}
-
-func (p *objectsPrinter) crd(j *judgement) error { return p.others.crd(j) }
+func (p *objectsPrinter) crd(j *crdReport) error { return p.messages.crd(j) }
 
 func (p *objectsPrinter) object(o *outcome) error {
-	if o.Error != "" || !o.Allowed {
-		return p.others.object(o)
+	if !o.Allowed {
+		return p.messages.object(o)
 	}
 	p.admitted = append(p.admitted, o)
 	return nil
 }
 
-func (p *objectsPrinter) close(ctx context.Context, by admitter, _ *tally) error {
+func (p *objectsPrinter) close(ctx context.Context, a *admission, _ *tally) (err error) {
 	if selector := p.command.FieldSelector; selector != "" {
-		selected, err := by.selects(ctx, p.admitted, selector)
-		if err != nil {
+		if p.admitted, err = a.selected(ctx, p.admitted, selector); err != nil {
 			return err
 		}
-		p.admitted = selected
 	}
 	if p.command.Output == "table" || p.command.Output == "wide" {
-		return p.tables(ctx, by)
+		return p.tables(ctx, a)
 	}
 	for i, o := range p.admitted {
 		object := o.Object
@@ -59,7 +52,7 @@ func (p *objectsPrinter) close(ctx context.Context, by admitter, _ *tally) error
 		}
 		text, err := yaml.JSONToYAML(object)
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.source.where(), err)
+			return fmt.Errorf("%s: %w", o.write.where(), err)
 		}
 		if i > 0 {
 			text = append([]byte("---\n"), text...)
@@ -71,40 +64,126 @@ func (p *objectsPrinter) close(ctx context.Context, by admitter, _ *tally) error
 	return nil
 }
 
-// tables prints a table for each CRD and version, in the order in which they came.
-func (p *objectsPrinter) tables(ctx context.Context, by admitter) error {
-	rows, namespaces := map[tableKey][]*outcome{}, map[string]bool{}
-	var order []tableKey
+// typeMeta identifies the objects of a table.
+type typeMeta struct{ apiVersion, kind string }
+
+// tables prints a table for each kind and version, in order of their first objects.
+func (p *objectsPrinter) tables(ctx context.Context, a *admission) error {
+	rows, namespaces := map[typeMeta][]*outcome{}, map[string]bool{}
+	var order []typeMeta
 	for _, o := range p.admitted {
-		at := tableKey{o.crd, o.apiVersion, o.Kind}
-		if rows[at] == nil {
-			order = append(order, at)
+		of := typeMeta{o.write.apiVersion, o.Kind}
+		if rows[of] == nil {
+			order = append(order, of)
 		}
-		rows[at] = append(rows[at], o)
+		rows[of] = append(rows[of], o)
 		if o.Namespace != "" {
 			namespaces[o.Namespace] = true
 		}
 	}
-	options := tableOptions{
-		wide: p.command.Output == "wide", noHeaders: p.command.NoHeaders, kinds: len(order) > 1, namespaces: len(namespaces) > 1, now: p.command.now,
+	options := engine.TextOptions{
+		Wide: p.command.Output == "wide", NoHeaders: p.command.NoHeaders, Namespaces: len(namespaces) > 1, ShowKind: len(order) > 1,
 	}
-	for i, at := range order {
-		text, err := by.table(ctx, at, rows[at], options)
+	for i, of := range order {
+		table, err := a.table(ctx, of, rows[of], p.command.now)
+		if err != nil {
+			return err
+		}
+		text, err := engine.TableText(ctx, table, of.kind+"."+groupOf(of.apiVersion), options)
 		if err != nil {
 			return err
 		}
 		if i > 0 {
-			text = "\n" + text
+			text = append([]byte("\n"), text...)
 		}
-		if _, err := io.WriteString(p.w, text); err != nil {
+		if _, err := p.w.Write(text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// created is an object as it is a moment after its creation: with a creationTimestamp, if it has none yet, so that it has an age.
-func created(object []byte, now time.Time) []byte {
+// fitObjects returns how many objects fit into one request. A table has cells besides the metadata of the objects.
+func (a *admission) fitObjects(objects []*outcome) int {
+	return a.fit(len(objects), func(i int) int { return 2 * len(objects[i].Object) })
+}
+
+// table returns the table of objects of one kind and version, from as many requests as necessary.
+func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, now time.Time) ([]byte, error) {
+	var whole map[string]json.RawMessage
+	rows := []json.RawMessage{}
+	for len(objects) > 0 {
+		part := objects[:a.fitObjects(objects)]
+		objects = objects[len(part):]
+		request := &crdevalv1.TableRequest{
+			Catalog: a.catalog, Crds: a.inline, Version: versionOf(of.apiVersion), Now: timestamppb.New(now),
+			RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
+		}
+		for _, o := range part {
+			request.Objects = append(request.Objects, toDocument(engine.JSON(withCreation(o.Object, now))))
+		}
+		answer, err := a.presentation.Table(ctx, request)
+		if err != nil {
+			return nil, a.service.fail("table", err)
+		}
+		text := rawJSON(answer.GetTable())
+		var some struct {
+			Rows []json.RawMessage `json:"rows"`
+		}
+		if err := errors.Join(json.Unmarshal(text, &some), json.Unmarshal(text, &whole)); err != nil {
+			return nil, fmt.Errorf("table: %w", err)
+		}
+		rows = append(rows, some.Rows...)
+	}
+	var err error
+	if whole["rows"], err = json.Marshal(rows); err != nil {
+		return nil, err
+	}
+	return json.Marshal(whole)
+}
+
+// selected returns the objects that match a field selector, from as many requests as necessary.
+func (a *admission) selected(ctx context.Context, objects []*outcome, selector string) (selected []*outcome, err error) {
+	for len(objects) > 0 {
+		first := objects[0].write
+		part := objects[:a.fitObjects(objects)]
+		for i, o := range part { // a request has one kind and version
+			if o.write.kind != first.kind || o.write.apiVersion != first.apiVersion {
+				part = part[:i]
+				break
+			}
+		}
+		objects = objects[len(part):]
+		request := &crdevalv1.SelectFieldsRequest{
+			Catalog: a.catalog, Crds: a.inline, Version: versionOf(first.apiVersion), Selector: selector,
+		}
+		for _, o := range part {
+			request.Objects = append(request.Objects, toDocument(engine.JSON(o.Object)))
+		}
+		answer, err := a.presentation.SelectFields(ctx, request)
+		if err != nil {
+			return nil, a.service.fail("field selector", err)
+		}
+		if r := answer.GetRejection(); r != nil {
+			return nil, fmt.Errorf("%s: --field-selector: %s", first.where(), r.GetMessage())
+		}
+		if got := len(answer.GetResults()); got != len(part) {
+			return nil, fmt.Errorf("%s: field selector: %d results for %d objects", a.address, got, len(part))
+		}
+		for i, result := range answer.GetResults() {
+			if e := result.GetError(); e != nil {
+				return nil, fmt.Errorf("%s: %w", part[i].write.where(), callError("", "", status.ErrorProto(e)))
+			}
+			if result.GetSelected().GetMatches() {
+				selected = append(selected, part[i])
+			}
+		}
+	}
+	return selected, nil
+}
+
+// withCreation sets a missing creationTimestamp, so that the object has an age.
+func withCreation(object []byte, now time.Time) []byte {
 	var head struct {
 		Metadata struct {
 			CreationTimestamp string `json:"creationTimestamp"`
@@ -113,10 +192,10 @@ func created(object []byte, now time.Time) []byte {
 	if json.Unmarshal(object, &head) != nil || head.Metadata.CreationTimestamp != "" {
 		return object
 	}
-	stamp := fmt.Sprintf(`{"metadata":{"creationTimestamp":%q}}`, now.UTC().Format(time.RFC3339))
-	stamped, err := jsonpatch.MergePatch(object, []byte(stamp))
+	patch := fmt.Sprintf(`{"metadata":{"creationTimestamp":%q}}`, now.UTC().Format(time.RFC3339))
+	patched, err := jsonpatch.MergePatch(object, []byte(patch))
 	if err != nil {
 		return object
 	}
-	return stamped
+	return patched
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,8 +24,8 @@ func TestAdmitWithServer(t *testing.T) {
 	t.Chdir("testdata")
 	socket := serving(t)
 	var many strings.Builder // more than go into one call
-	for i := range 3*callItems - 1 {
-		fmt.Fprintf(&many, "---\napiVersion: example.com/v%d\nkind: Kite\nmetadata: {name: %s, namespace: %s}\n", i/callItems%2+1, strings.Repeat("n", i%70+1)+fmt.Sprint(i), strings.Repeat("s", i%3+1))
+	for i := range 3*maxBatch - 1 {
+		fmt.Fprintf(&many, "---\napiVersion: example.com/v%d\nkind: Kite\nmetadata: {name: %s, namespace: %s}\n", i/maxBatch%2+1, strings.Repeat("n", i%70+1)+fmt.Sprint(i), strings.Repeat("s", i%3+1))
 	}
 	long := file(t, many.String())
 	for _, args := range []string{
@@ -72,28 +71,34 @@ func withoutErrors(text string) string {
 	return b.String()
 }
 
-// TestCallsFitMessages: what goes into one call is counted whole: objects, old objects, patches and CRDs.
-func TestCallsFitMessages(t *testing.T) {
-	const most = 1 << 20
-	large := engine.JSON(fmt.Appendf(nil, `{"a":%q}`, strings.Repeat("x", most/20)))
-	small := engine.JSON([]byte(`{}`))
-	document := func(d engine.Document) source { return source{Manifest: manifests.Manifest{Document: d}} }
-	object := document(small)
+// TestBatchesFitMessages: objects, old objects, patches and CRDs all count.
+func TestBatchesFitMessages(t *testing.T) {
+	const limit = 1 << 20
+	large := engine.JSON(fmt.Appendf(nil, `{"a":%q}`, strings.Repeat("x", limit/20)))
+	document := func(d engine.Document) *source { return &source{Manifest: manifests.Manifest{Document: d}} }
+	object := document(engine.JSON([]byte(`{}`)))
 	for name, c := range map[string]struct {
-		write   write
-		overlay []*crdevalv1.Document
-		least   int
+		write  write
+		inline []*crdevalv1.Document
+		least  int
 	}{
 		"objects":     {write: write{source: document(large)}, least: 2},
-		"old objects": {write: write{source: object, old: new(document(large))}, least: 2},
-		"patches":     {write: write{source: object, old: &object, patch: &engine.Patch{Document: large}}, least: 2},
-		"CRDs":        {write: write{source: document(large)}, overlay: []*crdevalv1.Document{sent(large), sent(large)}, least: 2},
-		"one alone":   {write: write{source: object}, overlay: []*crdevalv1.Document{{Content: &crdevalv1.Document_Json{Json: make([]byte, most/2)}}}, least: 1},
+		"old objects": {write: write{source: object, old: document(large)}, least: 2},
+		"patches":     {write: write{source: object, old: object, patch: &crdevalv1.ObjectPatch{Patch: toDocument(large)}}, least: 2},
+		"CRDs":        {write: write{source: document(large)}, inline: []*crdevalv1.Document{toDocument(large), toDocument(large)}, least: 2},
+		"one alone":   {write: write{source: object}, inline: []*crdevalv1.Document{{Content: &crdevalv1.Document_Json{Json: make([]byte, limit/2)}}}, least: 1},
 	} {
-		r := remote{command: &admitCommand{}, overlay: c.overlay, limits: &crdevalv1.ServerLimits{MaxMessageBytes: most, MaxBatchItems: 1000}}
-		items := r.part(slices.Repeat([]write{c.write}, 100))
-		if size := proto.Size(&crdevalv1.AdmitRequest{Items: items, Crds: c.overlay}); len(items) < c.least || size > most {
-			t.Errorf("%s: %d items, %d bytes", name, len(items), size)
+		a := &admission{
+			service: &service{inline: c.inline}, command: &admitCommand{},
+			limit: &crdevalv1.ServerLimits{MaxMessageBytes: limit, MaxBatchItems: 1000},
+		}
+		n := a.fit(100, func(int) int { return proto.Size(a.item(&c.write)) })
+		request := &crdevalv1.AdmitRequest{Crds: c.inline}
+		for range n {
+			request.Items = append(request.Items, a.item(&c.write))
+		}
+		if size := proto.Size(request); n < c.least || n == 100 || size > limit {
+			t.Errorf("%s: %d items, %d bytes", name, n, size)
 		}
 	}
 }

@@ -7,67 +7,57 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/manifests"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 type diffCommand struct {
-	Files   []string `arg:"" name:"file" help:"OLD and NEW: files with CRDs, JSON or YAML, one or several documents each, or directories of such files; - is stdin. With --server, NEW alone."`
-	Objects []string `help:"Files, or directories of files, with objects to replay under both, as kubectl get -o yaml prints them or as they are applied." placeholder:"FILE" sep:"none"`
-	Output  string   `short:"o" default:"text" enum:"text,json" help:"text, for people, or json, for programs: an object a CRD, a CRD a line."`
-	FailOn  string   `default:"breaking" enum:"breaking,care,never" help:"The class from which on the exit code is 1: breaking, care, or never."`
-	Partial bool     `help:"NEW has only some of OLD's CRDs: the others stay. Default: they would be deleted, which is breaking."`
-	Show    string   `default:"compatible" enum:"breaking,care,compatible" help:"The class from which on changes are printed as text: breaking, care or compatible."`
-
-	KubernetesMinor int `default:"0" help:"Judge as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
-
-	Server   string `help:"Compare with what is registered at this service: HOST:PORT or unix:///PATH of its gRPC listener." placeholder:"ADDRESS"`
-	Catalog  string `default:"default" help:"With --server: the catalog." placeholder:"NAME"`
-	CRD      string `name:"crd" help:"With --server: the registered CRD to compare with. Default: the one of NEW's name." placeholder:"NAME"`
-	Revision string `help:"With --server: the revision of it. Default: the current one." placeholder:"REVISION"`
-	Token    string `help:"With --server: the bearer token to present. Better in the environment." placeholder:"TOKEN"`
-	tlsFlags
+	Files    []string `arg:"" name:"file" help:"OLD and NEW: files or directories with CRDs; - for stdin. With --server, only NEW."`
+	Objects  []string `help:"File or directory with objects to replay under both CRDs." placeholder:"FILE" sep:"none"`
+	Output   string   `short:"o" default:"text" enum:"text,json" help:"text, or json: a line for each CRD."`
+	FailOn   string   `default:"breaking" enum:"breaking,care,never" help:"Exit with 1 for changes of this class or worse: breaking, care, never."`
+	Partial  bool     `help:"NEW has only some of the CRDs. Default: missing CRDs are deleted, which is breaking."`
+	Show     string   `default:"compatible" enum:"breaking,care,compatible" help:"Print changes of this class or worse as text: breaking, care, compatible."`
+	CRD      string   `name:"crd" help:"Name of the registered CRD. Needs --server. Default: the name in NEW." placeholder:"NAME"`
+	Revision string   `help:"Revision of the registered CRD. Needs --server. Default: the current one." placeholder:"REVISION"`
+	serviceFlags
 }
 
-// Help is what --help adds.
+// Help describes the command.
 func (*diffCommand) Help() string {
-	return `Says what changes if NEW replaces OLD, and what each change means for objects in storage, for clients that write and for clients that read: compatible, care or breaking. CRDs of several documents are paired by name; other kinds are passed over. Objects given are evaluated under both: those that are newly refused, kept by ratcheting alone, or pruned, defaulted or converted otherwise are printed.
+	return `Reports what changes if NEW replaces OLD, and what each change means for stored objects, for clients that write and for clients that read: compatible, care or breaking. CRDs are paired by name. Other kinds are skipped. With --objects, objects are evaluated under both CRDs. Objects are printed if they are newly rejected, only kept by ratcheting, or pruned, defaulted or converted differently.
 
-Exit codes: 0, nothing of the class of --fail-on or worse; 1, something is (an API server refusing NEW is breaking, and so is an object that is newly refused or loses fields); 2, something could not be compared, or wrong usage.`
+Exit codes: 0, no change of the class of --fail-on or worse; 1, there is one; 2, a document could not be compared, or wrong usage. It is breaking if NEW is rejected, or if an object is newly rejected or loses fields.`
 }
 
-// Validate checks the usage.
+// Validate checks the flags.
 func (c *diffCommand) Validate() error {
-	want, hint := 2, "give OLD and NEW, or one file and --server"
+	want, hint := 2, "expected OLD and NEW, or NEW and --server"
 	if c.Server != "" {
-		want, hint = 1, "with --server, give NEW alone"
+		want, hint = 1, "expected only NEW with --server"
 	}
 	switch {
 	case len(c.Files) != want:
-		return fmt.Errorf("%s: %s", counted(len(c.Files), "file", "files"), hint)
-	case c.Server == "" && (c.CRD != "" || c.Revision != "" || c.Token != "" || c.set()):
-		return errors.New("--crd, --revision, --token and the TLS options are for --server")
-	case c.Server != "" && c.KubernetesMinor != 0:
-		return errors.New("--kubernetes-minor is the catalog's: leave it out with --server")
+		return fmt.Errorf("%s: %s", counted(len(c.Files), "file"), hint)
+	case c.Server == "" && (c.CRD != "" || c.Revision != ""):
+		return errors.New("--crd and --revision need --server")
+	case countStdin(c.Files, c.Objects) > 1:
+		return errStdinTwice
 	}
-	stdin := 0
-	for _, name := range append(c.Files[:len(c.Files):len(c.Files)], c.Objects...) {
-		if name == "-" {
-			stdin++
-		}
-	}
-	if stdin > 1 {
-		return errors.New("stdin can be read once: give one - at most")
-	}
-	return nil
+	return c.validate()
 }
 
-// Run compares every pair of CRDs, whatever becomes of the others.
+// Run compares every pair of CRDs.
 func (c *diffCommand) Run(ctx context.Context, env environment) error {
-	objects, err := c.objects(env)
-	if err != nil {
-		return err
+	files := reader{env: env}
+	var objects []*source
+	for _, name := range c.Objects {
+		list, err := files.manifests(name)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, list...)
 	}
-	compared, err := c.compare(ctx, env, objects)
+	compared, err := c.compare(ctx, files, objects)
 	if err != nil {
 		return err
 	}
@@ -89,170 +79,127 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 				failed++
 			}
 		}
-		worst = graver(worst, d.worst())
+		worst = worse(worst, d.worst())
 	}
 	switch {
 	case failed > 0:
-		return fmt.Errorf("%s could not be compared", counted(failed, "document", "documents"))
+		return errors.New(counted(failed, "document") + " could not be compared")
 	case c.FailOn != "never" && rank[worst] >= rank[c.FailOn]:
-		return errRefused
+		return errRejected
 	}
 	return nil
 }
 
-// objects reads the objects to replay.
-func (c *diffCommand) objects(env environment) ([]object, error) {
-	var all []object
-	for _, name := range c.Objects {
-		list, err := sourcesIn(name, env)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			all = append(all, object{source: list[i], identity: list[i].identity()})
-		}
-	}
-	return all, nil
-}
-
-// crds are the CRDs of a file, or of a directory's files; what else is in it is passed over, if it can be read.
-func crds(name string, env environment) ([]object, error) {
-	list, err := sourcesIn(name, env)
+// compare compares the CRDs of two files with each other, or those of one file with registered ones.
+func (c *diffCommand) compare(ctx context.Context, files reader, objects []*source) (all []*difference, err error) {
+	old, err := files.crds(c.Files[:len(c.Files)-1]...)
 	if err != nil {
 		return nil, err
 	}
-	var all []object
-	for i := range list {
-		_, kind, err := engine.TypeMetaOf(list[i].Document, engine.Limits{})
-		if err != nil && len(list) > 1 { // nobody knows what it is; alone it is a CRD, of which everything else tells
-			text, line, _ := list[i].InFile(err)
-			return nil, fmt.Errorf("%s:%d: %s", list[i].file, max(line, list[i].Begin()), text)
-		}
-		if kind == manifests.CRDKind || kind == "" && len(list) == 1 {
-			all = append(all, object{source: list[i], identity: list[i].identity()})
-		}
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: there is no CustomResourceDefinition among the documents", name)
-	}
-	return all, nil
-}
-
-// object is a manifest with its names.
-type object struct {
-	source
-	identity
-}
-
-// of says whether it is an object of a CRD.
-func (o *object) of(crd *identity) bool {
-	group, _, _ := cutAPIVersion(o.APIVersion)
-	return group == crd.Spec.Group && o.Kind == crd.Spec.Names.Kind
-}
-
-// compare compares the files with each other, or one with what is registered.
-func (c *diffCommand) compare(ctx context.Context, env environment, objects []object) ([]*difference, error) {
-	if c.Server != "" {
-		return c.compareRegistered(ctx, env, objects)
-	}
-	old, err := crds(c.Files[0], env)
+	latest, err := files.crds(c.Files[len(c.Files)-1])
 	if err != nil {
 		return nil, err
 	}
-	new, err := crds(c.Files[1], env)
+	service, err := c.connect()
 	if err != nil {
 		return nil, err
 	}
-	var all []*difference
-	known, met := map[string]*object{}, map[string]bool{}
-	for i := range old {
-		known[old[i].Metadata.Name] = &old[i]
+	defer service.close()
+	limits, err := service.limits(ctx)
+	if err != nil {
+		return nil, err
 	}
-	single := len(old) == 1 && len(new) == 1
-	for i := range new {
-		n := &new[i]
-		o := known[n.Metadata.Name]
+	batch := max(1, int(limits.GetMaxBatchItems()))
+	known, found := map[string]*source{}, map[string]bool{}
+	for _, o := range old {
+		known[o.id.Metadata.Name] = o
+	}
+	single := len(old) == 1 && len(latest) == 1
+	for _, n := range latest {
+		o := known[n.id.Metadata.Name]
 		if single {
-			o = &old[0]
+			o = old[0]
 		}
-		if o == nil {
-			all = append(all, c.created(ctx, n))
-			continue
+		var d *difference
+		if o == nil && service.local != nil {
+			d, err = c.created(ctx, service, n)
+		} else {
+			d, err = c.pair(ctx, service, o, n, objects, batch)
 		}
-		met[o.Metadata.Name] = true
-		all = append(all, c.pair(ctx, o, n, objects))
+		if err != nil {
+			return nil, service.fail(n.id.Metadata.Name, err)
+		}
+		if o != nil {
+			found[o.id.Metadata.Name] = true
+		}
+		all = append(all, d)
 	}
-	for i := range old {
-		if o := &old[i]; !single && !c.Partial && !met[o.Metadata.Name] {
-			d := newDifference(o.Metadata.Name, o.where(), c.Files[1])
-			d.Class, d.Gone, d.old = breaking, true, &o.source
+	for _, o := range old {
+		if name := o.id.Metadata.Name; !c.Partial && !found[name] {
+			d := newDifference(name, o.where(), c.Files[1])
+			d.Class, d.Gone, d.old = breaking, true, o
 			all = append(all, d)
 		}
 	}
 	return all, nil
 }
 
-// newDifference has empty lists rather than none.
-func newDifference(name, old, new string) *difference {
-	return &difference{Name: name, Old: old, New: new, Violations: []violation{}, Warnings: []string{}, Changes: []change{}}
-}
-
-// created judges a CRD that the old file does not have.
-func (c *diffCommand) created(ctx context.Context, n *object) *difference {
-	d := newDifference(n.Metadata.Name, c.Files[0], n.where())
-	d.Class, d.Created, d.new = compatible, true, &n.source
-	report, err := engine.Check(ctx, n.Document, engine.Options{KubernetesMinor: c.KubernetesMinor})
+// created checks a CRD that OLD does not have.
+func (c *diffCommand) created(ctx context.Context, s *service, n *source) (*difference, error) {
+	d := newDifference(n.id.Metadata.Name, c.Files[0], n.where())
+	d.Class, d.Created, d.new = compatible, true, n
+	answer, err := s.registry.CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
 	if err != nil {
-		d.fail(&n.source, err)
-		return d
+		d.fail(n, s.manifestError(err))
+		return d, nil
 	}
-	d.report(report)
-	return d
+	d.takeReport(answer.GetAccepted(), answer.GetReport())
+	return d, nil
 }
 
-// pair compares two CRDs, and replays the objects of theirs.
-func (c *diffCommand) pair(ctx context.Context, o, n *object, objects []object) *difference {
-	d := newDifference(n.Metadata.Name, o.where(), n.where())
-	d.old, d.new = &o.source, &n.source
-	options := engine.Options{KubernetesMinor: c.KubernetesMinor}
-	found, err := engine.Compare(ctx, o.Document, n.Document, options)
-	if err != nil {
-		at := &n.source
-		if _, _, broken := engine.ExistingFrom(o.Document, engine.Limits{}); broken != nil {
-			at = &o.source
+// pair compares two CRDs and replays their objects, in as many requests as necessary. Without an old CRD, it compares
+// with the registered one, and an error ends the run.
+func (c *diffCommand) pair(ctx context.Context, s *service, o, n *source, objects []*source, batch int) (*difference, error) {
+	d := newDifference(n.id.Metadata.Name, "", n.where())
+	d.old, d.new, d.kind = o, n, n.id.Spec.Names.Kind
+	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD, Revision: c.Revision}
+	crd := n
+	if o != nil {
+		d.Old, d.kind, crd = o.where(), o.id.Spec.Names.Kind, o
+		request.Base = toDocument(o.Document)
+	}
+	var own []*source
+	for _, object := range objects {
+		if object.isObjectOf(crd) {
+			own = append(own, object)
 		}
-		d.fail(at, err)
-		return d
 	}
-	d.report(found.Report)
-	d.take(found)
-	if !found.Report.Accepted {
-		return d
-	}
-	d.replay(ctx, &o.identity, objects, func() (old, new *engine.Definition, err error) {
-		name, existing, err := engine.ExistingFrom(o.Document, engine.Limits{})
+	d.foreign = len(objects) - len(own)
+	for first := true; first || len(own) > 0; first = false {
+		part := own[:min(batch, len(own))]
+		own = own[len(part):]
+		request.Objects = nil
+		for _, object := range part {
+			request.Objects = append(request.Objects, toDocument(object.Document))
+		}
+		answer, err := s.registry.DiffCrd(ctx, request)
 		if err != nil {
-			return nil, nil, err
-		}
-		if old, err = engine.CompileStored(ctx, existing.Manifest, options); err != nil {
-			return nil, nil, err
-		}
-		options := options
-		options.Existing = func(asked string) *engine.Existing {
-			if asked != name {
-				return nil
+			if o == nil {
+				return nil, err
 			}
-			return existing
+			at := n
+			if _, _, broken := engine.ExistingFrom(o.Document, engine.Limits{}); broken != nil {
+				at = o
+			}
+			d.fail(at, s.manifestError(err))
+			return d, nil
 		}
-		new, _, err = engine.Compile(ctx, n.Document, options)
-		return old, new, err
-	})
-	return d
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+		if first {
+			d.takeChanges(answer)
+		}
+		for i, r := range answer.GetReplayResults() {
+			d.Replayed = append(d.Replayed, replayedOf(part[i], r))
+		}
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return d, nil
 }

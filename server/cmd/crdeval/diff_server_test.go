@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
@@ -14,18 +10,7 @@ import (
 
 // TestDiffWithServer compares with what is registered: the answer is that of the two files, but for the place of what is gone.
 func TestDiffWithServer(t *testing.T) {
-	socket := "unix://" + filepath.Join(t.TempDir(), "s")
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	var log bytes.Buffer
-	wg.Go(func() {
-		run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off"}, environment{stdout: &log, stderr: &log})
-	})
-	defer wg.Wait()
-	defer cancel()
-	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=20s"); code != 0 {
-		t.Fatal(stderr)
-	}
+	socket := serving(t)
 	client, err := crdeval.Dial(socket)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +33,7 @@ func TestDiffWithServer(t *testing.T) {
 	}
 	_, files, _ := invoke(t, "", "diff", "old.yaml", "boats.yaml", "--partial", "--objects", "objects.yaml")
 	code, registered, stderr := invoke(t, "", "diff", "--server", socket, "boats.yaml", "--objects", "objects.yaml")
-	if want := files; code != exitRefused || withoutPlaces(registered) != withoutPlaces(want) || !strings.Contains(registered, "boats.yaml:27:60: breaking for writers: v1 spec.length maximum") {
+	if want := files; code != exitRejected || withoutPlaces(registered) != withoutPlaces(want) || !strings.Contains(registered, "boats.yaml:27:60: breaking for writers: v1 spec.length maximum") {
 		t.Errorf("%d %s\nregistered\n%s\nfiles\n%s", code, stderr, registered, want)
 	}
 	if code, out, stderr := invoke(t, "", "diff", "--server", socket, "buoys.yaml", "--revision", revisions[1], "-o", "json"); code != 0 || !strings.Contains(out, `"old":"`+revisions[1]+`"`) || !strings.Contains(out, `"identical":true`) {

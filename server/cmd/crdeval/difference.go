@@ -1,58 +1,60 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"strings"
 
-	"github.com/crdeval/crdeval/engine"
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// The classes, as they are printed and as --fail-on names them.
+// Classes of changes.
 const (
 	compatible = "compatible"
 	care       = "care"
 	breaking   = "breaking"
 )
 
-// rank orders the classes.
 var rank = map[string]int{compatible: 0, care: 1, breaking: 2}
 
-func graver(a, b string) string {
+func worse(a, b string) string {
 	if rank[b] > rank[a] {
 		return b
 	}
 	return a
 }
 
-var classNames = map[engine.ChangeClass]string{engine.Compatible: compatible, engine.NeedsCare: care, engine.Breaking: breaking}
+var classNames = map[crdevalv1.ChangeClass]string{
+	crdevalv1.ChangeClass_CHANGE_CLASS_COMPATIBLE: compatible,
+	crdevalv1.ChangeClass_CHANGE_CLASS_NEEDS_CARE: care,
+	crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING:   breaking,
+}
 
-// difference is what is printed of two CRDs of one name.
+// difference is the comparison of two CRDs. Its fields are named as in the REST API.
 type difference struct {
 	Name           string      `json:"name"`
-	Old            string      `json:"old"` // file and document, or the revision that is registered
+	Old            string      `json:"old"` // file and document, or the registered revision
 	New            string      `json:"new"`
 	Class          string      `json:"class"`
 	Identical      bool        `json:"identical"`
-	Created        bool        `json:"created,omitempty"` // there is no old one
-	Gone           bool        `json:"gone,omitempty"`    // there is no new one
+	Created        bool        `json:"created,omitempty"` // OLD does not have the CRD
+	Gone           bool        `json:"gone,omitempty"`    // NEW does not have the CRD
 	Accepted       bool        `json:"accepted"`
-	Refusal        *refusal    `json:"rejection,omitempty"`
+	Rejection      *rejection  `json:"rejection,omitempty"`
 	Violations     []violation `json:"violations"`
 	Warnings       []string    `json:"warnings"`
 	Changes        []change    `json:"changes"`
 	OmittedChanges int         `json:"omittedChanges,omitempty"`
 	Replayed       []replayed  `json:"replayed,omitempty"`
-	Error          string      `json:"error,omitempty"` // the two could not be compared
-	Line           int         `json:"line,omitempty"`  // of the error, where it is known
+	Error          string      `json:"error,omitempty"` // why the CRDs could not be compared
+	Line           int         `json:"line,omitempty"`  // of the error, if known
 
-	old, new *source // nil for what is registered
-	failed   *source // whose Error it is
+	old, new *source // nil for a registered or missing CRD
+	failed   *source // that has the error
 	kind     string  // of the objects
-	foreign  int     // objects of other kinds
+	foreign  int     // number of objects of other kinds
 }
 
-// change is one change. What REST tells as well is spelled as there.
 type change struct {
 	Class           string          `json:"class"`
 	Stored          string          `json:"stored"`
@@ -69,22 +71,20 @@ type change struct {
 	NewPosition     *position       `json:"newPosition,omitempty"`
 }
 
-// replayed is what became of one object.
+// replayed is the result for an object under both CRDs.
 type replayed struct {
-	File               string            `json:"file"`
-	Document           int               `json:"document"`
-	Item               int               `json:"item,omitempty"`
+	location
 	Line               int               `json:"line"`
 	Name               string            `json:"name"`
 	Namespace          string            `json:"namespace,omitempty"`
 	Outcomes           []string          `json:"outcomes"`
-	Violations         []violation       `json:"violations,omitempty"` // that the new one finds and the old one does not
+	Violations         []violation       `json:"violations,omitempty"` // only those of the new CRD
 	Differences        []fieldDifference `json:"differences,omitempty"`
 	OmittedDifferences int               `json:"omittedDifferences,omitempty"`
 	Error              string            `json:"error,omitempty"`
 }
 
-// fieldDifference is a field of which the two make different things.
+// fieldDifference is a field of an object that differs under the two CRDs.
 type fieldDifference struct {
 	Outcome  string          `json:"outcome"`
 	Version  string          `json:"version,omitempty"`
@@ -94,131 +94,109 @@ type fieldDifference struct {
 	NewValue json.RawMessage `json:"newValue,omitempty"`
 }
 
-// fail takes down why the two could not be compared.
+// newDifference returns a difference without a result. Its lists are empty instead of null in JSON.
+func newDifference(name, old, latest string) *difference {
+	return &difference{Name: name, Old: old, New: latest, Violations: []violation{}, Warnings: []string{}, Changes: []change{}}
+}
+
+// fail records why the CRDs could not be compared.
 func (d *difference) fail(at *source, err error) {
-	d.Error, d.Line, _ = at.InFile(err)
+	d.Error, d.Line, _ = at.Describe(err)
 	d.failed, d.Class = at, breaking
 }
 
-// report takes down what an API server would say to the new one.
-func (d *difference) report(r *engine.Report) {
-	if d.Name == "" {
-		d.Name = r.Name
-	}
-	d.Accepted, d.Warnings = r.Accepted, append([]string{}, r.Warnings...)
-	d.Violations = violationsOf(d.new, r.Violations)
-	if r.Refusal != nil {
-		d.Refusal = &refusal{Code: r.Refusal.Code, Reason: r.Refusal.Reason, Message: r.Refusal.Message}
-	}
-	if !r.Accepted {
+// takeReport records what an API server answers to the new CRD.
+func (d *difference) takeReport(accepted bool, r *crdevalv1.CrdReport) {
+	d.Accepted, d.Warnings = accepted, append([]string{}, r.GetWarnings()...)
+	d.Rejection, d.Violations = rejectionOf(r.GetRejection()), violationsOf(r.GetViolations(), d.new.locate)
+	if !accepted {
 		d.Class = breaking
 	}
 }
 
-// take takes down the changes.
-func (d *difference) take(found *engine.Diff) {
-	d.Class, d.Identical, d.OmittedChanges = classNames[found.Class], found.Identical, found.OmittedChanges
-	d.Changes = make([]change, len(found.Changes))
-	for i := range found.Changes {
-		c := &found.Changes[i]
-		d.Changes[i] = change{
-			Class: classNames[c.Class], Stored: classNames[c.Stored], Writers: classNames[c.Writers], Readers: classNames[c.Readers],
-			Kind: string(c.Kind), Version: c.Version, SchemaPointer: c.SchemaPointer, ManifestPointer: c.ManifestPointer, Message: c.Message,
-			OldValue: c.Old, NewValue: c.New,
-			OldPosition: d.old.place(c.ManifestPointer, c.OldPosition), NewPosition: d.new.place(c.ManifestPointer, c.NewPosition),
-		}
+// takeChanges records the changes.
+func (d *difference) takeChanges(a *crdevalv1.DiffCrdResponse) {
+	d.takeReport(a.GetAccepted(), a.GetReport())
+	if d.old == nil {
+		d.Old = a.GetBase().GetRevision()
+	}
+	d.Class, d.Identical, d.OmittedChanges = classNames[a.GetChangeClass()], a.GetIdentical(), int(a.GetOmittedChanges())
+	for _, c := range a.GetChanges() {
+		pointer := c.GetManifestPointer()
+		d.Changes = append(d.Changes, change{
+			Class: classNames[c.GetChangeClass()], Stored: classNames[c.GetStored()], Writers: classNames[c.GetWriters()],
+			Readers: classNames[c.GetReaders()], Kind: c.GetKind(), Version: c.GetVersion(), SchemaPointer: c.GetSchemaPointer(),
+			ManifestPointer: pointer, Message: c.GetMessage(), OldValue: rawJSON(c.GetOldValue()), NewValue: rawJSON(c.GetNewValue()),
+			OldPosition: d.old.locate(pointer, c.GetOldPosition()), NewPosition: d.new.locate(pointer, c.GetNewPosition()),
+		})
 	}
 }
 
-// replay takes down what becomes of the objects of a CRD.
-func (d *difference) replay(ctx context.Context, crd *identity, objects []object, compile func() (old, new *engine.Definition, err error)) {
-	var items []engine.Item
-	var from []*object
-	for i := range objects {
-		if objects[i].of(crd) {
-			items, from = append(items, engine.Item{Object: objects[i].Document}), append(from, &objects[i])
-		}
-	}
-	d.kind, d.foreign = crd.Spec.Names.Kind, len(objects)-len(items)
-	if len(items) == 0 {
-		return
-	}
-	old, new, err := compile()
-	if err != nil {
-		d.fail(d.new, err)
-		return
-	}
-	if new == nil { // judged once more, it cannot be refused
-		return
-	}
-	all, err := engine.Replay(ctx, old, new, items, engine.EvaluationOptions{})
-	if err != nil {
-		d.fail(d.new, err)
-		return
-	}
-	for i := range all {
-		d.Replayed = append(d.Replayed, replayedOf(from[i], &all[i]))
-	}
+const (
+	newlyRejected    = "newly rejected"
+	keptByRatcheting = "kept by ratcheting"
+	newlyAccepted    = "newly accepted"
+	same             = "same"
+)
+
+var outcomeNames = map[crdevalv1.ReplayOutcome]string{
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED:        newlyRejected,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING:    keptByRatcheting,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED:        newlyAccepted,
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_PRUNED_DIFFERENTLY:    "pruned differently",
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY: "defaulted differently",
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_DIFFERENTLY: "converted differently",
+	crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME:                  same,
 }
 
-// outcomeNames are what people read.
-var outcomeNames = map[engine.ReplayOutcome]string{
-	engine.NewlyRefused: "newly refused", engine.KeptByRatcheting: "kept by ratcheting", engine.NewlyAccepted: "newly accepted",
-	engine.PrunedOtherwise: "pruned otherwise", engine.DefaultedOtherwise: "defaulted otherwise", engine.ConvertedOtherwise: "converted otherwise", engine.Same: "same",
-}
-
-func newReplayed(o *object) replayed {
-	return replayed{
-		File: o.file, Document: o.document, Item: o.item, Line: o.Begin(), Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, Outcomes: []string{},
+func replayedOf(o *source, r *crdevalv1.ReplayResult) replayed {
+	out := replayed{
+		location: o.location, Line: o.Line(), Name: o.id.Metadata.Name, Namespace: o.id.Metadata.Namespace,
+		Outcomes: []string{}, OmittedDifferences: int(r.GetOmittedDifferences()),
 	}
-}
-
-func replayedOf(o *object, r *engine.Replayed) replayed {
-	out := newReplayed(o)
-	for _, outcome := range r.Outcomes {
+	for _, outcome := range r.GetOutcomes() {
 		out.Outcomes = append(out.Outcomes, outcomeNames[outcome])
 	}
 	known := map[string]bool{}
-	for i := range r.OldViolations {
-		known[r.OldViolations[i].Error()] = true
+	for _, v := range violationsOf(r.GetOldViolations(), o.locate) {
+		known[v.text()] = true
 	}
-	for _, v := range violationsOf(&o.source, r.NewViolations) {
-		if !known[v.Field+": "+v.Message] {
+	for _, v := range violationsOf(r.GetNewViolations(), o.locate) {
+		if !known[v.text()] {
 			out.Violations = append(out.Violations, v)
 		}
 	}
-	for i := range r.Differences {
-		f := &r.Differences[i]
+	for _, f := range r.GetDifferences() {
 		out.Differences = append(out.Differences, fieldDifference{
-			Outcome: outcomeNames[f.Outcome], Version: f.Version, Path: f.Path, Pointer: f.Pointer, OldValue: f.Old, NewValue: f.New,
+			Outcome: outcomeNames[f.GetOutcome()], Version: f.GetVersion(), Path: f.GetPath(), Pointer: f.GetPointer(),
+			OldValue: rawJSON(f.GetOldValue()), NewValue: rawJSON(f.GetNewValue()),
 		})
 	}
-	out.OmittedDifferences = r.OmittedDifferences
-	if r.Err != nil {
-		out.Error, _, _ = o.InFile(r.Err)
+	if e := r.GetError(); e != nil {
+		out.Error, _, _ = o.Describe(callError("", "", status.ErrorProto(e)))
 	}
 	return out
 }
 
-// worst is the class of all that was found, of the objects too.
+// worst returns the worst class of the changes and the objects.
 func (d *difference) worst() string {
 	worst := d.Class
 	for i := range d.Replayed {
-		worst = graver(worst, d.Replayed[i].class())
+		worst = worse(worst, d.Replayed[i].class())
 	}
 	return worst
 }
 
-// class is what an object adds: refusing it, or losing what it has, is breaking.
+// class returns the class of the result for an object. It is breaking if it is rejected or loses a field.
 func (r *replayed) class() string {
 	class := compatible
 	for _, outcome := range r.Outcomes {
 		switch outcome {
-		case outcomeNames[engine.NewlyRefused]:
+		case newlyRejected:
 			class = breaking
-		case outcomeNames[engine.Same], outcomeNames[engine.NewlyAccepted]:
+		case same, newlyAccepted:
 		default:
-			class = graver(class, care)
+			class = worse(class, care)
 		}
 	}
 	for i := range r.Differences {
@@ -227,9 +205,4 @@ func (r *replayed) class() string {
 		}
 	}
 	return class
-}
-
-// cutAPIVersion splits an apiVersion.
-func cutAPIVersion(apiVersion string) (group, version string, found bool) {
-	return strings.Cut(apiVersion, "/")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,99 +10,112 @@ import (
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 
-	crdeval "github.com/crdeval/crdeval/clients/go"
-	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 type discoverCommand struct {
-	Files      []string `arg:"" optional:"" help:"Files with CRDs, JSON or YAML, one or several documents each, lists too, or directories of such files; - is stdin." name:"file"`
-	Output     string   `short:"o" default:"text" enum:"text,wide,json" help:"text or wide, as kubectl api-resources prints it, or json: the aggregated discovery document of apidiscovery.k8s.io/v2."`
-	Categories []string `help:"Only the resources of all these categories, such as all." placeholder:"NAME"`
-	NoHeaders  bool     `help:"No line of headers."`
-
-	KubernetesMinor int `default:"0" help:"Judge the CRDs as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
+	Files      []string `arg:"" optional:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
+	Output     string   `short:"o" default:"text" enum:"text,wide,json" help:"text, wide: like kubectl api-resources; json: the aggregated discovery document (apidiscovery.k8s.io/v2)."`
+	Categories []string `help:"Print only resources of all these comma-separated categories, such as all." placeholder:"NAME"`
+	NoHeaders  bool     `help:"Print no headers."`
 	serviceFlags
 }
 
-// Help is what --help adds.
+// publishedExitCodes are the exit codes of commands about published CRDs.
+const publishedExitCodes = `
+
+Exit codes: 0; 1, a CRD is rejected: it is reported on stderr and left out; 2, a document could not be read, or wrong usage.`
+
+// Help describes the command.
 func (*discoverCommand) Help() string {
-	return `Prints what an API server publishes about CRDs once they are established: resources at the preferred version of their group, short names, categories, scope, kind and verbs. Documents of other kinds are passed over. With --server it is what a catalog there publishes.
-
-Exit codes: 0; 1, an API server would refuse a CRD, which is then told on stderr and left out; 2, something could not be read, or wrong usage.`
+	return `Prints the resources that an API server serves for the CRDs: name, short names, preferred version, scope, kind, and with -o wide verbs and categories. Other kinds are skipped. With --server, prints the resources of a catalog.` + publishedExitCodes
 }
 
-// Validate checks the usage.
-func (c *discoverCommand) Validate() error {
-	return c.instead(c.Files, c.KubernetesMinor, missingFiles)
-}
-
-// missingFiles is what is said of a command that needs files, or a service.
+// missingFiles is the error for a command without files and without --server.
 const missingFiles = `expected "<file> ...", or --server`
 
-// Run registers the CRDs of all files and prints what is published of them.
+// Validate checks the flags.
+func (c *discoverCommand) Validate() error { return c.eitherFilesOrServer(c.Files, missingFiles) }
+
+// Run registers the CRDs and prints their discovery document.
 func (c *discoverCommand) Run(ctx context.Context, env environment) error {
-	document, failed, err := c.discover(ctx, env)
+	return c.published(ctx, env, c.Files, func(s *service) error {
+		request := &crdevalv1.DiscoverRequest{Catalog: s.catalog, Aggregated: true}
+		answer, err := s.presentation.Discover(ctx, request)
+		if err != nil {
+			return s.fail("", err)
+		}
+		document := rawJSON(answer.GetDocument())
+		if c.Output == "json" {
+			_, err = fmt.Fprintf(env.stdout, "%s\n", strings.TrimSpace(string(document)))
+			return err
+		}
+		return c.print(env, document)
+	})
+}
+
+// published registers the CRDs of files, if any, calls print, and returns errRejected if a CRD was rejected.
+func (f *serviceFlags) published(ctx context.Context, env environment, files []string, print func(*service) error) error {
+	s, err := f.connect()
 	if err != nil {
 		return err
 	}
-	if c.Output == "json" {
-		_, err = fmt.Fprintf(env.stdout, "%s\n", document)
-	} else {
-		err = c.print(env, document)
-	}
-	if err == nil && failed {
-		err = errRefused
-	}
-	return err
-}
-
-func (c *discoverCommand) discover(ctx context.Context, env environment) (document []byte, failed bool, err error) {
-	if c.Server != "" {
-		err = c.ask(ctx, func(ctx context.Context, client *crdeval.Client) error {
-			document, err = client.Discover(ctx)
-			return err
-		})
-		return bytes.TrimSpace(document), false, err
-	}
-	e, failed, err := registered(ctx, env, c.Files, c.KubernetesMinor)
+	defer s.close()
+	crds, err := reader{env: env}.crds(files...)
 	if err != nil {
-		return nil, failed, err
+		return err
 	}
-	var announced []engine.DiscoverableCRD
-	for _, d := range e.inOrder() {
-		announced = append(announced, engine.DiscoverableCRD{Definition: d, Status: e.catalog.existing[d.Name()].Status})
+	rejected := false
+	for _, crd := range crds {
+		j := s.prepareCRD(ctx, crd)
+		switch {
+		case j.Error != "":
+			return fmt.Errorf("%s: %s", j.where(), j.Error)
+		case !j.Accepted:
+			rejected = true
+			if err := j.print(env.stderr); err != nil {
+				return err
+			}
+		}
 	}
-	document, _ = engine.Discover(announced...).Aggregated()
-	return document, failed, nil
+	if err := print(s); err != nil {
+		return err
+	}
+	if rejected {
+		return errRejected
+	}
+	return nil
 }
 
-// print prints what kubectl api-resources does: of each group the version that it prefers, and of that what has no subresource.
+// print prints a table like kubectl api-resources: each resource once, at the first version that has it.
 func (c *discoverCommand) print(env environment, document []byte) error {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(document, &list); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(env.stdout, 0, 8, 3, ' ', 0)
-	headers := []string{"NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND"}
-	if c.Output == "wide" {
-		headers = append(headers, "VERBS", "CATEGORIES")
+	wide := c.Output == "wide"
+	headers := "NAME\tSHORTNAMES\tAPIVERSION\tNAMESPACED\tKIND"
+	if wide {
+		headers += "\tVERBS\tCATEGORIES"
 	}
 	if !c.NoHeaders {
-		fmt.Fprintln(w, strings.Join(headers, "\t"))
+		fmt.Fprintln(w, headers)
 	}
 	for _, group := range list.Items {
-		shown := map[string]bool{}
-		for _, version := range group.Versions { // by priority: a resource is shown at the first that has it
+		printed := map[string]bool{}
+		for _, version := range group.Versions { // in order of priority
 			for _, r := range version.Resources {
-				if shown[r.Resource] || !c.inCategories(r.Categories) {
+				missing := func(category string) bool { return !slices.Contains(r.Categories, category) }
+				if printed[r.Resource] || slices.ContainsFunc(c.Categories, missing) {
 					continue
 				}
-				shown[r.Resource] = true
+				printed[r.Resource] = true
 				row := []string{
 					r.Resource, strings.Join(r.ShortNames, ","), group.Name + "/" + version.Version,
 					fmt.Sprint(r.Scope == apidiscoveryv2.ScopeNamespace), r.ResponseKind.Kind,
 				}
-				if c.Output == "wide" {
+				if wide {
 					row = append(row, strings.Join(r.Verbs, ","), strings.Join(r.Categories, ","))
 				}
 				fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
@@ -111,13 +123,4 @@ func (c *discoverCommand) print(env environment, document []byte) error {
 		}
 	}
 	return w.Flush()
-}
-
-func (c *discoverCommand) inCategories(of []string) bool {
-	for _, category := range c.Categories {
-		if !slices.Contains(of, category) {
-			return false
-		}
-	}
-	return true
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -14,18 +12,27 @@ import (
 )
 
 type healthcheckCommand struct {
-	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Where the service listens; of several the first, as the service itself takes them." placeholder:"ADDRESS"`
-	Timeout     time.Duration `default:"3s" help:"How long to wait for the answer."`
+	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Address of the service. Of a comma-separated list, the first." placeholder:"ADDRESS"`
+	Timeout     time.Duration `default:"3s" help:"Maximum time to wait for an answer."`
 	tlsFlags
 }
 
-// Run asks grpc.health.v1.
+// Help describes the exit codes.
+func (*healthcheckCommand) Help() string {
+	return "Exit codes: 0, the service is serving; 1, it is not, or cannot be reached; 2, wrong usage."
+}
+
+// Run calls grpc.health.v1.
 func (c *healthcheckCommand) Run(ctx context.Context, env environment) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	creds, err := c.credentials()
+	config, err := c.config()
 	if err != nil {
 		return err
+	}
+	creds := insecure.NewCredentials()
+	if config != nil {
+		creds = credentials.NewTLS(config)
 	}
 	conn, err := grpc.NewClient(dialTarget(c.GRPCAddress[0]), grpc.WithTransportCredentials(creds))
 	if err != nil {
@@ -34,38 +41,12 @@ func (c *healthcheckCommand) Run(ctx context.Context, env environment) error {
 	defer func() { _ = conn.Close() }()
 	answer, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true))
 	if err != nil {
-		fmt.Fprintln(env.stderr, told(c.GRPCAddress[0], "", err))
-		return errRefused
+		fmt.Fprintln(env.stderr, callError(c.GRPCAddress[0], "", err))
+		return errRejected
 	}
 	fmt.Fprintln(env.stdout, answer.GetStatus())
 	if answer.GetStatus() != healthv1.HealthCheckResponse_SERVING {
-		return errRefused
+		return errRejected
 	}
 	return nil
-}
-
-// dialTarget makes a target of what the service listens on: ":9090" is all interfaces for it and this host for us.
-func dialTarget(address string) string {
-	if strings.HasPrefix(address, "unix:") {
-		return address
-	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return address
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return net.JoinHostPort(host, port)
-}
-
-func (c *healthcheckCommand) credentials() (credentials.TransportCredentials, error) {
-	config, err := c.config()
-	if err != nil {
-		return nil, err
-	}
-	if config == nil {
-		return insecure.NewCredentials(), nil
-	}
-	return credentials.NewTLS(config), nil
 }

@@ -35,7 +35,7 @@ func TestDirectoriesWithPipes(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := filesOf(dir, false); err == nil || len(files) > 0 {
+	if files, err := (reader{}).files(dir); err == nil || len(files) > 0 {
 		t.Errorf("%v, %v", files, err)
 	}
 }
@@ -45,7 +45,7 @@ func TestControlCharacters(t *testing.T) {
 	t.Chdir("testdata")
 	object := "apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: \"a\\e[31mred\\u009b1m\", namespace: default}\nspec: {size: 99}\n"
 	code, stdout, stderr := invoke(t, object, "admit", "--crds", "admit-crd.yaml", "-")
-	if code != exitRefused || !strings.Contains(stdout, `a\x1b[31mred\x9b1m`) || strings.ContainsAny(stdout+stderr, "\x1b\u009b") {
+	if code != exitRejected || !strings.Contains(stdout, `a\x1b[31mred\x9b1m`) || strings.ContainsAny(stdout+stderr, "\x1b\u009b") {
 		t.Errorf("%d %q %q", code, stdout, stderr)
 	}
 }
@@ -62,12 +62,8 @@ func TestLongListOnOneLine(t *testing.T) {
 		b.WriteString(`{"apiVersion":"example.com/v1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":3}}`)
 	}
 	b.WriteString("]}")
-	start := time.Now()
 	code, stdout, stderr := invoke(t, b.String(), "admit", "-q", "--crds", "admit-crd.yaml", "-")
-	if code != 0 || stdout != "20000 objects: 20000 allowed, 0 refused\n" {
+	if code != 0 || stdout != "20000 objects: 20000 allowed, 0 rejected\n" {
 		t.Errorf("%d %s %s", code, stdout, stderr)
-	}
-	if took := time.Since(start); took > time.Minute {
-		t.Errorf("it took %v, which is not once", took)
 	}
 }

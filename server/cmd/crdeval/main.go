@@ -1,4 +1,5 @@
-// Command crdeval is the service, and what of it works without one: `crdeval --help` lists the commands.
+// Command crdeval evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does, in files or as
+// a service.
 package main
 
 import (
@@ -16,47 +17,46 @@ import (
 	"github.com/crdeval/crdeval/server/app"
 )
 
-// Exit codes. A refusal is an answer, an error is none.
+// Exit codes. The help of each command describes them.
 const (
-	exitRefused = 1 // check: an API server would refuse a CRD; diff: changes of the class that --fail-on names; healthcheck: not serving
-	exitError   = 2 // bad usage, unreadable input, a server that failed
+	exitRejected = 1 // a negative result, such as a rejected object or a breaking change
+	exitError    = 2 // wrong usage, unreadable input, a failed call
 )
 
-// cli are the commands.
 type cli struct {
+	VersionFlag versionFlag `name:"version" env:"-" help:"Print the version and exit."`
+
 	Serve       serveCommand       `cmd:"" help:"Run the service: gRPC, REST, health and metrics."`
-	Check       checkCommand       `cmd:"" help:"Say what an API server would say to CRDs in files. Exits with 1 if it would refuse one."`
-	Admit       admitCommand       `cmd:"" help:"Say what an API server would answer to the writes of objects in files. Exits with 1 if it would refuse one."`
-	Diff        diffCommand        `cmd:"" help:"Say what changes between two CRDs, for stored objects and for clients. Exits with 1 if it is breaking."`
-	Discover    discoverCommand    `cmd:"" help:"List the resources of CRDs in files as kubectl api-resources does."`
-	OpenAPI     openapiCommand     `cmd:"" name:"openapi" help:"Print the OpenAPI document that an API server publishes about CRDs in files."`
-	Explain     explainCommand     `cmd:"" help:"Explain a resource of CRDs in files, or a field of it, as kubectl explain does."`
-	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running service whether it serves. Exits with 1 if not."`
+	Check       checkCommand       `cmd:"" help:"Check CRDs in files as an API server does."`
+	Admit       admitCommand       `cmd:"" help:"Check writes of objects in files as an API server does."`
+	Diff        diffCommand        `cmd:"" help:"Report the changes between CRDs, and what they break."`
+	Discover    discoverCommand    `cmd:"" help:"List the resources of CRDs, like kubectl api-resources."`
+	OpenAPI     openapiCommand     `cmd:"" name:"openapi" help:"Print the OpenAPI document of CRDs."`
+	Explain     explainCommand     `cmd:"" help:"Explain a resource or field of CRDs, like kubectl explain."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Report whether a service is serving."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
-// environment is what a command has of the world.
+// environment is what a command reads from and writes to.
 type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// recursive: directories are given with those in them.
-	recursive bool
-	// interrupted is closed when the command is to end, nil for never.
-	interrupted <-chan struct{}
+	interrupted    <-chan struct{} // closed on SIGINT and SIGTERM; nil: never
 }
 
-// errRefused ends a command that has printed why already.
-var errRefused = errors.New("refused")
+// errRejected ends a command with exitRejected. The command has printed the reason.
+var errRejected = errors.New("rejected")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
-	code := run(ctx, os.Args[1:], environment{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, interrupted: ctx.Done()})
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	env := environment{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, interrupted: ctx.Done()}
+	code := run(ctx, os.Args[1:], env)
 	stop()
 	os.Exit(code)
 }
 
-// exited is how kong's own exits (--help) leave a parse.
+// exited carries the exit code of kong, as after --help, out of the parser.
 type exited int
 
 func run(ctx context.Context, args []string, env environment) (code int) {
@@ -69,14 +69,12 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 			code = int(e)
 		}
 	}()
-	var commands cli
 	tolerant, unreadable := app.Tolerant()
-	parser, err := kong.New(&commands, append(append(app.KongOptions(), tolerant...),
+	parser, err := kong.New(&cli{}, append(append(app.KongOptions(), tolerant...),
 		kong.Name("crdeval"),
-		kong.Description("Answers what a Kubernetes API server would answer about CustomResourceDefinitions and their objects."),
+		kong.Description("Evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does."),
 		kong.Writers(env.stdout, env.stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
-		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(env),
@@ -85,18 +83,32 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		fmt.Fprintln(env.stderr, "crdeval:", err)
 		return exitError
 	}
-	command, err := parser.Parse(args)
-	if err = errors.Join(unreadable(), err); err == nil {
-		err = command.Run()
+	if len(args) == 0 {
+		args = []string{"--help"}
 	}
-	switch {
+	command, err := parser.Parse(args)
+	if err = errors.Join(unreadable(), err); err != nil {
+		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())), commandOf(err))
+		return exitError
+	}
+	switch err := command.Run(); {
 	case err == nil:
 		return 0
-	case errors.Is(err, errRefused):
-		return exitRefused
+	case errors.Is(err, errRejected):
+		return exitRejected
+	default:
+		fmt.Fprintf(env.stderr, "crdeval: %s\n", printable([]byte(err.Error())))
+		return exitError
 	}
-	fmt.Fprintf(env.stderr, "crdeval: %s\n", printable([]byte(err.Error())))
-	return exitError
+}
+
+// commandOf returns the command whose arguments could not be parsed.
+func commandOf(err error) string {
+	var e *kong.ParseError
+	if errors.As(err, &e) && e.Context.Command() != "" {
+		return "crdeval " + e.Context.Selected().Name
+	}
+	return "crdeval"
 }
 
 type serveCommand struct {

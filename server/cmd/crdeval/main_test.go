@@ -81,21 +81,25 @@ func TestCheck(t *testing.T) {
 		stdout, stderr string // parts; FILE stands for the file's name
 	}{
 		{"accepted", good, nil, 0, "FILE: goods.example.com: accepted\n", ""},
-		{"refused", bad, nil, exitRefused, "FILE: bads.example.com: refused\n  FILE:8:", ""},
-		{"the finding", bad, nil, exitRefused, `openAPIV3Schema.type: Invalid value: "string": must be object at the root`, ""},
-		{"several documents", "# a list\n---\n" + good + "---\n" + bad, nil, exitRefused, "FILE[2]: bads.example.com: refused\n  FILE:19:", ""},
+		{"refused", bad, nil, exitRejected, "FILE: bads.example.com: rejected\n  FILE:8:", ""},
+		{"the finding", bad, nil, exitRejected, `openAPIV3Schema.type: Invalid value: "string": must be object at the root`, ""},
+		{"several documents", "# a list\n---\n" + good + "---\n" + bad, nil, exitRejected, "FILE[2]: bads.example.com: rejected\n  FILE:19:", ""},
 		{"JSON", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"goods.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"goods","kind":"Good"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, nil, 0, "accepted", ""},
-		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE:1: error: this is a Pod (v1) and no CustomResourceDefinition", "one document could not be judged"},
-		{"the others are judged all the same", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be judged"},
-		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "one document"},
+		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE:1: error: the document is a Pod (v1), not a CustomResourceDefinition", "1 document could not be checked"},
+		{"the others are judged all the same", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be checked"},
+		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "1 document"},
 		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11: error: manifest: yaml: line 11: ", ""},
 		{"other kinds passed over", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
-		{"nothing but other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, exitError, "", "there is no CustomResourceDefinition"},
-		{"a list", "---\n" + list, nil, exitRefused, "FILE[1].items[0]: goods.example.com: accepted\n  v1: served, storage\nFILE[1].items[1]: bads.example.com: refused\n  FILE:20:", ""},
-		{"without a name", strings.Replace(bad, "{name: bads.example.com}", "{}", 1), nil, exitRefused, "FILE: refused\n", ""},
-		{"empty", "\n", nil, exitError, "FILE: error: there is no document in it", "one document could not be judged"},
-		{"no CRD that could be decoded", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRefused, "FILE: goods.example.com: refused\n  FILE: CustomResourceDefinition in version", ""},
-		{"the same for machines", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRefused, `"accepted":false,"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
+		{"nothing but other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected; skipped 1 document: 1 Pod\n", ""},
+		{"skipped documents", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds", "-v"}, 0, "FILE: skipped: the document is a Pod (v1)", ""},
+		{"values", "image: {tag: x}\n", []string{"--skip-other-kinds"}, 0, "skipped 1 document: 1 without kind\n", ""},
+		{"a wrong kind", strings.Replace(good, "CustomResourceDefinition", "CustomResourcedefinition", 1), []string{"--skip-other-kinds"}, exitError, "did you mean CustomResourceDefinition?", ""},
+		{"a list", "---\n" + list, nil, exitRejected, "FILE[1].items[0]: goods.example.com: accepted\n  v1: served, storage\nFILE[1].items[1]: bads.example.com: rejected\n  FILE:20:", ""},
+		{"without a name", strings.Replace(bad, "{name: bads.example.com}", "{}", 1), nil, exitRejected, "FILE: rejected\n", ""},
+		{"empty", "\n", nil, 0, "0 CRDs: 0 accepted, 0 rejected\n", ""},
+		{"comments", "# a\n---\n# b\n", nil, 0, "0 CRDs: 0 accepted, 0 rejected\n", ""},
+		{"no CRD that could be decoded", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRejected, "FILE: goods.example.com: rejected\n  FILE: CustomResourceDefinition in version", ""},
+		{"the same for machines", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRejected, `"accepted":false,"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
 		{"machines", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"violations":[],"warnings":[]`, ""},
 		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "Kubernetes minor 3", ""},
 		{"an older minor", good, []string{"--kubernetes-minor", "33"}, 0, "accepted", ""},
@@ -150,22 +154,22 @@ func TestDirectories(t *testing.T) {
 	if code, stdout, stderr := invoke(t, "", "diff", dir, dir); code != 0 || stdout != "bests.example.com: identical\ngoods.example.com: identical\n" {
 		t.Errorf("%d %s %s", code, stdout, stderr)
 	}
-	if code, stdout, _ := invoke(t, "", "check", filepath.Join(dir, "e.yaml", "..", "deeper", "..", "..")); code != exitError || !strings.Contains(stdout, "no file with the ending") {
+	if code, stdout, _ := invoke(t, "", "check", filepath.Join(dir, "e.yaml", "..", "deeper", "..", "..")); code != exitError || !strings.Contains(stdout, "the directory has no .yaml, .yml or .json file") {
 		t.Errorf("%d %s", code, stdout)
 	}
 }
 
 func TestCheckJSONIsOneObjectALine(t *testing.T) {
 	_, stdout, _ := invoke(t, "", "check", "-o", "json", file(t, good+"---\n"+bad))
-	var got []judgement
+	var got []crdReport
 	for line := range strings.Lines(stdout) {
-		var j judgement
+		var j crdReport
 		if err := json.Unmarshal([]byte(line), &j); err != nil {
 			t.Fatalf("%v in %s", err, line)
 		}
 		got = append(got, j)
 	}
-	if len(got) != 2 || !got[0].Accepted || got[0].Refusal != nil || got[1].Accepted || got[1].Document != 2 || len(got[1].Violations) == 0 || got[1].Refusal.Code != http.StatusUnprocessableEntity {
+	if len(got) != 2 || !got[0].Accepted || got[0].Rejection != nil || got[1].Accepted || got[1].Number != 2 || len(got[1].Violations) == 0 || got[1].Rejection.Code != http.StatusUnprocessableEntity {
 		t.Fatalf("%+v", got)
 	}
 	v := got[1].Violations[0]
@@ -183,8 +187,11 @@ func TestUsage(t *testing.T) {
 		{[]string{"--help"}, 0, "healthcheck"},
 		{[]string{"serve", "--help"}, 0, "--cache-bytes"},
 		{[]string{"version"}, 0, "crdeval devel ("},
-		{nil, exitError, "expected one of"},
-		{[]string{"nonsense"}, exitError, "nonsense"},
+		{nil, 0, "healthcheck"},
+		{[]string{"--version"}, 0, "crdeval devel ("},
+		{[]string{"nonsense"}, exitError, "unexpected argument nonsense"},
+		{[]string{"admti"}, exitError, `did you mean "admit"?`},
+		{[]string{"admit", "--skip-other-kind", "x"}, exitError, "did you mean \"--skip-other-kinds\"?\nRun \"crdeval admit --help\" for usage.\n"},
 		{[]string{"serve", "--max-batch-items=0", "--max-in-flight=-1"}, exitError, "--max-in-flight"},
 		{[]string{"serve", "--store=etcd"}, exitError, "--etcd-endpoints"},
 	} {
@@ -199,7 +206,7 @@ func TestServeAndHealthcheck(t *testing.T) {
 	t.Setenv("CRDEVAL_CACHE_BITES", "1GiB")
 	t.Setenv("CRDEVAL_CACHE_BYTES", "1GiB")
 	socket := "unix://" + filepath.Join(t.TempDir(), "s")
-	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=100ms"); code != exitRefused || !strings.HasPrefix(stderr, socket+": ") {
+	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=100ms"); code != exitRejected || !strings.HasPrefix(stderr, socket+": ") {
 		t.Errorf("nobody there: %d %s", code, stderr)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -277,7 +284,7 @@ func TestCheckCosts(t *testing.T) {
 		t.Errorf("with %s: %d %s %s", bound, code, out, errs)
 	}
 	code, out, errs = invoke(t, dear, "check", "-o", "json", "-")
-	var j judgement
+	var j crdReport
 	if err := json.Unmarshal([]byte(out), &j); code != 1 || err != nil || len(j.Versions) != 1 || len(j.Versions[0].Rules) != 1 ||
 		j.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Versions[0].Rules[0].Culprits) != 1 || j.Versions[0].LowestMinor != 25 {
 		t.Errorf("%d %v %s %s", code, err, out, errs)

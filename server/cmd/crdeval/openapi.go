@@ -8,141 +8,85 @@ import (
 	"slices"
 	"strings"
 
-	crdeval "github.com/crdeval/crdeval/clients/go"
-	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 type openapiCommand struct {
-	Files      []string `arg:"" optional:"" help:"Files with CRDs, JSON or YAML, one or several documents each, lists too, or directories of such files; - is stdin." name:"file"`
-	Spec       string   `default:"v3" enum:"v3,v2" help:"v3: the document of one version of a group; v2: the document of all."`
-	APIVersion string   `name:"api-version" help:"With v3: the group and version, stable.example.com/v1. Default: the one that there is." placeholder:"GROUP/VERSION"`
-	Compact    bool     `help:"On one line. Default: indented."`
-
-	KubernetesMinor int `default:"0" help:"Judge the CRDs as Kubernetes 1.N would. Default: the newest that is known." placeholder:"N"`
+	Files      []string `arg:"" optional:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
+	Spec       string   `default:"v3" enum:"v3,v2" help:"v3: the document of a group and version; v2: the document of all."`
+	APIVersion string   `name:"api-version" help:"Group and version of the v3 document. Default: the only one." placeholder:"GROUP/VERSION"`
+	Compact    bool     `help:"Print the document on one line."`
 	serviceFlags
 }
 
-// Help is what --help adds.
+// Help describes the command.
 func (*openapiCommand) Help() string {
-	return `Prints the OpenAPI document that an API server publishes about CRDs, for generators of clients and documentation: what kubectl get --raw /openapi/v3/apis/GROUP/VERSION prints. Documents of other kinds are passed over. With --server it is what a catalog there publishes.
-
-Exit codes: 0; 1, an API server would refuse a CRD, which is then told on stderr and left out; 2, something could not be read, or wrong usage.`
+	return `Prints the OpenAPI document that an API server publishes for the CRDs, as kubectl get --raw /openapi/v3/apis/GROUP/VERSION does. Use it to generate clients and documentation. Other kinds are skipped. With --server, prints the document of a catalog.` + publishedExitCodes
 }
 
-// Validate checks the usage.
-func (c *openapiCommand) Validate() error {
-	return c.instead(c.Files, c.KubernetesMinor, missingFiles)
-}
+// Validate checks the flags.
+func (c *openapiCommand) Validate() error { return c.eitherFilesOrServer(c.Files, missingFiles) }
 
-// Run registers the CRDs of all files and prints their document.
+// Run registers the CRDs and prints their document.
 func (c *openapiCommand) Run(ctx context.Context, env environment) error {
-	text, failed, err := c.published(ctx, env)
-	if err != nil {
-		return err
-	}
-	if !c.Compact {
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, text, "", "  "); err != nil {
-			return err
-		}
-		text = indented.Bytes()
-	}
-	if _, err := fmt.Fprintf(env.stdout, "%s\n", bytes.TrimSpace(text)); err != nil {
-		return err
-	}
-	if failed {
-		return errRefused
-	}
-	return nil
-}
-
-// published is the document; failed says that a CRD was refused.
-func (c *openapiCommand) published(ctx context.Context, env environment) (text []byte, failed bool, err error) {
-	if c.Server != "" {
-		text, err = c.publishedThere(ctx)
-		return text, false, err
-	}
-	e, failed, err := registered(ctx, env, c.Files, c.KubernetesMinor)
-	if err != nil {
-		return nil, failed, err
-	}
-	document, err := c.document(ctx, engine.Published(e.inOrder()...), e)
-	if err != nil {
-		return nil, failed, err
-	}
-	return document.JSON, failed, nil
-}
-
-func (c *openapiCommand) document(ctx context.Context, crds []engine.PublishedCRD, e *embedded) (*engine.OpenAPIDocument, error) {
-	if c.Spec == "v2" {
-		return engine.OpenAPIV2(ctx, crds...)
-	}
-	var served []string
-	for _, d := range e.inOrder() {
-		for _, v := range d.Versions() {
-			if at := d.Group() + "/" + v.Name; v.Served && !slices.Contains(served, at) {
-				served = append(served, at)
+	return c.published(ctx, env, c.Files, func(s *service) error {
+		request := &crdevalv1.GetOpenApiRequest{Catalog: s.catalog, Spec: c.Spec}
+		if c.Spec == "v3" {
+			index, err := s.openAPI(ctx, request)
+			if err != nil {
+				return err
+			}
+			if request.Group, request.Version, err = c.choose(index); err != nil {
+				return err
 			}
 		}
-	}
-	group, version, err := c.which(served)
-	if err != nil {
-		return nil, err
-	}
-	return engine.OpenAPIV3(ctx, group, version, crds...)
-}
-
-// which is the group and version whose document is asked for, of those that there are.
-func (c *openapiCommand) which(served []string) (group, version string, err error) {
-	slices.Sort(served)
-	at := c.APIVersion
-	switch {
-	case at == "" && len(served) == 1:
-		at = served[0]
-	case at == "":
-		return "", "", fmt.Errorf("say which document with --api-version: there are %v", served)
-	case !slices.Contains(served, at):
-		return "", "", fmt.Errorf("--api-version %s: nothing is served there, but at %v", at, served)
-	}
-	group, version, _ = cutAPIVersion(at)
-	return group, version, nil
-}
-
-// publishedThere asks the service.
-func (c *openapiCommand) publishedThere(ctx context.Context) (text []byte, err error) {
-	if c.Spec == "v2" {
-		err = c.ask(ctx, func(ctx context.Context, client *crdeval.Client) error {
-			text, err = client.OpenAPIV2(ctx)
-			return err
-		})
-		return text, err
-	}
-	var index struct {
-		Paths map[string]json.RawMessage `json:"paths"`
-	}
-	err = c.ask(ctx, func(ctx context.Context, client *crdeval.Client) error {
-		text, err := client.OpenAPIV3(ctx, "", "")
+		text, err := s.openAPI(ctx, request)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(text, &index)
-	})
-	if err != nil {
-		return nil, err
-	}
-	var served []string
-	for path := range index.Paths {
-		if at, is := strings.CutPrefix(path, "apis/"); is && strings.Contains(at, "/") {
-			served = append(served, at)
+		if !c.Compact {
+			var indented bytes.Buffer
+			if err := json.Indent(&indented, text, "", "  "); err != nil {
+				return err
+			}
+			text = indented.Bytes()
 		}
-	}
-	group, version, err := c.which(served)
-	if err != nil {
-		return nil, err
-	}
-	err = c.ask(ctx, func(ctx context.Context, client *crdeval.Client) error {
-		text, err = client.OpenAPIV3(ctx, group, version)
+		_, err = fmt.Fprintf(env.stdout, "%s\n", bytes.TrimSpace(text))
 		return err
 	})
-	return text, err
+}
+
+func (s *service) openAPI(ctx context.Context, request *crdevalv1.GetOpenApiRequest) ([]byte, error) {
+	answer, err := s.presentation.GetOpenApi(ctx, request)
+	if err != nil {
+		return nil, s.fail("", err)
+	}
+	return rawJSON(answer.GetDocument()), nil
+}
+
+// choose returns the group and version of the requested document. index is the document of /openapi/v3.
+func (c *openapiCommand) choose(index []byte) (group, version string, err error) {
+	var documents struct {
+		Paths map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(index, &documents); err != nil {
+		return "", "", err
+	}
+	var served []string
+	for path := range documents.Paths {
+		if apiVersion, is := strings.CutPrefix(path, "apis/"); is && strings.Contains(apiVersion, "/") {
+			served = append(served, apiVersion)
+		}
+	}
+	slices.Sort(served)
+	apiVersion := c.APIVersion
+	switch {
+	case apiVersion == "" && len(served) == 1:
+		apiVersion = served[0]
+	case apiVersion == "":
+		return "", "", fmt.Errorf("there are several documents: use --api-version with one of %v", served)
+	case !slices.Contains(served, apiVersion):
+		return "", "", fmt.Errorf("--api-version %s is not served; served are %v", apiVersion, served)
+	}
+	return groupOf(apiVersion), versionOf(apiVersion), nil
 }

@@ -2,50 +2,172 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"google.golang.org/grpc"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// serviceFlags name a service that answers instead of this process.
+// serviceFlags select the service that evaluates: one in this process, or the one of --server.
 type serviceFlags struct {
-	Server  string `help:"Ask this service, HOST:PORT or unix:///PATH of its gRPC listener, about what is registered there." placeholder:"ADDRESS"`
-	Catalog string `default:"default" help:"With --server: the catalog." placeholder:"NAME"`
-	Token   string `help:"With --server: the bearer token to present. Better in the environment." placeholder:"TOKEN"`
+	KubernetesMinor int    `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest minor." placeholder:"N"`
+	Server          string `help:"Address of a service to use: HOST:PORT or unix:///PATH (gRPC)." placeholder:"ADDRESS"`
+	Catalog         string `default:"default" help:"Catalog of the service. Needs --server." placeholder:"NAME"`
+	Token           string `help:"Bearer token. Needs --server. Prefer the environment variable." placeholder:"TOKEN"`
 	tlsFlags
 }
 
-// validate checks the usage; minor is --kubernetes-minor.
-func (f *serviceFlags) validate(minor int) error {
+// validate checks the combination of flags.
+func (f *serviceFlags) validate() error {
 	switch {
 	case f.Server == "" && (f.Token != "" || f.set()):
-		return errors.New("--token and the TLS options are for --server")
-	case f.Server != "" && minor != 0:
-		return errors.New("--kubernetes-minor is the catalog's: leave it out with --server")
+		return errors.New("--token and the TLS flags need --server")
+	case f.Server != "" && f.KubernetesMinor != 0:
+		return errors.New("--kubernetes-minor cannot be used with --server: the catalog has a minor")
 	}
 	return nil
 }
 
-// instead checks the usage of a command that is about the CRDs of files, or about those that a service has; missing is what is said where there is neither.
-func (f *serviceFlags) instead(files []string, minor int, missing string) error {
+// eitherFilesOrServer is validate for commands about the CRDs of files, or about those of a service.
+func (f *serviceFlags) eitherFilesOrServer(files []string, missing string) error {
 	switch {
 	case f.Server == "" && len(files) == 0:
 		return errors.New(missing)
 	case f.Server != "" && len(files) > 0:
-		return errors.New("--server asks about what is registered there: leave the files out, or register them there")
+		return errors.New("files cannot be used with --server: register their CRDs with the service instead")
 	}
-	return f.validate(minor)
+	return f.validate()
 }
 
-// ask calls a service. The error is worded.
-func (f *serviceFlags) ask(ctx context.Context, call func(context.Context, *crdeval.Client) error) error {
-	client, err := dial(f.Server, f.Catalog, f.Token, &f.tlsFlags)
+// service is a client of a crdeval service.
+type service struct {
+	address      string // "" for the service in this process
+	catalog      string
+	registry     crdevalv1.RegistryServiceClient
+	evaluation   crdevalv1.EvaluationServiceClient
+	presentation crdevalv1.PresentationServiceClient
+	server       crdevalv1.ServerServiceClient
+	local        *localRegistry        // nil for --server
+	inline       []*crdevalv1.Document // CRDs that each request brings
+	close        func()
+}
+
+func newService(conn grpc.ClientConnInterface) *service {
+	return &service{
+		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
+		presentation: crdevalv1.NewPresentationServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn), close: func() {},
+	}
+}
+
+// connect returns a client of the selected service. The caller closes it.
+func (f *serviceFlags) connect() (*service, error) {
+	if f.Server == "" {
+		return newLocalService(f.KubernetesMinor), nil
+	}
+	config, err := f.config()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = client.Close() }()
-	if err := call(ctx, client); err != nil {
-		return told(f.Server, "", err)
+	var options []crdeval.Option
+	if config != nil {
+		options = append(options, crdeval.WithTLS(config))
 	}
-	return nil
+	if f.Token != "" {
+		options = append(options, crdeval.WithToken(f.Token))
+	}
+	client, err := crdeval.Dial(dialTarget(f.Server), options...)
+	if err != nil {
+		return nil, err
+	}
+	return &service{
+		address: f.Server, catalog: f.Catalog, registry: client.Registry(), evaluation: client.Evaluation(),
+		presentation: client.Presentation(), server: client.Server(), close: func() { _ = client.Close() },
+	}, nil
+}
+
+// limits returns the limits of the service.
+func (s *service) limits(ctx context.Context) (*crdevalv1.ServerLimits, error) {
+	info, err := s.server.GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
+	if err != nil {
+		return nil, s.fail("", err)
+	}
+	return info.GetLimits(), nil
+}
+
+// registered is the answer to a registration or a check of a CRD.
+type registered interface {
+	GetAccepted() bool
+	GetReport() *crdevalv1.CrdReport
+	GetCrd() *crdevalv1.Crd
+}
+
+// register registers a CRD with a service in this process. A remote service only checks it: then requests bring it.
+func (s *service) register(ctx context.Context, crd *source) (registered, error) {
+	if s.local != nil {
+		return s.registry.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
+	}
+	answer, err := s.registry.CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
+	if err == nil && answer.GetAccepted() {
+		s.inline = append(s.inline, toDocument(crd.Document))
+	}
+	return answer, err
+}
+
+// dialTarget returns the target for an address that a service listens on: ":9090" means this host.
+func dialTarget(address string) string {
+	if strings.HasPrefix(address, "unix:") {
+		return address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// tlsFlags configure TLS connections to a service.
+type tlsFlags struct {
+	TLSCA         string `name:"tls-ca" help:"PEM file with the CA of the service's certificate. Enables TLS." placeholder:"FILE"`
+	TLSServerName string `name:"tls-server-name" help:"Name in the service's certificate. Default: the host of the address." placeholder:"NAME"`
+	TLSClientCert string `name:"tls-client-cert" help:"PEM file with the client certificate." placeholder:"FILE"`
+	TLSClientKey  string `name:"tls-client-key" help:"PEM file with the key of the client certificate." placeholder:"FILE"`
+}
+
+func (f *tlsFlags) set() bool { return *f != tlsFlags{} }
+
+// config returns nil for a connection without TLS.
+func (f *tlsFlags) config() (*tls.Config, error) {
+	if !f.set() {
+		return nil, nil
+	}
+	if f.TLSCA == "" {
+		return nil, errors.New("TLS needs --tls-ca")
+	}
+	authority, err := os.ReadFile(f.TLSCA)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: f.TLSServerName}
+	if !config.RootCAs.AppendCertsFromPEM(authority) {
+		return nil, fmt.Errorf("%s has no certificate", f.TLSCA)
+	}
+	if f.TLSClientCert != "" || f.TLSClientKey != "" {
+		pair, err := tls.LoadX509KeyPair(f.TLSClientCert, f.TLSClientKey)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
 }

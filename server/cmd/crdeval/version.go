@@ -1,27 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/crdeval/crdeval/engine"
 )
 
-// version is set by the linker: -X main.version=v1.2.3.
-var version = "devel"
+// version and stamp are the version and the commit. The linker sets them: -X main.version=v1.2.3 -X main.stamp=0123abc.
+var version, stamp = "devel", ""
 
-// stamp is the commit, set by the linker where the Go tool sees no repository: -X main.stamp=0123abc.
-var stamp = ""
-
-// commit is the one that the binary was built from, as the linker or the Go tool was told; "" if neither was.
+// commit returns the commit of the binary, from the linker or the Go tool, "" if neither knows it.
 func commit() string {
-	if stamp != "" {
-		return stamp
-	}
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
+	if stamp != "" || !ok {
+		return stamp
 	}
 	revision, modified := "", ""
 	for _, s := range info.Settings {
@@ -38,14 +36,24 @@ func commit() string {
 	return revision + modified
 }
 
+func printVersion(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "crdeval %s (%s), Kubernetes 1.%d, %s %s/%s\n",
+		version, cmp.Or(commit(), "unknown commit"), engine.LatestMinor, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
 type versionCommand struct{}
 
-// Run prints what was built, and whose behaviour it reproduces.
-func (versionCommand) Run(env environment) error {
-	c := commit()
-	if c == "" {
-		c = "unknown commit"
+// Run prints the version of crdeval, of Kubernetes and of Go.
+func (versionCommand) Run(env environment) error { return printVersion(env.stdout) }
+
+type versionFlag bool
+
+// BeforeReset implements the hook of kong for flags that end the program.
+func (versionFlag) BeforeReset(app *kong.Kong, env environment) error {
+	if err := printVersion(env.stdout); err != nil {
+		return err
 	}
-	_, err := fmt.Fprintf(env.stdout, "crdeval %s (%s), Kubernetes 1.%d, %s %s/%s\n", version, c, engine.LatestMinor, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+	app.Exit(0)
+	return nil
 }

@@ -112,21 +112,21 @@ func (l *Loader) take(ctx context.Context, s *source, content []byte) {
 func (l *Loader) takeManifest(ctx context.Context, s *source, m manifests.Manifest) (unnamed bool) {
 	apiVersion, kind, err := engine.TypeMetaOf(m.Document, engine.Limits{})
 	if err != nil {
-		text, line, column := m.InFile(err)
+		text, line, column := m.Describe(err)
 		l.fault(ctx, s, where(s.path, line, column), text)
 		return true
 	}
 	if kind != manifests.CRDKind {
-		l.log.DebugContext(ctx, "passed over what is no CRD", "file", where(s.path, m.Begin(), 0), "apiVersion", apiVersion, "kind", kind)
+		l.log.DebugContext(ctx, "passed over what is no CRD", "file", where(s.path, m.Line(), 0), "apiVersion", apiVersion, "kind", kind)
 		return false
 	}
 	name := nameOf(m.Document)
 	switch {
 	case name == "":
-		l.fault(ctx, s, where(s.path, m.Begin(), 0), "the CRD has no metadata.name that can be read")
+		l.fault(ctx, s, where(s.path, m.Line(), 0), "the CRD has no metadata.name that can be read")
 		return true
 	case slices.Contains(s.claims, name):
-		l.fault(ctx, s, where(s.path, m.Begin(), 0), fmt.Sprintf("the CRD %s is in this file already: the first one counts", name))
+		l.fault(ctx, s, where(s.path, m.Line(), 0), fmt.Sprintf("the CRD %s is in this file already: the first one counts", name))
 		return false
 	}
 	s.claims = append(s.claims, name)

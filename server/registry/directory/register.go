@@ -144,8 +144,8 @@ func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitt
 	s.refused[at.name] = true
 	const message = "a CRD is refused; what was registered before stays"
 	if answer.Err != nil {
-		text, line, column := m.InFile(answer.Err)
-		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, cmp.Or(line, m.Begin()), column), "error", text)
+		text, line, column := m.Describe(answer.Err)
+		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, cmp.Or(line, m.Line()), column), "error", text)
 		return true
 	}
 	for i, v := range report.Violations {
@@ -153,9 +153,9 @@ func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitt
 			l.log.ErrorContext(ctx, message, "crd", at.name, "file", at.path, "more", len(report.Violations)-i)
 			break
 		}
-		line, column := m.Begin(), 0
+		line, column := m.Line(), 0
 		if v.Position != nil {
-			p := m.Place(v.Pointer, *v.Position)
+			p := m.Position(v.Pointer, *v.Position)
 			line, column = p.Line, p.Column
 		}
 		text := v.Message
@@ -165,7 +165,7 @@ func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitt
 		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, line, column), "error", text)
 	}
 	if len(report.Violations) == 0 && report.Refusal != nil {
-		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, m.Begin(), 0), "error", report.Refusal.Message)
+		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, m.Line(), 0), "error", report.Refusal.Message)
 	}
 	return true
 }

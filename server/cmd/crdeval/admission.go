@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// admission sends the writes of a run to the service.
+type admission struct {
+	*service
+	command *admitCommand
+	options *crdevalv1.EvaluationOptions
+	limit   *crdevalv1.ServerLimits
+	given   []*crdReport // the CRDs of the run
+}
+
+func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*admission, error) {
+	limits, err := s.limits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if most := int(limits.GetMaxInlineCrds()); s.local == nil && crds > most {
+		return nil, fmt.Errorf("%s: %d CRDs are given, and a request can have %d: register them, or run without --server", c.Server, crds, most)
+	}
+	options := &crdevalv1.EvaluationOptions{
+		FieldValidation:  crdevalv1.FieldValidation(crdevalv1.FieldValidation_value["FIELD_VALIDATION_"+strings.ToUpper(c.FieldValidation)]),
+		CompleteMetadata: true, ItemTimeout: durationpb.New(c.ItemTimeout),
+	}
+	if c.Explain {
+		options.Trace = crdevalv1.TraceMode_TRACE_MODE_FAILED
+	}
+	return &admission{service: s, command: c, options: options, limit: limits}, nil
+}
+
+// batch is a part of the writes with its outcomes.
+type batch struct {
+	outcomes []*outcome
+	err      error
+}
+
+// run evaluates the writes and calls report for each of them, in order. While it reports a batch, it evaluates the next.
+func (a *admission) run(ctx context.Context, writes []*write, report func(*outcome) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	batches := make(chan batch)
+	go func() {
+		defer close(batches)
+		for len(writes) > 0 && ctx.Err() == nil {
+			n := a.fit(len(writes), func(i int) int { return proto.Size(a.item(writes[i])) })
+			outcomes, err := a.evaluate(ctx, writes[:n])
+			writes = writes[n:]
+			select {
+			case batches <- batch{outcomes, err}:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	defer func() {
+		cancel()
+		for range batches { // until the goroutine ends
+		}
+	}()
+	for b := range batches {
+		if b.err != nil {
+			return b.err
+		}
+		for _, o := range b.outcomes {
+			if err := report(o); err != nil {
+				return err
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return nil
+}
+
+// maxBatch bounds the items of one request: progress is reported between requests.
+const maxBatch = 200
+
+// fit returns how many of n items fit into one request. Items and CRDs use at most half of a message: the answer may be
+// larger than the request.
+func (a *admission) fit(n int, size func(int) int) int {
+	capacity := int(a.limit.GetMaxMessageBytes() / 2)
+	for _, crd := range a.inline {
+		capacity -= proto.Size(crd)
+	}
+	n = min(n, maxBatch, int(a.limit.GetMaxBatchItems()))
+	for i := range n {
+		if capacity -= size(i); i > 0 && capacity < 0 {
+			return i
+		}
+	}
+	return n
+}
+
+// evaluate returns the outcomes of a batch of writes.
+func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, error) {
+	outcomes := make([]*outcome, len(writes))
+	var sent []*outcome
+	for i, w := range writes {
+		outcomes[i] = newOutcome(a.command, w)
+		if err := a.unsendable(w); err != nil {
+			a.fail(outcomes[i], err, errors.Is(err, errUntyped) && w.apiVersion == "" && w.kind == "")
+		} else {
+			sent = append(sent, outcomes[i])
+		}
+	}
+	results, err := a.admit(ctx, sent, a.options)
+	if err != nil {
+		return nil, err
+	}
+	var strict []*outcome
+	for i, result := range results {
+		o := sent[i]
+		if e := result.GetError(); e != nil {
+			reason, err := a.itemError(e)
+			if reason == "CRD_NOT_FOUND" {
+				err = a.noCRD(o.write)
+			}
+			a.fail(o, err, reason == "CRD_NOT_FOUND" && errors.As(err, new(otherKindError)))
+			continue
+		}
+		if o.take(result.GetVerdict()); o.Rejection != nil && strings.Contains(o.Rejection.Message, "strict decoding error") {
+			strict = append(strict, o)
+		}
+	}
+	return outcomes, a.validateDecoded(ctx, strict)
+}
+
+// validateDecoded adds the violations that remain once unknown and duplicate fields are fixed.
+func (a *admission) validateDecoded(ctx context.Context, rejected []*outcome) error {
+	options := &crdevalv1.EvaluationOptions{
+		FieldValidation:  crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
+		CompleteMetadata: true, ItemTimeout: a.options.GetItemTimeout(), View: crdevalv1.ObjectView_OBJECT_VIEW_NONE,
+	}
+	results, err := a.admit(ctx, rejected, options)
+	for i, result := range results {
+		rejected[i].Next = violationsOf(result.GetVerdict().GetViolations(), rejected[i].locate)
+	}
+	return err
+}
+
+// admit sends the writes of outcomes in one request.
+func (a *admission) admit(
+	ctx context.Context, list []*outcome, options *crdevalv1.EvaluationOptions,
+) ([]*crdevalv1.VerdictResult, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	request := &crdevalv1.AdmitRequest{Catalog: a.catalog, Options: options, Crds: a.inline}
+	for _, o := range list {
+		request.Items = append(request.Items, a.item(o.write))
+	}
+	answer, err := a.evaluation.Admit(ctx, request)
+	if err != nil {
+		return nil, a.service.fail("", err)
+	}
+	if got := len(answer.GetResults()); got != len(list) {
+		return nil, fmt.Errorf("%s: %d results for %d objects", a.address, got, len(list))
+	}
+	return answer.GetResults(), nil
+}
+
+// item returns the request for a write.
+func (a *admission) item(w *write) *crdevalv1.EvaluationItem {
+	item := &crdevalv1.EvaluationItem{Subresource: a.command.Subresource, Namespace: a.command.key(&w.id).namespace, Patch: w.patch}
+	if w.old != nil {
+		item.OldObject = toDocument(w.old.Document)
+	}
+	if w.patch == nil {
+		item.Object = toDocument(w.Document)
+	}
+	return item
+}
+
+// unsendable returns why a write cannot be evaluated, if that is known without the service.
+func (a *admission) unsendable(w *write) error {
+	switch {
+	case a.command.Subresource != "" && w.old == nil:
+		return fmt.Errorf("--old has no object of its kind, namespace and name, so there is no %s to update", a.command.Subresource)
+	case w.typeErr != nil:
+		return w.typeErr
+	case w.apiVersion == "" || w.kind == "":
+		return errUntyped
+	}
+	return nil
+}
+
+// fail records why a write could not be evaluated, or that it is skipped.
+func (a *admission) fail(o *outcome, err error, otherKind bool) {
+	if otherKind && a.command.SkipOtherKinds {
+		o.Skipped = err.Error()
+		return
+	}
+	text, line, _ := o.write.Describe(err)
+	if o.Error = text; line > 0 {
+		o.Line = line
+	}
+}
+
+// otherKindError is the error for an object of a group that no given CRD has.
+type otherKindError string
+
+func (e otherKindError) Error() string { return string(e) }
+
+// noCRD returns the error for an object whose kind has no CRD.
+func (a *admission) noCRD(w *write) error {
+	var kinds []string
+	for _, j := range a.given {
+		crd := j.source
+		switch {
+		case !strings.EqualFold(crd.id.Spec.Group, groupOf(w.apiVersion)):
+		case crd.id.Spec.Names.Kind == w.kind && !j.Accepted:
+			return fmt.Errorf("its CRD in %s was rejected", crd.where())
+		case strings.EqualFold(crd.id.Spec.Names.Kind, w.kind):
+			return fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?", w.kind, w.apiVersion, crd.id.Spec.Names.Kind, crd.id.Spec.Group)
+		default:
+			kinds = append(kinds, crd.id.Spec.Names.Kind)
+		}
+	}
+	if len(kinds) > 0 {
+		return fmt.Errorf("no CRD for %s (%s): the given CRDs of this group have the kinds %s", w.kind, w.apiVersion, strings.Join(kinds, ", "))
+	}
+	return otherKindError(fmt.Sprintf("no CRD for %s (%s): use --crds, or add it to the files", w.kind, w.apiVersion))
+}

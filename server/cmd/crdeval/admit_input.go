@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+// inputs are the documents of a run, in their order.
+type inputs struct {
+	crds   []*source
+	writes []*write
+}
+
+// write is a create, update or patch request for an object.
+type write struct {
+	*source
+	apiVersion, kind string  // of the object; the source may be a Scale
+	old              *source // the existing object of an update; the source itself for a patch
+	patch            *crdevalv1.ObjectPatch
+}
+
+// key identifies an object in a cluster.
+type key struct{ group, kind, namespace, name string }
+
+func (c *admitCommand) key(id *identity) key {
+	k := key{id.group(), id.Kind, id.Metadata.Namespace, id.Metadata.Name}
+	if k.namespace == "" {
+		k.namespace = c.Namespace
+	}
+	return k
+}
+
+func (c *admitCommand) inputs(files reader) (*inputs, error) {
+	crds, err := files.crds(c.CRDs...)
+	if err != nil {
+		return nil, err
+	}
+	existing, err := c.existing(files)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := c.patch(files.env)
+	if err != nil {
+		return nil, err
+	}
+	in := &inputs{crds: crds}
+	for _, name := range c.Files {
+		list, err := files.manifests(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			if s.typeErr == nil && s.id.Kind == manifests.CRDKind {
+				in.crds = append(in.crds, s)
+				continue
+			}
+			w, err := c.write(s, existing, patch)
+			if err != nil {
+				return nil, err
+			}
+			in.writes = append(in.writes, w)
+		}
+	}
+	return in, nil
+}
+
+// write returns the request for a document.
+func (c *admitCommand) write(s *source, existing map[key][]*source, patch *crdevalv1.ObjectPatch) (*write, error) {
+	w := &write{source: s, apiVersion: s.id.APIVersion, kind: s.id.Kind, patch: patch}
+	if patch != nil {
+		w.old = s
+		return w, nil
+	}
+	switch old := existing[c.lookupKey(&s.id)]; {
+	case len(old) > 1:
+		return nil, fmt.Errorf("%s: the Scale of %s may belong to %s or to %s: use separate runs with --old",
+			s.where(), s.id.Metadata.Name, old[0].where(), old[1].where())
+	case len(old) == 1:
+		w.old, w.apiVersion, w.kind = old[0], old[0].id.APIVersion, old[0].id.Kind
+		if c.Subresource != "scale" {
+			w.apiVersion = s.id.APIVersion // the write may use another version
+		}
+	}
+	return w, nil
+}
+
+// lookupKey returns the key by which a write finds its existing object. A Scale has only its namespace and name.
+func (c *admitCommand) lookupKey(id *identity) key {
+	k := c.key(id)
+	if c.Subresource == "scale" {
+		k.group, k.kind = "", ""
+	}
+	return k
+}
+
+// existing reads the objects of --old. It ignores documents without a name.
+func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
+	all, known := map[key][]*source{}, map[key]*source{}
+	for _, name := range c.Old {
+		list, err := files.manifests(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			at := c.key(&s.id)
+			switch other := known[at]; {
+			case at.name == "":
+				continue
+			case other != nil:
+				return nil, fmt.Errorf("%s: duplicate object: %s %s is also in %s", s.where(), at.kind, at.name, other.where())
+			}
+			known[at] = s
+			at = c.lookupKey(&s.id)
+			all[at] = append(all[at], s)
+		}
+	}
+	return all, nil
+}
+
+// patch returns the patch of --patch or --patch-file, nil if there is none.
+func (c *admitCommand) patch(env environment) (*crdevalv1.ObjectPatch, error) {
+	text := []byte(c.Patch)
+	if c.PatchFile != "" {
+		var err error
+		if text, err = readFile(c.PatchFile, env); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.PatchFile, err)
+		}
+	}
+	if !c.patching() {
+		return nil, nil
+	}
+	p := &crdevalv1.ObjectPatch{
+		Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}},
+	}
+	if c.Type == "json" {
+		p.Type = crdevalv1.PatchType_PATCH_TYPE_JSON
+	}
+	return p, nil
+}
+
+var errUntyped = errors.New("the document needs apiVersion and kind to find its CRD")

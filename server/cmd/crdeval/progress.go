@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// meter prints the progress of a long run on a line of a terminal, and removes the line at the end.
+type meter struct {
+	w         io.Writer // nil: prints nothing
+	all, done int
+	next      time.Time
+	printed   bool
+}
+
+// A run of less than progressDelay has no progress. Then progressInterval is the time between two updates.
+const progressDelay, progressInterval = 2 * time.Second, 500 * time.Millisecond
+
+func newMeter(mode string, w io.Writer, all int) *meter {
+	m := &meter{all: all, next: time.Now().Add(progressDelay)}
+	if mode == "always" || mode == "auto" && isTerminal(w) {
+		m.w = w
+	}
+	return m
+}
+
+func isTerminal(w io.Writer) bool {
+	f, is := w.(*os.File)
+	if !is {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// step counts an object.
+func (m *meter) step(rejected, errors int) {
+	m.done++
+	if m.w == nil || time.Now().Before(m.next) {
+		return
+	}
+	m.next, m.printed = time.Now().Add(progressInterval), true
+	fmt.Fprintf(m.w, "\r%d of %d objects, %d rejected, %d errors", m.done, m.all, rejected, errors)
+}
+
+func (m *meter) end() {
+	if m.printed {
+		fmt.Fprint(m.w, "\r\033[K")
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// fail returns the error of a call to the service. about says what the call was about, if that says more.
+func (s *service) fail(about string, err error) error { return callError(s.address, about, err) }
+
+// callError describes the error of a call to the service at an address. Messages of the service stay as they are.
+// Messages of gRPC about connections are replaced.
+func callError(address, about string, err error) error {
+	s, ok := status.FromError(err)
+	if !ok {
+		return joined(address, about, err.Error())
+	}
+	message := s.Message()
+	if len(s.Details()) > 0 {
+		return joined(address, about, message)
+	}
+	late, failed := strings.CutPrefix(message, "latest balancer error: ")
+	waited := strings.Contains(message, "waiting for connections to become ready")
+	switch code := s.Code(); {
+	case strings.Contains(message, "frame too large"), strings.Contains(message, "error reading server preface"):
+		return joined(address, "the server does not speak gRPC", "use the address of the gRPC listener (default port 9090), and --tls-ca for TLS")
+	case strings.Contains(message, "too many colons"):
+		return joined(address, "the address is invalid", "use HOST:PORT or unix:///PATH")
+	case code == codes.Unavailable, code == codes.DeadlineExceeded && failed:
+		return joined(address, "cannot connect", connectionError(late))
+	case code == codes.DeadlineExceeded && waited:
+		return joined(address, "cannot connect", "timeout")
+	case code == codes.DeadlineExceeded:
+		return joined(address, about, "timeout")
+	case code == codes.Canceled:
+		return joined(address, about, "interrupted")
+	}
+	return joined(address, about, cmp.Or(message, s.Code().String()))
+}
+
+// connectionError extracts the error of the operating system from a message of gRPC.
+func connectionError(message string) string {
+	if _, quoted, found := strings.Cut(message, "desc = "); found {
+		if prefix, err := strconv.QuotedPrefix(quoted); err == nil {
+			message, _ = strconv.Unquote(prefix)
+		}
+	}
+	for _, prefix := range []string{"transport: ", "Error while dialing: ", "name resolver error: "} {
+		message = strings.TrimPrefix(message, prefix)
+	}
+	if message == "produced zero addresses" {
+		return "the host name has no address"
+	}
+	return message
+}
+
+// joined returns an error of the parts that are not empty.
+func joined(parts ...string) error {
+	var some []string
+	for _, part := range parts {
+		if part != "" {
+			some = append(some, part)
+		}
+	}
+	return errors.New(strings.Join(some, ": "))
+}
+
+// manifestError returns the error of a call about a manifest. If the service has reported a position in the manifest,
+// it is an *engine.Error with that position.
+func (s *service) manifestError(err error) error {
+	st := status.Convert(err)
+	if info := errorInfo(st); info != nil {
+		e := &engine.Error{Reason: engine.Reason(info.GetReason()), Message: st.Message()}
+		line, _ := strconv.Atoi(info.GetMetadata()["line"])
+		column, _ := strconv.Atoi(info.GetMetadata()["column"])
+		if line > 0 {
+			e.Position = &engine.Position{Line: line, Column: column}
+		}
+		return e
+	}
+	return s.fail("", err)
+}
+
+// itemError is manifestError for the error of an item, and returns its reason.
+func (s *service) itemError(e *statuspb.Status) (reason string, err error) {
+	return errorInfo(status.FromProto(e)).GetReason(), s.manifestError(status.ErrorProto(e))
+}
+
+// errorInfo returns the ErrorInfo of a status, nil if it has none.
+func errorInfo(s *status.Status) *errdetails.ErrorInfo {
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok {
+			return info
+		}
+	}
+	return nil
+}

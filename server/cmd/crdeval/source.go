@@ -1,0 +1,290 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/internal/value"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+// location identifies a manifest of a file.
+type location struct {
+	File   string `json:"file"`
+	Number int    `json:"document"`       // of the document, from 1; 0 for the whole file
+	Item   int    `json:"item,omitempty"` // of a list, from 1; 0 for another document
+}
+
+// source is a manifest of a file.
+type source struct {
+	manifests.Manifest
+	location
+	id      identity
+	typeErr error // why apiVersion and kind cannot be read
+	several bool  // the file has other manifests
+}
+
+// identity has the names in a manifest. Names that cannot be read are empty.
+type identity struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+		Namespace    string `json:"namespace"`
+	} `json:"metadata"`
+	Spec struct {
+		Group string `json:"group"`
+		Names struct {
+			Kind string `json:"kind"`
+		} `json:"names"`
+	} `json:"spec"`
+	Status engine.Status `json:"status"`
+}
+
+func (id *identity) group() string { return groupOf(id.APIVersion) }
+
+// groupOf returns the group of an apiVersion, "" for the core group.
+func groupOf(apiVersion string) string { return apiVersion[:max(0, strings.Index(apiVersion, "/"))] }
+
+// versionOf returns the version of an apiVersion.
+func versionOf(apiVersion string) string { return apiVersion[strings.Index(apiVersion, "/")+1:] }
+
+// isObjectOf reports whether the manifest is an object of a CRD.
+func (s *source) isObjectOf(crd *source) bool {
+	return s.id.group() == crd.id.Spec.Group && s.id.Kind == crd.id.Spec.Names.Kind
+}
+
+// established reports whether the manifest is a CRD with the condition Established, as a CRD of a cluster.
+func (s *source) established() bool {
+	return slices.ContainsFunc(s.id.Status.Conditions, func(c engine.Condition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// where identifies the manifest in messages.
+func (s *source) where() string {
+	where := s.File
+	if s.several {
+		where = fmt.Sprintf("%s[%d]", s.File, s.Number)
+	}
+	if s.Item > 0 {
+		where += fmt.Sprintf(".items[%d]", s.Item-1)
+	}
+	return where
+}
+
+// position is a position in a file.
+type position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	Offset int `json:"offset"`
+}
+
+// locate returns the position in the file of a field. own is its position in the manifest.
+func (s *source) locate(pointer string, own *crdevalv1.Position) *position {
+	if s == nil || own == nil {
+		return nil
+	}
+	at := s.Position(pointer, engine.Position{
+		Line: int(own.GetLine()), Column: int(own.GetColumn()), Offset: int(own.GetOffset()),
+	})
+	return &position{Line: at.Line, Column: at.Column, Offset: at.Offset}
+}
+
+// placed formats a position like a compiler. p may be nil.
+func placed(file string, p *position) string {
+	if p == nil {
+		return file
+	}
+	return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
+}
+
+// reader reads the files of a command.
+type reader struct {
+	env       environment
+	recursive bool // directories include their subdirectories
+}
+
+// manifests reads all manifests of a file, of the files of a directory, or of stdin ("-").
+func (r reader) manifests(name string) ([]*source, error) {
+	files, err := r.files(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var all []*source
+	for _, file := range files {
+		list, err := r.file(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// crds reads the CRDs of a file or directory. It skips other kinds.
+func (r reader) crds(names ...string) ([]*source, error) {
+	var all []*source
+	for _, name := range names {
+		list, err := r.manifests(name)
+		if err != nil {
+			return nil, err
+		}
+		found := 0
+		for _, s := range list {
+			if s.typeErr != nil && len(list) > 1 { // a single one is taken for a CRD: registering it reports what is wrong
+				text, line, _ := s.Describe(s.typeErr)
+				return nil, fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
+			}
+			if s.id.Kind == manifests.CRDKind || s.id.Kind == "" && len(list) == 1 {
+				all = append(all, s)
+				found++
+			}
+		}
+		if found == 0 {
+			return nil, fmt.Errorf("%s has no CustomResourceDefinition", name)
+		}
+	}
+	return all, nil
+}
+
+// file reads the manifests of a file. A file without documents has none.
+func (r reader) file(name string) ([]*source, error) {
+	content, err := readFile(name, r.env)
+	if err != nil {
+		return nil, err
+	}
+	documents, err := manifests.Split(content)
+	if err != nil && !errors.Is(err, manifests.ErrEmpty) {
+		return nil, err
+	}
+	var all []*source
+	for i, d := range documents {
+		for item, m := range d.Manifests() {
+			all = append(all, newSource(m, location{File: name, Number: i + 1, Item: item}))
+		}
+	}
+	for _, s := range all {
+		s.several = len(all) > 1
+	}
+	return all, nil
+}
+
+func newSource(m manifests.Manifest, at location) *source {
+	s := &source{Manifest: m, location: at}
+	text := m.Document.JSON
+	if m.Document.YAML != nil {
+		text, _, _ = value.YAMLToJSON(m.Document.YAML, engine.Limits{})
+	}
+	_ = json.Unmarshal(text, &s.id) // after a field of a wrong type it reads the others
+	var apiVersion, kind string
+	if apiVersion, kind, s.typeErr = engine.TypeMetaOf(m.Document, engine.Limits{}); s.typeErr == nil {
+		s.id.APIVersion, s.id.Kind = apiVersion, kind
+	}
+	return s
+}
+
+// files returns the file itself, or the manifest files of a directory. Hidden files and directories are skipped.
+func (r reader) files(name string) (files []string, err error) {
+	if info, err := os.Stat(name); name == "-" || err != nil || !info.IsDir() {
+		return []string{name}, nil // reading it reports the error
+	}
+	err = filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == name:
+		case strings.HasPrefix(e.Name(), "."), e.IsDir() && !r.recursive:
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+		case isManifest(e):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err == nil && files == nil {
+		err = errors.New("the directory has no .yaml, .yml or .json file")
+		if !r.recursive {
+			err = fmt.Errorf("%w; use -R to include subdirectories", err)
+		}
+	}
+	return files, err
+}
+
+// isManifest reports whether kubectl reads the file as part of a directory.
+func isManifest(e fs.DirEntry) bool {
+	switch filepath.Ext(e.Name()) {
+	case ".yaml", ".yml", ".json":
+		return e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0
+	}
+	return false
+}
+
+// maxFileBytes bounds a file. Its content is in memory several times.
+const maxFileBytes = 512 << 20
+
+// readFile reads a file, or stdin for "-". Reading from a pipe ends when the command is interrupted.
+func readFile(name string, env environment) ([]byte, error) {
+	type result struct {
+		content []byte
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		content, err := readAll(name, env.stdin)
+		done <- result{content, err}
+	}()
+	select {
+	case r := <-done:
+		return r.content, r.err
+	case <-env.interrupted:
+		return nil, errors.New("interrupted")
+	}
+}
+
+func readAll(name string, stdin io.Reader) (content []byte, err error) {
+	defer func() {
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			err = e.Err // the caller adds the name
+		}
+	}()
+	from := stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }()
+		from = file
+	}
+	content, err = io.ReadAll(io.LimitReader(from, maxFileBytes+1))
+	if err == nil && len(content) > maxFileBytes {
+		return nil, fmt.Errorf("the file is larger than %d MiB: split it", maxFileBytes>>20)
+	}
+	return content, err
+}
+
+// countStdin returns how often "-" is among the names.
+func countStdin(lists ...[]string) (n int) {
+	for _, name := range slices.Concat(lists...) {
+		if name == "-" {
+			n++
+		}
+	}
+	return n
+}
+
+var errStdinTwice = errors.New("only one argument can be - (stdin)")
