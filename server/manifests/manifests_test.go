@@ -60,7 +60,7 @@ func TestPlaces(t *testing.T) {
 		}
 		return ""
 	}
-	if got := places(documents[1], "/spec/names/kind", engine.Position{Line: 2, Column: 17, Offset: 22}); got != "6:17 X}" {
+	if got := places(documents[1], "/spec/names/kind", engine.Position{Line: 3, Column: 17, Offset: 26}); got != "6:17 X}" {
 		t.Error(got)
 	}
 	if got := places(documents[2], "/spec/a~1b/1", engine.Position{}); got != "13:7 y" {

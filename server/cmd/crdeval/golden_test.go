@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 		{"admit-refused-crd", "admit admit-refused-crd.yaml admit-new.yaml"},
 		{"admit-missing", "admit --crds admit-crd.yaml missing.yaml"},
 		{"admit-nothing", "admit admit-crd.yaml"},
-		{"admit-selector", "admit --crds admit-crd.yaml admit-old.yaml -o table --field-selector spec.colour=Red"},
+		{"admit-selector", "admit --crds admit-crd.yaml -p {} admit-old.yaml -o table --field-selector spec.colour=Red"},
 		{"admit-usage", "admit"},
 		{"admit-usage-stdin", "admit - --old -"},
 		{"admit-usage-subresource", "admit --subresource status admit-old.yaml"},

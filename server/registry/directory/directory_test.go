@@ -72,7 +72,7 @@ func TestBreakAndMend(t *testing.T) {
 	w.figures(0, 1, 2)
 
 	put(t, path, "")
-	w.logged(1, "level=ERROR", "there is no document in it")
+	w.logged(1, "level=ERROR", "the file has no documents")
 	w.stays("as:3 bs:1")
 
 	put(t, path, crd("as", "4"))
