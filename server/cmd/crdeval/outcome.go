@@ -53,10 +53,10 @@ func newOutcome(c *admitCommand, w *write) *outcome {
 
 // take records a verdict.
 func (o *outcome) take(v *crdevalv1.Verdict) {
-	o.Allowed, o.Deletes, o.traces = v.GetAllowed(), v.GetDeletes(), v.GetTraces()
+	o.Allowed, o.Deletes, o.traces = v.GetAllowed(), v.GetDeletes(), v.GetRuleTraces().GetTraces()
 	o.Rejection = rejectionOf(v.GetRejection())
 	o.Violations, o.Ratcheted = violationsOf(v.GetViolations(), o.locate), violationsOf(v.GetRatcheted(), o.locate)
-	o.Pruned, o.Defaulted = fieldChangesOf(v.GetPruned(), o.locate), fieldChangesOf(v.GetDefaulted(), o.locate)
+	o.Pruned, o.Defaulted = fieldChangesOf(v.GetChanges().GetPruned(), o.locate), fieldChangesOf(v.GetChanges().GetDefaulted(), o.locate)
 	o.Object = rawJSON(v.GetObject())
 	if o.Stored = rawJSON(v.GetStoredObject()); o.Stored == nil {
 		o.Stored = o.Object

@@ -93,7 +93,7 @@ func (s *service) registerCRD(ctx context.Context, crd *source) *crdReport {
 	for _, v := range r.GetVersions() {
 		j.Versions = append(j.Versions, versionReportOf(v))
 	}
-	for _, c := range answer.GetCrd().GetConditions() {
+	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
 			j.Names = &condition{Status: c.GetStatus(), Reason: c.GetReason(), Message: c.GetMessage()}
 		}
