@@ -50,11 +50,13 @@ test: ## Run the tests of both modules; TESTFLAGS=…
 steady: ## Run `make test` N (20) times beside LOOPS (8) busy loops and count the passes
 	@.ci/steady $(N) $(LOOPS)
 
-# The engine has no goroutines of its own beyond those that its short tests start.
+# -short limits tests of the engine to those with goroutines: the others test one goroutine at length.
 .PHONY: race
-race: ## Run the tests under the race detector: all of those of the server, the client and the cache
-	go test -race -timeout 30m ./cache ./clients/... ./server/...
+race: ## Run the tests of both server and engine, and those of replicas, under the race detector
+	go test -race -timeout 30m ./cache/... ./clients/... ./server/...
 	go test -race -timeout 30m -short ./engine/...
+	CRDEVAL_E2E=1 go test -race -timeout 30m -run 'TestReplicasInProcess|TestFollowing|TestAway' \
+		./server/app ./server/registry/etcd
 
 .PHONY: lint
 lint: export GOLANGCI_LINT_CACHE = $(CACHE)/lint # results contain absolute paths: one cache for each clone

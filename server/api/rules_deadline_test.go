@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/crdeval/crdeval/internal/testenv"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -30,9 +31,7 @@ var worst = []struct {
 // TestTheWorstRule: among 99 other items, the worst item for the worst rule ends with its timeout, or with the call's deadline early enough to send the
 // answer; the others have their verdicts.
 func TestTheWorstRule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("times mean nothing under the race detector")
-	}
+	testenv.E2E(t)
 	w := start(t, nil).withCronTab()
 	for i, c := range worst {
 		kind := fmt.Sprintf("Worst%d", i)

@@ -17,10 +17,11 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/crdeval/crdeval/internal/testenv"
 	"github.com/crdeval/crdeval/server/registry/etcd/etcdtest"
 )
 
-// registrationsEnv says how many registrations the tests of replicas make: 1,000, and 150 with -short.
+// registrationsEnv is the environment variable with the number of registrations in tests of replicas, 300 by default.
 const registrationsEnv = "CRDEVAL_REGISTRATIONS"
 
 func registrations(t *testing.T) int {
@@ -32,10 +33,7 @@ func registrations(t *testing.T) int {
 		}
 		return n
 	}
-	if testing.Short() {
-		return 150
-	}
-	return 1000
+	return 300
 }
 
 // replica is a server that shares its registry with others, and a connection to it.
@@ -143,12 +141,13 @@ func TestReplicasInProcess(t *testing.T) {
 	all := newReplicas(t, etcdtest.Start(t).Endpoint)
 	inProcess(t, all)
 	w := newWorld(t, all)
-	w.write(min(registrations(t), 300), 0)
+	w.write(registrations(t), 0)
 	w.finish()
 }
 
 // The same with three processes: undisturbed; while one of them is killed each second; while etcd is away.
 func TestReplicas(t *testing.T) {
+	testenv.E2E(t)
 	binary := build(t)
 	for _, tc := range []struct {
 		name string
@@ -195,10 +194,7 @@ func replicasKilled(t *testing.T, binary string) {
 			r.run(t)
 		}
 	})
-	duration := 20 * time.Second
-	if testing.Short() {
-		duration = 5 * time.Second
-	}
+	const duration = 20 * time.Second
 	w.write(registrations(t), duration)
 	stop()
 	killing.Wait()
@@ -211,10 +207,7 @@ func replicasKilled(t *testing.T, binary string) {
 
 // etcd is killed and comes back ten seconds later: registrations fail and say why, evaluation goes on at every replica, and afterwards nothing is missing.
 func etcdAway(t *testing.T, binary string) {
-	away := 10 * time.Second
-	if testing.Short() {
-		away = 7 * time.Second // registrations wait for five, and do not fail if it is back by then
-	}
+	const away = 10 * time.Second // longer than the five seconds for which registrations wait
 	server := etcdtest.Start(t)
 	all := newReplicas(t, server.Endpoint)
 	asProcesses(t, binary, all)

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/crdeval/crdeval/internal/testenv"
 )
 
-// TestBoundedMemory: a long stream is answered in order, in the memory that a short one takes; the bars are those of the whole length.
+// TestBoundedMemory checks that a long stream is answered in order and needs no more memory than a short one.
 func TestBoundedMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the server and runs it for some seconds, and under the race detector all of it takes more memory")
-	}
+	testenv.E2E(t)
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("this system does not tell how much memory a process took: ", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/internal/testenv"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/bolt"
 )
@@ -27,7 +27,6 @@ import (
 const (
 	killDirectory = "CRDEVAL_KILL_DIRECTORY" // set in the child: where its store is
 	killRound     = "CRDEVAL_KILL_ROUND"
-	killRounds    = "CRDEVAL_KILLS" // how often to kill, default 100, 5 with -short
 )
 
 func newRegistry(ctx context.Context, dir string) (*registry.Registry, func(), error) {
@@ -59,7 +58,7 @@ spec:
 func TestKillChild(t *testing.T) {
 	dir := os.Getenv(killDirectory)
 	if dir == "" {
-		t.Skip("runs as the child of TestKill")
+		return
 	}
 	r, _, err := newRegistry(t.Context(), dir)
 	if err != nil {
@@ -84,17 +83,8 @@ func TestKillChild(t *testing.T) {
 
 // A registration that was acknowledged is there after SIGKILL, whenever it strikes.
 func TestKill(t *testing.T) {
-	rounds := 100
-	if testing.Short() {
-		rounds = 5
-	}
-	if s := os.Getenv(killRounds); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatalf("%s: %v", killRounds, err)
-		}
-		rounds = n
-	}
+	testenv.E2E(t)
+	const rounds = 100
 	dir := t.TempDir()
 	acknowledged := map[string]bool{}
 	var idle int
@@ -166,11 +156,8 @@ func killOnce(t *testing.T, dir string, round int, acknowledged map[string]bool)
 
 // A process that is killed while it creates its file leaves one that the next process can use.
 func TestKillWhileCreating(t *testing.T) {
-	rounds := 20
-	if testing.Short() {
-		rounds = 3
-	}
-	for range rounds {
+	testenv.E2E(t)
+	for range 20 {
 		dir := t.TempDir()
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillChild$")
 		child.Env = append(os.Environ(), killDirectory+"="+dir)

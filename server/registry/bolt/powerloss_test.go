@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/crdeval/crdeval/internal/testenv"
 	"github.com/crdeval/crdeval/server/registry/bolt"
 )
 
@@ -70,6 +71,7 @@ func journal(path string, steps []step) ([]change, error) {
 // A machine that loses power keeps what was synced, and of what was written since then any part: some writes and not others, in any order, torn
 // between sectors. Whatever it keeps, what was acknowledged is there, and what was not is whole or absent.
 func TestPowerLoss(t *testing.T) {
+	testenv.E2E(t)
 	binary := faultBuild(t)
 	want := states(t)
 	dir := t.TempDir()
@@ -92,10 +94,7 @@ func TestPowerLoss(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	lose := func(acked int) {
 		losses++
-		if testing.Short() && losses%4 != 0 {
-			return
-		}
-		for _, kept := range survivors(random, len(pending), testing.Short()) {
+		for _, kept := range survivors(random, len(pending)) {
 			file := slices.Clone(durable)
 			for _, i := range kept.order {
 				file = pending[i].apply(file, kept.torn)
@@ -137,7 +136,7 @@ type survivor struct {
 	torn  func(int) bool
 }
 
-func survivors(random *rand.Rand, n int, short bool) []survivor {
+func survivors(random *rand.Rand, n int) []survivor {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i
@@ -147,16 +146,9 @@ func survivors(random *rand.Rand, n int, short bool) []survivor {
 		return out[:1]
 	}
 	for i := range all {
-		if short && i%3 != 0 {
-			continue
-		}
 		out = append(out, survivor{order: all[i : i+1]}, survivor{order: slices.Delete(slices.Clone(all), i, i+1)})
 	}
-	tries := 12
-	if short {
-		tries = 1
-	}
-	for range tries {
+	for range 12 {
 		some := slices.DeleteFunc(slices.Clone(all), func(int) bool { return random.IntN(3) == 0 })
 		out = append(out, survivor{order: some, torn: func(int) bool { return random.IntN(2) == 0 }})
 	}

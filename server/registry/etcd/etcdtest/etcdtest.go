@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/crdeval/crdeval/internal/testenv"
 )
 
 // startTimeout bounds how long a server may take until it serves; it takes 0.3 s on an idle machine.
@@ -44,9 +46,11 @@ type Server struct {
 	paused  bool
 }
 
-// Start builds etcd if need be, starts a server, and waits until it serves. It ends with the test.
+// Start builds etcd if necessary, starts a server and waits until it serves. The server ends with the test. Without
+// CRDEVAL_E2E=1, Start skips the test.
 func Start(t testing.TB, options ...Options) *Server {
 	t.Helper()
+	testenv.E2E(t)
 	var o Options
 	if len(options) > 0 {
 		o = options[0]
