@@ -6,42 +6,40 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Mode says what an accept walk is for.
+// Mode is the purpose of an accept walk.
 type Mode struct {
-	// Create: the object is about to be created. Where the version has a status subresource, status is shaped and then
-	// dropped, unseen by validation.
+	// Create: the object is created. Status is shaped and dropped without validation if it is a subresource.
 	Create bool
-	// Update: the object is about to take the place of another one. Where the version has a status subresource, status is
-	// dropped as on create, and Kept takes its place: the status of the other object, shaped before, 0 for none.
+	// Update: the object replaces another one. If status is a subresource, it is dropped and replaced by Kept, the
+	// shaped status of the other object, or 0.
 	Update bool
 	Kept   uint32
-	// StatusOnly: the object brings a status. All of it is shaped, only the status is validated.
+	// StatusOnly: the whole object is shaped, and only its status is validated.
 	StatusOnly bool
-	// Decoded: the object was shaped before and possibly changed since. What would be pruned or dropped now stays: the walk doubts.
+	// Decoded: the object was shaped before and possibly mutated. The walk doubts what it would have to prune or drop.
 	Decoded bool
-	// Limits bound what defaults may add; a walk that would exceed them doubts.
+	// Limits bound what defaults may add. Beyond them the walk doubts.
 	Limits value.Limits
-	// Stop ends a walk early, with a doubt. Nil never stops.
+	// Stop aborts the walk with a doubt. It may be nil.
 	Stop *interrupt.Signal
-	// Edits takes note of what the walk prunes and fills in. Nil: nobody asks.
+	// Edits collects what the walk prunes and fills in. It may be nil.
 	Edits *Edits
 }
 
-// Accept shapes and validates the object at root in one pass: what is unknown is pruned, nulls of non-nullable fields are
-// dropped, defaults are filled in, embedded metadata is settled, and every validation of the schema holds, list types
-// included. True means that upstream's separate steps would find nothing, and that the tree is what they would make of it.
-// False means doubt: the tree is then half done and must be parsed anew for shape and explain.
+// Accept shapes and validates the object at root in one pass: it prunes unknown fields, drops nulls of non-nullable
+// fields, fills in defaults, normalizes embedded metadata, and checks every validation of the schema including list
+// types. True means that upstream's separate steps find no error and leave this tree. False means doubt: the tree is in
+// an undefined state, and must be parsed again for the exact path.
 //
-// The object is of the plan's group and kind; its own apiVersion, kind and metadata are looked at as far as the schema
-// declares them: their coercion, which comes before Accept, and their own validation are the caller's. The Doc may hold
-// other trees besides. A warm Doc allocates nothing.
+// The object is of the plan's group and kind. The caller coerces its metadata before, and validates its apiVersion,
+// kind and metadata. The Doc may hold other trees. A warm Doc allocates nothing.
 func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
 		return false
 	}
 	d.SetSource(value.Defaults, p.defaults)
 	w := acceptor{
-		d: d, p: p, stop: m.Stop, edits: m.Edits, room: newRoom(m.Limits.DefaultBytes()),
+		d: d, p: p, stop: m.Stop, edits: m.Edits, budget: newBudget(m.Limits.DefaultBytes()),
 		resets: (m.Create || m.Update) && p.StatusSubresource, kept: m.Kept,
 		statusOnly: m.StatusOnly, shaping: m.StatusOnly, dropping: m.StatusOnly, decoded: m.Decoded,
 	}
@@ -53,36 +51,36 @@ func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
 
 // acceptor is the state of one walk over a tree.
 type acceptor struct {
-	d     *value.Doc
-	p     *Plan
-	stop  *interrupt.Signal
-	edits *Edits
-	work  uint32 // values seen since stop was last asked
-	room  room
+	d      *value.Doc
+	p      *Plan
+	stop   *interrupt.Signal
+	edits  *Edits
+	work   uint32 // values since the last look at stop
+	budget budget
 
-	doubt       bool   // something upstream alone knows: the answer is no
+	doubt       bool   // only upstream's steps know the answer
 	resets      bool   // status of the root is dropped
-	kept        uint32 // what takes its place, 0 for nothing
+	kept        uint32 // what replaces it, or 0
 	statusOnly  bool   // the rest of the root is dropped
-	stored      bool   // the walk over an object from storage
-	undefaulted bool   // nothing is filled in
-	shaping     bool   // change, do not validate
-	dropping    bool   // in what is dropped afterwards
+	stored      bool   // the object comes from storage
+	undefaulted bool   // no defaults are filled in
+	shaping     bool   // change only, do not validate
+	dropping    bool   // within something that is dropped afterwards
 	decoded     bool   // nothing may be pruned or dropped
-	keepNulls   bool   // nulls without a default stay: the walk over a default
+	keepNulls   bool   // keep nulls without a default: the walk over a default
 }
 
 const (
-	// pollEvery is how many values a walk sees between two looks at its Stop: some ten microseconds.
+	// pollEvery is how many values a walk visits between two looks at Stop: some ten microseconds.
 	pollEvery = 1024
-	// textPerValue is how many bytes of text count as much as one value.
+	// textPerValue is how many bytes of text count as one value.
 	textPerValue = 64
-	// maxSlots bounds the memory for slots: a document of nothing but empty objects under a schema of many properties
-	// would take hundreds of times its own size. Beyond it (16 MiB) the walk doubts.
+	// maxSlots bounds the memory for slots to 16 MiB. A document of empty objects under a schema with many properties
+	// would otherwise take hundreds of times its size. Beyond it the walk doubts.
 	maxSlots = 1 << 22
 )
 
-// tick counts work and asks now and then whether to stop; then the walk doubts.
+// tick counts work and reports whether the walk must end, with a doubt.
 func (w *acceptor) tick(work int) bool {
 	if w.work += uint32(work); w.work < pollEvery {
 		return false
@@ -93,7 +91,7 @@ func (w *acceptor) tick(work int) bool {
 	return stopped
 }
 
-// node shapes and validates the value at i. False: a finding, or a doubt.
+// node shapes and validates the value at i. It returns false for a violation and for a doubt.
 func (w *acceptor) node(n *Node, i uint32) bool {
 	k := w.d.Nodes[i].Kind
 	if !n.kinds.has(k) && !w.shaping || w.tick(1) {
@@ -149,8 +147,8 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 	return w.unique(n, i)
 }
 
-// empty removes every member of every object at or below i: what upstream does where it has no schema. Elements of
-// arrays stay. It reports whether anything changed.
+// empty removes every member of every object at or below i, as upstream does without a schema. It reports whether
+// anything changed.
 func (w *acceptor) empty(i uint32) (dirty bool) {
 	d := w.d
 	if w.tick(1) {
@@ -182,10 +180,10 @@ func (w *acceptor) empty(i uint32) (dirty bool) {
 	return dirty
 }
 
-// replace puts the default of n in the place of the null at c, a member or element of parent.
+// replace replaces the null at c, a member or element of parent, by the default of n.
 func (w *acceptor) replace(n *Node, parent, c uint32) {
 	d := w.d
-	w.doubt = w.doubt || n.Default.Nulls && !w.keepNulls || !w.room.take("", n.Default.Fragment)
+	w.doubt = w.doubt || n.Default.Nulls && !w.keepNulls || !w.budget.take("", n.Default.Fragment)
 	if w.doubt {
 		return
 	}
@@ -194,7 +192,7 @@ func (w *acceptor) replace(n *Node, parent, c uint32) {
 	w.filled(parent, c)
 }
 
-// filled notes a default, unless it is dropped again.
+// filled records a default, unless it is dropped again.
 func (w *acceptor) filled(parent, c uint32) {
 	if w.edits != nil && !w.dropping {
 		w.edits.add(Defaulted, parent, c)

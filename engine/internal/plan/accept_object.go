@@ -16,8 +16,9 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		d.Slots = grow(d.Slots, len(n.Names))
 		d.Nodes[i].Val = uint64(base)
 		d.Nodes[i].Flags |= value.Slotted
-	} else if n.Additional == nil && n.Flags&(KeepUnknown|KeepAll) != 0 && n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
-		return true // nothing is declared, nothing is pruned
+	} else if n.Additional == nil && n.Flags&(KeepUnknown|KeepAll) != 0 &&
+		n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
+		return true // nothing is declared and nothing is pruned
 	}
 	w.push(i)
 	dirty, guess, last := false, 0, uint32(0)
@@ -96,7 +97,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(i))
 }
 
-// member walks a declared member; one that is dropped afterwards is not validated.
+// member visits a declared member. A member that is dropped afterwards is not validated.
 func (w *acceptor) member(n *Node, c uint32, dropped bool) bool {
 	if !dropped {
 		return w.node(n, c)
@@ -107,7 +108,7 @@ func (w *acceptor) member(n *Node, c uint32, dropped bool) bool {
 	return ok
 }
 
-// undeclared decides about a member without a schema, and empties it where it stays without one.
+// undeclared reports whether a member without a schema stays, and empties it if it does.
 func (w *acceptor) undeclared(n *Node, i, c uint32, key string) (keep bool) {
 	switch {
 	case n.Flags&(Root|Embedded) != 0 && isMeta(key):
@@ -128,8 +129,8 @@ func (w *acceptor) undeclared(n *Node, i, c uint32, key string) (keep bool) {
 	return false
 }
 
-// defaults appends the missing members that have a default, in schema order, and walks them: that fills their slots and
-// validates them, since what a CRD's defaults do is checked in part at registration and in part here.
+// defaults appends the missing members that have a default, in schema order, and visits them. That fills their slots
+// and validates them, which registration does only in part.
 func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 	d := w.d
 	for _, p := range n.defaulted {
@@ -145,9 +146,11 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 			w.shaping, w.dropping = false, false
 		}
 		if child.Default.Nulls && !w.keepNulls || (!w.shaping || w.stored) && n.Flags&Embedded != 0 && isMeta(name) {
-			return false // nulls and metadata of defaults stay as they are, unless the object was stored: then it is coerced once more
+			// upstream neither drops nulls in defaults nor coerces their metadata, but coerces what it reads from
+			// storage
+			return false
 		}
-		if !w.room.take(name, child.Default.Fragment) {
+		if !w.budget.take(name, child.Default.Fragment) {
 			w.doubt = true
 			return false
 		}
@@ -158,7 +161,7 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 		w.filled(i, g)
 		if d.Nodes[g].First != 0 || !w.shaping {
 			edits := w.edits
-			w.edits = nil // what is inserted is not changed again
+			w.edits = nil // changes within a default are not reported
 			ok := w.node(child, g)
 			w.edits = edits
 			if !ok {
@@ -172,12 +175,12 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 	return true
 }
 
-// special looks at apiVersion, kind and metadata of a root or an embedded resource before they are walked.
+// special checks apiVersion, kind and metadata of a root or an embedded resource before they are visited.
 func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 	d := w.d
 	switch {
 	case child != nil && child == n.Additional, child != nil && child.Flags&DefaultsBelow != 0:
-		return false // no CRD that upstream accepts today
+		return false // upstream accepts no such CRD today
 	case n.Flags&Embedded == 0:
 		return d.Nodes[c].Kind != value.Null
 	case key != "metadata":
@@ -190,7 +193,7 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 	return settled && (!changed || !w.decoded)
 }
 
-// embedded makes sure that an embedded resource says what it is and that its metadata is plainly valid.
+// embedded reports whether an embedded resource has a type and plainly valid metadata.
 // (AE/apiserver/schema/objectmeta/validation.go)
 func (w *acceptor) embedded(i uint32) bool {
 	return w.shaping || metadata.PlainEmbedded(w.d, i)

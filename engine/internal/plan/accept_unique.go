@@ -7,13 +7,13 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// hashFrom is the number of elements from which uniqueness is looked up in a table instead of compared pair by pair.
+// hashFrom is the number of elements from which uniqueness is checked with a hash table instead of pairwise.
 const hashFrom = 12
 
 var seed = maphash.MakeSeed()
 
-// unique reports whether the elements of a set, or the keys of a map list, are plainly distinct. What upstream compares as
-// JSON text (compound elements, several keys) is doubted unless comparing the values is the same.
+// unique reports whether the elements of a set, or the keys of a map list, are plainly distinct. It doubts what
+// upstream compares as JSON text (compound elements, several keys), unless a comparison of the values is the same.
 // (AE/apiserver/schema/listtype/validation.go)
 func (w *acceptor) unique(n *Node, i uint32) bool {
 	d := w.d
@@ -49,8 +49,8 @@ func (w *acceptor) unique(n *Node, i uint32) bool {
 	return true
 }
 
-// plainKeys: the keys of a map list's element are scalars; of several keys none is a float, since 1 and 1.0 are the same
-// in JSON text.
+// plainKeys reports whether all keys of a map list's element are scalars. Of several keys none may be a float, since 1
+// and 1.0 are the same JSON text.
 func (w *acceptor) plainKeys(n *Node, e uint32) bool {
 	for j := range n.ListKeys {
 		k := w.field(e, n.ListKeys[j].Slot, n.ListKeys[j].Name)
@@ -100,7 +100,7 @@ func (w *acceptor) sameScalar(a, b uint32) bool {
 	case value.String:
 		return d.Str(a) == d.Str(b)
 	case value.Array, value.Object:
-		return false // there is one at most
+		return false // there is at most one
 	}
 	return true
 }
@@ -157,7 +157,7 @@ func (w *acceptor) hashScalar(i uint32) uint64 {
 		return maphash.String(seed, w.d.Str(i))
 	case value.Float:
 		if w.d.Float(i) == 0 {
-			return 2 // and so is -0
+			return 2 // as is -0
 		}
 		return hashBits(n.Val)
 	default:

@@ -7,19 +7,19 @@ import (
 
 const statusName = "status"
 
-// AcceptStored shapes the object at root, which stands in storage at the plan's own version, in one pass: pruned, without nulls, defaulted,
-// with settled metadata of embedded resources. It validates nothing. False means doubt: upstream's separate steps know.
+// AcceptStored shapes the object at root in one pass. The object comes from storage at the plan's version. It is pruned
+// and defaulted, nulls are dropped and embedded metadata is normalized. Nothing is validated. False means doubt.
 func (p *Plan) AcceptStored(d *value.Doc, root uint32, m Mode) bool {
 	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
 		return false
 	}
 	d.SetSource(value.Defaults, p.defaults)
-	w := acceptor{d: d, p: p, stop: m.Stop, shaping: true, stored: true, room: newRoom(m.Limits.DefaultBytes())}
+	w := acceptor{d: d, p: p, stop: m.Stop, shaping: true, stored: true, budget: newBudget(m.Limits.DefaultBytes())}
 	return w.node(p.Root, root) && !w.doubt
 }
 
-// AcceptDecoded shapes the object at root as it is decoded from a request, in one pass: pruned, without nulls, defaulted, with settled metadata of
-// embedded resources. It validates nothing. False means doubt.
+// AcceptDecoded shapes the object at root in one pass as API servers decode it from a request. It is pruned and
+// defaulted, nulls are dropped and embedded metadata is normalized. Nothing is validated. False means doubt.
 func (p *Plan) AcceptDecoded(d *value.Doc, root uint32, m Mode) bool {
 	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
 		return false
@@ -28,13 +28,12 @@ func (p *Plan) AcceptDecoded(d *value.Doc, root uint32, m Mode) bool {
 	if m.Edits != nil {
 		m.Edits.reset(d)
 	}
-	w := acceptor{d: d, p: p, stop: m.Stop, edits: m.Edits, shaping: true, room: newRoom(m.Limits.DefaultBytes())}
+	w := acceptor{d: d, p: p, stop: m.Stop, edits: m.Edits, shaping: true, budget: newBudget(m.Limits.DefaultBytes())}
 	return w.node(p.Root, root) && !w.doubt && (m.Edits == nil || !m.Edits.tooMany())
 }
 
-// AcceptConverted shapes the object at root, which was converted to the plan's version, in one pass: pruned, without nulls, with settled metadata
-// of embedded resources, but not defaulted. It validates nothing. False means doubt. No node of the tree may refer to the text of another plan's
-// defaults, see Doc.Own.
+// AcceptConverted shapes the object at root in one pass after it was converted to the plan's version: like
+// AcceptStored, but without defaults. No node may refer to the defaults of another plan, see Doc.Own.
 func (p *Plan) AcceptConverted(d *value.Doc, root uint32, m Mode) bool {
 	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
 		return false
@@ -43,8 +42,8 @@ func (p *Plan) AcceptConverted(d *value.Doc, root uint32, m Mode) bool {
 	return w.node(p.Root, root) && !w.doubt
 }
 
-// keepStatus puts the status of another object into the root at i, and validates it there. That it is pruned once more changes nothing: it was
-// by the same plan. It is not defaulted: it was already, perhaps by the plan of another version, which it was converted from.
+// keepStatus sets the status of the root at i to that of another object, and validates it. The status was pruned by the
+// same plan. It is not defaulted again, since it was defaulted at the version it was stored at.
 func (w *acceptor) keepStatus(n *Node, i uint32, base int) bool {
 	d := w.d
 	made := uint32(len(d.Nodes))

@@ -7,14 +7,14 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// values checks the validations v of a node against the value at i, after everything below it was shaped. False without
-// w.doubt means that upstream refuses the value for certain: not and oneOf rely on it.
+// values checks the validations v against the shaped value at i. False without w.doubt means that upstream rejects the
+// value for certain: not and oneOf rely on it.
 func (w *acceptor) values(v *Validation, i uint32) bool {
 	d := w.d
 	n := &d.Nodes[i]
 	switch n.Kind {
 	case value.Null:
-		return v.Enum == nil // kube-openapi asks null for its type and the enum, which it never matches
+		return v.Enum == nil // kube-openapi checks only type and enum of null, and no enum value equals null
 	case value.String:
 		if !w.text(v, i) {
 			return false
@@ -35,7 +35,8 @@ func (w *acceptor) values(v *Validation, i uint32) bool {
 			return false
 		}
 	case value.Object:
-		if v.MinProperties != nil && int64(n.Live) < *v.MinProperties || v.MaxProperties != nil && int64(n.Live) > *v.MaxProperties {
+		if v.MinProperties != nil && int64(n.Live) < *v.MinProperties ||
+			v.MaxProperties != nil && int64(n.Live) > *v.MaxProperties {
 			return false
 		}
 		if len(v.Required) > manyNames && w.manyRequired(v, i) {
@@ -50,13 +51,13 @@ func (w *acceptor) values(v *Validation, i uint32) bool {
 	if v.Enum != nil && !w.enum(v.Enum, i) {
 		return false
 	}
-	return v.Junctors == &noJunctors || w.junctors(v.Junctors, i)
+	return v.Operators == &noOperators || w.operators(v.Operators, i)
 }
 
-// maxLookups bounds the members passed on the way to required names that have no slot.
+// maxLookups bounds the members visited in search of required names without a slot.
 const maxLookups = 1 << 20
 
-// manyRequired doubts an object in which more names must be looked up than can be done in milliseconds: explain has a better way.
+// manyRequired doubts an object with too many required names to look up in milliseconds. Explain is faster then.
 func (w *acceptor) manyRequired(v *Validation, i uint32) (stop bool) {
 	lookups := len(v.Required) * int(w.d.Nodes[i].Live)
 	if lookups > maxLookups && slices.ContainsFunc(v.Required, func(r Required) bool { return r.Slot == NoSlot }) {
@@ -65,7 +66,7 @@ func (w *acceptor) manyRequired(v *Validation, i uint32) (stop bool) {
 	return w.doubt || w.tick(len(v.Required)/8)
 }
 
-// field is a member of the object at i, by slot or else by name.
+// field returns a member of the object at i, by slot or by name.
 func (w *acceptor) field(i uint32, slot uint16, name string) uint32 {
 	if slot != NoSlot {
 		return w.d.Slots[uint32(w.d.Nodes[i].Val)+uint32(slot)]
@@ -115,8 +116,8 @@ func (w *acceptor) enum(e *Enum, i uint32) bool {
 	return found
 }
 
-// junctors: allOf, anyOf, oneOf and not over the shaped value.
-func (w *acceptor) junctors(v *Junctors, i uint32) bool {
+// operators checks allOf, anyOf, oneOf and not against the shaped value.
+func (w *acceptor) operators(v *Operators, i uint32) bool {
 	for _, n := range v.AllOf {
 		if !w.judge(n, i) {
 			return false
@@ -150,7 +151,8 @@ func (w *acceptor) junctors(v *Junctors, i uint32) bool {
 	return v.Not == nil || !w.judge(v.Not, i)
 }
 
-// judge validates the value at i with a junctor's schema. As with values, false without w.doubt is certain.
+// judge validates the value at i against a schema below a logical operator. False without w.doubt is certain, as for
+// values.
 func (w *acceptor) judge(n *Node, i uint32) bool {
 	d := w.d
 	k := d.Nodes[i].Kind

@@ -22,10 +22,10 @@ func TestPlacesOfSchemasAreBounded(t *testing.T) {
 			strings.Repeat("k", 1<<20): {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: props}}},
 		}}
 	}
-	if err := Fits(below(maxPlaceBytes>>20 - 4)); err != nil {
+	if err := Fits(below(maxPathNameBytes>>20 - 4)); err != nil {
 		t.Error(err)
 	}
-	if l := limit(t, Fits(below(maxPlaceBytes>>20))); l.Maximum != maxPlaceBytes {
+	if l := limit(t, Fits(below(maxPathNameBytes>>20))); l.Maximum != maxPathNameBytes {
 		t.Errorf("%+v", l)
 	}
 }
@@ -49,7 +49,7 @@ func TestPathsOfLongKeysAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		members func(n int) string
-		steps   func(d *value.Doc, root uint32, track bool) (told int, err error)
+		steps   func(d *value.Doc, root uint32, track bool) (tracked int, err error)
 	}{
 		{"unknown", func(n int) string { return `"filled":[]` + times(n, `,"u%d":1`) }, func(d *value.Doc, root uint32, track bool) (int, error) {
 			changes, err := p.Prune(d, root, track)
@@ -81,8 +81,8 @@ func TestPathsOfLongKeysAreBounded(t *testing.T) {
 			if !p.Accept(d, parse(few), Mode{Edits: edits}) && c.name != "embedded" || c.name != "embedded" && len(edits.List) != few {
 				t.Errorf("accept doubts about a few, %d edits", len(edits.List))
 			}
-			if told, err := c.steps(d, parse(few), true); err != nil || told != few {
-				t.Errorf("a few: %d, %v", told, err)
+			if tracked, err := c.steps(d, parse(few), true); err != nil || tracked != few {
+				t.Errorf("a few: %d, %v", tracked, err)
 			}
 			if p.Accept(d, parse(many), Mode{Edits: new(Edits)}) {
 				t.Error("accept says what is too much to tell")

@@ -14,40 +14,40 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 )
 
-// Options shape what a schema means.
+// Options are the options of Compile.
 type Options struct {
 	// PreserveUnknown is spec.preserveUnknownFields. Such plans never accept.
 	PreserveUnknown bool
-	// StatusSubresource: the version has spec.versions[].subresources.status.
+	// StatusSubresource is set for a version with spec.versions[].subresources.status.
 	StatusSubresource bool
-	// KubernetesMinor is the minor of the Kubernetes 1.x whose formats are known; 0 means the latest.
+	// KubernetesMinor is the Kubernetes 1.x version whose formats are known. 0 is the latest.
 	KubernetesMinor int
-	// Rules says whose rules are compiled.
+	// Rules selects the rules to compile.
 	Rules Rules
-	// ForDefaults compiles the schema as upstream sees it when a CRD's defaults are checked at registration
-	// (Structural.ToKubeOpenAPI): formats are not stripped, int-or-string has no type, and junctors know no
-	// additionalProperties. Such plans are for explain.
+	// ForDefaults compiles the schema as upstream uses it to check defaults at registration (Structural.ToKubeOpenAPI):
+	// formats are not stripped, int-or-string has no type, and logical operators have no additionalProperties. Such
+	// plans never accept.
 	ForDefaults bool
-	// Context ends Compile, which returns its error then: rules may take seconds. Nil never ends it.
+	// Context aborts Compile with its error, since rules may take seconds. It may be nil.
 	Context context.Context
-	// Memory is shared with whoever compiles rules of the same CRD, nil for one of its own.
+	// Memory is shared between compilations of rules of one CRD. It may be nil.
 	Memory *celcheck.Memory
 }
 
-// Rules says what becomes of x-kubernetes-validations.
+// Rules selects which x-kubernetes-validations Compile compiles.
 type Rules uint8
 
 // The values of Rules.
 const (
 	WithoutRules    Rules = iota
-	RulesOfResource       // the schema is that of a resource: apiVersion, kind and names are declared at its root
-	RulesOfField          // the schema is that of a field
+	RulesOfResource       // the schema is a resource: apiVersion, kind and names are declared at its root
+	RulesOfField          // the schema is a field
 )
 
-// Compile compiles the schema of one CRD version; nil stands for a version without a schema. The schema is one that
-// registration accepted, or the schema of a stored CRD that is not structural (see Plan.ExplainOnly); it is not retained
-// and not changed. An error means that a raw value (a default, an enum) of the schema is not JSON; or it is a *value.LimitError:
-// defaults within defaults add up to too much; or the context's.
+// Compile compiles the schema of one CRD version. Nil stands for a version without a schema. Registration must have
+// accepted the schema, or it is that of a stored CRD that is not structural (see Plan.ExplainOnly). Compile does not
+// retain or change it. The error is about a default or an enum value that is not JSON, or a *value.LimitError, or that
+// of the context.
 func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = format.LatestMinor
@@ -80,43 +80,44 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 
 // compiler is the state of one Compile.
 type compiler struct {
-	o           Options
-	seen        map[string]*Node  // nodes by everything that makes them equal
-	texts       map[string]string // names and formats, a copy of each
-	key         []byte            // scratch: the key of the node that is being made
-	keys        []byte            // room for the keys of seen
-	names       []string          // scratch stacks: names and nodes of the properties on the way down
-	props       []*Node
-	parents     []*Node  // nodes with properties that have defaults
-	inMeta      []string // the way to the schema from the resource in whose metadata it is, nil outside
-	pending     []*Node  // nodes with a default, children before parents
-	room        room     // for defaults in other defaults
+	o       Options
+	seen    map[string]*Node  // nodes by their keys, see appendKey
+	texts   map[string]string // copies of names and formats
+	key     []byte            // scratch: the key of the current node
+	keys    []byte            // memory for the keys of seen
+	names   []string          // stacks: names and nodes of the properties above the current node
+	props   []*Node
+	parents []*Node // nodes with properties that have defaults
+	// path from the enclosing resource to the current schema if it is part of its metadata, else nil
+	inMeta      []string
+	pending     []*Node // nodes with a default, children before parents
+	budget      budget  // for defaults within other defaults
 	err         error
-	unsupported bool // a keyword that structural schemas have not
-	unique      bool // uniqueItems, which structural schemas have though no CRD may
+	unsupported bool // a keyword that structural schemas cannot have
+	unique      bool // uniqueItems, which no CRD may have
 	size        int64
 
 	sets  map[*rule.Set]struct{}
-	scope *celcheck.Scope // of the node that is being made; nil where no rules run
+	scope *celcheck.Scope // of the current node; nil if no rules run there
 }
 
 func isMeta(name string) bool {
 	return name == "apiVersion" || name == "kind" || name == "metadata"
 }
 
-// node compiles s. position (Root, KeepAll, KeepUnknown or Junctor) says where it stands; spine is the node whose objects a junctor's schema looks at, nil where
-// that is unknown (and on the spine).
+// node compiles s. position (Root, KeepAll, KeepUnknown or Logical) is the position of the node. spine is the node
+// whose slots a schema below a logical operator uses, or nil.
 func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spine *Node) *Node {
 	if c.inMeta != nil {
 		s = c.defaultInMeta(s)
 	}
 	n := Node{Flags: position | c.flags(s), Type: typeName(s.Type), details: &noDetails}
-	if n.Flags&(Preserve|Junctor) == Preserve {
+	if n.Flags&(Preserve|Logical) == Preserve {
 		n.Flags |= KeepUnknown
 	}
 
 	scope := c.scope
-	if position&Junctor != 0 {
+	if position&Logical != 0 {
 		scope, c.scope = nil, nil
 	}
 	mark := len(c.names)
@@ -125,7 +126,7 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	}
 	slices.Sort(c.names[mark:])
 	end := len(c.names)
-	var p apiextensionsv1.JSONSchemaProps // declared here so that it need not be allocated for each property
+	var p apiextensionsv1.JSONSchemaProps // declared here to allocate it once
 	for i := mark; i < end; i++ {
 		name := c.names[i]
 		p = s.Properties[name]
@@ -146,17 +147,17 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		if s.Items.Schema != nil {
 			before := c.enterMeta(&n, anyElement)
 			c.scope = scope.Items()
-			n.Items = c.node(s.Items.Schema, n.Flags&(KeepAll|KeepUnknown|Junctor), spine.items())
+			n.Items = c.node(s.Items.Schema, n.Flags&(KeepAll|KeepUnknown|Logical), spine.items())
 			c.inMeta = before
 			n.Flags |= n.Items.Flags & below
 		}
 	}
-	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Junctor == 0) {
+	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Logical == 0) {
 		switch {
 		case a.Schema != nil:
 			before := c.enterMeta(&n, "*")
 			c.scope = scope.Additional()
-			n.Additional = c.node(a.Schema, n.Flags&(KeepAll|Junctor), spine.additional())
+			n.Additional = c.node(a.Schema, n.Flags&(KeepAll|Logical), spine.additional())
 			c.inMeta = before
 			n.Flags |= n.Additional.Flags & below
 		case a.Allows:
@@ -170,10 +171,10 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	if n.Rules != nil {
 		n.Flags |= RulesBelow
 	}
-	// Junctors are judged over the slots of the nearest spine node.
+	// Logical operators use the slots of the nearest spine node.
 	n.Names, n.Props = c.names[mark:end], c.props[props:]
 	over := spine
-	if n.Flags&Junctor == 0 {
+	if n.Flags&Logical == 0 {
 		over = &n
 	}
 	v := c.validation(s, &n, over)
@@ -186,11 +187,11 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 // below are the flags that a node inherits from the nodes below it.
 const below = DefaultsBelow | EmbeddedBelow | ListTypesBelow | ValuesBelow | RulesBelow
 
-// childPosition is the position of the declared property name of n. Declared properties are pruned again below
-// x-kubernetes-preserve-unknown-fields; apiVersion, kind and metadata of a root or an embedded resource are not.
+// childPosition returns the position of a declared property of n. Declared properties below
+// x-kubernetes-preserve-unknown-fields are pruned; apiVersion, kind and metadata of a resource are not.
 func (n *Node) childPosition(name string) Flags {
-	p := n.Flags & (KeepAll | Junctor)
-	if n.Flags&(Root|Embedded) != 0 && n.Flags&Junctor == 0 && isMeta(name) {
+	p := n.Flags & (KeepAll | Logical)
+	if n.Flags&(Root|Embedded) != 0 && n.Flags&Logical == 0 && isMeta(name) {
 		p |= KeepAll
 	}
 	return p
@@ -242,12 +243,12 @@ func (c *compiler) flags(s *apiextensionsv1.JSONSchemaProps) (f Flags) {
 	return f
 }
 
-// hasValue tells a default from none: a default of null is as if it were not there.
+// hasValue reports whether there is a default. A default of null does not count.
 func hasValue(j *apiextensionsv1.JSON) bool {
 	return j != nil && len(j.Raw) > 0 && string(j.Raw) != "null"
 }
 
-// typeName gives the known types as constants, so that nodes hold on to no text of the CRD.
+// typeName returns known types as constants, so that nodes retain no text of the CRD.
 func typeName(t string) string {
 	if l := typeLists[t]; l != nil {
 		return l[0]
@@ -255,8 +256,8 @@ func typeName(t string) string {
 	return strings.Clone(t)
 }
 
-// marked reports whether a property of the root has a name with which a finding's text could begin with the marker by
-// which kube-openapi moves findings out of oneOf branches (Result.keepRelevantErrors).
+// marked reports whether a property of the root has a name that makes error texts start with kube-openapi's marker for
+// errors of oneOf branches (Result.keepRelevantErrors).
 func (c *compiler) marked(root *Node) bool {
 	for _, n := range root.Names {
 		if strings.HasPrefix(n, "IMPORTANT!") {
@@ -266,7 +267,7 @@ func (c *compiler) marked(root *Node) bool {
 	return false
 }
 
-// text is the plan's own copy of a name.
+// text returns the plan's copy of a name.
 func (c *compiler) text(s string) string {
 	if t, ok := c.texts[s]; ok {
 		return t

@@ -8,18 +8,18 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// finishDefaults makes the fragments of all defaults: pruned as defaulting.PruneDefaults prunes them once, and expanded as
-// defaulting.Default would expand them each time it inserts them. Children come before parents, so that a default can hold
-// the defaults of what is below it.
+// finishDefaults makes the fragments of all defaults. They are pruned as defaulting.PruneDefaults does it once, and
+// expanded as defaulting.Default does it for each object. Children come before parents, so that a default can hold the
+// defaults below it.
 func (c *compiler) finishDefaults(p *Plan) error {
 	if len(c.pending) == 0 {
 		return nil
 	}
 	fragments := &value.Fragments{}
-	c.room = newRoom(maxPlanDefaultBytes)
+	c.budget = newBudget(maxPlanDefaultBytes)
 	d := value.Acquire()
 	defer d.Release()
-	if err := c.placeKeys(d, fragments); err != nil {
+	if err := c.addKeys(d, fragments); err != nil {
 		return err
 	}
 	for _, n := range c.pending {
@@ -34,9 +34,9 @@ func (c *compiler) finishDefaults(p *Plan) error {
 	return nil
 }
 
-// fragment makes one default. What is inserted into it on the way are fragments whose text is not complete yet, so it is
-// printed and parsed as a whole.
-func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n *Node) (f *value.Fragment, nulls bool, err error) {
+// fragment makes one default. The fragments within it have no complete text yet, so it is printed and parsed again.
+func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n *Node) (f *value.Fragment, nulls bool,
+	err error) {
 	raw := n.Default.raw
 	if first := raw[0]; first != '{' && first != '[' || c.o.PreserveUnknown || c.o.ForDefaults {
 		f, err := fragments.Add("", raw)
@@ -48,10 +48,10 @@ func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n
 	if err != nil {
 		return nil, false, err
 	}
-	w := acceptor{d: d, p: p, shaping: true, keepNulls: true, room: c.room}
+	w := acceptor{d: d, p: p, shaping: true, keepNulls: true, budget: c.budget}
 	ok := w.node(n, root)
-	if c.room = w.room; c.room.left < 0 {
-		return nil, false, c.room.exceeded("declare fewer or smaller defaults within defaults")
+	if c.budget = w.budget; c.budget.left < 0 {
+		return nil, false, c.budget.exceeded("declare fewer or smaller defaults within defaults")
 	}
 	if !ok {
 		return nil, false, fmt.Errorf("cannot be pruned")
@@ -63,7 +63,7 @@ func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n
 	return f, hasNull(d, root), err
 }
 
-// appendVerbatim prints a tree with its scalars as they were written, since 1.0 must come back as a float.
+// appendVerbatim prints a tree with its scalars as they were written, since 1.0 must stay a float.
 func appendVerbatim(dst []byte, d *value.Doc, i uint32) []byte {
 	switch k := d.Nodes[i].Kind; k {
 	case value.Object, value.Array:
@@ -77,7 +77,7 @@ func appendVerbatim(dst []byte, d *value.Doc, i uint32) []byte {
 				dst = append(dst, ',')
 			}
 			if k == value.Object {
-				key, _ := json.Marshal(d.Key(c)) // a string cannot fail
+				key, _ := json.Marshal(d.Key(c)) // cannot fail for a string
 				dst = append(append(dst, key...), ':')
 			}
 			dst = appendVerbatim(dst, d, c)
@@ -99,8 +99,8 @@ func hasNull(d *value.Doc, i uint32) bool {
 	return false
 }
 
-// coerceDefault treats apiVersion, kind and metadata of an embedded resource inside a default: PruneDefaults coerces
-// leniently. What is no string is dropped; metadata that cannot be read at all is left alone.
+// coerceDefault coerces apiVersion, kind and metadata of an embedded resource inside a default, as PruneDefaults does.
+// It reports whether the member stays. Unreadable metadata is not changed.
 func (w *acceptor) coerceDefault(n *Node, i, c uint32, key string) (keep bool) {
 	if n.Flags&Embedded == 0 {
 		return true
@@ -115,11 +115,11 @@ func (w *acceptor) coerceDefault(n *Node, i, c uint32, key string) (keep bool) {
 // defaultedSlot is a property with a default.
 type defaultedSlot struct {
 	slot uint16
-	key  uint32 // offset of its name in the plan's defaults, 0: nowhere
+	key  uint32 // offset of its name in the plan's defaults, or 0
 }
 
-// placeKeys puts the names of properties with defaults into the text of the defaults, once each.
-func (c *compiler) placeKeys(d *value.Doc, fragments *value.Fragments) error {
+// addKeys adds the names of properties with defaults to the text of the defaults.
+func (c *compiler) addKeys(d *value.Doc, fragments *value.Fragments) error {
 	places := map[string]uint32{}
 	for _, n := range c.parents {
 		for i := range n.defaulted {
@@ -142,7 +142,7 @@ func (c *compiler) placeKeys(d *value.Doc, fragments *value.Fragments) error {
 	return nil
 }
 
-// graft copies the default of a property into the Doc, with its key. It is linked nowhere yet.
+// graft copies the default of a property and its key into the Doc. The node is not linked.
 func (n *Node) graft(d *value.Doc, p defaultedSlot) uint32 {
 	g := d.Graft(n.Props[p.slot].Default.Fragment)
 	name := n.Names[p.slot]

@@ -39,11 +39,12 @@ func (c *compiler) enum(raw []apiextensionsv1.JSON) *Enum {
 	}
 	slices.Sort(e.strings)
 	e.strings = slices.Clip(slices.Compact(e.strings))
-	c.size += int64(unsafe.Sizeof(*e)) + int64(len(e.Values))*16 + int64(len(e.strings))*32 + int64(cap(e.ints)+cap(e.floats))*16
+	c.size += int64(unsafe.Sizeof(*e)) + int64(len(e.Values))*16 + int64(len(e.strings))*32 +
+		int64(cap(e.ints)+cap(e.floats))*16
 	return e
 }
 
-// decode reads one raw value of a schema. Plain strings and small integers, which enums mostly are, take no decoder.
+// decode decodes a raw value of a schema. Plain strings and small integers need no decoder.
 func (c *compiler) decode(raw []byte) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -61,7 +62,7 @@ func (c *compiler) decode(raw []byte) (any, error) {
 	return v, err
 }
 
-// isPlain: the content of a JSON string that means itself.
+// isPlain reports whether the content of a JSON string has no escapes.
 func isPlain(s []byte) bool {
 	for _, b := range s {
 		if b < 0x20 || b == '"' || b == '\\' || b >= utf8.RuneSelf {
@@ -71,9 +72,9 @@ func isPlain(s []byte) bool {
 	return true
 }
 
-// hasString, hasInt and hasFloat tell whether upstream finds the value in the enum. Where that takes more than a comparison
-// (upstream converts the value to the type of each enum value: 65 is "A", 1.5 is 1) the answer is a doubt.
-// (KO/validate/validator.go basicCommonValidator)
+// hasString, hasInt and hasFloat report whether upstream finds the value in the enum. Upstream converts the value to
+// the type of each enum value: 65 is "A", 1.5 is 1. Accept doubts these. (KO/validate/validator.go
+// basicCommonValidator)
 func (e *Enum) hasString(s string) bool {
 	if len(e.strings) <= 8 {
 		for _, v := range e.strings {

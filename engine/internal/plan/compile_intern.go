@@ -9,15 +9,15 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// intern finishes a node: it returns the plan's equal node if there is one, else completes n with memory of its own. over
-// is the node that fills the slots.
+// intern returns the plan's node that is equal to n, or completes n with memory of its own. over is the node that fills
+// the slots.
 func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Validation, over *Node) *Node {
 	var slots []uint16
-	junctor := n.Flags&Junctor != 0
-	if v != nil || len(n.Names) > 0 && junctor {
+	logical := n.Flags&Logical != 0
+	if v != nil || len(n.Names) > 0 && logical {
 		n.Flags |= ValuesBelow
 	}
-	if junctor && len(n.Names) > 0 {
+	if logical && len(n.Names) > 0 {
 		slots = make([]uint16, len(n.Names))
 		for i, name := range n.Names {
 			slots[i] = over.slot(name)
@@ -28,7 +28,8 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		return m
 	}
 
-	m := &Node{Flags: n.Flags, Type: n.Type, Additional: n.Additional, Items: n.Items, Valid: v, Rules: n.Rules, details: &noDetails}
+	m := &Node{Flags: n.Flags, Type: n.Type, Additional: n.Additional, Items: n.Items, Valid: v, Rules: n.Rules,
+		details: &noDetails}
 	extra := details{Slots: slots}
 	c.size += nodeSize + int64(cap(slots))*2
 	if len(n.Names) > 0 {
@@ -38,12 +39,12 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		}
 		m.Props = slices.Clone(n.Props)
 		c.size += int64(len(n.Names)) * (16 + 8)
-		if !junctor || len(n.Names) > 4*indexFrom {
+		if !logical || len(n.Names) > 4*indexFrom {
 			if extra.index = newNameIndex(m.Names); extra.index != nil {
 				c.size += indexSize + int64(len(extra.index.slots))*2
 			}
 		}
-		if !junctor {
+		if !logical {
 			for i, p := range m.Props {
 				if p.Default != nil {
 					extra.defaulted = append(extra.defaulted, defaultedSlot{slot: uint16(i)})
@@ -67,11 +68,12 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		c.size += int64(len(extra.ListKeys)) * int64(unsafe.Sizeof(ListKey{}))
 	}
 	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil || extra.index != nil {
-		m.details = &details{Slots: extra.Slots, ListKeys: extra.ListKeys, defaulted: extra.defaulted, index: extra.index}
+		m.details = &details{Slots: extra.Slots, ListKeys: extra.ListKeys, defaulted: extra.defaulted,
+			index: extra.index}
 		c.size += detailsSize
 	}
 	c.fill(m, s, over)
-	if hasValue(s.Default) && !junctor {
+	if hasValue(s.Default) && !logical {
 		m.Default = &Default{raw: s.Default.Raw}
 		c.pending = append(c.pending, m)
 	}
@@ -80,7 +82,7 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 	return m
 }
 
-// keepKey copies the key of the node that was made, many into one allocation.
+// keepKey copies the key of the current node into shared memory.
 func (c *compiler) keepKey() string {
 	if cap(c.keys)-len(c.keys) < len(c.key) {
 		c.keys = make([]byte, 0, max(4<<10, len(c.key)))
@@ -90,12 +92,12 @@ func (c *compiler) keepKey() string {
 	return unsafe.String(&c.keys[from], len(c.key))
 }
 
-// slot is the slot of a name on the node that fills the slots.
+// slot returns the slot of a name on the node that fills the slots.
 func (n *Node) slot(name string) uint16 {
 	if n == nil {
 		return NoSlot
 	}
-	if n.index == nil && len(n.Names) >= indexFrom { // not finished yet: sorted, but without an index
+	if n.index == nil && len(n.Names) >= indexFrom { // not complete yet: sorted, without an index
 		if i, ok := slices.BinarySearch(n.Names, name); ok {
 			return uint16(i)
 		}
@@ -107,8 +109,9 @@ func (n *Node) slot(name string) uint16 {
 	return NoSlot
 }
 
-// appendKey writes everything that tells nodes apart.
-func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *Node, v *Validation, slots []uint16, over *Node) []byte {
+// appendKey appends all that distinguishes nodes.
+func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *Node, v *Validation, slots []uint16,
+	over *Node) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(n.Flags))
 	b = appendText(b, n.Type)
 	b = binary.AppendUvarint(b, uint64(len(n.Names)))
@@ -121,12 +124,12 @@ func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *No
 	}
 	b = appendNode(b, n.Additional)
 	b = appendNode(b, n.Items)
-	b = binary.LittleEndian.AppendUint64(b, uint64(uintptr(unsafe.Pointer(n.Rules)))) // equal sets are one
+	b = binary.LittleEndian.AppendUint64(b, uint64(uintptr(unsafe.Pointer(n.Rules)))) // sets are interned
 	b = binary.AppendUvarint(b, uint64(len(s.XListMapKeys)))
 	for _, k := range s.XListMapKeys {
 		b = appendText(b, k)
 	}
-	if hasValue(s.Default) && n.Flags&Junctor == 0 {
+	if hasValue(s.Default) && n.Flags&Logical == 0 {
 		b = appendBytes(append(b, 1), s.Default.Raw)
 	}
 	if v == nil {
@@ -149,7 +152,7 @@ func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *No
 	b = binary.AppendUvarint(b, uint64(len(s.Required)))
 	for _, r := range s.Required {
 		b = appendText(b, r)
-		if n.Flags&Junctor != 0 {
+		if n.Flags&Logical != 0 {
 			b = binary.LittleEndian.AppendUint16(b, over.slot(r))
 		}
 	}
@@ -179,7 +182,7 @@ func appendNode(b []byte, n *Node) []byte {
 	if n == nil {
 		return append(b, 0)
 	}
-	return binary.LittleEndian.AppendUint64(append(b, 1), uint64(uintptr(unsafe.Pointer(n)))) // interned: equal means the same
+	return binary.LittleEndian.AppendUint64(append(b, 1), uint64(uintptr(unsafe.Pointer(n)))) // patterns are interned
 }
 
 func appendFloat(b []byte, f *float64) []byte {

@@ -11,15 +11,14 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// anyElement in a way through metadata stands for the elements of a list; no name is like it, since it is not UTF-8.
+// anyElement stands for the elements of a list in a path. It is not UTF-8, so no name equals it.
 const anyElement = "\xff"
 
-// enterMeta keeps the way from a resource, the root or an embedded one, to the schema of a part of its metadata; outside of
-// metadata the way is nil. It returns the way as it was, to be put back.
+// enterMeta updates the path from a resource to a schema within its metadata. It returns the previous path.
 func (c *compiler) enterMeta(n *Node, name string) (before []string) {
 	before = c.inMeta
 	switch {
-	case name == "metadata" && n.Flags&(Root|Embedded) != 0 && n.Flags&Junctor == 0:
+	case name == "metadata" && n.Flags&(Root|Embedded) != 0 && n.Flags&Logical == 0:
 		c.inMeta = []string{name}
 	case before != nil:
 		c.inMeta = slices.Concat(before, []string{name})
@@ -27,8 +26,8 @@ func (c *compiler) enterMeta(n *Node, name string) (before []string) {
 	return before
 }
 
-// defaultOfType forgets the default of a resource's apiVersion or kind that is no string, as upstream does when it prunes
-// defaults. Only below additionalProperties, where defaults are not judged, can there be one.
+// defaultOfType removes a default of a resource's apiVersion or kind that is not a string, as upstream does when it
+// prunes defaults. Such a default can only occur below additionalProperties.
 func (c *compiler) defaultOfType(s *apiextensionsv1.JSONSchemaProps, name string) {
 	if name != "apiVersion" && name != "kind" || !hasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
 		return
@@ -38,9 +37,8 @@ func (c *compiler) defaultOfType(s *apiextensionsv1.JSONSchemaProps, name string
 	}
 }
 
-// defaultInMeta gives s with its default as it comes out of ObjectMeta, which keeps neither unknown fields nor empty values:
-// upstream prunes such defaults within a resource made around them (defaulting.PruneDefaults), and forgets those of which
-// nothing is left.
+// defaultInMeta returns s with its default coerced by ObjectMeta, which drops unknown fields and empty values. Upstream
+// prunes such defaults within a resource around them, and removes empty ones (defaulting.PruneDefaults).
 func (c *compiler) defaultInMeta(s *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
 	if !hasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
 		return s
@@ -50,7 +48,7 @@ func (c *compiler) defaultInMeta(s *apiextensionsv1.JSONSchemaProps) *apiextensi
 		if name := c.inMeta[i]; name == anyElement {
 			text = append(append([]byte{'['}, text...), ']')
 		} else {
-			key, _ := json.Marshal(name) // a string cannot fail
+			key, _ := json.Marshal(name) // cannot fail for a string
 			text = append(append(append(append([]byte{'{'}, key...), ':'), text...), '}')
 		}
 	}
@@ -61,7 +59,7 @@ func (c *compiler) defaultInMeta(s *apiextensionsv1.JSONSchemaProps) *apiextensi
 		c.fail("default %.100q of the schema: %w", s.Default.Raw, err)
 		return s
 	}
-	_, _, _ = metadata.Coerce(d, node, metadata.Options{Lenient: true}) // what cannot be read at all stays as it is
+	_, _, _ = metadata.Coerce(d, node, metadata.Options{Lenient: true}) // unreadable metadata is not changed
 	for _, name := range c.inMeta {
 		if name == anyElement {
 			node = d.Index(node, 0)

@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// rootScope is the scope of the schema's root, nil if nobody wants rules or if there are none.
+// rootScope returns the scope of the schema's root, or nil if there are no rules to compile.
 func (c *compiler) rootScope(s *schema.Props) *celcheck.Scope {
 	if c.o.Rules == WithoutRules || !schema.HasRules(s) {
 		return nil
@@ -17,7 +17,7 @@ func (c *compiler) rootScope(s *schema.Props) *celcheck.Scope {
 	return c.o.Memory.Root(s)
 }
 
-// rules compiles the rules of a node. Sets are counted once each: equal ones of a version are one.
+// rules compiles the rules of a node. Equal sets of a version are one set, and counted once.
 func (c *compiler) rules(s *schema.Props, scope *celcheck.Scope) *rule.Set {
 	if scope == nil || len(s.XValidations) == 0 || c.err != nil {
 		return nil

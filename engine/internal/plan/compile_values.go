@@ -11,14 +11,17 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// validation gathers the value validations of s, nil if there are none. What needs memory of its own and can wait until
-// the node is known to be new (pattern, enum, required) is left to fill.
+// validation returns the value validations of s, or nil. fill adds patterns, enums and required names later, for new
+// nodes only.
 func (c *compiler) validation(s *apiextensionsv1.JSONSchemaProps, n *Node, over *Node) *Validation {
 	kept := s.Format != "" && (c.o.ForDefaults || format.Supported(s.Format, n.Types(), c.o.KubernetesMinor))
-	legacy := len(s.PatternProperties) > 0 || len(s.Dependencies) > 0 || s.AdditionalItems != nil || s.Items != nil && len(s.Items.JSONSchemas) > 0
-	if !kept && !legacy && s.Minimum == nil && s.Maximum == nil && s.MultipleOf == nil && s.MinLength == nil && s.MaxLength == nil &&
+	legacy := len(s.PatternProperties) > 0 || len(s.Dependencies) > 0 || s.AdditionalItems != nil ||
+		s.Items != nil && len(s.Items.JSONSchemas) > 0
+	if !kept && !legacy && s.Minimum == nil && s.Maximum == nil && s.MultipleOf == nil && s.MinLength == nil &&
+		s.MaxLength == nil &&
 		s.MinItems == nil && s.MaxItems == nil && s.MinProperties == nil && s.MaxProperties == nil && s.Pattern == "" &&
-		len(s.Enum) == 0 && len(s.Required) == 0 && len(s.AllOf) == 0 && len(s.AnyOf) == 0 && len(s.OneOf) == 0 && s.Not == nil && !s.UniqueItems {
+		len(s.Enum) == 0 && len(s.Required) == 0 && len(s.AllOf) == 0 && len(s.AnyOf) == 0 && len(s.OneOf) == 0 &&
+		s.Not == nil && !s.UniqueItems {
 		return nil
 	}
 	v := &Validation{
@@ -26,7 +29,7 @@ func (c *compiler) validation(s *apiextensionsv1.JSONSchemaProps, n *Node, over 
 		ExclusiveMinimum: s.ExclusiveMinimum, ExclusiveMaximum: s.ExclusiveMaximum, UniqueItems: s.UniqueItems,
 		MinLength: s.MinLength, MaxLength: s.MaxLength, MinItems: s.MinItems, MaxItems: s.MaxItems,
 		MinProperties: s.MinProperties, MaxProperties: s.MaxProperties,
-		Junctors: &noJunctors,
+		Operators: &noOperators,
 	}
 	if kept {
 		v.Format = s.Format
@@ -34,9 +37,10 @@ func (c *compiler) validation(s *apiextensionsv1.JSONSchemaProps, n *Node, over 
 	if !legacy && len(s.AllOf) == 0 && len(s.AnyOf) == 0 && len(s.OneOf) == 0 && s.Not == nil {
 		return v
 	}
-	v.Junctors = &Junctors{AllOf: c.junctors(s.AllOf, over), AnyOf: c.junctors(s.AnyOf, over), OneOf: c.junctors(s.OneOf, over)}
+	v.Operators = &Operators{AllOf: c.operators(s.AllOf, over), AnyOf: c.operators(s.AnyOf, over),
+		OneOf: c.operators(s.OneOf, over)}
 	if s.Not != nil {
-		v.Not = c.node(s.Not, Junctor, over)
+		v.Not = c.node(s.Not, Logical, over)
 	}
 	if legacy {
 		v.Legacy = c.legacy(s)
@@ -44,30 +48,32 @@ func (c *compiler) validation(s *apiextensionsv1.JSONSchemaProps, n *Node, over 
 	return v
 }
 
-func (c *compiler) junctors(l []apiextensionsv1.JSONSchemaProps, over *Node) []*Node {
+func (c *compiler) operators(l []apiextensionsv1.JSONSchemaProps, over *Node) []*Node {
 	if len(l) == 0 {
 		return nil
 	}
 	nodes := make([]*Node, len(l))
 	for i := range l {
-		nodes[i] = c.node(&l[i], Junctor, over)
+		nodes[i] = c.node(&l[i], Logical, over)
 	}
 	return nodes
 }
 
-// fill completes the validations of a node that is new to the plan.
+// fill completes the validations of a new node.
 func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node) {
 	v := n.Valid
 	if v == nil {
 		return
 	}
 	c.size += validationSize
-	if v.Junctors != &noJunctors {
-		c.size += junctorsSize + int64(len(v.AllOf)+len(v.AnyOf)+len(v.OneOf))*8
+	if v.Operators != &noOperators {
+		c.size += operatorsSize + int64(len(v.AllOf)+len(v.AnyOf)+len(v.OneOf))*8
 	}
 	for _, p := range [...]unsafe.Pointer{
-		unsafe.Pointer(v.Minimum), unsafe.Pointer(v.Maximum), unsafe.Pointer(v.MultipleOf), unsafe.Pointer(v.MinLength), unsafe.Pointer(v.MaxLength),
-		unsafe.Pointer(v.MinItems), unsafe.Pointer(v.MaxItems), unsafe.Pointer(v.MinProperties), unsafe.Pointer(v.MaxProperties),
+		unsafe.Pointer(v.Minimum), unsafe.Pointer(v.Maximum), unsafe.Pointer(v.MultipleOf),
+		unsafe.Pointer(v.MinLength), unsafe.Pointer(v.MaxLength),
+		unsafe.Pointer(v.MinItems), unsafe.Pointer(v.MaxItems), unsafe.Pointer(v.MinProperties),
+		unsafe.Pointer(v.MaxProperties),
 	} {
 		if p != nil {
 			c.size += 8
@@ -81,7 +87,7 @@ func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node)
 		v.FormatID = format.Lookup(v.Format)
 	}
 	if len(s.Required) > 0 {
-		if n.Flags&Junctor == 0 {
+		if n.Flags&Logical == 0 {
 			over = n
 		}
 		v.Required = make([]Required, len(s.Required))
@@ -96,15 +102,15 @@ func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node)
 	v.number = newNumberCheck(n.Type, n.Flags&IntOrString != 0, v)
 }
 
-// kindSets tells the kinds that pass kube-openapi's type check for sure, and those about which accept had rather not
-// say (KO/validate/type.go, formats included).
+// kindSets returns the kinds that pass kube-openapi's type check for certain, and those that accept doubts.
+// (KO/validate/type.go)
 func (n *Node) kindSets() (sure, maybe kindSet) {
 	formatted := n.Valid != nil && n.Valid.Format != ""
 	switch t := n.Types(); {
 	case len(t) == 0 && !formatted:
 		return anyKind, 0
 	case len(t) == 0:
-		// A format without a type: strings pass, and so do arrays, whatever the format.
+		// A format without a type accepts strings and, whatever the format, arrays.
 		return 1<<value.String | 1<<value.Null, 1 << value.Array
 	case len(t) == 2:
 		sure, maybe = 1<<value.Int|1<<value.String, 1<<value.Float
@@ -135,23 +141,26 @@ func (n *Node) kindSets() (sure, maybe kindSet) {
 	return sure, maybe &^ sure
 }
 
-// pattern interns a pattern, unless it would be too large.
+// pattern interns a pattern, unless it is too large.
 func (c *compiler) pattern(source string) *pattern.Pattern {
 	c.limit(pattern.Oversize(source))
 	return pattern.Intern(source)
 }
 
-// legacy compiles the keywords that only schemas which are not structural have.
+// legacy compiles the keywords of schemas that are not structural.
 func (c *compiler) legacy(s *apiextensionsv1.JSONSchemaProps) *Legacy {
 	l := &Legacy{}
 	for k, p := range s.PatternProperties {
-		l.PatternProperties = append(l.PatternProperties, PatternProperty{Pattern: c.pattern(k), Node: c.node(&p, Junctor, nil)})
+		l.PatternProperties = append(l.PatternProperties,
+			PatternProperty{Pattern: c.pattern(k), Node: c.node(&p, Logical, nil)})
 	}
-	slices.SortFunc(l.PatternProperties, func(a, b PatternProperty) int { return strings.Compare(a.Pattern.Source, b.Pattern.Source) })
+	slices.SortFunc(l.PatternProperties, func(a, b PatternProperty) int {
+		return strings.Compare(a.Pattern.Source, b.Pattern.Source)
+	})
 	for k, d := range s.Dependencies {
 		e := Dependency{Name: c.text(k)}
 		if d.Schema != nil {
-			e.Node = c.node(d.Schema, Junctor, nil)
+			e.Node = c.node(d.Schema, Logical, nil)
 		}
 		for _, p := range d.Property {
 			e.Names = append(e.Names, c.text(p))
@@ -161,13 +170,13 @@ func (c *compiler) legacy(s *apiextensionsv1.JSONSchemaProps) *Legacy {
 	slices.SortFunc(l.Dependencies, func(a, b Dependency) int { return strings.Compare(a.Name, b.Name) })
 	if s.Items != nil {
 		for i := range s.Items.JSONSchemas {
-			l.ItemList = append(l.ItemList, c.node(&s.Items.JSONSchemas[i], Junctor, nil))
+			l.ItemList = append(l.ItemList, c.node(&s.Items.JSONSchemas[i], Logical, nil))
 		}
 	}
 	if a := s.AdditionalItems; a != nil {
 		l.AdditionalItemsSet, l.AdditionalItemsAllowed = true, a.Allows
 		if a.Schema != nil {
-			l.AdditionalItems = c.node(a.Schema, Junctor, nil)
+			l.AdditionalItems = c.node(a.Schema, Logical, nil)
 		}
 	}
 	c.size += int64(unsafe.Sizeof(*l)) + int64(len(l.PatternProperties)*16+len(l.Dependencies)*48+len(l.ItemList)*8)

@@ -4,19 +4,19 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/correlation"
 )
 
-// Pair is a value of an updated object with the value that it had before.
+// Pair is a value of an updated object with its old value.
 type Pair = correlation.Object[*Node]
 
 // Pairs is the memory of one update.
 type Pairs = correlation.Trees[*Node]
 
-// Element is the schema of the elements of an array, nil if there is none.
+// Element returns the schema of the elements of an array, or nil.
 func (n *Node) Element() *Node { return n.items() }
 
-// IsMapList reports x-kubernetes-list-type: map.
+// IsMapList reports whether the node has x-kubernetes-list-type: map.
 func (n *Node) IsMapList() bool { return n.Flags&ListMap != 0 }
 
-// MapKeys is how many x-kubernetes-list-map-keys there are, MapKey the k-th; only arrays have any.
+// MapKeys returns the number of x-kubernetes-list-map-keys.
 func (n *Node) MapKeys() int {
 	if n.Type != "array" {
 		return 0
@@ -24,5 +24,5 @@ func (n *Node) MapKeys() int {
 	return len(n.ListKeys)
 }
 
-// MapKey is described at MapKeys.
+// MapKey returns the k-th of x-kubernetes-list-map-keys.
 func (n *Node) MapKey(k int) string { return n.ListKeys[k].Name }

@@ -1,16 +1,16 @@
-// Package plan knows what one version of one CRD compiles to, and evaluates objects with it.
+// Package plan compiles the schema of one CRD version to a Plan and evaluates objects with it.
 //
-// Compile turns a schema into a Plan: a tree of immutable, shared Nodes. Three walks read it, all over value.Doc:
+// A Plan is a tree of immutable, shared Nodes. Three walks read it, all over value.Doc:
 //
-//   - accept shapes (prunes, drops nulls, fills defaults) and validates in one pass, and answers "valid" or "doubt";
-//     it builds no paths and no errors and allocates nothing;
-//   - shape does the same changes step by step in upstream's order, and can say what it changed;
-//   - explain follows kube-openapi's validators over a shaped tree and gives upstream's findings.
+//   - accept shapes (prunes, drops nulls, fills in defaults) and validates in one pass. It answers "valid" or "doubt",
+//     builds no paths and no errors, and allocates nothing.
+//   - shape makes the same changes step by step in upstream's order, and can report them.
+//   - explain follows kube-openapi's validators over a shaped tree and returns upstream's errors.
 //
-// Accept says valid exactly when shape followed by explain would find nothing. It does not know the order of the whole
-// write (package admission), ObjectMeta (package metadata), nor the rules of a CRD's own schema (package schema).
+// Accept answers "valid" exactly when shape and explain find no error. Other packages know the order of a write
+// (admission), ObjectMeta (metadata), and the constraints on a CRD's own schema (schema).
 //
-// Comments name upstream's files with AE for k8s.io/apiextensions-apiserver/pkg and KO for k8s.io/kube-openapi/pkg/validation.
+// Comments abbreviate k8s.io/apiextensions-apiserver/pkg as AE and k8s.io/kube-openapi/pkg/validation as KO.
 //
-// Read node.go first: it is the model that everything else here is about.
+// Read node.go first.
 package plan

@@ -7,33 +7,31 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// EditKind is what a walk did to a member.
+// EditKind is the kind of a change by a walk.
 type EditKind uint8
 
-// The kinds of edits that somebody may ask for. Nulls that are dropped are not among them, as upstream reports them
-// nowhere.
+// The kinds of edits. Dropped nulls are not edits, since upstream does not report them.
 const (
 	Pruned EditKind = iota
 	Defaulted
 )
 
-// Edit is one member that accept removed as unknown or filled in by default. A pruned member stands for all below it; a
-// default for all that came with it.
+// Edit is one member that accept pruned or filled in, including everything below it.
 type Edit struct {
 	Kind EditKind
-	Node uint32 // the member, removed or filled in; it still has its key
+	Node uint32 // the member, with its key
 
 	from, to uint32 // its ancestors, in Edits.ancestors
 }
 
-// Edits is what one accept walk changed, in document order of the parents. It is reused from walk to walk.
+// Edits are the changes of one accept walk, in document order of the parents. It is reused.
 type Edits struct {
 	List []Edit
 
 	d         *value.Doc
 	ancestors []uint32
-	stack     []uint32 // the containers from the root down to where the walk is
-	deep      int      // bytes of their keys
+	stack     []uint32 // the containers from the root to the current one
+	depth     int      // bytes of their keys
 	bytes     int      // of the keys in all paths
 }
 
@@ -41,32 +39,32 @@ func (e *Edits) reset(d *value.Doc) {
 	*e = Edits{List: e.List[:0], d: d, ancestors: e.ancestors[:0], stack: e.stack[:0]}
 }
 
-// tooMany reports that the edits are more than are told: the walk doubts, and the exact steps say so.
+// tooMany reports whether the bounds are exceeded. The walk doubts then.
 func (e *Edits) tooMany() bool {
-	told := lengths{len(e.ancestors), e.bytes}
-	return told.exceed()
+	tracked := lengths{len(e.ancestors), e.bytes}
+	return tracked.exceed()
 }
 
 // enter and leave follow the walk into a container and out of it.
 func (e *Edits) enter(container uint32) {
 	e.stack = append(e.stack, container)
-	e.deep += int(e.d.Nodes[container].KeyLen)
+	e.depth += int(e.d.Nodes[container].KeyLen)
 }
 
 func (e *Edits) leave() {
 	last := len(e.stack) - 1
-	e.deep -= int(e.d.Nodes[e.stack[last]].KeyLen)
+	e.depth -= int(e.d.Nodes[e.stack[last]].KeyLen)
 	e.stack = e.stack[:last]
 }
 
-// add notes an edit of a member of parent, which is the top of the stack or about to be its next entry.
+// add records an edit of a member of parent, which is the top of the stack or its next entry.
 func (e *Edits) add(k EditKind, parent, node uint32) {
 	if e.tooMany() {
 		return
 	}
 	from := uint32(len(e.ancestors))
 	e.ancestors = append(e.ancestors, e.stack...)
-	e.bytes += e.deep + int(e.d.Nodes[node].KeyLen)
+	e.bytes += e.depth + int(e.d.Nodes[node].KeyLen)
 	if n := len(e.stack); n == 0 || e.stack[n-1] != parent {
 		e.ancestors = append(e.ancestors, parent)
 		e.bytes += int(e.d.Nodes[parent].KeyLen)
@@ -74,11 +72,10 @@ func (e *Edits) add(k EditKind, parent, node uint32) {
 	e.List = append(e.List, Edit{Kind: k, Node: node, from: from, to: uint32(len(e.ancestors))})
 }
 
-// Ancestors are the containers around an edit, from the root down; the root itself comes first. Elements of arrays carry
-// their index and members their key in the Doc's node.
+// Ancestors returns the containers around an edit, starting with the root.
 func (e *Edits) Ancestors(x Edit) []uint32 { return e.ancestors[x.from:x.to] }
 
-// Any reports whether the walk made an edit of the kind.
+// Any reports whether there is an edit of the kind.
 func (e *Edits) Any(k EditKind) bool {
 	for i := range e.List {
 		if e.List[i].Kind == k {
@@ -88,10 +85,10 @@ func (e *Edits) Any(k EditKind) bool {
 	return false
 }
 
-// Changes tells what an accept walk of the plan changed, as Prune and Default tell it with track: pruned fields by their
-// text, defaults in document order. d is the Doc of that walk, as the walk left it.
+// Changes returns the edits as Prune and Default return them with track: pruned fields sorted by text, defaults in
+// document order. d is the Doc of the walk.
 func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
-	segments, first := 0, 0 // first: of the defaults, which stand behind what was pruned
+	segments, first := 0, 0 // first: index of the first default
 	for _, x := range e.List {
 		segments += int(x.to - x.from)
 		if x.Kind == Pruned {
@@ -116,18 +113,18 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 	return pruned, defaulted
 }
 
-// roomPerSegment is what most segments of a path take as text.
+// roomPerSegment is the usual length of a path segment.
 const roomPerSegment = 12
 
-// appendPath goes down the containers of an edit, and down the schema beside them: only the schema knows which keys are
-// keys of maps, and the plan's names outlive the Doc.
+// appendPath appends the path of an edit. It follows the schema, which tells keys of maps from names, and whose names
+// outlive the Doc.
 func (p *Plan) appendPath(path value.Path, d *value.Doc, e *Edits, x Edit) value.Path {
 	n := p.Root
-	way := e.Ancestors(x)
-	for k, container := range way {
+	steps := e.Ancestors(x)
+	for k, container := range steps {
 		child := x.Node
-		if k+1 < len(way) {
-			child = way[k+1]
+		if k+1 < len(steps) {
+			child = steps[k+1]
 		}
 		if d.Nodes[container].Kind == value.Array {
 			path = append(path, value.At(int(d.Nodes[child].Key)))

@@ -10,50 +10,49 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// At says where the value that Explain judges stands, when that is not the root of an object judged by the root of its schema.
-// The zero At is the root.
+// At is the position of the value that Explain validates. The zero At is the root of an object.
 type At struct {
-	// Field leads every field path: status for a status update, spec.validation….default for a default. The reference gives
-	// it as the whole field of findings that have none ("<nil>" for the root).
+	// Field is the prefix of every field path: status for a status update, spec.validation… for a default. Upstream
+	// uses it as the field of errors without a path ("<nil>" for the root).
 	Field *field.Path
-	// Path leads every structured path, Schema every schema pointer.
+	// Path is the prefix of every structured path, Schema that of every schema pointer.
 	Path   value.Path
 	Schema string
-	// Stop ends the walk early; what Explain then returns is incomplete and must not be used.
+	// Stop aborts the walk. The result of an aborted walk is incomplete and must not be used.
 	Stop *interrupt.Signal
-	// Room is for how much may be found; nil for any amount. What Explain returns is incomplete and must not be used if that
-	// did not fit.
+	// Room bounds the size of the result. It may be nil. If it is exceeded, the result is incomplete and must not be
+	// used.
 	Room *violation.Room
-	// Texts is memory for what is found; nil for some of the walk's own.
+	// Texts is memory for the result. It may be nil.
 	Texts *value.Slab
 }
 
-// Explain gives every finding that the reference's validators (k8s.io/kube-openapi/pkg/validation/validate, by way of
-// apiextensions-apiserver's pkg/apiserver/validation/validation.go) have about the value at node root of d, in document order,
-// then schema order. The value is judged as it stands: shape it first, or not, as the reference would.
+// Explain returns all errors of upstream's validators about the value at root, in document order, then schema order. It
+// does not shape the value. (k8s.io/kube-openapi/pkg/validation/validate, called by apiextensions-apiserver
+// pkg/apiserver/validation/validation.go)
 //
-// Like the reference it never stops at a finding, drops findings whose text another one already has (Deduplicate in
-// violation), and reports of several failing branches of an anyOf or oneOf the one that agreed with most of the value. A plan
-// compiled ForDefaults judges defaults: their texts start with the place within the default, which is empty at its root.
+// Like upstream it does not stop at an error, drops errors with equal texts, and of several failing branches of an
+// anyOf or oneOf reports the one with most matches. For a plan compiled ForDefaults, texts start with the path within
+// the default.
 func (p *Plan) Explain(d *value.Doc, root uint32, at At) []violation.Violation {
 	found, _ := p.ExplainUpdate(d, root, Pair{}, at)
 	return found
 }
 
-// explainer is one run. Methods that judge return the match count: how many checks applied and agreed, as the reference counts
-// them in order to choose between branches. Their findings are appended to found; a value is valid if they appended none.
+// explainer is one run. Methods return the match count: how many checks applied and passed. Upstream uses it to choose
+// between branches. They append errors to found; a value is valid if they append none.
 type explainer struct {
-	tour
-	found []finding
+	walker
+	found []draft
 	ratchet
-	quiet int // above 0 only whether there are findings matters
-	floor int // length of found where the innermost branch began
-	trial int // above 0 what is found may be dropped again
+	quiet int // above 0: only whether there are errors matters
+	floor int // length of found at the start of the innermost branch
+	trial int // above 0: errors may be dropped again
 
-	unseen finding // what report returns of a finding that nobody will see
+	unseen draft // the result of report for an error that is not reported
 }
 
-// value is SchemaValidator.Validate; on update what it finds about an unchanged value is forgiven.
+// value is SchemaValidator.Validate. On update, errors about an unchanged value are ratcheted.
 func (e *explainer) value(n *Node, i uint32) (matches int) {
 	if e.tick(1) {
 		return 0
@@ -61,12 +60,12 @@ func (e *explainer) value(n *Node, i uint32) (matches int) {
 	start := len(e.found)
 	matches = e.validators(n, i)
 	if len(e.found) > start && e.pair.Known() {
-		e.forgive(start)
+		e.markRatcheted(start)
 	}
 	return matches
 }
 
-// validators are eight validators, each of which counts one when it applies, and one for the whole.
+// validators runs eight validators. Each counts one if it applies, and the whole counts one.
 func (e *explainer) validators(n *Node, i uint32) (matches int) {
 	kind := e.d.Nodes[i].Kind
 	v := n.Valid
@@ -81,7 +80,7 @@ func (e *explainer) validators(n *Node, i uint32) (matches int) {
 	if n.Type != "" || v.Format != "" || n.Has(intOrStringTyped) {
 		matches += e.typeOf(n, v, i) + 1
 	}
-	matches += e.junctors(v, i) + 1
+	matches += e.operators(v, i) + 1
 	switch kind {
 	case value.String:
 		e.text(v, i)
@@ -104,7 +103,7 @@ func (e *explainer) validators(n *Node, i uint32) (matches int) {
 	return matches + 1
 }
 
-var noValidation = Validation{Junctors: &noJunctors}
+var noValidation = Validation{Operators: &noOperators}
 
 // elements is the slice validator without its own count.
 func (e *explainer) elements(n *Node, v *Validation, i uint32) (matches int) {
@@ -135,7 +134,7 @@ func (e *explainer) elements(n *Node, v *Validation, i uint32) (matches int) {
 	return matches
 }
 
-// members is the object validator; it has no count of its own.
+// members is the object validator. It has no count of its own.
 func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 	size := int64(e.d.Nodes[i].Live)
 	if v.MinProperties != nil && size < *v.MinProperties {
@@ -182,18 +181,18 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 	return matches
 }
 
-// manyNames is how many names are looked up in one object without a thought.
+// manyNames is the number of names from which a Finder is used.
 const manyNames = 16
 
-// find is for looking up many names in one object.
-func (t *tour) find() *value.Finder {
+// find returns a Finder for looking up many names in one object.
+func (t *walker) find() *value.Finder {
 	if t.finder == nil {
 		t.finder = t.d.Finder()
 	}
 	return t.finder
 }
 
-// undeclared judges a member that no declared property and no pattern speaks for.
+// undeclared validates a member without a declared property or pattern.
 func (e *explainer) undeclared(n *Node, member uint32, key string) (matches int) {
 	switch {
 	case n.Has(AdditionalFalse):

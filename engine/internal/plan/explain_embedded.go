@@ -11,20 +11,21 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// ExplainEmbedded gives the findings about apiVersion, kind and metadata of embedded resources, as objectmeta.Validate does
-// without the resource root (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/validation.go), in document order.
-// It also judges objects that were never coerced: those of another kind than the CRD's.
+// ExplainEmbedded returns the errors about apiVersion, kind and metadata of embedded resources, in document order. The
+// object may be of any kind, and need not be coerced.
+//
+// Upstream: AE/apiserver/schema/objectmeta/validation.go, Validate, without the resource root.
 func (p *Plan) ExplainEmbedded(d *value.Doc, root uint32, at At) []violation.Violation {
 	if !p.Structural || p.Root.Flags&EmbeddedBelow == 0 {
 		return nil
 	}
-	e := embeddedExplainer{tour: tour{d: d, at: at}}
+	e := embeddedExplainer{walker: walker{d: d, at: at}}
 	e.judge(p.Root, root)
 	return e.found
 }
 
 type embeddedExplainer struct {
-	tour
+	walker
 	found []violation.Violation
 }
 
@@ -38,7 +39,7 @@ func (e *embeddedExplainer) judge(n *Node, i uint32) {
 	e.below(n, i, e.judge)
 }
 
-// resource judges an object as a resource. The structured path leads to the member that a finding is about or lies below.
+// resource validates an object as a resource. The structured path leads to the member at or above the error.
 func (e *embeddedExplainer) resource(i uint32) {
 	if limit := new(value.LimitError); errors.As(metadata.Fits(e.d, e.d.Field(i, "metadata")), &limit) {
 		e.at.Room.Fail(limit)
@@ -46,7 +47,7 @@ func (e *embeddedExplainer) resource(i uint32) {
 		return
 	}
 	at := e.field()
-	schema := e.pointer(e.way, "x-kubernetes-embedded-resource")
+	schema := e.pointer(e.steps, "x-kubernetes-embedded-resource")
 	for _, err := range metadata.ValidateEmbedded(e.d, i, at) {
 		if e.take(err, i, false); e.done {
 			return

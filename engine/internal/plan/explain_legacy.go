@@ -8,12 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The keywords here can only stand in schemas that are not structural, which no API server takes any more; they are judged as
-// kube-openapi judges them for the sake of CRDs that were stored before.
+// These keywords occur only in schemas that are not structural, which API servers no longer accept. They are validated
+// as kube-openapi does it, for CRDs that were stored before.
 
-// patternProperties judges one member by all patterns that match its name. The reference does so in up to three places, which
-// shows in the match count alone; undeclared members that match are judged by nothing else.
-func (e *explainer) patternProperties(n *Node, l *Legacy, key string, member uint32, declared bool) (matches int, matched bool) {
+// patternProperties validates a member with all patterns that match its name. Upstream does so up to three times, which
+// affects only the match count. No other schema applies to undeclared members that match.
+func (e *explainer) patternProperties(n *Node, l *Legacy, key string, member uint32, declared bool) (matches int,
+	matched bool) {
 	for k := range l.PatternProperties {
 		p := &l.PatternProperties[k]
 		if hit, _ := p.Pattern.Match(key, e.at.Stop); !hit {
@@ -35,7 +36,7 @@ func (e *explainer) patternProperties(n *Node, l *Legacy, key string, member uin
 	return matches, matched
 }
 
-// dependencies judges an object by the dependencies of the members it has.
+// dependencies validates an object with the dependencies of its members.
 func (e *explainer) dependencies(l *Legacy, object uint32) (matches int) {
 	for k := range l.Dependencies {
 		dep := &l.Dependencies[k]
@@ -57,7 +58,7 @@ func (e *explainer) dependencies(l *Legacy, object uint32) (matches int) {
 	return matches
 }
 
-// legacyElements judges the elements of an array by a list of schemas and by additionalItems.
+// legacyElements validates the elements of an array with a list of schemas and additionalItems.
 func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 	k := 0
 	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
@@ -80,7 +81,7 @@ func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 	if l.AdditionalItems == nil {
 		return matches
 	}
-	// The reference stops one list of schemas early, and runs past the end of the array if there is none.
+	// Upstream stops one short of a list of schemas, and runs past the end of the array if there is none.
 	end := k - len(l.ItemList) + 1
 	k = 0
 	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
@@ -94,16 +95,18 @@ func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 	return matches
 }
 
-// unique reports an array that holds two deeply equal elements.
+// unique reports an array with two deeply equal elements.
 func (e *explainer) unique(i uint32) {
 	list, _ := e.d.Any(i).([]any)
 	for k, x := range list {
 		if e.done = e.done || e.at.Stop.Stopped(); e.done {
-			return // comparing all with all takes long
+			return // comparing all pairs takes long
 		}
 		for _, y := range list[:k] {
 			if reflect.DeepEqual(x, y) {
-				e.invalid("uniqueItems", i, "", func(text []byte) []byte { return append(text, " in body shouldn't contain duplicates"...) })
+				e.invalid("uniqueItems", i, "", func(text []byte) []byte {
+					return append(text, " in body shouldn't contain duplicates"...)
+				})
 				return
 			}
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// number is the numberValidator without its counts. The value must fit the type and its format, and so must each bound; a
-// bound that does is converted to the value's own Go type before it is compared (MaximumNativeType and its kin), one that does
-// not is reported for every value and compared as a float.
+// number is the numberValidator without its counts. The value and each bound must fit the type and its format. A bound
+// that fits is converted to the value's Go type before the comparison (MaximumNativeType). One that does not is
+// reported for every value and compared as a float.
 func (e *explainer) number(n *Node, v *Validation, i uint32) {
 	typ, format := n.numberType(v)
 	isInt := e.d.Nodes[i].Kind == value.Int
@@ -42,7 +42,7 @@ func (e *explainer) number(n *Node, v *Validation, i uint32) {
 	}
 }
 
-// numberType is the type and format whose range the numberValidator enforces: only a single type counts, and only its own
+// numberType returns the type and format whose range the numberValidator checks: a single type with one of its own
 // formats.
 func (n *Node) numberType(v *Validation) (typ, format string) {
 	if n.Has(intOrStringTyped) {
@@ -63,7 +63,7 @@ func (n *Node) numberType(v *Validation) (typ, format string) {
 	return "", ""
 }
 
-// intFits and floatFits are IsValueValidAgainstRange: the value is printed and parsed again as the type.
+// intFits and floatFits are IsValueValidAgainstRange: the value is printed, and parsed again as the type.
 func intFits(x int64, typ, format string) bool {
 	return typ != "integer" || format != "int32" || int64(int32(x)) == x
 }
@@ -78,7 +78,7 @@ func floatFits(x float64, typ, format string) bool {
 		if math.Abs(x) < 1<<31 && x == math.Trunc(x) {
 			return true
 		}
-		// The shortest decimal that reads back as x is what gets parsed; near the ends of int64 that is not x itself.
+		// The shortest decimal that reads back as x is parsed. Near the ends of int64 that is not x.
 		_, err := strconv.ParseInt(strconv.FormatFloat(x, 'f', -1, 64), 10, bits)
 		return err == nil
 	case typ == "number" && format == "float":
@@ -91,7 +91,7 @@ func floatFits(x float64, typ, format string) bool {
 	return true
 }
 
-// boundFits reports a bound that is not of the type, and says whether it is.
+// boundFits reports whether a bound is of the type, and adds an error if not.
 func (e *explainer) boundFits(keyword, prefix string, bound float64, i uint32, typ, format string) bool {
 	if floatFits(bound, typ, format) {
 		return true
@@ -173,7 +173,7 @@ func (e *explainer) multipleOf(v *Validation, i uint32, typ, format string, isIn
 	}
 }
 
-// nearInteger is swag.IsFloat64AJSONInteger: within ±(2⁵³-1), and an integer but for a relative error of 1e-9.
+// nearInteger is swag.IsFloat64AJSONInteger: within ±(2⁵³-1), and an integer with a relative error of at most 1e-9.
 func nearInteger(f float64) bool {
 	const most = 1<<53 - 1
 	if math.IsNaN(f) || f < -most || f > most {

@@ -11,19 +11,19 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// texts is the memory of what the walk says.
-func (t *tour) texts() *value.Slab {
+// texts returns the memory for texts.
+func (t *walker) texts() *value.Slab {
 	if t.at.Texts == nil {
 		t.at.Texts = new(value.Slab)
 	}
 	return t.at.Texts
 }
 
-// field is the place as apimachinery's validators take it.
-func (t *tour) field() *field.Path {
+// field returns the current path for apimachinery's validators.
+func (t *walker) field() *field.Path {
 	p := t.at.Field
-	for k := range t.way {
-		switch s := &t.way[k]; s.kind {
+	for k := range t.steps {
+		switch s := &t.steps[k]; s.kind {
 		case stepProperty:
 			p = p.Child(s.name)
 		case stepAdditional:
@@ -35,8 +35,8 @@ func (t *tour) field() *field.Path {
 	return p
 }
 
-// bracketed is the text of field, or of its Child below unless that is "".
-func (t *tour) bracketed(below string) string {
+// bracketed returns the text of field, or of its Child below unless that is "".
+func (t *walker) bracketed(below string) string {
 	return t.texts().Text(func(b []byte) []byte {
 		top := t.at.Field == nil
 		if !top {
@@ -47,12 +47,12 @@ func (t *tour) bracketed(below string) string {
 				b = append(b, '.')
 			}
 			if b = append(b, name...); name == "" {
-				b = append(b, "[]"...) // that is how a Path tells a subscript
+				b = append(b, "[]"...) // a Path prints an empty name like this
 			}
 			top = false
 		}
-		for k := range t.way {
-			switch s := &t.way[k]; s.kind {
+		for k := range t.steps {
+			switch s := &t.steps[k]; s.kind {
 			case stepProperty:
 				child(s.name)
 			case stepAdditional:
@@ -73,13 +73,13 @@ func (t *tour) bracketed(below string) string {
 	})
 }
 
-// dotted is the path in the dialect of kube-openapi: no brackets around map keys, and a dot before a declared property only if
-// something precedes it.
+// dotted returns the path as kube-openapi prints it: without brackets around map keys, and with a dot before a declared
+// property only if something precedes it.
 func (e *explainer) dotted() string {
 	return e.texts().Text(func(b []byte) []byte {
 		start := len(b)
-		for k := range e.way {
-			switch s := &e.way[k]; s.kind {
+		for k := range e.steps {
+			switch s := &e.steps[k]; s.kind {
 			case stepProperty:
 				if len(b) > start {
 					b = append(b, '.')
@@ -99,23 +99,25 @@ func (e *explainer) dotted() string {
 	})
 }
 
-// violation wraps an error about node i, where the walk stands. Its path goes on by below, and its schema pointer by keyword unless that is "".
-func (t *tour) violation(found violation.Step, i uint32, err *field.Error, below value.Path, keyword string) violation.Violation {
+// violation returns a Violation for an error about node i at the current path. below extends the path, and keyword the
+// schema pointer.
+func (t *walker) violation(found violation.Step, i uint32, err *field.Error, below value.Path,
+	keyword string) violation.Violation {
 	return violation.Violation{
 		Error:  err,
-		Path:   t.path(t.way, below),
+		Path:   t.path(t.steps, below),
 		Node:   i,
-		Schema: t.pointer(t.way, keyword),
+		Schema: t.pointer(t.steps, keyword),
 		Step:   found,
 	}
 }
 
-// path is the path that the steps lead to and below, with its own memory.
-func (t *tour) path(way []step, below value.Path) value.Path {
-	p := make(value.Path, 0, len(t.at.Path)+len(way)+len(below))
+// path returns the path of the steps, extended by below. It has its own memory.
+func (t *walker) path(steps []step, below value.Path) value.Path {
+	p := make(value.Path, 0, len(t.at.Path)+len(steps)+len(below))
 	p = append(p, t.at.Path...)
-	for k := range way {
-		switch s := &way[k]; s.kind {
+	for k := range steps {
+		switch s := &steps[k]; s.kind {
 		case stepProperty:
 			p = append(p, value.Name(t.texts().Clone(s.name)))
 		case stepAdditional, stepPattern:
@@ -127,12 +129,12 @@ func (t *tour) path(way []step, below value.Path) value.Path {
 	return append(p, below...)
 }
 
-// pointer is the RFC 6901 pointer to the schema node that the steps lead to, or to a keyword of it.
-func (t *tour) pointer(way []step, keyword string) string {
+// pointer returns the RFC 6901 pointer to the schema node of the steps, or to a keyword of it.
+func (t *walker) pointer(steps []step, keyword string) string {
 	return t.texts().Text(func(b []byte) []byte {
 		b = append(b, t.at.Schema...)
-		for k := range way {
-			b = way[k].appendPointer(b)
+		for k := range steps {
+			b = steps[k].appendPointer(b)
 		}
 		if keyword != "" {
 			b = append(append(b, '/'), keyword...)

@@ -12,65 +12,65 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// finding is one finding on its way out.
-type finding struct {
-	violation.Violation        // without an Error: nobody will see it
-	text                string // of the validators' own error: findings with one text are one
-	cost                int    // of the room for findings
+// draft is an error that may still be dropped or ratcheted.
+type draft struct {
+	violation.Violation        // without an Error if it is not reported
+	text                string // of the validators' own error: errors with equal texts are reported once
+	cost                int    // of the limit on violations
 
-	forgiven bool // the value that it is about is what it was
+	ratcheted bool // the value is unchanged
 }
 
-// about is what a finding is about: node i, by a keyword below the schema node ("" for none).
+// about is the subject of an error: node i, and a keyword of its schema node or "".
 type about struct {
 	keyword string
 	node    uint32
-	// unplaced: the error has the field of the whole run, for it is about no place.
+	// unplaced: the error has the field of the whole run instead of a path.
 	unplaced bool
-	// member is the member of the node that is meant, if it is absent: one step more.
+	// member is the path from the node to an absent member, if the error is about that.
 	member value.Path
 }
 
-// report appends a finding. The error is built by fill from the dotted path of the place; it gets its field here.
-func (e *explainer) report(a about, fill func(at string) (text string, err *field.Error)) *finding {
-	f := finding{}
+// report appends an error. fill returns it for the dotted path; report sets its field.
+func (e *explainer) report(a about, fill func(at string) (text string, err *field.Error)) *draft {
+	f := draft{}
 	if e.quiet == 0 || e.marked() {
 		at := e.dotted()
 		f.text, f.Error = fill(at)
 		if !a.unplaced || !quirk.On(quirk.FieldNilForSummaries) {
-			e.at.place(f.Error, at)
+			e.at.setField(f.Error, at)
 		} else {
 			f.Field = e.at.Field.String()
 		}
 	}
 	if f.Error == nil && len(e.found) > e.floor {
 		e.unseen = f
-		return &e.unseen // one tells that the branch failed
+		return &e.unseen // one is enough to tell that the branch failed
 	}
 	if f.Error != nil {
 		f.Violation = e.violation(violation.Schema, a.node, f.Error, a.member, a.keyword)
 		f.cost = e.take(f.Error, a.node, e.trial > 0)
 	}
 	if e.found == nil {
-		e.found = make([]finding, 0, usualFindings)
+		e.found = make([]draft, 0, usualErrors)
 	}
 	e.found = append(e.found, f)
 	return &e.found[len(e.found)-1]
 }
 
-// usualFindings is how many findings an object mostly has, if it has any.
-const usualFindings = 8
+// usualFindings is the usual number of errors of an invalid object.
+const usualErrors = 8
 
-// keep appends findings that have no room yet.
-func (e *explainer) keep(found []finding) {
+// keep appends errors that do not count for the limit yet.
+func (e *explainer) keep(found []draft) {
 	for _, f := range found {
 		f.cost = e.take(f.Error, f.Node, e.trial > 0)
 		e.found = append(e.found, f)
 	}
 }
 
-// drop gives back the room of findings.
-func (e *explainer) drop(found []finding) {
+// drop returns what errors took of the limit.
+func (e *explainer) drop(found []draft) {
 	for k := range found {
 		if found[k].Error != nil {
 			e.at.Room.Give(found[k].cost)
@@ -78,13 +78,13 @@ func (e *explainer) drop(found []finding) {
 	}
 }
 
-// cut forgets the findings from start on: those of a branch that a junctor need not report.
+// cut drops the errors from start on: those of a branch that is not reported.
 func (e *explainer) cut(start int) {
 	e.drop(e.found[start:])
 	e.found = e.found[:start]
 }
 
-// try begins to judge branches whose findings may be dropped, and tried ends that.
+// try and tried enclose the validation of branches whose errors may be dropped.
 func (e *explainer) try() { e.trial++ }
 
 func (e *explainer) tried() {
@@ -93,8 +93,9 @@ func (e *explainer) tried() {
 	}
 }
 
-// place sets the field of an error about the dotted path: upstream drops one leading dot, and a path that is a dot altogether.
-func (a *At) place(err *field.Error, dotted string) {
+// setField sets the field of an error from the dotted path. Upstream drops one leading dot, and a path that is only a
+// dot.
+func (a *At) setField(err *field.Error, dotted string) {
 	switch {
 	case dotted == "" || dotted == ".":
 		err.Field = a.Field.String()
@@ -105,14 +106,14 @@ func (a *At) place(err *field.Error, dotted string) {
 	}
 }
 
-// plain is an error about no place.
+// plain returns an error without a path.
 func (a *At) plain(text string) *field.Error {
 	err := field.Invalid(nil, "", text)
 	err.Field = a.Field.String()
 	return err
 }
 
-// bad is the value at node i as the reference holds it.
+// bad returns the value at node i as upstream holds it.
 func (e *explainer) bad(i uint32) any {
 	if e.quiet > 0 {
 		return nil
@@ -120,7 +121,8 @@ func (e *explainer) bad(i uint32) any {
 	return e.d.Any(i)
 }
 
-// invalid reports a finding of the common kind: the text that words append to the dotted path of the place is its detail as well.
+// invalid reports an error of the common kind: words appends its text to the dotted path, and the whole text is also
+// its detail.
 func (e *explainer) invalid(keyword string, i uint32, bad any, words func(text []byte) []byte) {
 	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
 		t := e.words(at, words)
@@ -128,12 +130,12 @@ func (e *explainer) invalid(keyword string, i uint32, bad any, words func(text [
 	})
 }
 
-// words is a text that begins with a place.
+// words returns a text that begins with a path.
 func (e *explainer) words(at string, more func(text []byte) []byte) string {
 	return e.texts().Text(func(text []byte) []byte { return more(append(text, at...)) })
 }
 
-// detail is the text itself: the reference repeats the place in it.
+// detail returns the whole text: upstream repeats the path in it.
 func detail(text, at string) string {
 	if !quirk.On(quirk.DetailRepeatsPath) {
 		return strings.TrimPrefix(text, at+" in body ")
@@ -141,12 +143,13 @@ func detail(text, at string) string {
 	return text
 }
 
-// wrongType reports a value that is not of a type or format. What the reference calls the value is a word that describes it:
-// its type, the format inferred from it, or for a text that is no such format the text.
+// wrongType reports a value that is not of a type or format. Upstream reports a word as the bad value: the type, the
+// inferred format, or the text that does not match the format.
 func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
 		t := e.words(at, func(text []byte) []byte {
-			return violation.AppendQuoted(append(append(append(text, " in body must be of type "...), want...), ": "...), word)
+			return violation.AppendQuoted(append(append(append(text, " in body must be of type "...), want...),
+				": "...), word)
 		})
 		var bad any
 		if quirk.On(quirk.TypeNameAsBadValue) {
@@ -154,14 +157,15 @@ func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 		} else {
 			bad = e.bad(i)
 		}
-		if isFormat := e.d.Nodes[i].Kind == value.String && keyword == "format"; isFormat && !quirk.On(quirk.FormatErrorIsTypeError) {
+		if isFormat := e.d.Nodes[i].Kind == value.String && keyword == "format"; isFormat &&
+			!quirk.On(quirk.FormatErrorIsTypeError) {
 			return t, field.Invalid(nil, bad, detail(t, at))
 		}
 		return t, field.TypeInvalid(nil, bad, detail(t, at))
 	})
 }
 
-// summary reports that a junctor failed; format has one verb for the dotted path.
+// summary reports that a logical operator failed. format has one verb for the dotted path.
 func (e *explainer) summary(keyword string, i uint32, format string) {
 	e.report(about{keyword: keyword, node: i, unplaced: true}, func(at string) (string, *field.Error) {
 		t := fmt.Sprintf(format, at)
@@ -205,7 +209,8 @@ func (e *explainer) tooLong(i uint32, most int64) {
 func (e *explainer) tooMany(keyword string, i uint32, what string, most, size int64) {
 	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
 		t := e.words(at, func(text []byte) []byte {
-			return append(append(strconv.AppendInt(append(text, " in body should have at most "...), most, 10), ' '), what...)
+			return append(append(strconv.AppendInt(append(text, " in body should have at most "...), most, 10), ' '),
+				what...)
 		})
 		if what == "properties" && !quirk.On(quirk.TooLongSaysBytes) {
 			return t, field.Invalid(nil, size, t)
@@ -216,7 +221,8 @@ func (e *explainer) tooMany(keyword string, i uint32, what string, most, size in
 
 func (e *explainer) tooFew(keyword string, i uint32, what string, least, size int64) {
 	e.invalid(keyword, i, size, func(text []byte) []byte {
-		return append(append(strconv.AppendInt(append(text, " in body should have at least "...), least, 10), ' '), what...)
+		return append(append(strconv.AppendInt(append(text, " in body should have at least "...), least, 10), ' '),
+			what...)
 	})
 }
 
@@ -229,22 +235,23 @@ func (e *explainer) required(object uint32, name string) {
 		}), field.Required(nil, "")
 	})
 	if e.quiet == 0 {
-		e.at.place(f.Error, strings.TrimSuffix(f.text, " in body is required"))
+		e.at.setField(f.Error, strings.TrimSuffix(f.text, " in body is required"))
 	}
 }
 
-// forbidden reports a member that additionalProperties: false excludes; the place is the object's.
+// forbidden reports a member that additionalProperties: false excludes, at the path of the object.
 func (e *explainer) forbidden(member uint32, key string) {
 	key = e.texts().Clone(key)
-	e.report(about{keyword: "additionalProperties", node: member, member: value.Path{value.Name(key)}}, func(at string) (string, *field.Error) {
-		t := e.words(at, func(text []byte) []byte {
-			return append(append(append(text, '.'), key...), " in body is a forbidden property"...)
+	e.report(about{keyword: "additionalProperties", node: member, member: value.Path{value.Name(key)}},
+		func(at string) (string, *field.Error) {
+			t := e.words(at, func(text []byte) []byte {
+				return append(append(append(text, '.'), key...), " in body is a forbidden property"...)
+			})
+			return t, field.Invalid(nil, key, t)
 		})
-		return t, field.Invalid(nil, key, t)
-	})
 }
 
-// notInEnum reports a value that is none of the enum's; texts are listed bare, everything else as JSON, and all are quoted.
+// notInEnum reports a value that is not in the enum. The text lists strings bare and other values as JSON, all quoted.
 func (e *explainer) notInEnum(i uint32, values []any) {
 	e.report(about{keyword: "enum", node: i}, func(at string) (string, *field.Error) {
 		supported := e.texts().Text(func(text []byte) []byte {
@@ -257,14 +264,16 @@ func (e *explainer) notInEnum(i uint32, values []any) {
 			}
 			return text
 		})
-		t := e.words(at, func(text []byte) []byte { return appendValues(append(text, " in body should be one of "...), values) })
+		t := e.words(at, func(text []byte) []byte {
+			return appendValues(append(text, " in body should be one of "...), values)
+		})
 		err := field.Invalid(nil, e.bad(i), supported)
 		err.Type = field.ErrorTypeNotSupported
 		return t, err
 	})
 }
 
-// appendValues appends what fmt makes of a list.
+// appendValues appends a list as fmt prints it.
 func appendValues(text []byte, values []any) []byte {
 	text = append(text, '[')
 	for k, v := range values {

@@ -7,26 +7,27 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// violations gives what was found, or what of it was forgiven, each text once.
-func (e *explainer) violations(forgiven bool) []violation.Violation {
+// violations returns the reported or the ratcheted errors, each text once.
+func (e *explainer) violations(ratcheted bool) []violation.Violation {
 	if len(e.found) == 0 {
 		return nil
 	}
 	list := make([]violation.Violation, 0, len(e.found))
-	var said saidTexts
+	var seen seenTexts
 	for k := range e.found {
 		if e.tick(4) {
 			break
 		}
-		if f := &e.found[k]; f.forgiven == forgiven && (said.add(f.text) || !quirk.On(quirk.ErrorsDeduplicatedByText)) {
+		if f := &e.found[k]; f.ratcheted == ratcheted &&
+			(seen.add(f.text) || !quirk.On(quirk.ErrorsDeduplicatedByText)) {
 			list = append(list, f.Violation)
 		}
 	}
 	return list
 }
 
-// saidTexts are the texts of findings that were seen before: a few are compared, more are looked up.
-type saidTexts struct {
+// seenTexts is a set of texts: a few are compared, more are hashed.
+type seenTexts struct {
 	few   [fewTexts]string
 	count int
 	more  map[string]struct{}
@@ -34,8 +35,8 @@ type saidTexts struct {
 
 const fewTexts = 16
 
-// add adds a text, if it is none of those before.
-func (t *saidTexts) add(text string) (added bool) {
+// add adds a text. It returns false if the set has it.
+func (t *seenTexts) add(text string) (added bool) {
 	if t.more == nil {
 		if slices.Contains(t.few[:t.count], text) {
 			return false

@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// goType gives the type and the format that the typeValidator infers from a value's Go type.
+// goType returns the type and the format that the typeValidator infers from a value's Go type.
 func goType(k value.Kind) (typ, format string) {
 	switch k {
 	case value.Null:
@@ -32,7 +32,7 @@ func goType(k value.Kind) (typ, format string) {
 	}
 }
 
-// typeOf is the typeValidator; the one match is its own count, which a value of a wrong type does not get.
+// typeOf is the typeValidator. Its count is one, or zero for a wrong type.
 func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	types := n.Types()
 	kind := e.d.Nodes[i].Kind
@@ -45,7 +45,8 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	}
 	typ, format := goType(kind)
 	accepts := slices.Contains(types, typ)
-	if !accepts && (n.Has(intOrStringTyped) && quirk.On(quirk.IntOrStringAcceptsWholeFloat) || !n.Has(intOrStringTyped) && quirk.On(quirk.IntegerAcceptsWholeFloat)) {
+	if !accepts && (n.Has(intOrStringTyped) && quirk.On(quirk.IntOrStringAcceptsWholeFloat) ||
+		!n.Has(intOrStringTyped) && quirk.On(quirk.IntegerAcceptsWholeFloat)) {
 		accepts = kind == value.Float && slices.Contains(types, "integer") && nearInteger(e.d.Float(i))
 	}
 	accepts = accepts || kind == value.Int && slices.Contains(types, "number")
@@ -65,7 +66,7 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	return 1
 }
 
-// typeKeyword is the keyword that gives the node its types.
+// typeKeyword returns the keyword that declares the types of the node.
 func (n *Node) typeKeyword() string {
 	if n.Has(intOrStringTyped) {
 		return "x-kubernetes-int-or-string"
@@ -83,7 +84,8 @@ func joinTypes(types []string) string {
 	return strings.Join(types, ",")
 }
 
-// text is the stringValidator: only the first of maxLength, minLength and pattern that fails is reported. It has no count.
+// text is the stringValidator. It reports only the first of maxLength, minLength and pattern that fails. It has no
+// count.
 func (e *explainer) text(v *Validation, i uint32) {
 	if v.MaxLength == nil && v.MinLength == nil && v.Pattern == nil {
 		return
@@ -93,9 +95,11 @@ func (e *explainer) text(v *Validation, i uint32) {
 	if v.MaxLength != nil && int64(utf8.RuneCountInString(s)) > *v.MaxLength {
 		e.tooLong(i, *v.MaxLength)
 	}
-	if v.MinLength != nil && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) && int64(utf8.RuneCountInString(s)) < *v.MinLength {
+	if v.MinLength != nil && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) &&
+		int64(utf8.RuneCountInString(s)) < *v.MinLength {
 		e.invalid("minLength", i, e.bad(i), func(text []byte) []byte {
-			return append(strconv.AppendInt(append(text, " in body should be at least "...), *v.MinLength, 10), " chars long"...)
+			return append(strconv.AppendInt(append(text, " in body should be at least "...), *v.MinLength, 10),
+				" chars long"...)
 		})
 	}
 	if v.Pattern != nil && v.Pattern.Source != "" && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) {
@@ -116,14 +120,14 @@ func (e *explainer) text(v *Validation, i uint32) {
 	}
 }
 
-// format is the formatValidator; it has no count.
+// format is the formatValidator. It has no count.
 func (e *explainer) format(v *Validation, i uint32) {
 	if s := e.d.Str(i); !v.FormatID.Valid(s) {
 		e.wrongType("format", i, v.Format, s)
 	}
 }
 
-// enum is the basicCommonValidator; it has no count.
+// enum is the basicCommonValidator. It has no count.
 func (e *explainer) enum(v *Validation, i uint32) {
 	if v.Enum == nil || len(v.Enum.Values) == 0 {
 		return
@@ -144,8 +148,8 @@ func (e *explainer) enum(v *Validation, i uint32) {
 	e.notInEnum(i, v.Enum.Values)
 }
 
-// enumMatches converts the value to the Go type of the enum's value where Go's reflection can, then compares deeply: a float
-// loses its fraction to an integer, an integer becomes the string of that code point. Null is equal to nothing.
+// enumMatches converts the value to the Go type of the enum's value with Go's reflection rules, and compares deeply: a
+// float loses its fraction to an integer, an integer becomes the string of that code point. Null equals nothing.
 func enumMatches(data, want any) bool {
 	if !quirk.On(quirk.EnumConvertsValue) {
 		return data != nil && reflect.DeepEqual(data, want)

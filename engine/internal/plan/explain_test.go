@@ -124,18 +124,18 @@ func TestExplain(t *testing.T) {
 			`v:{"a":{"b":"x"},"a.b":"y"}`, []string{`v.a.b: Invalid value: "string": v.a.b in body must be of type integer: "string"`}},
 		{"said once", `v:{"type":"object","allOf":[{"required":["x"]},{"required":["x"]}],"required":["x"]}`, `v:{}`, []string{
 			`v.x: Required value`, `<nil>: Invalid value: "": "v" must validate all the schemas (allOf). None validated`}},
-		{"junctors, none", junctors, `v:{}`, []string{
+		{"operators, none", operators, `v:{}`, []string{
 			`<nil>: Invalid value: "": "v" must validate at least one schema (anyOf)`, `v.a: Required value`,
 			`<nil>: Invalid value: "": "v" must validate one and only one schema (oneOf). Found none valid`}},
-		{"junctors, allOf in part", junctors, `v:{"a":1}`, []string{
+		{"operators, allOf in part", operators, `v:{"a":1}`, []string{
 			`v.a: Invalid value: 1: v.a in body should be greater than or equal to 5`, `<nil>: Invalid value: "": "v" must validate all the schemas (allOf)`}},
-		{"junctors, too many", junctors, `v:{"a":1,"b":9}`, []string{
+		{"operators, too many", operators, `v:{"a":1,"b":9}`, []string{
 			`<nil>: Invalid value: "": "v" must validate one and only one schema (oneOf). Found 2 valid alternatives`,
 			`v.a: Invalid value: 1: v.a in body should be greater than or equal to 5`,
 			`v.b: Invalid value: 9: v.b in body should be less than or equal to 5`,
 			`<nil>: Invalid value: "": "v" must validate all the schemas (allOf). None validated`,
 			`<nil>: Invalid value: "": "v" must not validate the schema (not)`}},
-		{"junctors, valid", junctors, `v:{"b":1}`, nil},
+		{"operators, valid", operators, `v:{"b":1}`, nil},
 		{"best branch", `v:{"type":"object","oneOf":[{"properties":{"a":{"minimum":5},"b":{"enum":["x"]}}},{"properties":{"a":{"minimum":5},"c":{"type":"integer"}}}]}`,
 			`v:{"a":1,"b":"nope","c":9}`, []string{
 				`<nil>: Invalid value: "": "v" must validate one and only one schema (oneOf). Found none valid`,
@@ -158,7 +158,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-const junctors = `v:{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},
+const operators = `v:{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},
 	"anyOf":[{"required":["a"]},{"required":["b"]}],"oneOf":[{"required":["a"]},{"required":["b"]}],
 	"allOf":[{"properties":{"a":{"minimum":5}}},{"properties":{"b":{"maximum":5}}}],"not":{"required":["a","b"]}}`
 

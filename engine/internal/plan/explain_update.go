@@ -5,26 +5,26 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// ExplainUpdate is Explain for an object that takes the place of another one: pair is its root with the old one's. What is found
-// about a value that is what it was, or below it, is forgiven: the reference makes it warnings that nobody gets to see. The zero
-// Pair forgives nothing.
+// ExplainUpdate is Explain for an object that replaces another one: pair is its root with the old root. Errors about an
+// unchanged value, or below it, are ratcheted. Upstream turns them into warnings that it does not send. The zero Pair
+// ratchets nothing.
 //
-// Not forgiven is what stands in the branches of junctors, nor anything about apiVersion and kind. A schema that is not structural
-// correlates nothing: the reference has no answer there, its correlation ends in a panic.
+// Errors within logical operators, and about apiVersion and kind, are never ratcheted. A schema that is not structural
+// correlates nothing; upstream panics there.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/validation/ratcheting.go.
-func (p *Plan) ExplainUpdate(d *value.Doc, root uint32, pair Pair, at At) (found, forgiven []violation.Violation) {
+func (p *Plan) ExplainUpdate(d *value.Doc, root uint32, pair Pair, at At) (found, ratcheted []violation.Violation) {
 	if !p.HasSchema {
 		return nil, nil
 	}
 	return p.explain(d, p.Root, root, pair, at)
 }
 
-// ExplainStatus judges the status that a status update brings, by the schema of the status alone: whole is the object's root
-// with the old one's. A status that is absent is not judged, and neither is one without schema.
+// ExplainStatus validates the status of a status update with the schema of the status. whole is the object's root with
+// the old root. An absent status and one without a schema are not validated.
 //
 // Upstream: apiextensions-apiserver pkg/registry/customresource/validator.go, ValidateStatusUpdate.
-func (p *Plan) ExplainStatus(d *value.Doc, pairs *Pairs, whole Pair, at At) (found, forgiven []violation.Violation) {
+func (p *Plan) ExplainStatus(d *value.Doc, pairs *Pairs, whole Pair, at At) (found, ratcheted []violation.Violation) {
 	const name = "status"
 	status := d.Field(whole.Self(), name)
 	slot, declared := p.Root.find(name)
@@ -33,37 +33,37 @@ func (p *Plan) ExplainStatus(d *value.Doc, pairs *Pairs, whole Pair, at At) (fou
 	}
 	n, pair := p.Root.Props[slot], whole.Key(name)
 	if !pair.Known() {
-		// The reference correlates the two by themselves then: a null is equal to no status.
+		// Upstream correlates the two by themselves then: null equals an absent status.
 		pair = pairs.Root(n, status, d.Field(whole.Old(), name))
 	}
 	at.Field, at.Path, at.Schema = at.Field.Child(name), at.Path.With(value.Name(name)), at.Schema+"/properties/"+name
 	return p.explain(d, n, status, pair, at)
 }
 
-func (p *Plan) explain(d *value.Doc, n *Node, i uint32, pair Pair, at At) (found, forgiven []violation.Violation) {
-	e := explainer{tour: tour{d: d, at: at}}
+func (p *Plan) explain(d *value.Doc, n *Node, i uint32, pair Pair, at At) (found, ratcheted []violation.Violation) {
+	e := explainer{walker: walker{d: d, at: at}}
 	if p.Structural {
 		e.pair = pair
 	}
 	e.value(n, i)
-	if e.forgave {
-		forgiven = e.violations(true)
+	if e.anyRatcheted {
+		ratcheted = e.violations(true)
 	}
-	return e.violations(false), forgiven
+	return e.violations(false), ratcheted
 }
 
 // ratchet is what an explainer knows of the old object.
 type ratchet struct {
-	pair    Pair // of the value that is being judged; zero if nothing about it is forgiven
-	forgave bool
+	pair         Pair // of the current value; zero if its errors are not ratcheted
+	anyRatcheted bool
 }
 
-// intoMember makes the pair that of a member, and returns the one that it was.
+// intoMember makes e.pair that of a member, and returns the previous pair.
 func (e *explainer) intoMember(key string, member uint32) (before Pair) {
 	before = e.pair
 	if before.Known() {
 		if (key == "kind" || key == "apiVersion") && e.atTop() {
-			// The reference does not see changes of these: both objects were converted to one version.
+			// Upstream sees no change of these, since both objects were converted to one version.
 			e.pair = Pair{}
 		} else {
 			e.pair = before.Member(member)
@@ -72,24 +72,24 @@ func (e *explainer) intoMember(key string, member uint32) (before Pair) {
 	return before
 }
 
-// atTop reports whether the dotted path of the place is empty: at the root, and below properties with an empty name.
+// atTop reports whether the dotted path is empty: at the root, and below properties with an empty name.
 func (e *explainer) atTop() bool {
-	for k := range e.way {
-		if s := &e.way[k]; s.kind != stepProperty || s.name != "" {
+	for k := range e.steps {
+		if s := &e.steps[k]; s.kind != stepProperty || s.name != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// forgive forgives the findings from start on if the value that they are about is what it was. They stay where they are: nothing is forgiven in
-// the branches of junctors, which look at whether there are any.
-func (e *explainer) forgive(start int) {
+// markRatcheted marks the errors from start on as ratcheted if the value is unchanged. They stay in found, since
+// logical operators check whether there are any.
+func (e *explainer) markRatcheted(start int) {
 	if !e.pair.Equal() {
 		return
 	}
 	for k := range e.found[start:] {
-		e.found[start+k].forgiven = true
+		e.found[start+k].ratcheted = true
 	}
-	e.forgave = true
+	e.anyRatcheted = true
 }

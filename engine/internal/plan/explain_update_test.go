@@ -17,7 +17,7 @@ func TestExplainUpdate(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name, schema, object, old string
-		found, forgiven           []string
+		found, ratcheted          []string
 	}{
 		// 86
 		{"unchanged", pair + `}`, `v:{"a":"q","b":7}`, `v:{"a":"q","b":6}`, nil, []string{`v.a: Invalid value: "q": v.a in body should match '^x'`}},
@@ -80,14 +80,14 @@ func TestExplainUpdate(t *testing.T) {
 			}
 			var pairs Pairs
 			pairs.Init(d, nil)
-			found, forgiven := p.ExplainUpdate(d, root, pairs.Root(p.Root, root, old), At{})
+			found, ratcheted := p.ExplainUpdate(d, root, pairs.Root(p.Root, root, old), At{})
 			if !slices.Equal(texts(found), c.found) {
 				t.Errorf("found %q\nwant  %q", texts(found), c.found)
 			}
-			if !slices.Equal(texts(forgiven), c.forgiven) {
-				t.Errorf("forgiven %q\nwant     %q", texts(forgiven), c.forgiven)
+			if !slices.Equal(texts(ratcheted), c.ratcheted) {
+				t.Errorf("ratcheted %q\nwant     %q", texts(ratcheted), c.ratcheted)
 			}
-			if all := p.Explain(d, root, At{}); len(all) != len(found)+len(forgiven) {
+			if all := p.Explain(d, root, At{}); len(all) != len(found)+len(ratcheted) {
 				t.Errorf("a create finds %q", texts(all))
 			}
 		})
@@ -108,7 +108,7 @@ func TestExplainStatus(t *testing.T) {
 	const notInEnum = `status: Unsupported value: `
 	for _, c := range []struct {
 		name, object, old string
-		found, forgiven   []string
+		found, ratcheted  []string
 	}{
 		{"changed", `{"spec":1,"status":{"b":2}}`, `{"spec":1,"status":{"b":3}}`, []string{notInEnum + `{"b":2}: supported values: "{\"b\":1}"`, `status.b: Invalid value: 2: b in body should be greater than or equal to 5`}, nil},
 		{"unchanged", `{"spec":1,"status":{"b":2}}`, `{"spec":1,"status":{"b":2}}`, nil, []string{notInEnum + `{"b":2}: supported values: "{\"b\":1}"`, `status.b: Invalid value: 2: b in body should be greater than or equal to 5`}},
@@ -128,14 +128,14 @@ func TestExplainStatus(t *testing.T) {
 			}
 			var pairs Pairs
 			pairs.Init(d, nil)
-			found, forgiven := p.ExplainStatus(d, &pairs, pairs.Root(p.Root, root, old), At{})
+			found, ratcheted := p.ExplainStatus(d, &pairs, pairs.Root(p.Root, root, old), At{})
 			if !slices.Equal(texts(found), c.found) {
 				t.Errorf("found %q\nwant  %q", texts(found), c.found)
 			}
-			if !slices.Equal(texts(forgiven), c.forgiven) {
-				t.Errorf("forgiven %q\nwant     %q", texts(forgiven), c.forgiven)
+			if !slices.Equal(texts(ratcheted), c.ratcheted) {
+				t.Errorf("ratcheted %q\nwant     %q", texts(ratcheted), c.ratcheted)
 			}
-			for _, v := range append(found, forgiven...) {
+			for _, v := range append(found, ratcheted...) {
 				if v.Path.Pointer() != "/"+strings.ReplaceAll(v.Field, ".", "/") || !strings.HasPrefix(v.Schema, "/properties/status") {
 					t.Errorf("%s is at %s, by %s", v.Field, v.Path.Pointer(), v.Schema)
 				}

@@ -46,7 +46,7 @@ var (
 )
 
 // schema makes a schema that is structural but for completeness, which nothing here relies on. depth bounds it; branch: it
-// stands in a junctor of spine.
+// stands in a logical operator of spine.
 func (c *chooser) schema(depth int, root bool) *apiextensionsv1.JSONSchemaProps {
 	s := &apiextensionsv1.JSONSchemaProps{}
 	kind := pick(c, "object", "object", "object", "array", "string", "integer", "number", "boolean", "map", "any", "intstr", "embedded")
@@ -177,7 +177,7 @@ func (c *chooser) values(s, spine *apiextensionsv1.JSONSchemaProps, depth int) {
 	}
 }
 
-// branch makes a junctor's schema over spine: values, and properties and items that spine has (mostly).
+// branch makes a logical operator's schema over spine: values, and properties and items that spine has (mostly).
 func (c *chooser) branch(spine *apiextensionsv1.JSONSchemaProps, depth int) *apiextensionsv1.JSONSchemaProps {
 	b := &apiextensionsv1.JSONSchemaProps{}
 	c.values(b, spine, depth)

@@ -1,6 +1,6 @@
 package plan
 
-// Holders yields the slots of the properties that have fields of their own, or whose items have some.
+// Holders yields the slots of the properties that are objects with properties, or arrays of such.
 func (n *Node) Holders(yield func(slot int) bool) {
 	for slot, p := range n.Props {
 		if p != nil && (p.declares() || p.Items.declares()) && !yield(slot) {

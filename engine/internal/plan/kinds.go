@@ -2,7 +2,7 @@ package plan
 
 import "github.com/crdeval/crdeval/internal/value"
 
-// kindSet is a set of value.Kinds, a bit each.
+// kindSet is a bit set of value.Kinds.
 type kindSet uint8
 
 const (

@@ -11,20 +11,21 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// ExplainLists gives the findings about lists of type set and map whose items or keys are not unique, as
-// listtype.ValidateListSetsAndMaps does (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype), in document order. Nothing
-// is deduplicated. It judges any value, of the CRD's kind or not.
+// ExplainLists returns the errors about sets and map lists with repeated items or keys, in document order and without
+// deduplication. The object may be of any kind.
+//
+// Upstream: AE/apiserver/schema/listtype/validation.go, ValidateListSetsAndMaps.
 func (p *Plan) ExplainLists(d *value.Doc, root uint32, at At) []violation.Violation {
 	if !p.Structural || p.Root.Flags&ListTypesBelow == 0 || d.Nodes[root].Kind != value.Object {
 		return nil
 	}
-	e := listExplainer{tour: tour{d: d, at: at}}
+	e := listExplainer{walker: walker{d: d, at: at}}
 	e.judge(p.Root, root)
 	return e.found
 }
 
 type listExplainer struct {
-	tour
+	walker
 	found []violation.Violation
 }
 
@@ -43,7 +44,7 @@ func (e *listExplainer) judge(n *Node, i uint32) {
 	e.below(n, i, e.judge)
 }
 
-// unspecified is the key of an item that does not have it, and of null. It differs from every value and is equal to itself.
+// unspecified is the key of an item without it, and of null. It equals only itself.
 type unspecified struct{}
 
 func (e *listExplainer) set(i uint32) {
@@ -88,7 +89,7 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 		if e.tick(4 + e.textOf(c)/64) {
 			return
 		}
-		// What is compared: with one key its value, with several all of them as an object. What is shown: always an object.
+		// With one key its value is compared, with several all of them as an object. The error always shows an object.
 		shown := map[string]any{}
 		for _, key := range n.ListKeys {
 			if v := lookUp(c, key.Name); v != 0 {
@@ -111,7 +112,8 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 	}
 }
 
-// mapListByTexts judges a short list with one key whose values are texts, as most are. False: it is no such list, and nothing was found.
+// mapListByTexts checks a short list with one key whose values are strings. It returns false, without errors, for other
+// lists.
 func (e *listExplainer) mapListByTexts(n *Node, i uint32) bool {
 	var few [shortList]string
 	keys := few[:0]
@@ -141,19 +143,19 @@ func (e *listExplainer) mapListByTexts(n *Node, i uint32) bool {
 	return true
 }
 
-// shortList is up to how many items are compared with each other.
+// shortList is up to how many items are compared pairwise.
 const shortList = 16
 
-// counter counts values: scalars by Go's equality (1 is not 1.0), arrays and objects by their JSON (there it is).
+// counter counts values: scalars by Go's equality (1 is not 1.0), arrays and objects by their JSON (where it is).
 type counter map[any]int
 
 type compound string
 
-// repeats counts x and reports whether this is its second occurrence; later ones are passed over.
+// repeats counts x and reports whether this is its second occurrence, but not for later ones.
 func (s counter) repeats(x any) bool {
 	switch v := x.(type) {
 	case map[string]any, []any:
-		b, _ := json.Marshal(v) // it came from JSON
+		b, _ := json.Marshal(v) // it comes from JSON
 		x = compound(b)
 	case int64:
 		if !quirk.On(quirk.SecondDuplicateOnly) {
@@ -169,7 +171,7 @@ func (e *listExplainer) duplicate(k int, c uint32, shown any) {
 }
 
 func (e *listExplainer) report(k int, c uint32, keyword string, fill func(*field.Path) *field.Error) {
-	schema := e.pointer(e.way, keyword)
+	schema := e.pointer(e.steps, keyword)
 	e.enter(step{kind: stepItem, index: k})
 	err := fill(nil)
 	err.Field = e.bracketed("")

@@ -2,17 +2,17 @@ package plan
 
 import "hash/maphash"
 
-// nameIndex finds a property's slot by its name without comparing many names: an open-addressed table keyed by the
-// name's length and four of its bytes. It is built for nodes with more names than a linear search likes.
+// nameIndex finds the slot of a property by name: an open-addressed hash table over the name's length and four of its
+// bytes. It is built for nodes with many names.
 type nameIndex struct {
 	mask  uint32
-	whole bool     // the hash is of all bytes: too many names share those that the quick one looks at
-	slots []uint16 // slot+1, 0 empty
+	whole bool     // hash all bytes: the quick hash has too many collisions
+	slots []uint16 // slot+1; 0 is empty
 }
 
 const (
 	indexFrom = 9
-	// longestProbe is how many names the quick hash may make find compare.
+	// longestProbe is how many names find may compare with the quick hash.
 	longestProbe = 32
 )
 
@@ -21,11 +21,12 @@ func nameHash(s string) uint32 {
 	if n == 0 {
 		return 0
 	}
-	h := n*0x9E3779B1 ^ uint32(s[0])*0x85EBCA6B ^ uint32(s[n-1])*0xC2B2AE35 ^ uint32(s[n/2])*0x27D4EB2F ^ uint32(s[n/4])*0x165667B1
+	h := n*0x9E3779B1 ^ uint32(s[0])*0x85EBCA6B ^ uint32(s[n-1])*0xC2B2AE35 ^ uint32(s[n/2])*0x27D4EB2F ^ uint32(
+		s[n/4])*0x165667B1
 	return h ^ h>>15
 }
 
-// home is where the search for a name begins.
+// home returns the start of the search for a name.
 func (x *nameIndex) home(name string) uint32 {
 	if x.whole {
 		return uint32(maphash.String(seed, name)) & x.mask
@@ -50,7 +51,7 @@ func newNameIndex(names []string) *nameIndex {
 	return x
 }
 
-// fill enters the names. False: one would be found only after more than most others.
+// fill adds the names. It returns false if a search would exceed longestProbe.
 func (x *nameIndex) fill(names []string, most int) bool {
 	for i, s := range names {
 		h := x.home(s)
@@ -65,7 +66,7 @@ func (x *nameIndex) fill(names []string, most int) bool {
 	return true
 }
 
-// find is the slot of a declared property.
+// find returns the slot of a declared property.
 func (n *Node) find(name string) (int, bool) {
 	x := n.index
 	if x == nil {

@@ -5,19 +5,19 @@ import (
 	"strconv"
 )
 
-// numberCheck is what accept needs to know of a node's numeric keywords. Upstream converts bounds to the value's own Go
-// type, and calls a bound that does not fit the declared type an error for every value
-// (KO/validate/validator.go numberValidator, values.go MaximumNativeType and its like).
+// numberCheck holds the numeric keywords for accept. Upstream converts bounds to the value's Go type, and reports a
+// bound that does not fit the declared type for every value. (KO/validate/validator.go numberValidator, values.go
+// MaximumNativeType)
 type numberCheck struct {
-	any     bool // something to check
-	broken  bool // a bound does not fit the declared type: every number is refused
+	any     bool // there is something to check
+	broken  bool // a bound does not fit the declared type: every number is rejected
 	int32   bool // type integer, format int32: integers must fit
 	float32 bool // type number, format float: floats must fit
 }
 
 func newNumberCheck(typ string, intOrString bool, v *Validation) (c numberCheck) {
 	if intOrString {
-		typ = "" // two types, whatever the schema says besides: no format, no range
+		typ = "" // two types: no format and no range
 	}
 	if typ == "string" || typ == "object" || typ == "array" || typ == "boolean" {
 		return c
@@ -45,8 +45,7 @@ func newNumberCheck(typ string, intOrString bool, v *Validation) (c numberCheck)
 	return c
 }
 
-// integer judges an Int. The bounds are as upstream compares integers with them: truncated, and beyond int64 what Go's
-// conversion makes of them.
+// integer checks an integer. Upstream truncates bounds, and converts bounds beyond int64 with Go's rules.
 func (v *Validation) integer(i int64) bool {
 	c := &v.number
 	if c.broken || c.int32 && int64(int32(i)) != i {
@@ -70,7 +69,7 @@ func (v *Validation) integer(i int64) bool {
 	return true
 }
 
-// float judges a Float where the declared type takes floats, and doubts what upstream rounds.
+// float checks a float, and doubts what upstream rounds.
 func (v *Validation) float(f float64) (ok, doubt bool) {
 	c := &v.number
 	switch {

@@ -9,45 +9,45 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Update is what rules may know of the object that is replaced. The zero Update is a create.
+// Update is the old object for rules. The zero Update is a creation.
 type Update struct {
 	// Old is the root of the old tree, in the same Doc.
 	Old uint32
-	// Pairs correlates the two trees; needed with Old.
+	// Pairs correlates the two trees. It is required with Old.
 	Pairs *Pairs
-	// Ratchet forgives what rules find where the object is what it was.
+	// Ratchet ratchets violations about unchanged values.
 	Ratchet bool
 }
 
-// Rules evaluates the rules of the plan for the object at root, which is judged as it stands, of the plan's kind or not, and adds what they find
-// to the run. It goes node by node, in document order: the node's own rules, then what additionalProperties speak of, then declared properties.
-// The run may end early: see rule.Run.
+// Rules evaluates the rules of the plan for the object at root and adds violations to the run. The object may be of any
+// kind. The order is document order: the rules of a node, then those of additional properties, then those of declared
+// properties. The run may end early: see rule.Run.
 //
 // Upstream: schema/cel/validation.go, validate, validateMap, validateArray.
 func (p *Plan) Rules(r *rule.Run, root uint32, u Update, at At) {
 	if !p.HasRules() {
 		return
 	}
-	w := ruleWalk{tour: tour{d: r.Doc, at: at}, run: r, pairs: u.Pairs}
+	w := ruleWalk{walker: walker{d: r.Doc, at: at}, run: r, pairs: u.Pairs}
 	if u.Ratchet {
 		w.pair = u.Pairs.Root(p.Root, root, u.Old)
 	}
 	w.node(p.Root, root, u.Old)
 }
 
-// ruleWalk is where Rules stands. It is the rule.Place of the site that is being judged.
+// ruleWalk is the state of Rules. It implements rule.Place for the current site.
 type ruleWalk struct {
-	tour
+	walker
 	run   *rule.Run
 	pairs *Pairs
-	// pair is the value with its old one, zero where it does not correlate. parent is that of the nearest value above that does.
+	// pair is the value with its old value, or zero. parent is the pair of the nearest value above that correlates.
 	pair, parent Pair
 }
 
-// Field is the place in upstream's spelling, or a Child of it.
+// Field returns the path in upstream's spelling, or a Child of it.
 func (w *ruleWalk) Field(below string) string { return w.bracketed(below) }
 
-// Ratchet reports whether the value, or the nearest one above that correlates, is what it was.
+// Ratchet reports whether the value, or the nearest one above that correlates, is unchanged.
 func (w *ruleWalk) Ratchet() bool {
 	if w.pair.Known() {
 		return w.pair.Equal()
@@ -55,12 +55,12 @@ func (w *ruleWalk) Ratchet() bool {
 	return w.parent.Equal()
 }
 
-// Violation wraps an error about the value or a part of it.
+// Violation returns a Violation for an error about the value or a part of it.
 func (w *ruleWalk) Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation {
 	return w.violation(violation.Rules, node, err, below, keyword)
 }
 
-// node evaluates the rules of n and of what is below. False: nothing further runs.
+// node evaluates the rules at and below n. It returns false if the run has ended.
 func (w *ruleWalk) node(n *Node, i, old uint32) (more bool) {
 	if n == nil || n.Flags&RulesBelow == 0 || w.d.Nodes[i].Kind == value.Null && quirk.On(quirk.NullSkipsRules) {
 		return true
@@ -109,7 +109,8 @@ func (w *ruleWalk) member(n *Node, s step, c, old uint32) (more bool) {
 	switch {
 	case !pair.Known():
 	case !parent.Known() && (s.name == "apiVersion" || s.name == "kind"):
-		w.pair, w.parent = Pair{}, Pair{} // their changes cannot be seen: both objects were converted to one version
+		// their changes are invisible, since both objects were converted to one version
+		w.pair, w.parent = Pair{}, Pair{}
 	default:
 		w.pair, w.parent = pair.Member(c), pair
 	}

@@ -5,9 +5,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// CleanRules reports whether all rules hold for an object that Accept has accepted, within the budget and without any error; it charges the run.
-// False means doubt: Rules decides, with a run of its own. pairs correlates the object with the old one; nil, and old 0, for a create.
-// It allocates nothing.
+// CleanRules reports whether all rules hold for an accepted object, within the budget and without errors. It charges
+// the run. False means doubt: Rules decides with a new run. pairs and old are nil and 0 for a creation. It does not
+// allocate.
 func (p *Plan) CleanRules(r *rule.Run, root, old uint32, pairs *Pairs) bool {
 	if !p.HasRules() {
 		return true
@@ -69,7 +69,7 @@ func (w *cleanWalk) members(n *Node, i, old uint32) bool {
 	return true
 }
 
-// before is the old value of a member.
+// before returns the old value of a member.
 func (w *cleanWalk) before(old uint32, name string) uint32 {
 	if old == 0 {
 		return 0

@@ -28,7 +28,7 @@ func ruled(t testing.TB, text string) *Plan {
 }
 
 // evaluated is what Rules finds: for each finding its text, its pointer and the pointer to its rule.
-func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool) (found, forgiven []string) {
+func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool) (found, ratcheted []string) {
 	t.Helper()
 	d := value.Acquire()
 	defer d.Release()
@@ -49,7 +49,7 @@ func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool
 		found = append(found, fmt.Sprintf("%s at %s by %s", v.Error.Error(), v.Path.Pointer(), v.Schema))
 	}
 	for _, v := range r.Ratcheted {
-		forgiven = append(forgiven, v.Error.Error())
+		ratcheted = append(ratcheted, v.Error.Error())
 	}
 	if old == "" || !ratchet {
 		clean := rule.Start(d)
@@ -59,7 +59,7 @@ func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool
 			t.Errorf("clean at a cost of %d, yet %q at %d", rule.Budget-clean.Left, found, rule.Budget-r.Left)
 		}
 	}
-	return found, forgiven
+	return found, ratcheted
 }
 
 func tree(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
@@ -89,9 +89,9 @@ properties:
       free: {x-kubernetes-preserve-unknown-fields: true, x-kubernetes-validations: [{rule: "false"}]}
 `)
 	for name, c := range map[string]struct {
-		object, old    string
-		ratchet        bool
-		want, forgiven string
+		object, old     string
+		ratchet         bool
+		want, ratcheted string
 	}{
 		"nothing wrong": {object: `{"spec":{"i":1,"m":{"a":"y"},"l":[{"k":"a","v":1}],"set":["y"],"1st":{"w":1},"free":1}}`},
 		"null":          {object: `{"spec":{"i":null}}`},
@@ -111,26 +111,26 @@ properties:
 		"optional": {object: `{"spec":{"i":8}}`, old: `{"spec":{"i":7}}`, want: `spec.i: Invalid value: 8: was at /spec/i by /properties/spec/properties/i/x-kubernetes-validations/2`},
 		"map list": {object: `{"spec":{"l":[{"k":"new","v":0},{"k":"b","v":1},{"k":"a","v":1}]}}`, old: `{"spec":{"l":[{"k":"a","v":1},{"k":"b","v":2}]}}`,
 			want: `spec.l[1].v: Invalid value: 1: rises at /spec/l/1/v by /properties/spec/properties/l/items/properties/v/x-kubernetes-validations/0`},
-		"forgiven": {object: `{"spec":{"i":9,"l":[{"k":"b","v":9},{"k":"a","v":9}],"m":{"a":"x"}}}`, old: `{"spec":{"i":9,"l":[{"k":"a","v":8},{"k":"b","v":9}],"m":{"a":"x"}}}`, ratchet: true,
+		"ratcheted": {object: `{"spec":{"i":9,"l":[{"k":"b","v":9},{"k":"a","v":9}],"m":{"a":"x"}}}`, old: `{"spec":{"i":9,"l":[{"k":"a","v":8},{"k":"b","v":9}],"m":{"a":"x"}}}`, ratchet: true,
 			want: `spec.i: Invalid value: 9: was at /spec/i by /properties/spec/properties/i/x-kubernetes-validations/2; ` +
 				`spec.l[1].v: Invalid value: 9: small at /spec/l/1/v by /properties/spec/properties/l/items/properties/v/x-kubernetes-validations/1`,
-			forgiven: `spec.i: Invalid value: 9: i; spec.l[0].v: Invalid value: 9: small; spec.m[a]: Invalid value: "x": m`},
-		"forgiven as part of a set": {object: `{"spec":{"set":["x"]}}`, old: `{"spec":{"set":["x"]}}`, ratchet: true, forgiven: `spec.set[0]: Invalid value: "x": set`},
-		"not forgiven":              {object: `{"spec":{"set":["x"]}}`, old: `{"spec":{"set":["x"]}}`, want: `spec.set[0]: Invalid value: "x": set at /spec/set/0 by /properties/spec/properties/set/items/x-kubernetes-validations/0`},
-		"errors are not forgiven": {object: `{"spec":{"i":"x"}}`, old: `{"spec":{"i":"x"}}`, ratchet: true,
+			ratcheted: `spec.i: Invalid value: 9: i; spec.l[0].v: Invalid value: 9: small; spec.m[a]: Invalid value: "x": m`},
+		"ratcheted as part of a set": {object: `{"spec":{"set":["x"]}}`, old: `{"spec":{"set":["x"]}}`, ratchet: true, ratcheted: `spec.set[0]: Invalid value: "x": set`},
+		"not ratcheted":              {object: `{"spec":{"set":["x"]}}`, old: `{"spec":{"set":["x"]}}`, want: `spec.set[0]: Invalid value: "x": set at /spec/set/0 by /properties/spec/properties/set/items/x-kubernetes-validations/0`},
+		"errors are not ratcheted": {object: `{"spec":{"i":"x"}}`, old: `{"spec":{"i":"x"}}`, ratchet: true,
 			want: `spec.i: Invalid value: "integer": invalid data, expected int, got string evaluating rule: i at /spec/i by /properties/spec/properties/i/x-kubernetes-validations/0`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, closures := range []bool{true, false} {
-				found, forgiven := evaluated(t, p, c.object, c.old, c.ratchet, closures)
-				if name == "another kind of value" || name == "errors are not forgiven" {
+				found, ratcheted := evaluated(t, p, c.object, c.old, c.ratchet, closures)
+				if name == "another kind of value" || name == "errors are not ratcheted" {
 					found = found[:1]
 				}
 				if got := strings.Join(found, "; "); got != c.want {
 					t.Errorf("closures %v: got %s\nwant %s", closures, got, c.want)
 				}
-				if got := strings.Join(forgiven, "; "); got != c.forgiven {
-					t.Errorf("closures %v: forgave %s\nwant %s", closures, got, c.forgiven)
+				if got := strings.Join(ratcheted, "; "); got != c.ratcheted {
+					t.Errorf("closures %v: forgave %s\nwant %s", closures, got, c.ratcheted)
 				}
 			}
 		})

@@ -8,11 +8,11 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Change is one field that a step removed or filled in, topmost only.
+// Change is one field that a step removed or filled in, including everything below it.
 type Change struct {
 	// Path leads to the field. It owns its memory.
 	Path value.Path
-	// Text is the reference's spelling of it, as in the warning unknown field "spec.jobs[0].extra".
+	// Text is upstream's text of the path, as in the warning unknown field "spec.jobs[0].extra".
 	Text string
 	// Node is the value in the Doc, removed values included.
 	Node uint32
@@ -22,36 +22,36 @@ type Change struct {
 type shaper struct {
 	d       *value.Doc
 	track   bool
-	path    value.Path // kept only while tracking
-	deep    int        // bytes of the keys in path
+	path    value.Path // set only while tracking
+	depth   int        // bytes of the keys in path
 	changes []Change
 	slots   []uint32 // stack of member tables, for defaulting
-	room    room     // for defaulting
-	told    lengths  // of the paths in changes
-	err     error    // a bound was exceeded: the walk ends, the tree is half done
+	budget  budget   // for defaulting
+	tracked lengths  // of the paths in changes
+	err     error    // a bound was exceeded, and the tree is in an undefined state
 }
 
 func (s *shaper) enter(seg value.Segment) {
 	if s.track {
 		s.path = append(s.path, seg)
-		s.deep += len(seg.Key())
+		s.depth += len(seg.Key())
 	}
 }
 
 func (s *shaper) leave() {
 	if s.track {
 		last := len(s.path) - 1
-		s.deep -= len(s.path[last].Key())
+		s.depth -= len(s.path[last].Key())
 		s.path = s.path[:last]
 	}
 }
 
-// record notes a change at a segment below the current path.
+// record adds a change at a segment below the current path.
 func (s *shaper) record(seg value.Segment, node uint32) {
 	if s.track {
-		s.told.steps, s.told.bytes = s.told.steps+len(s.path)+1, s.told.bytes+s.deep+len(seg.Key())
-		if s.told.exceed() {
-			s.err = s.told.exceeded()
+		s.tracked.steps, s.tracked.bytes = s.tracked.steps+len(s.path)+1, s.tracked.bytes+s.depth+len(seg.Key())
+		if s.tracked.exceed() {
+			s.err = s.tracked.exceeded()
 			return
 		}
 		path := s.path.With(seg).Detach()
@@ -59,12 +59,12 @@ func (s *shaper) record(seg value.Segment, node uint32) {
 	}
 }
 
-// Prune removes the members that the schema does not know, in the way of pruning.PruneWithOptions
-// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go) with the root as a resource root, whose apiVersion,
-// kind and metadata stay whole. With track it returns what the reference reports as unknown fields, sorted by Text as there;
-// removed apiVersion, kind and metadata of a root that is no resource are not reported. A schema that is not structural prunes
-// nothing; spec.preserveUnknownFields is the caller's to know. The error is a *value.LimitError, and only if track is set; the Doc
-// is of no use after it.
+// Prune removes unknown members. apiVersion, kind and metadata of the root stay. With track it returns upstream's
+// unknown fields, sorted by Text; upstream does not report apiVersion, kind and metadata of a root that is not a
+// resource. A schema that is not structural prunes nothing. The caller checks spec.preserveUnknownFields. The error is
+// a *value.LimitError, and only with track; the Doc is unusable after it.
+//
+// Upstream: AE/apiserver/schema/pruning/algorithm.go, PruneWithOptions.
 func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
 	if p.HasSchema && !p.Structural {
 		return nil, nil
@@ -80,7 +80,7 @@ func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
 	return s.changes, nil
 }
 
-// prune judges node i by n, nil for an unknown value: then nothing of an object stays.
+// prune prunes node i with the schema n. Nil removes all members of objects.
 func (s *shaper) prune(n *Node, i uint32) (dirty bool) {
 	switch s.d.Nodes[i].Kind {
 	case value.Array:
@@ -116,7 +116,7 @@ func (s *shaper) prune(n *Node, i uint32) (dirty bool) {
 	return dirty
 }
 
-// pruneMember prunes below one member and says whether the member itself stays.
+// pruneMember prunes below one member and reports whether the member stays.
 func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
 	key := s.d.Key(c)
 	if n == nil {
@@ -155,8 +155,10 @@ func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
 	return false, false
 }
 
-// DropNulls removes null members whose schema is neither nullable nor has a default, as
-// defaulting.PruneNonNullableNullsWithoutDefaults does; nulls in arrays stay. Nobody is told which: the reference does not either.
+// DropNulls removes null members whose schema is not nullable and has no default. Nulls in arrays stay. Upstream does
+// not report them.
+//
+// Upstream: AE/apiserver/schema/defaulting, PruneNonNullableNullsWithoutDefaults.
 func (p *Plan) DropNulls(d *value.Doc, root uint32) {
 	if p.Structural {
 		dropNulls(d, p.Root, root)

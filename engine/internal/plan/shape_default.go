@@ -5,17 +5,18 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Default fills in defaults as defaulting.Default does (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting): absent
-// properties, in the order of the schema, and nulls that are not nullable, of properties, map values and items. It descends into
-// what is there and into what it filled in, but makes no object just to fill it. With track it returns what it filled in,
-// topmost only, in document order. The error is a *value.LimitError, about the bytes that l lets defaults add or the length of what
-// is tracked; the Doc is of no use after it.
+// Default fills in defaults: absent properties in schema order, and non-nullable nulls of properties, map values and
+// items. It descends into existing and filled-in values, but creates no object to fill it. With track it returns what
+// it filled in, in document order. The error is a *value.LimitError about the bytes that l allows, or about the length
+// of what is tracked; the Doc is unusable after it.
+//
+// Upstream: AE/apiserver/schema/defaulting, Default.
 func (p *Plan) Default(d *value.Doc, root uint32, track bool, l value.Limits) ([]Change, error) {
 	if !p.Structural || p.Root.Flags&DefaultsBelow == 0 {
 		return nil, nil
 	}
 	d.SetSource(value.Defaults, p.defaults)
-	s := shaper{d: d, track: track, room: newRoom(l.DefaultBytes())}
+	s := shaper{d: d, track: track, budget: newBudget(l.DefaultBytes())}
 	if s.fill(p.Root, root); s.err != nil {
 		return nil, s.err
 	}
@@ -42,7 +43,7 @@ func (s *shaper) fill(n *Node, i uint32) (dirty bool) {
 	return dirty
 }
 
-// fillObject fills members that are there, then adds those that are not.
+// fillObject fills existing members, then adds missing ones.
 func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 	base := len(s.slots)
 	for range n.Props {
@@ -55,7 +56,8 @@ func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 		if slot, declared := n.find(key); declared {
 			s.slots[base+slot] = c
 			dirty = s.fillValue(n.Props[slot], c, value.Name(key)) || dirty
-		} else if n.Additional != nil && (quirk.On(quirk.MapValueDefaultsForNullOnly) || s.d.Nodes[c].Kind != value.Null) {
+		} else if n.Additional != nil && (quirk.On(quirk.MapValueDefaultsForNullOnly) ||
+			s.d.Nodes[c].Kind != value.Null) {
 			dirty = s.fillValue(n.Additional, c, value.Entry(key)) || dirty
 		}
 	}
@@ -79,7 +81,7 @@ func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 	return dirty
 }
 
-// fillValue replaces a null that may not be one by the default of its schema, or fills in what is below the value.
+// fillValue replaces a non-nullable null by its default, or fills in what is below the value.
 func (s *shaper) fillValue(n *Node, c uint32, seg value.Segment) (dirty bool) {
 	if n == nil {
 		return false
@@ -104,10 +106,10 @@ func (s *shaper) fillValue(n *Node, c uint32, seg value.Segment) (dirty bool) {
 	return dirty
 }
 
-// grafts reports whether there is room for a default under a name.
+// grafts reports whether the budget allows a default under a name.
 func (s *shaper) grafts(name string, def *Default) bool {
-	if s.err == nil && !s.room.take(name, def.Fragment) {
-		s.err = s.room.exceeded("send fewer elements in one document, or shorten the defaults of the CRD")
+	if s.err == nil && !s.budget.take(name, def.Fragment) {
+		s.err = s.budget.exceeded("send fewer elements in one document, or shorten the defaults of the CRD")
 	}
 	return s.err == nil
 }

@@ -10,20 +10,22 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// CoerceEmbedded checks the types of apiVersion and kind and rewrites the metadata of each embedded resource, as
-// objectmeta.CoerceWithOptions does without the resource root (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta).
-// o.Path is the place of the value, nil for the root of an object; o.Lenient removes what is malformed; o.Track asks for the
-// unknown metadata fields, which come back sorted. What is found is the first in document order; the error is a *value.LimitError, about the paths of
-// unknown fields. The Doc is of no use after either.
-func (p *Plan) CoerceEmbedded(d *value.Doc, root uint32, o metadata.Options) (unknown []string, found *violation.Violation, err error) {
+// CoerceEmbedded checks the types of apiVersion and kind and coerces the metadata of each embedded resource. o.Path is
+// the path of the value, or nil; o.Lenient removes malformed fields; o.Track asks for the unknown fields of metadata,
+// which are returned sorted. found is the first error in document order. err is a *value.LimitError about the paths of
+// unknown fields. The Doc is unusable after either.
+//
+// Upstream: AE/apiserver/schema/objectmeta, CoerceWithOptions, without the resource root.
+func (p *Plan) CoerceEmbedded(d *value.Doc, root uint32, o metadata.Options) (unknown []string,
+	found *violation.Violation, err error) {
 	if !p.Structural || p.Root.Flags&EmbeddedBelow == 0 {
 		return nil, nil, nil
 	}
-	c := coercer{tour: tour{d: d, at: At{Field: o.Path}}, o: o}
+	c := coercer{walker: walker{d: d, at: At{Field: o.Path}}, o: o}
 	c.coerce(p.Root, root)
 	switch {
-	case c.told.exceed():
-		return nil, nil, c.told.exceeded()
+	case c.tracked.exceed():
+		return nil, nil, c.tracked.exceeded()
 	case c.err != nil:
 		return nil, c.err, nil
 	}
@@ -32,15 +34,15 @@ func (p *Plan) CoerceEmbedded(d *value.Doc, root uint32, o metadata.Options) (un
 }
 
 type coercer struct {
-	tour
+	walker
 	o       metadata.Options
 	unknown []string
-	told    lengths // of unknown
+	tracked lengths // of unknown
 	err     *violation.Violation
 }
 
-// goesOn reports that nothing has ended the walk.
-func (w *coercer) goesOn() bool { return w.err == nil && !w.told.exceed() }
+// goesOn reports whether the walk continues.
+func (w *coercer) goesOn() bool { return w.err == nil && !w.tracked.exceed() }
 
 func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
 	if n == nil || n.Flags&EmbeddedBelow == 0 {
@@ -80,8 +82,8 @@ func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
 	return dirty
 }
 
-// coerceMeta treats one of apiVersion, kind and metadata of an embedded resource. Nothing below them is an embedded resource:
-// registration allows a schema of metadata to restrict name and generateName alone.
+// coerceMeta coerces one of apiVersion, kind and metadata of an embedded resource. Nothing below them is an embedded
+// resource: registration allows a schema of metadata to restrict only name and generateName.
 func (w *coercer) coerceMeta(object, prev, c uint32, key string) (removed, changed bool) {
 	if key == "metadata" {
 		o := w.o
@@ -89,9 +91,9 @@ func (w *coercer) coerceMeta(object, prev, c uint32, key string) (removed, chang
 		changed, unknown, err := metadata.Coerce(w.d, object, o)
 		w.unknown = append(w.unknown, unknown...)
 		for _, path := range unknown {
-			w.told.bytes += len(path)
+			w.tracked.bytes += len(path)
 		}
-		if err != nil && !w.o.Lenient { // what cannot be read at all stays as it is, if leniently
+		if err != nil && !w.o.Lenient { // unreadable metadata is not changed if lenient
 			w.fail(c, key, err.Error())
 		}
 		return false, changed

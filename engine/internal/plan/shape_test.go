@@ -30,7 +30,7 @@ func TestPrune(t *testing.T) {
 		{"metadata elsewhere is unknown", `v:{"type":"object","properties":{"a":{"type":"string"}}}`, `v:{"metadata":1,"kind":2,"a":"b"}`,
 			`{"v":{"a":"b"}}`, []string{"v.kind", "v.metadata"}},
 		{"preserve is for one level", `v:{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"known":{"type":"object","properties":{"a":{"type":"string"}}}}}`,
-			`v:{"known":{"a":"x","b":"y"},"other":{"deep":{"nested":null}}}`, `{"v":{"known":{"a":"x"},"other":{"deep":{"nested":null}}}}`, []string{"v.known.b"}},
+			`v:{"known":{"a":"x","b":"y"},"other":{"depth":{"nested":null}}}`, `{"v":{"known":{"a":"x"},"other":{"depth":{"nested":null}}}}`, []string{"v.known.b"}},
 		{"preserve passes through items", `v:{"type":"array","x-kubernetes-preserve-unknown-fields":true,"items":{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}}`,
 			`v:[{"a":{"b":"x","c":"y"},"d":"z"}]`, `{"v":[{"a":{"b":"x"},"d":"z"}]}`, []string{"v[0].a.c"}},
 		{"additionalProperties: true", `v:{"type":"object","additionalProperties":true}`, `v:{"a":1,"b":{"c":1,"d":{"e":1}},"l":[{"x":1}]}`,

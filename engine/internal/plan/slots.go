@@ -2,9 +2,8 @@ package plan
 
 import "github.com/crdeval/crdeval/internal/value"
 
-// FillSlots notes for every object at or below i where its declared members stand, for trees that Accept has not walked: what rules look up is
-// then found at once. The tree must not be edited after it. A tree whose slots would take too much memory keeps none from there on: its members
-// are found by their names.
+// FillSlots fills the slots of every object, for rules on trees that Accept has not visited. The tree must not be
+// edited after it. If the slots take too much memory, the remaining members are looked up by name.
 func (p *Plan) FillSlots(d *value.Doc, root uint32) {
 	if root != 0 && p.HasRules() {
 		fillSlots(d, p.Root, root)

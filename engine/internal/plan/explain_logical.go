@@ -8,10 +8,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// junctors is the schemaPropsValidator, its own count included: anyOf, oneOf, allOf, not, in this order, and for old schemas
-// the dependencies.
-func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
-	var important []finding
+// operators is the schemaPropsValidator with its own count: anyOf, oneOf, allOf, not, in this order, and dependencies.
+func (e *explainer) operators(v *Validation, i uint32) (matches int) {
+	var important []draft
 	if len(v.AnyOf) > 0 {
 		m, kept := e.anyOf(v.AnyOf, i)
 		matches, important = matches+m, append(kept, important...)
@@ -42,7 +41,8 @@ func (e *explainer) junctors(v *Validation, i uint32) (matches int) {
 	return matches + 1
 }
 
-// branch judges one branch; its findings stay on found. k is -1 for the only one. Within it nothing is forgiven.
+// branch validates one branch and keeps its errors in found. k is -1 for a single branch. Errors within a branch are
+// never ratcheted.
 func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches int) {
 	floor, pair := e.floor, e.pair
 	e.floor = len(e.found)
@@ -61,9 +61,9 @@ func better(first bool, m, best int) bool {
 	return first || m > best && quirk.On(quirk.BestBranchReported)
 }
 
-func (e *explainer) anyOf(branches []*Node, i uint32) (matches int, important []finding) {
+func (e *explainer) anyOf(branches []*Node, i uint32) (matches int, important []draft) {
 	start := len(e.found)
-	var failures []finding
+	var failures []draft
 	most, failed := 0, false
 	e.try()
 	defer e.tried()
@@ -84,17 +84,17 @@ func (e *explainer) anyOf(branches []*Node, i uint32) (matches int, important []
 	return most, important
 }
 
-// instead takes the findings from start on off the list, with their room, in the place of the failures of another branch.
-func (e *explainer) instead(failures []finding, start int) []finding {
+// instead moves the errors from start on from found to failures, which it replaces.
+func (e *explainer) instead(failures []draft, start int) []draft {
 	e.drop(failures)
 	failures = append(failures[:0], e.found[start:]...)
 	e.found = e.found[:start]
 	return failures
 }
 
-func (e *explainer) oneOf(branches []*Node, i uint32) (matches int, important []finding) {
+func (e *explainer) oneOf(branches []*Node, i uint32) (matches int, important []draft) {
 	start := len(e.found)
-	var failures []finding
+	var failures []draft
 	most, failed, valid, first := 0, false, 0, 0
 	e.try()
 	defer e.tried()
@@ -129,7 +129,7 @@ func (e *explainer) oneOf(branches []*Node, i uint32) (matches int, important []
 	}
 }
 
-func (e *explainer) allOf(branches []*Node, i uint32) (matches int, important []finding) {
+func (e *explainer) allOf(branches []*Node, i uint32) (matches int, important []draft) {
 	valid := 0
 	for k, n := range branches {
 		start := len(e.found)
@@ -151,9 +151,9 @@ func (e *explainer) allOf(branches []*Node, i uint32) (matches int, important []
 
 const importantMark = "IMPORTANT!"
 
-// important appends the findings from start on whose text begins with the reference's marker, as it keeps them: without the
-// marker and without a place. Only a property with such a name can make one.
-func (e *explainer) important(kept []finding, start int) []finding {
+// important appends the errors from start on whose text begins with upstream's marker: without the marker and without a
+// path. Only a property with such a name causes one.
+func (e *explainer) important(kept []draft, start int) []draft {
 	for _, f := range e.found[start:] {
 		if rest, marked := strings.CutPrefix(f.text, importantMark); marked {
 			f.text = rest
@@ -164,10 +164,10 @@ func (e *explainer) important(kept []finding, start int) []finding {
 	return kept
 }
 
-// marked reports whether texts about the current place can begin with the marker.
+// marked reports whether texts about the current path can begin with the marker.
 func (e *explainer) marked() bool {
-	for k := range e.way {
-		switch s := &e.way[k]; s.kind {
+	for k := range e.steps {
+		switch s := &e.steps[k]; s.kind {
 		case stepBranch:
 		case stepProperty:
 			if s.name != "" {
