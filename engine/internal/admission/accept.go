@@ -32,7 +32,8 @@ func (p *pass) accept(v *Version) bool {
 
 // plainRequest reports whether the request and the type of the object allow the fast path.
 func (p *pass) plainRequest(v *Version) bool {
-	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && !p.r.WantChanged && p.matches && p.own == v && !p.def.PreserveUnknown &&
+	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && !p.r.WantChanged && p.matches && p.own == v &&
+		!p.def.PreserveUnknown &&
 		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
 }
 
@@ -41,7 +42,7 @@ func (p *pass) normalized() (meta uint32, normalized bool) {
 	if meta = p.d.Field(p.root, "metadata"); meta == 0 {
 		return 0, false
 	}
-	normalized, changed := metadata.Settle(p.d, meta)
+	normalized, changed := metadata.Normalize(p.d, meta)
 	if changed {
 		p.d.MarkDirty(p.root, meta)
 	}

@@ -25,7 +25,8 @@ func (p *pass) acceptUpdate(v *Version) bool {
 // plainOld reads the old object at the request's version in one pass. It returns false if that is not possible.
 func (p *pass) plainOld(v *Version) bool {
 	d, q := p.d, p.oldReader()
-	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own == nil || q.own != v && !p.def.renames() {
+	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own == nil ||
+		q.own != v && !p.def.renames() {
 		return false
 	}
 	meta, normalized := q.normalized()

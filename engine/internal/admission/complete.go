@@ -29,7 +29,8 @@ func (p *pass) complete() {
 		p.completeUpdate()
 		return
 	}
-	if namespace, ok := p.metaString(meta, "namespace"); ok && p.def.Namespaced && namespace == "" && !p.handlesNamespace() {
+	if namespace, ok := p.metaString(meta, "namespace"); ok && p.def.Namespaced && namespace == "" &&
+		!p.handlesNamespace() {
 		namespace = metav1.NamespaceDefault
 		if p.r.Namespace != "" {
 			namespace = p.r.Namespace

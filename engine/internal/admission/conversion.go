@@ -19,11 +19,14 @@ func (p *pass) convert(target string, by convert.Converter) error {
 	to := p.def.Find(target)
 	switch {
 	case p.of.Group != p.def.Group:
-		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", p.of.String(), p.def.Group+"/"+target)}
+		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf(
+			"%v is unstructured and is not suitable for converting to %q", p.of.String(), p.def.Group+"/"+target)}
 	case to == nil:
-		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("request to convert CR to an invalid group/version: %s/%s", p.def.Group, target)}
+		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf(
+			"request to convert CR to an invalid group/version: %s/%s", p.def.Group, target)}
 	case p.def.Find(p.of.Version) == nil:
-		return &Fault{Code: VersionNotFound, Text: "request to convert CR from an invalid group/version: " + p.of.GroupVersion().String()}
+		return &Fault{Code: VersionNotFound, Text: "request to convert CR from an invalid group/version: " +
+			p.of.GroupVersion().String()}
 	}
 	if to.Name != p.of.Version {
 		if err := p.rewrite(to, by); err != nil {
@@ -60,7 +63,8 @@ func (p *pass) rewrite(to *Version, by convert.Converter) error {
 		return nil
 	}
 	reply, err := convert.Webhook(p.ctx, by, convert.Request{
-		CRD: p.def.Name, Kind: p.of.Kind, Webhook: c.Webhook, From: p.of.GroupVersion(), To: to.APIVersion, Object: p.d.AppendJSON(nil, p.root),
+		CRD: p.def.Name, Kind: p.of.Kind, Webhook: c.Webhook, From: p.of.GroupVersion(), To: to.APIVersion,
+		Object: p.d.AppendJSON(nil, p.root),
 	})
 	var unavailable *convert.Unavailable
 	switch {

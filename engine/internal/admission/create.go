@@ -134,7 +134,8 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 		return true, nil
 	}
 	if got := p.of.GroupVersion().String(); got != v.APIVersion && !p.r.Patched {
-		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, v.APIVersion)
+		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got,
+			v.APIVersion)
 		p.out.Rejection = badRequest(text, text)
 		return true, nil
 	}

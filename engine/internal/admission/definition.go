@@ -108,7 +108,8 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 	}
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		version := &Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Served: v.Served, HasStatus: schema.HasStatus(v)}
+		version := &Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Served: v.Served,
+			HasStatus: schema.HasStatus(v)}
 		version.Selectable = present.CompileSelectable(v, d.Namespaced)
 		version.Columns = present.CompileColumns(v.AdditionalPrinterColumns)
 		if v.Subresources != nil {

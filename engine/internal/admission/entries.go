@@ -33,7 +33,8 @@ func (e *entries) of(err *field.Error) (value.Path, uint32) {
 	path := violation.PathOf(err.Field)
 	node := e.finder.Deepest(e.root, path)
 	bad, isText := err.BadValue.(string)
-	if !isText || err.Type != field.ErrorTypeInvalid || err.Field != "metadata.labels" && err.Field != "metadata.annotations" {
+	if !isText || err.Type != field.ErrorTypeInvalid ||
+		err.Field != "metadata.labels" && err.Field != "metadata.annotations" {
 		return path, node
 	}
 	if err.Origin == originOfValue {

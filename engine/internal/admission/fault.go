@@ -74,7 +74,8 @@ func (d *Definition) noVersion(what, version string) *Fault {
 	for i, v := range d.Versions {
 		names[i] = v.Name
 	}
-	return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%s %q is not a version of %s: it has %s", what, version, d.Name, strings.Join(names, ", "))}
+	return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%s %q is not a version of %s: it has %s", what, version,
+		d.Name, strings.Join(names, ", "))}
 }
 
 // endpoint returns a version that is served. what names the origin of the version in errors.
@@ -84,7 +85,8 @@ func (d *Definition) endpoint(what, name string) (*Version, error) {
 	case v == nil:
 		return nil, d.noVersion(what, name)
 	case !v.Served:
-		return nil, &Fault{Code: VersionNotServed, Text: fmt.Sprintf("version %q of %s is not served: ask for one that is", v.Name, d.Name)}
+		return nil, &Fault{Code: VersionNotServed, Text: fmt.Sprintf(
+			"version %q of %s is not served: ask for one that is", v.Name, d.Name)}
 	}
 	return v, nil
 }

@@ -49,7 +49,8 @@ func finalizerWarnings(name string) (texts []string) {
 		texts = append(texts, fmt.Sprintf("metadata.finalizers: %q: %s", name, msg))
 	}
 	switch {
-	case strings.Contains(name, "/"), name == metav1.FinalizerOrphanDependents, name == metav1.FinalizerDeleteDependents, name == "kubernetes":
+	case strings.Contains(name, "/"), name == metav1.FinalizerOrphanDependents,
+		name == metav1.FinalizerDeleteDependents, name == "kubernetes":
 	case strings.Contains(name, "."):
 		texts = append(texts, fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers", name))
 	default:

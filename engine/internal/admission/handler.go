@@ -34,7 +34,8 @@ func (p *pass) checkName(update bool) (rejected bool) {
 	}
 	text := fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, p.r.Name)
 	if update && name == "" {
-		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", p.r.Name)
+		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided",
+			p.r.Name)
 	}
 	p.out.Rejection = badRequest(text, text)
 	return true
@@ -67,7 +68,8 @@ func (p *pass) checkNamespace() (rejected bool) {
 // Upstream: registry/rest/meta.go, WipeObjectMetaSystemFields.
 func (p *pass) wipe() {
 	meta := p.d.Field(p.root, "metadata")
-	for _, key := range [...]string{"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} {
+	for _, key := range [...]string{"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"selfLink"} {
 		p.remove(meta, key)
 	}
 }

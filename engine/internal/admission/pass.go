@@ -54,7 +54,10 @@ type pass struct {
 	own     *Version                // the version that the object declares, or nil
 }
 
-var passes = sync.Pool{New: func() any { return &pass{edits: new(plan.Edits), pairs: new(plan.Pairs), reader: new(pass)} }}
+var passes = sync.Pool{New: func() any {
+	return &pass{edits: new(plan.Edits), pairs: new(plan.Pairs),
+		reader: new(pass)}
+}}
 
 // run evaluates one request. After a panic, the Doc and the pass are left to the garbage collector and do not return to
 // their pools.

@@ -140,7 +140,8 @@ func (p *pass) apply(o patch.Object) (rejected bool, err error) {
 	case http.StatusBadRequest:
 		p.out.Rejection = badRequest(e.Text, e.Text)
 	case http.StatusUnprocessableEntity:
-		p.out.Rejection = rejectionOf(apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Detail, 0, false))
+		p.out.Rejection = rejectionOf(apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "",
+			e.Detail, 0, false))
 	case http.StatusRequestEntityTooLarge:
 		p.out.Rejection = rejectionOf(apierrors.NewRequestEntityTooLargeError(e.Text))
 	default:
@@ -170,7 +171,8 @@ func (p *pass) requireAPIVersion() (rejected bool) {
 	if of, odd := schema.ParseGroupVersion(text); err != nil || odd != nil || of.Version != "" {
 		return false
 	}
-	p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
+	p.out.Rejection = rejectionOf(apierrors.NewInternalError(
+		runtime.NewMissingVersionErr("object has no apiVersion field")))
 	return true
 }
 

@@ -46,7 +46,8 @@ func (p *pass) openOld(q *pass) error {
 		return ofOld(err)
 	}
 	if !q.matches {
-		return ofOld(&Fault{Code: InvalidArgument, Text: fmt.Sprintf("it is of %s, and the request is about %s.%s", q.of.GroupKind().String(), p.def.Kind, p.def.Group)})
+		return ofOld(&Fault{Code: InvalidArgument, Text: fmt.Sprintf("it is of %s, and the request is about %s.%s",
+			q.of.GroupKind().String(), p.def.Kind, p.def.Group)})
 	}
 	return nil
 }

@@ -85,8 +85,10 @@ func (q *patching) places() *patchPositions {
 	i := 0
 	for op := d.Nodes[s.root].First; op != 0; op = d.Nodes[op].Next {
 		name, path, given := d.Field(op, "op"), d.Field(op, "path"), d.Field(op, "value")
-		if given != 0 && d.Nodes[name].Kind == value.String && d.Nodes[path].Kind == value.String && d.Str(name) != "test" {
-			s.puts = append(s.puts, put{path: d.Str(path), value: given, at: value.Path{value.At(i), value.Name("value")}})
+		if given != 0 && d.Nodes[name].Kind == value.String && d.Nodes[path].Kind == value.String &&
+			d.Str(name) != "test" {
+			s.puts = append(s.puts, put{path: d.Str(path), value: given,
+				at: value.Path{value.At(i), value.Name("value")}})
 		}
 		i++
 	}

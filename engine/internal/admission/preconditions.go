@@ -21,11 +21,13 @@ func (p *pass) plainPreconditions(meta uint32) bool {
 		return true
 	}
 	d, old := p.d, p.d.Field(p.old.root, "metadata")
-	if uid, before := d.Field(meta, "uid"), d.Field(old, "uid"); uid != 0 && before != 0 && d.Str(uid) != d.Str(before) {
+	if uid, before := d.Field(meta, "uid"), d.Field(old, "uid"); uid != 0 && before != 0 &&
+		d.Str(uid) != d.Str(before) {
 		return false
 	}
 	revision, before := d.Field(meta, "resourceVersion"), d.Field(old, "resourceVersion")
-	return revision != 0 && !isZero(d.Str(revision)) && isNumber(d.Str(revision)) && (before == 0 && !p.r.Patched || p.sameRevision())
+	return revision != 0 && !isZero(d.Str(revision)) && isNumber(d.Str(revision)) &&
+		(before == 0 && !p.r.Patched || p.sameRevision())
 }
 
 // isNumber reports whether a resourceVersion is a decimal number of fewer than 20 digits.
@@ -86,7 +88,8 @@ func (p *pass) requireRevision() (rejected bool) {
 		return false
 	}
 	at := value.Path{value.Name("metadata"), value.Name("resourceVersion")}
-	f := violation.Of(violation.Request, field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update"), at)
+	f := violation.Of(violation.Request, field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0),
+		"must be specified for an update"), at)
 	f.Node = p.d.Finder().Deepest(p.root, at)
 	found := []violation.Violation{f}
 	kind := p.def.Plural

@@ -15,7 +15,8 @@ func (p *pass) prepare(v *Version) {
 		for c := p.d.Nodes[p.root].First; c != 0; c = p.d.Nodes[c].Next {
 			if p.d.Key(c) == "status" {
 				p.d.Remove(p.root, prev, c)
-				p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, func(c Change) bool { return len(c.Path) > 0 && c.Path[0] == value.Name("status") })
+				p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted,
+					func(c Change) bool { return len(c.Path) > 0 && c.Path[0] == value.Name("status") })
 				break
 			}
 			prev = c

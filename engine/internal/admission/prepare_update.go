@@ -76,7 +76,8 @@ func (p *pass) countUp(old uint32) {
 	off := uint32(len(d.Src[value.Arena]))
 	d.Src[value.Arena] = strconv.AppendInt(d.Src[value.Arena], generation, 10)
 	made := uint32(len(d.Nodes))
-	d.Nodes = append(d.Nodes, value.Node{Kind: value.Int, Src: value.Arena, Off: off, End: uint32(len(d.Src[value.Arena])), Val: uint64(generation)})
+	d.Nodes = append(d.Nodes, value.Node{Kind: value.Int, Src: value.Arena, Off: off,
+		End: uint32(len(d.Src[value.Arena])), Val: uint64(generation)})
 	p.put(meta, d.Field(meta, "generation"), "generation", made)
 }
 
@@ -179,7 +180,8 @@ func (p *pass) prepareStatus() {
 		managed = p.copyOf(managed)
 	}
 	p.substitute(d.Field(root, "metadata"), "managedFields", managed)
-	if read := d.Field(sent, "resourceVersion"); read != 0 && d.Field(d.Field(root, "metadata"), "resourceVersion") == 0 {
+	if read := d.Field(sent, "resourceVersion"); read != 0 &&
+		d.Field(d.Field(root, "metadata"), "resourceVersion") == 0 {
 		// Bytes of a storage have no resourceVersion. Upstream sets the stored one and compares it with the one that
 		// was sent.
 		p.substitute(d.Field(root, "metadata"), "resourceVersion", p.copyOf(read))

@@ -153,7 +153,8 @@ func (p *pass) identify(apiVersion, kind string) {
 			return
 		}
 	}
-	p.of = schema.GroupVersionKind{Group: strings.Clone(group), Version: strings.Clone(version), Kind: strings.Clone(kind)}
+	p.of = schema.GroupVersionKind{Group: strings.Clone(group), Version: strings.Clone(version),
+		Kind: strings.Clone(kind)}
 }
 
 // foldsToTypeMeta reports whether encoding/json takes a key for apiVersion or kind. It ignores case.

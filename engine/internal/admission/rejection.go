@@ -91,7 +91,8 @@ func causes(found []violation.Violation) []metav1.StatusCause {
 	list := make([]metav1.StatusCause, len(found))
 	for i := range found {
 		e := found[i].Error
-		list[i] = metav1.StatusCause{Type: metav1.CauseType(e.Type), Message: string(violation.AppendBody(nil, e)), Field: e.Field}
+		list[i] = metav1.StatusCause{Type: metav1.CauseType(e.Type), Message: string(violation.AppendBody(nil, e)),
+			Field: e.Field}
 	}
 	return list
 }
@@ -102,9 +103,11 @@ func causes(found []violation.Violation) []metav1.StatusCause {
 // Upstream: endpoints/handlers/rest.go, transformDecodeError.
 func undecodable(kind string, of *schema.GroupVersionKind, cause error, body []byte) *Rejection {
 	if of != nil && of.Kind != "" {
-		return badRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", of.Kind, of.Version, kind, cause), cause.Error())
+		return badRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", of.Kind, of.Version, kind,
+			cause), cause.Error())
 	}
-	return badRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", kind, cause, summary(body)), cause.Error())
+	return badRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", kind, cause,
+		summary(body)), cause.Error())
 }
 
 // summaryBytes bounds the part of a body in a message.
@@ -129,8 +132,10 @@ func summary(body []byte) string {
 // decodeUpstream decodes a body with the API server's own serializer, for its error texts. It is called only for
 // unusual bodies.
 func decodeUpstream(r *Request, endpoint *schema.GroupVersionKind) (*schema.GroupVersionKind, error) {
-	s := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, unstructuredscheme.NewUnstructuredCreator(),
-		unstructuredscheme.NewUnstructuredObjectTyper(), jsonserializer.SerializerOptions{Yaml: r.YAML, Strict: r.FieldValidation != Ignore})
+	s := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory,
+		unstructuredscheme.NewUnstructuredCreator(),
+		unstructuredscheme.NewUnstructuredObjectTyper(),
+		jsonserializer.SerializerOptions{Yaml: r.YAML, Strict: r.FieldValidation != Ignore})
 	_, of, err := s.Decode(r.Body, endpoint, &unstructured.Unstructured{})
 	if runtime.IsStrictDecodingError(err) {
 		err = nil // the caller reports duplicates

@@ -16,7 +16,8 @@ const notChecked = "some validation rules were not checked because the object wa
 // instead. Ratcheted violations are added to p.ratcheted and become warnings.
 //
 // Upstream: registry/customresource/strategy.go, Validate, ValidateUpdate and hasBlockingErr.
-func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Update, at plan.At) []violation.Violation {
+func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Update,
+	at plan.At) []violation.Violation {
 	switch {
 	case !compiled.HasRules():
 		return found

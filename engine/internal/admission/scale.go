@@ -14,7 +14,8 @@ import (
 
 // plainScale reports without allocating whether scale finds nothing.
 func plainScale(d *value.Doc, root uint32, s *Scale) bool {
-	return s == nil || plainReplicas(d, root, s.SpecReplicas) && plainReplicas(d, root, s.StatusReplicas) && plainSelector(d, root, s.LabelSelector)
+	return s == nil || plainReplicas(d, root, s.SpecReplicas) && plainReplicas(d, root, s.StatusReplicas) &&
+		plainSelector(d, root, s.LabelSelector)
 }
 
 func plainReplicas(d *value.Doc, root uint32, path ScalePath) bool {

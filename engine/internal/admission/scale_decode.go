@@ -22,7 +22,8 @@ var scaleDecoders = sync.OnceValue(func() map[decoding]runtime.Decoder {
 	codecs, all := serializer.NewCodecFactory(s), map[decoding]runtime.Decoder{}
 	for _, how := range []decoding{{}, {yaml: true}, {strict: true}, {yaml: true, strict: true}} {
 		all[how] = codecs.DecoderToVersion(
-			jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s, jsonserializer.SerializerOptions{Yaml: how.yaml, Strict: how.strict}),
+			jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s,
+				jsonserializer.SerializerOptions{Yaml: how.yaml, Strict: how.strict}),
 			scaleKind.GroupVersion())
 	}
 	return all
@@ -48,7 +49,8 @@ type decodedScale struct {
 }
 
 // decodeScale decodes a Scale. byDefault is the type of a body that declares none. The error is upstream's.
-func decodeScale(body []byte, yaml bool, fieldValidation FieldValidation, byDefault *schema.GroupVersionKind) (decodedScale, error) {
+func decodeScale(body []byte, yaml bool, fieldValidation FieldValidation,
+	byDefault *schema.GroupVersionKind) (decodedScale, error) {
 	into := &autoscalingv1.Scale{}
 	made, of, err := scaleDecoders()[decoding{yaml, fieldValidation != Ignore}].Decode(body, byDefault, into)
 	d := decodedScale{scale: into, of: of}
@@ -59,7 +61,8 @@ func decodeScale(body []byte, yaml bool, fieldValidation FieldValidation, byDefa
 		err = nil
 	}
 	switch {
-	case err != nil && runtime.IsNotRegisteredError(err) && of != nil && of.Kind == scaleKind.Kind && olderScales[of.GroupVersion().String()]:
+	case err != nil && runtime.IsNotRegisteredError(err) && of != nil && of.Kind == scaleKind.Kind &&
+		olderScales[of.GroupVersion().String()]:
 		return d, fmt.Errorf("converting (%s.Scale) to (v1.Scale): unknown conversion", of.Version)
 	case err == nil && made != into:
 		return d, fmt.Errorf("unable to decode %s into %T", of, into)

@@ -21,7 +21,8 @@ func (s *Scale) View() *present.Scale {
 		return nil
 	}
 	return &present.Scale{
-		SpecReplicas: s.SpecReplicas.Names, StatusReplicas: s.StatusReplicas.Names, LabelSelector: s.LabelSelector.Names, SpecReplicasPath: s.SpecReplicas.Text,
+		SpecReplicas: s.SpecReplicas.Names, StatusReplicas: s.StatusReplicas.Names,
+		LabelSelector: s.LabelSelector.Names, SpecReplicasPath: s.SpecReplicas.Text,
 	}
 }
 
@@ -95,7 +96,8 @@ func (p *pass) decodeScale() *autoscalingv1.Scale {
 		p.warn(notice + "the Scale cannot be decoded: " + err.Error())
 		return nil
 	case made.of.GroupVersion() != scaleKind.GroupVersion():
-		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", made.of.GroupVersion(), scaleKind.GroupVersion())
+		text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+			made.of.GroupVersion(), scaleKind.GroupVersion())
 		p.out.Rejection = badRequest(text, text)
 		return nil
 	}
@@ -146,14 +148,16 @@ func (p *pass) checkScaleName(name string) (rejected bool) {
 	}
 	text := fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, p.r.Name)
 	if name == "" {
-		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", p.r.Name)
+		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided",
+			p.r.Name)
 	}
 	p.out.Rejection = badRequest(text, text)
 	return true
 }
 
 // dedupScaleOwners warns of repeated owner references of a Scale.
-func (p *pass) dedupScaleOwners(sent *autoscalingv1.Scale, dedup func([]metav1.OwnerReference) ([]metav1.OwnerReference, string)) {
+func (p *pass) dedupScaleOwners(sent *autoscalingv1.Scale,
+	dedup func([]metav1.OwnerReference) ([]metav1.OwnerReference, string)) {
 	kept, warning := dedup(sent.OwnerReferences)
 	sent.OwnerReferences = kept
 	if warning != "" {
@@ -284,7 +288,8 @@ func (p *pass) putReplicas(names []string, replicas int32) error {
 			d.Append(at, made)
 			at = made
 		case d.Nodes[c].Kind != value.Object:
-			return fmt.Errorf("value cannot be set because .%s is not a map[string]interface{}", strings.Join(names[:i+1], "."))
+			return fmt.Errorf("value cannot be set because .%s is not a map[string]interface{}",
+				strings.Join(names[:i+1], "."))
 		default:
 			made := p.clone(c)
 			d.Nodes[made].Flags &^= value.Slotted

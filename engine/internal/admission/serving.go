@@ -138,5 +138,6 @@ func (d *Definition) served() error {
 		return nil
 	}
 	r := errUnserved()
-	return &Fault{Code: ObjectRejected, Text: r.Message + ": " + d.Unservable.Error(), Rejection: r, Cause: d.Unservable}
+	return &Fault{Code: ObjectRejected, Text: r.Message + ": " + d.Unservable.Error(), Rejection: r,
+		Cause: d.Unservable}
 }

@@ -19,7 +19,8 @@ func (p *pass) shape(o metadata.Options) (unknown []string, rejected, err error)
 	repair := o.Lenient && p.matches
 	o.Track = o.Track || p.r.WantChanges
 	if quirk.On(quirk.MetadataRoundTrip) {
-		_, unknown, rejected = metadata.Coerce(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
+		_, unknown, rejected = metadata.Coerce(p.d, p.root,
+			metadata.Options{Lenient: o.Lenient, Track: o.Track, RepairGeneration: repair})
 		if rejected != nil {
 			return nil, rejected, nil
 		}
@@ -100,7 +101,8 @@ func (p *pass) changes(list []plan.Change) []Change {
 	slab := value.NewSlab(room)
 	all := make([]Change, len(list))
 	for i, c := range list {
-		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: slab.Pointer(c.Path), Value: slab.JSON(p.d, c.Node), Position: p.keyPosition(c)}
+		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: slab.Pointer(c.Path), Value: slab.JSON(p.d, c.Node),
+			Position: p.keyPosition(c)}
 	}
 	return all
 }

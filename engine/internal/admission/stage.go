@@ -105,9 +105,11 @@ func (p *pass) requireKind() (rejected bool) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	switch {
 	case kind == "" || err != nil:
-		p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingKindErr("object has no kind field ")))
+		p.out.Rejection = rejectionOf(apierrors.NewInternalError(
+			runtime.NewMissingKindErr("object has no kind field ")))
 	case gv.Version == "":
-		p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field")))
+		p.out.Rejection = rejectionOf(apierrors.NewInternalError(
+			runtime.NewMissingVersionErr("object has no apiVersion field")))
 	default:
 		return false
 	}

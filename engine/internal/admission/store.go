@@ -18,7 +18,8 @@ import (
 // calls the CRD's webhook. The error is a *Fault.
 func (d *Definition) Admit(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
 	if d.Storage == nil {
-		return Outcome{}, &Fault{Code: VersionNotFound, Text: d.Name + " has no storage version: no object of it can be stored, and API servers answer none of its requests"}
+		return Outcome{}, &Fault{Code: VersionNotFound,
+			Text: d.Name + " has no storage version: no object of it can be stored, and API servers answer none of its requests"}
 	}
 	return d.run(ctx, r, func(p *pass) error {
 		p.by, p.storing = by, true
@@ -165,7 +166,8 @@ func (p *pass) convertFast(root uint32, to *Version, mode plan.Mode) bool {
 	from := uint32(len(d.Src[value.Arena]))
 	d.Src[value.Arena] = append(append(append(d.Src[value.Arena], '"'), to.APIVersion...), '"')
 	made := uint32(len(d.Nodes))
-	d.Nodes = append(d.Nodes, value.Node{Kind: value.String, Src: value.Arena, Off: from, End: uint32(len(d.Src[value.Arena]))})
+	d.Nodes = append(d.Nodes, value.Node{Kind: value.String, Src: value.Arena, Off: from,
+		End: uint32(len(d.Src[value.Arena]))})
 	d.Replace(c, made)
 	d.MarkDirty(root)
 	return to.Plan.AcceptConverted(d, root, mode)
@@ -201,7 +203,8 @@ func (p *pass) store(v *Version) error {
 	stored := p.d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
 	limits := p.r.Limits
 	limits.MaxBytes = len(stored)
-	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Buffer: p.r.Buffer, Show: p.r.Show}
+	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Buffer: p.r.Buffer,
+		Show: p.r.Show}
 	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
 		q.source, q.completed = fromStorage, p.completed
 		if err := q.readOther(); err != nil {

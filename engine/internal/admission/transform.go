@@ -109,7 +109,8 @@ func (p *pass) readOther() error {
 			return p.def.noVersion("version", want)
 		}
 		if got := p.of.GroupVersion().String(); got != v.APIVersion {
-			text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, v.APIVersion)
+			text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got,
+				v.APIVersion)
 			return p.rejected(badRequest(text, text))
 		}
 	}

@@ -168,7 +168,8 @@ func (p *pass) readStored(q *pass, v *Version, by convert.Converter) error {
 		return err
 	}
 	if !q.matches {
-		text := fmt.Sprintf("it is of %s, and the request is about %s.%s", q.of.GroupKind().String(), p.def.Kind, p.def.Group)
+		text := fmt.Sprintf("it is of %s, and the request is about %s.%s", q.of.GroupKind().String(), p.def.Kind,
+			p.def.Group)
 		return &Fault{Code: InvalidArgument, Text: text}
 	}
 	if q.d.Nodes[q.d.Field(q.root, "metadata")].Kind != value.Object {
@@ -203,7 +204,8 @@ func (p *pass) fitsOld() error {
 	for _, part := range [...]struct{ key, want string }{{"name", p.r.Name}, {"namespace", p.r.Namespace}} {
 		got, _ := p.metaString(meta, part.key)
 		if part.want != "" && got != part.want && (part.key == "name" || p.def.Namespaced) {
-			return &Fault{Code: InvalidArgument, Text: fmt.Sprintf("old object: its %s is %q, that of the request %q", part.key, got, part.want)}
+			return &Fault{Code: InvalidArgument, Text: fmt.Sprintf("old object: its %s is %q, that of the request %q",
+				part.key, got, part.want)}
 		}
 	}
 	return nil

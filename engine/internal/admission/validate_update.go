@@ -58,7 +58,8 @@ func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation
 		return nil
 	}
 	room := violation.NewRoom(p.r.Limits)
-	if old := compiled.ExplainLists(p.d, p.old.root, plan.At{Stop: p.stop, Room: room}); len(old) == 0 && room.Err() == nil {
+	if old := compiled.ExplainLists(p.d, p.old.root, plan.At{Stop: p.stop, Room: room}); len(old) == 0 &&
+		room.Err() == nil {
 		return found
 	}
 	p.ratcheted = append(p.ratcheted, found...)

@@ -1,5 +1,5 @@
-// Package convert brings objects from one version of a CRD to another: by changing apiVersion alone (strategy None), or by
-// whatever serves the CRD's webhook, whose reply is checked as an API server checks it.
+// Package convert converts objects between versions of a CRD: with strategy None by changing apiVersion, or with the
+// CRD's webhook, whose reply it checks like an API server.
 //
 // It knows neither schemas nor defaults: package admission coerces the result to the target's schema.
 //

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// restoreField takes labels or annotations over from a reply. They are validated only if they changed.
+// restoreField takes labels or annotations from a reply. They are validated only if they changed.
 func restoreField(ours, theirs map[string]any, name string) error {
 	reply := theirs[name]
 	if reply == nil {

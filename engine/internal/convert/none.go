@@ -6,10 +6,10 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// None is the strategy None: the object at root gets another apiVersion, and nothing else changes.
+// None is the strategy None: it changes the apiVersion of the object at root.
 func None(d *value.Doc, root uint32, apiVersion string) {
-	text, _ := json.Marshal(apiVersion)                   // a string has a JSON text
-	made, _ := d.Parse(text, value.Arena, value.Limits{}) // which is JSON
+	text, _ := json.Marshal(apiVersion)                   // cannot fail for a string
+	made, _ := d.Parse(text, value.Arena, value.Limits{}) // cannot fail for JSON
 	if c := d.Field(root, "apiVersion"); c != 0 {
 		d.Replace(c, made)
 	} else {

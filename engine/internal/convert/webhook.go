@@ -12,33 +12,34 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Converter asks whatever serves a CRD's webhook. It returns one object for each that it is given, as JSON.
-type Converter func(ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string, objects [][]byte) ([][]byte, error)
+// Converter calls a CRD's webhook. It returns one object as JSON for each object it is given.
+type Converter func(ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string,
+	objects [][]byte) ([][]byte, error)
 
 // Request is one object to convert by a webhook. Its version is not To.
 type Request struct {
 	CRD     string
 	Webhook *apiextensionsv1.WebhookConversion
-	// From and Kind are what the object is, To the apiVersion that it shall have.
+	// From and Kind are the type of the object, To is the requested apiVersion.
 	From schema.GroupVersion
 	Kind string
 	To   string
-	// Object is its JSON.
+	// Object is the object as JSON.
 	Object []byte
 }
 
-// Unavailable says that no webhook could be asked, or that it gave no answer.
+// Unavailable is the error of a webhook that could not be called or did not answer.
 type Unavailable struct{ cause error }
 
-// Error says why.
+// Error returns the reason.
 func (u *Unavailable) Error() string { return u.cause.Error() }
 
 // Unwrap returns the cause.
 func (u *Unavailable) Unwrap() error { return u.cause }
 
-// Webhook has an object converted and checks the reply: one object, of the version and kind asked for, with the same name,
-// namespace and uid. Of its metadata only labels and annotations count; the rest is the original's. The error is an
-// *Unavailable, or has the text that an API server answers with.
+// Webhook converts an object and checks the reply: it must be one object of the requested version and the same kind,
+// name, namespace and uid. Of its metadata only labels and annotations are used. The error is an *Unavailable, or has
+// the text of an API server's answer.
 func Webhook(ctx context.Context, by Converter, r Request) ([]byte, error) {
 	what := r.From.WithKind(r.Kind)
 	original, err := decode(r.Object)
@@ -87,7 +88,7 @@ func decode(text []byte) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// isBare reports an object of apiVersion and kind alone: upstream does not bother webhooks with those.
+// isBare reports whether an object has only apiVersion and kind. Upstream does not send those to webhooks.
 func isBare(u *unstructured.Unstructured) bool {
 	_, version := u.Object["apiVersion"]
 	_, kind := u.Object["kind"]
@@ -108,7 +109,7 @@ func sameIdentity(in, out *unstructured.Unstructured) error {
 	return nil
 }
 
-// restoreMetadata gives the converted object the original's metadata, but for labels and annotations.
+// restoreMetadata restores the original's metadata except for labels and annotations.
 func restoreMetadata(original, converted *unstructured.Unstructured) error {
 	reply, found := converted.Object["metadata"]
 	if !found {

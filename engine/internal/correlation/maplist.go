@@ -8,16 +8,16 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// MapList looks elements of an old list up by the keys of new ones: the reference's MapList. It is empty for a value that is no array and
-// for a list that is not of type map or has no keys. It is small: pass it by value.
+// MapList finds elements of an old list by the keys of new ones, like upstream's MapList. It is empty for other values
+// than map lists with keys. It is small: pass it by value.
 type MapList[N Schema[N]] struct {
 	trees  *Trees[N]
 	schema N
 	old    uint32
-	table  *keyTable // nil: the list is short enough to be searched
+	table  *keyTable // nil for a short list
 }
 
-// MapList makes the elements of the old array findable.
+// MapList returns the MapList of an old array.
 func (t *Trees[N]) MapList(schema N, old uint32) MapList[N] {
 	var none N
 	n := &t.d.Nodes[old]
@@ -31,8 +31,8 @@ func (t *Trees[N]) MapList(schema N, old uint32) MapList[N] {
 	return l
 }
 
-// Get is the first element of the list that has the same keys as an element, 0 if there is none: also if the element is no object, or a
-// key of it is absent, null, an array or an object. Several keys tell floats apart by six digits behind the point, a single key by all.
+// Get returns the first element of the list with the same keys as an element, or 0. It returns 0 if the element is not
+// an object, or if a key is absent, null, an array or an object. Of several keys, floats are compared by six decimals.
 func (l MapList[N]) Get(element uint32) uint32 {
 	if l.trees == nil || !l.hasKeys(element) {
 		return 0
@@ -48,9 +48,9 @@ func (l MapList[N]) Get(element uint32) uint32 {
 	return 0
 }
 
-// key is the k-th key of an element, 0 if it has none that counts.
+// key returns the k-th key of an element, or 0 if it has no scalar there.
 func (l MapList[N]) key(element uint32, k int) uint32 {
-	c := l.trees.member(element, l.schema.MapKey(k)) // 0 if the element is no object
+	c := l.trees.member(element, l.schema.MapKey(k)) // 0 if the element is not an object
 	switch l.trees.d.Nodes[c].Kind {
 	case value.Null, value.Array, value.Object:
 		return 0
@@ -67,7 +67,7 @@ func (l MapList[N]) hasKeys(element uint32) bool {
 	return true
 }
 
-// sameKeys reports whether an old element has the keys of a new one, which are known to be there.
+// sameKeys reports whether an old element has the keys of a new one, which has all keys.
 func (l MapList[N]) sameKeys(element, old uint32) bool {
 	several := l.schema.MapKeys() > 1
 	for k := range l.schema.MapKeys() {
@@ -79,28 +79,30 @@ func (l MapList[N]) sameKeys(element, old uint32) bool {
 }
 
 func (t *Trees[N]) sameKey(a, b uint32, several bool) bool {
-	if several && quirk.On(quirk.FloatKeysPairedBySixDigits) && t.d.Nodes[a].Kind == value.Float && t.d.Nodes[b].Kind == value.Float {
+	if several && quirk.On(quirk.FloatKeysPairedBySixDigits) && t.d.Nodes[a].Kind == value.Float &&
+		t.d.Nodes[b].Kind == value.Float {
 		var x, y [64]byte
 		return string(keyText(x[:0], t.d.Float(a))) == string(keyText(y[:0], t.d.Float(b)))
 	}
 	return value.Equal(t.d, a, t.d, b)
 }
 
-// keyText is a float in a key of several parts: what fmt makes of it with %f.
+// keyText returns a float in a key of several parts, as fmt prints it with %f.
 func keyText(dst []byte, f float64) []byte { return strconv.AppendFloat(dst, f, 'f', 6, 64) }
 
-// fewElements is up to how many elements of a list are searched one by one.
+// fewElements is up to how many elements of a list are searched linearly.
 const fewElements = 8
 
 var seed = maphash.MakeSeed()
 
-// keyTable is an open-addressed table of the elements of one old list; of those with the same keys it has the first.
+// keyTable is an open-addressed hash table of the elements of one old list. Of elements with the same keys it has the
+// first.
 type keyTable struct {
 	mask  uint64
 	slots []uint32
 }
 
-// table gives the table of a list, made once.
+// table returns the table of a list, built once.
 func (t *Trees[N]) table(l MapList[N]) *keyTable {
 	if made := t.tables[l.old]; made != nil {
 		return made
@@ -130,7 +132,7 @@ func (l MapList[N]) find(element uint32) uint32 {
 	return found
 }
 
-// probe is the slot of an element with the keys of this one and what stands there, 0 if there is none yet.
+// probe returns the slot for an element's keys, and the element there, or 0.
 func (l MapList[N]) probe(element uint32) (slot uint64, found uint32) {
 	h := l.hash(element) & l.table.mask
 	for ; l.table.slots[h] != 0; h = (h + 1) & l.table.mask {
@@ -162,7 +164,7 @@ func (l MapList[N]) hash(element uint32) uint64 {
 				_, _ = h.Write(keyText(b[:0], f))
 			} else {
 				if f == 0 {
-					f = 0 // and so is -0
+					f = 0 // as is -0
 				}
 				_, _ = h.Write(strconv.AppendFloat(b[:0], f, 'b', -1, 64))
 			}

@@ -5,8 +5,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Object is a value of the new tree with the value that it had before. The zero Object is a value that does not correlate: it has no
-// children and is equal to nothing. Objects are small: pass them by value.
+// Object is a value of the new tree with its old value. The zero Object does not correlate: it has no children and
+// equals nothing. Objects are small: pass them by value.
 type Object[N Schema[N]] struct {
 	trees     *Trees[N]
 	schema    N
@@ -16,14 +16,14 @@ type Object[N Schema[N]] struct {
 // Known reports whether the value correlates.
 func (o Object[N]) Known() bool { return o.trees != nil }
 
-// Self is the node of the value.
+// Self returns the node of the value.
 func (o Object[N]) Self() uint32 { return o.self }
 
-// Old is the node of the old value, 0 if there is none.
+// Old returns the node of the old value, or 0.
 func (o Object[N]) Old() uint32 { return o.old }
 
-// Key is the member of the value with the name. It is the zero Object unless both values are objects that have the member, and the
-// schema knows it.
+// Key returns the member of the value with the name. It is the zero Object unless both values are objects with the
+// member, and the schema knows it.
 func (o Object[N]) Key(name string) Object[N] {
 	if o.trees == nil {
 		return Object[N]{}
@@ -31,7 +31,7 @@ func (o Object[N]) Key(name string) Object[N] {
 	return o.key(name, o.trees.member(o.self, name))
 }
 
-// Member is Key for a walk that stands at the member's node.
+// Member is Key for a walk that has the member's node.
 func (o Object[N]) Member(member uint32) Object[N] {
 	if o.trees == nil {
 		return Object[N]{}
@@ -55,8 +55,8 @@ func (o Object[N]) key(name string, member uint32) Object[N] {
 	return Object[N]{trees: o.trees, schema: child, self: member, old: old}
 }
 
-// Index is an element of the value, an array of type map: its old value is the first one with the same keys. It is the zero Object for
-// elements of other lists, for elements without keys and for new ones.
+// Index returns an element of the value. If that is a map list, its old value is the first one with the same keys. It
+// is the zero Object for other elements.
 func (o Object[N]) Index(element uint32) Object[N] {
 	var none N
 	if o.trees == nil || o.schema == none || o.trees.d.Nodes[o.self].Kind != value.Array || !o.schema.IsMapList() {
@@ -73,7 +73,7 @@ func (o Object[N]) Index(element uint32) Object[N] {
 	return Object[N]{trees: o.trees, schema: item, self: element, old: old}
 }
 
-// Equal reports whether the value is what it was: the reference's CachedDeepEqual. The zero Object is not.
+// Equal reports whether the value is unchanged: upstream's CachedDeepEqual. It is false for the zero Object.
 func (o Object[N]) Equal() bool {
 	return o.trees != nil && o.trees.equal(o.schema, o.self, o.old)
 }
@@ -116,7 +116,7 @@ func (t *Trees[N]) equal(schema N, self, old uint32) bool {
 	return equal
 }
 
-// equalObjects compares objects with the same number of members. As long as these come in the same order nothing is searched.
+// equalObjects compares objects with the same number of members. It searches only if their order differs.
 func (t *Trees[N]) equalObjects(schema N, self, old uint32) bool {
 	var none N
 	if schema == none {

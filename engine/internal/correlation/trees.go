@@ -5,33 +5,32 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Schema is what a schema node says about the values below it. The zero N is no schema.
+// Schema is what correlation needs of a schema node. The zero N is no schema.
 type Schema[N any] interface {
 	comparable
-	// Child is the schema of the member with the name: that of the declared property, else that of additionalProperties; zero if
-	// there is neither.
+	// Child returns the schema of the declared property with the name, else that of additionalProperties, else zero.
 	Child(name string) N
-	// Element is the schema of the elements of an array, zero if there is none.
+	// Element returns the schema of the elements of an array, or zero.
 	Element() N
-	// IsMapList reports x-kubernetes-list-type: map, MapKeys how many x-kubernetes-list-map-keys there are, and MapKey the k-th.
-	// A schema that is not of type array has none.
+	// IsMapList reports whether the node has x-kubernetes-list-type: map. MapKeys returns the number of
+	// x-kubernetes-list-map-keys and MapKey the k-th. Only schemas of type array have any.
 	IsMapList() bool
 	MapKeys() int
 	MapKey(k int) string
 }
 
-// Trees is the correlation of one new tree with one old tree, both in one Doc: what was found out about them so far. It holds for as
-// long as the Doc is not edited. The zero Trees needs Init; it is used by one goroutine.
+// Trees is the correlation of a new tree with an old tree in the same Doc, and a cache of results. It is valid until
+// the Doc is edited. The zero Trees needs Init. It is not safe for concurrent use.
 type Trees[N Schema[N]] struct {
 	d      *value.Doc
 	stop   *interrupt.Signal
 	finder *value.Finder
-	memo   []verdict            // by node of the new tree; nil until something is compared
-	tables map[uint32]*keyTable // by array of the old tree: those that are too long to be searched
+	memo   []verdict            // by node of the new tree; nil until the first comparison
+	tables map[uint32]*keyTable // by array of the old tree, for long arrays
 	work   int
 }
 
-// verdict is what is known about whether a node is equal to its old value.
+// verdict is the cached result of a comparison of a node with its old value.
 type verdict uint8
 
 const (
@@ -43,17 +42,17 @@ const (
 // pollEvery is how many values are compared between two looks at the stop signal.
 const pollEvery = 1024
 
-// Init makes the Trees ready for the trees of d, and keeps its memory. When stop tells so, comparisons end with some answer, which must
-// not be used.
+// Init prepares the Trees for the trees of d, and keeps its memory. When stop fires, comparisons return arbitrary
+// results that must not be used.
 func (t *Trees[N]) Init(d *value.Doc, stop *interrupt.Signal) {
 	t.d, t.stop, t.finder, t.memo, t.work = d, stop, nil, t.memo[:0], 0
 	clear(t.tables)
 }
 
-// maxKept is the largest memo that is kept for another use, in bytes.
+// maxKept is the largest cache that is kept for another use, in bytes.
 const maxKept = 1 << 18
 
-// Forget lets go of the Doc, for Trees that wait in a pool.
+// Forget releases the Doc before the Trees returns to a pool.
 func (t *Trees[N]) Forget() {
 	t.Init(nil, nil)
 	if cap(t.memo) > maxKept {
@@ -64,12 +63,12 @@ func (t *Trees[N]) Forget() {
 	}
 }
 
-// Root is the correlation of two values that belong together, judged by a schema. old is 0 if there is no old value.
+// Root returns the correlation of two values with their schema. old may be 0.
 func (t *Trees[N]) Root(schema N, self, old uint32) Object[N] {
 	return Object[N]{trees: t, schema: schema, self: self, old: old}
 }
 
-// remember makes room for what is found out about each node.
+// remember allocates the cache.
 func (t *Trees[N]) remember() {
 	if nodes := len(t.d.Nodes); cap(t.memo) < nodes {
 		t.memo = make([]verdict, nodes)
@@ -79,7 +78,7 @@ func (t *Trees[N]) remember() {
 	}
 }
 
-// tick counts work. True: the comparison ends here.
+// tick counts work and reports whether the comparison must end.
 func (t *Trees[N]) tick() bool {
 	if t.work++; t.work < pollEvery {
 		return false
@@ -88,13 +87,13 @@ func (t *Trees[N]) tick() bool {
 	return t.stop.Stopped()
 }
 
-// Member is the member of an object with the name, 0 if there is none or if it is no object.
+// Member returns the member of an object with the name, or 0.
 func (t *Trees[N]) Member(object uint32, name string) uint32 { return t.member(object, name) }
 
-// fewMembers is up to how many members of an object are searched one by one.
+// fewMembers is up to how many members of an object are searched linearly.
 const fewMembers = 64
 
-// member is the member of an object with the name, 0 if there is none.
+// member returns the member of an object with the name, or 0.
 func (t *Trees[N]) member(object uint32, name string) uint32 {
 	n := &t.d.Nodes[object]
 	if n.Kind != value.Object || n.Live <= fewMembers {

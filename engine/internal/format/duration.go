@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// units are the words for units of time, in families; of the last one of each a prefix is enough (minutely is a minute).
+// units are the words for units of time, in families. A prefix of the last word of a family is enough (minutely is a
+// minute).
 var units = [...][]string{
 	{"ns", "nano"},
 	{"us", "µs", "micro"},
@@ -17,9 +18,8 @@ var units = [...][]string{
 	{"w", "wk", "week"},
 }
 
-// hasDuration is what strfmt.ParseDuration takes beyond Go's own durations: a text that somewhere holds a number followed by a
-// unit, with anything around, as long as every number that a word follows fits an int. Other than strfmt it does not collect all
-// of them first, which takes hundreds of bytes a number.
+// hasDuration reports whether strfmt.ParseDuration accepts a string that is not a Go duration: it contains a number
+// followed by a unit, and every number before a word fits an int. Unlike strfmt it does not collect all numbers first.
 func hasDuration(s string) bool {
 	found := false
 	for i := 0; i < len(s); {
@@ -46,7 +46,7 @@ func hasDuration(s string) bool {
 			}
 		}
 		if i == start {
-			continue // a number and no word: the next one may have one
+			continue // a number without a word; the next one may have one
 		}
 		if _, err := strconv.Atoi(number); err != nil {
 			return false

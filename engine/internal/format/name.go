@@ -6,10 +6,10 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// ID identifies a string format. The zero ID is None: no format, or one that nobody knows.
+// ID identifies a string format. The zero ID is None, for no format or an unknown one.
 type ID uint8
 
-// The string formats, all that strfmt's registry holds.
+// The string formats of strfmt's registry.
 const (
 	None ID = iota
 	BSONObjectID
@@ -41,7 +41,7 @@ const (
 	last = UUID5
 )
 
-// names are the registry's names, dashes dropped as its normalizer drops them.
+// names are the registry's names without dashes.
 var names = [last + 1]string{
 	BSONObjectID: "bsonobjectid",
 	Byte:         "byte",
@@ -79,7 +79,7 @@ var byName = func() map[string]ID {
 	return m
 }()
 
-// String returns the name of the format without dashes, "" for None.
+// String returns the name of the format without dashes, or "" for None.
 func (id ID) String() string {
 	if id > last {
 		return ""
@@ -87,10 +87,11 @@ func (id ID) String() string {
 	return names[id]
 }
 
-// Lookup returns the format of that name, None if there is none. Dashes do not count: date-time is datetime is d-atetime. The
-// version of Kubernetes does not count either: defaults are checked against every format of the registry.
+// Lookup returns the format with the name, or None. It ignores dashes, as the registry does: date-time is datetime. It
+// does not depend on the Kubernetes version, since defaults are checked against every format.
 func Lookup(name string) ID {
-	if !quirk.On(quirk.UnknownFormatsIgnored) && name != "date-time" && name != "k8s-short-name" && name != "k8s-long-name" {
+	if !quirk.On(quirk.UnknownFormatsIgnored) && name != "date-time" && name != "k8s-short-name" &&
+		name != "k8s-long-name" {
 		return byName[name]
 	}
 	if !quirk.On(quirk.DatetimeWithoutDash) && name == "datetime" {
@@ -99,14 +100,14 @@ func Lookup(name string) ID {
 	return byName[strings.ReplaceAll(name, "-", "")]
 }
 
-// The minors of Kubernetes 1.x that one can ask about. LatestMinor is the release that is reproduced.
+// The range of supported Kubernetes 1.x versions. LatestMinor is the version that crdeval reproduces.
 const (
 	OldestMinor = 25
 	LatestMinor = 37
 )
 
-// introduced is the minor of Kubernetes 1.x that first took a format seriously in custom resource schemas; all others are older
-// than anything one can ask about.
+// introduced maps formats to the Kubernetes 1.x version that introduced them in custom resource schemas. All others are
+// older than the supported range.
 func (id ID) introduced() int {
 	if id == ShortName || id == LongName {
 		return 34
@@ -114,13 +115,13 @@ func (id ID) introduced() int {
 	return 0
 }
 
-// Supported reports whether a schema with these types, as the validators see them (int-or-string is two, an untyped schema
-// none), keeps the format of that name in Kubernetes 1.minor. A format that is not kept is ignored when objects are validated
-// and deserves a warning when the schema is registered. The empty name is not a format.
+// Supported reports whether a schema with these types (two for int-or-string, none for an untyped schema) keeps the
+// format in Kubernetes 1.minor. Formats that are not kept are ignored for objects, and cause a warning at registration.
+// The empty name is not a format.
 //
-// Since 1.36 what is kept depends on the type: integer keeps int32 and int64, number float and double, string and everything
-// without exactly one type the string formats, the other types nothing. The reference applies that rule whatever version it
-// emulates, and so does Supported. (k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go)
+// Since 1.36, integer keeps int32 and int64, number keeps float and double, string and schemas without exactly one type
+// keep the string formats, and other types keep none. Upstream applies this rule to every version it emulates, and so
+// does Supported. (k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go)
 func Supported(name string, types []string, minor int) bool {
 	if name == "" {
 		return false

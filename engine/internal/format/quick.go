@@ -8,7 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// Functions named is… decide a format alone; functions named quick… only ever say yes, and no means "ask strfmt".
+// Functions named is… decide a format. Functions named quick… return true only for valid strings; false means that
+// strfmt decides.
 
 func digit(c byte) bool { return c-'0' <= 9 }
 
@@ -27,7 +28,7 @@ func allHex(s string) bool {
 	return true
 }
 
-// isByte is standard base64 with padding, not empty, without a look at the unused bits of the last character.
+// isByte reports whether s is non-empty standard base64 with padding. It ignores the unused bits of the last character.
 func isByte(s string) bool {
 	if s == "" {
 		return !quirk.On(quirk.ByteAlphabet)
@@ -47,9 +48,9 @@ func isByte(s string) bool {
 	return true
 }
 
-// isUUID follows strfmt's patterns: five groups of hex digits whose dashes are optional one by one, the third of which starts
-// with the version, and the fourth, if variant is asked for, with 8, 9, a or b. Being case-insensitive, the patterns' letters
-// would also match the long s and the Kelvin sign, but neither folds to a hex digit.
+// isUUID follows strfmt's patterns: five groups of hex digits with optional dashes. The third starts with the version,
+// and the fourth, if variant is set, with 8, 9, a or b. The patterns ignore case, but no character beyond ASCII folds
+// to a hex digit.
 func isUUID(s string, version byte, variant bool) bool {
 	for group, n := range [5]int{8, 4, 4, 4, 12} {
 		if group > 0 && s != "" && s[0] == '-' {
@@ -73,7 +74,7 @@ func isUUID(s string, version byte, variant bool) bool {
 	return s == ""
 }
 
-// isLabel is one or more of a-z, 0-9 and dashes, with a dash neither first nor last.
+// isLabel reports whether s is one or more of a-z, 0-9 and inner dashes.
 func isLabel(s string) bool {
 	if s == "" || !lowerAlnum(s[0]) || !lowerAlnum(s[len(s)-1]) {
 		return false
@@ -107,7 +108,8 @@ func isHexColor(s string) bool {
 	return (len(s) == 3 || len(s) == 6) && allHex(s)
 }
 
-// isSSN is nine digits in groups of 3, 2 and 4 with two separators: the pattern would take fewer, but strfmt wants 11 bytes.
+// isSSN reports whether s has nine digits in groups of 3, 2 and 4 with two separators. The pattern accepts fewer
+// digits, but strfmt requires 11 bytes.
 func isSSN(s string) bool {
 	if len(s) != 11 {
 		return false
@@ -126,7 +128,7 @@ func isSSN(s string) bool {
 
 func two(s string) int { return int(s[0]-'0')*10 + int(s[1]-'0') }
 
-// quickDate knows the days that every month has.
+// quickDate accepts days that every month has.
 func quickDate(s string) bool {
 	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
 		return false
@@ -140,7 +142,7 @@ func quickDate(s string) bool {
 	return month >= 1 && month <= 12 && day >= 1 && day <= 28
 }
 
-// quickDateTime knows upper-case RFC 3339 without or with a fraction after a point.
+// quickDateTime accepts upper-case RFC 3339, with an optional fraction after a point.
 func quickDateTime(s string) bool {
 	if len(s) < 20 || !quickDate(s[:10]) || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
 		return false
@@ -183,7 +185,7 @@ func quickMAC(s string) bool {
 	return true
 }
 
-// quickHostname knows names of at least two ASCII labels, the last one of letters alone.
+// quickHostname accepts at least two ASCII labels, the last one only of letters.
 func quickHostname(s string) bool {
 	if len(s) > 255 {
 		return false
@@ -215,7 +217,7 @@ func quickHostname(s string) bool {
 	}
 }
 
-// quickURI knows scheme://host/path and /path made of characters that mean nothing special to net/url.
+// quickURI accepts scheme://host/path and /path without characters that are special to net/url.
 func quickURI(s string) bool {
 	if s == "" {
 		return false
@@ -255,7 +257,7 @@ func quickURI(s string) bool {
 	return true
 }
 
-// count is the number of bytes of s that are of a kind.
+// count returns the number of bytes of s in a class.
 func count(s string, of func(byte) bool) (n int) {
 	for i := range len(s) {
 		if of(s[i]) {
@@ -265,7 +267,7 @@ func count(s string, of func(byte) bool) (n int) {
 	return n
 }
 
-// isbnByte tells what counts in an ISBN: neither dashes nor white space, as regexp's \s sees it.
+// isbnByte reports whether a byte counts in an ISBN: it is neither a dash nor white space (\s).
 func isbnByte(c byte) bool { return c != '-' && !space(c) }
 
 func space(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }

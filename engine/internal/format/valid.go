@@ -12,12 +12,11 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// registries are private copies of strfmt's registry, one per goroutine that is validating: its own lock guards the whole
-// registry while a validator runs.
+// registries is a pool of copies of strfmt's registry, since a registry holds its lock while it validates.
 var registries = sync.Pool{New: func() any { return strfmt.NewFormats() }}
 
-// Valid reports whether s satisfies the format exactly as strfmt's registry decides. None is satisfied by everything. Texts that
-// are good in the common way cost no allocation, nor do most that are bad.
+// Valid reports whether s satisfies the format exactly as strfmt's registry decides. None accepts every string. Common
+// valid strings, and most invalid ones, cause no allocation.
 func (id ID) Valid(s string) bool {
 	switch id {
 	case None, Password:

@@ -6,15 +6,15 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Metadata that is not plainly right is judged by apimachinery, which knows no deadline: a list of owners takes it time that grows
-// with the square of its length, an entry of anything else some ten microseconds. What exceeds these bounds is not judged. The
-// reference has neither, and takes minutes.
+// apimachinery validates metadata that is not plainly valid, and has no deadline: its time for owners grows with the
+// square of their number, and any other entry takes some ten microseconds. Metadata beyond these bounds is not
+// validated. Upstream has no such bounds and takes minutes.
 const (
 	maxOwners  = 1_000
 	maxEntries = 10_000 // labels, annotations, finalizers or managed fields
 )
 
-// Fits checks the bounds of the metadata at a node, 0 for none. The error is a *value.LimitError.
+// Fits checks the bounds of the metadata at a node, or 0. The error is a *value.LimitError.
 func Fits(d *value.Doc, meta uint32) error {
 	if meta == 0 || d.Nodes[meta].Kind != value.Object {
 		return nil
@@ -27,7 +27,7 @@ func Fits(d *value.Doc, meta uint32) error {
 	return nil
 }
 
-// FitsMeta is Fits for metadata that was decoded.
+// FitsMeta is Fits for decoded metadata.
 func FitsMeta(m *metav1.ObjectMeta) error {
 	for _, part := range [...]struct {
 		name  string
@@ -56,7 +56,8 @@ func fits(name string, count int) error {
 		return nil
 	}
 	return &value.LimitError{
-		Name: "max_metadata_entries", Limit: "size of metadata." + name, Unit: "entries", Maximum: int64(most), Actual: int64(count),
-		Advice: "remove entries that nobody needs, or mend what is wrong with them",
+		Name: "max_metadata_entries", Limit: "size of metadata." + name, Unit: "entries", Maximum: int64(most),
+		Actual: int64(count),
+		Advice: "remove entries that nobody needs, or correct them",
 	}
 }

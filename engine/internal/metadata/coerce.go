@@ -14,23 +14,22 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Options say how metadata is read.
+// Options are the options of Coerce.
 type Options struct {
-	// Lenient drops fields that do not fit instead of failing: upstream's way with bytes from its storage.
+	// Lenient drops malformed fields instead of failing, as upstream does with bytes from storage.
 	Lenient bool
 	// Track asks for the paths of unknown fields.
 	Track bool
-	// RepairGeneration makes a missing generation 1: upstream's way with root objects from its storage.
+	// RepairGeneration sets a missing generation to 1, as upstream does with root objects from storage.
 	RepairGeneration bool
-	// Path is the place of the object that has the metadata, nil at the root. It is read only for texts.
+	// Path is the path of the object with the metadata, or nil. It is used only in texts.
 	Path *field.Path
 }
 
-// Coerce does to the member "metadata" of the object at node obj what a round trip through metav1.ObjectMeta does: unknown
-// fields and empty values vanish, times are rewritten, a value that does not fit is an error (or vanishes, if o.Lenient).
-// An object without the member is left alone. unknown holds the paths of unknown fields in the order of sorted keys; only
-// o.Track fills it. The error has encoding/json's text, as upstream's has. changed tells the caller, who knows them, to mark
-// the ancestors of obj dirty; obj is marked already.
+// Coerce does to the member "metadata" of the object at node obj what a round trip through metav1.ObjectMeta does: it
+// removes unknown fields and empty values, rewrites times, and fails for malformed values (or removes them, if
+// o.Lenient). An object without the member is not changed. unknown holds the paths of unknown fields, sorted, if
+// o.Track. The error has encoding/json's text. If changed, the caller must mark the ancestors of obj dirty.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/schema/objectmeta, GetObjectMetaWithOptions and SetObjectMeta.
 func Coerce(d *value.Doc, obj uint32, o Options) (changed bool, unknown []string, err error) {
@@ -38,8 +37,8 @@ func Coerce(d *value.Doc, obj uint32, o Options) (changed bool, unknown []string
 	if meta == 0 {
 		return false, nil, nil
 	}
-	settled, changed := Settle(d, meta)
-	if settled && (!o.RepairGeneration || d.Field(meta, "generation") != 0) {
+	normalized, changed := Normalize(d, meta)
+	if normalized && (!o.RepairGeneration || d.Field(meta, "generation") != 0) {
 		if changed {
 			d.MarkDirty(obj)
 		}
@@ -56,8 +55,8 @@ func Coerce(d *value.Doc, obj uint32, o Options) (changed bool, unknown []string
 	return true, unknown, Replace(d, meta, decoded)
 }
 
-// Replace puts an ObjectMeta in the place of the metadata at node meta, keeping the order of the keys that stay. The ancestors
-// of meta are the caller's to mark dirty.
+// Replace replaces the metadata at node meta by an ObjectMeta. Keys that stay keep their order. The caller must mark
+// the ancestors of meta dirty.
 func Replace(d *value.Doc, meta uint32, m *metav1.ObjectMeta) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
 	if err != nil {
@@ -75,7 +74,7 @@ func Replace(d *value.Doc, meta uint32, m *metav1.ObjectMeta) error {
 	return nil
 }
 
-// decode makes an ObjectMeta of a metadata value as upstream holds it.
+// decode makes an ObjectMeta from a metadata value.
 func decode(metadata any, o Options) (m *metav1.ObjectMeta, unknown []string, err error) {
 	text, err := utiljson.Marshal(metadata)
 	if err != nil {
@@ -120,19 +119,21 @@ func unknownPaths(strict []error, o Options) (paths []string) {
 	return paths
 }
 
-// prefix is what the paths of fields of the metadata begin with.
+// prefix returns the prefix of the paths of metadata fields.
 func (o *Options) prefix() string { return o.Path.Child("metadata").String() + "." }
 
 // known are the fields of metav1.ObjectMeta.
 var known = map[string]bool{
-	"name": true, "generateName": true, "namespace": true, "selfLink": true, "uid": true, "resourceVersion": true, "generation": true,
-	"creationTimestamp": true, "deletionTimestamp": true, "deletionGracePeriodSeconds": true, "labels": true, "annotations": true,
+	"name": true, "generateName": true, "namespace": true, "selfLink": true, "uid": true, "resourceVersion": true,
+	"generation":        true,
+	"creationTimestamp": true, "deletionTimestamp": true, "deletionGracePeriodSeconds": true, "labels": true,
+	"annotations":     true,
 	"ownerReferences": true, "finalizers": true, "managedFields": true,
 }
 
-// decodeFields reads field by field and leaves out those that do not fit. What one field leaves behind is what a second
-// decoding into the same ObjectMeta leaves behind, as upstream does it. Upstream goes in random order, we sort. Fields that ObjectMeta does not have
-// leave nothing behind: they are not decoded, since there may be as many as fit into an object.
+// decodeFields decodes field by field and skips malformed ones. Like upstream it decodes each field twice into
+// ObjectMetas that accumulate the results. Upstream's order is random; here keys are sorted. Unknown fields are not
+// decoded, since they have no effect and there may be many.
 func decodeFields(fields map[string]any, o Options) (m *metav1.ObjectMeta, unknown []string, err error) {
 	m = &metav1.ObjectMeta{}
 	trial := &metav1.ObjectMeta{}
@@ -157,7 +158,7 @@ func decodeFields(fields map[string]any, o Options) (m *metav1.ObjectMeta, unkno
 			continue
 		}
 		if !o.Track {
-			_ = utiljson.Unmarshal(text, m) // it fitted the trial
+			_ = utiljson.Unmarshal(text, m) // cannot fail after the trial
 			continue
 		}
 		strict, _ := kjson.UnmarshalStrict(text, m)

@@ -74,7 +74,7 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-// FuzzCoerce compares the tree's way with apimachinery's: what is settled without it must be what it would have made, and
+// FuzzCoerce compares the tree's way with apimachinery's: what is normalized without it must be what it would have made, and
 // what is plain must be valid.
 func FuzzCoerce(f *testing.F) {
 	for _, s := range []string{
@@ -97,13 +97,13 @@ func FuzzCoerce(f *testing.F) {
 		}
 		before := d.Any(d.Field(root, "metadata"))
 		want, _, err := decode(before, Options{})
-		settled, _ := Settle(d, d.Field(root, "metadata"))
-		if !settled {
+		normalized, _ := Normalize(d, d.Field(root, "metadata"))
+		if !normalized {
 			if _, _, err := Coerce(d, root, Options{Track: true}); err != nil {
 				return
 			}
 		} else if err != nil {
-			t.Fatalf("settled, but apimachinery says: %v", err)
+			t.Fatalf("normalized, but apimachinery says: %v", err)
 		}
 		compare(t, d, root, want)
 		for _, r := range []Rules{{}, {Namespaced: true}, {Embedded: true}} {
@@ -177,7 +177,7 @@ func TestPlain(t *testing.T) {
 		if got := Plain(d, root, tt.rules); got != tt.want {
 			t.Errorf("Plain(%s, %+v) = %v", tt.in, tt.rules, got)
 		}
-		if n := testing.AllocsPerRun(10, func() { Plain(d, root, tt.rules); Settle(d, root) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { Plain(d, root, tt.rules); Normalize(d, root) }); n != 0 {
 			t.Errorf("%s: %v allocations", tt.in, n)
 		}
 		d.Release()

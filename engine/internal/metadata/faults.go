@@ -12,9 +12,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Faults is Validate over the tree, for the faults that are common: a name, a namespace, a label, an annotation or a finalizer that is missing
-// or none. It has the places of what it finds, too. Not ok: something else may be wrong, and only Validate knows. The metadata must have been
-// coerced and be that of a root object.
+// Faults is Validate over the tree for common errors: a missing or malformed name, namespace, label, annotation or
+// finalizer. ok is false if there may be other errors, which only Validate finds. The metadata must be coerced and
+// belong to a root object.
 func Faults(d *value.Doc, meta uint32, r Rules) (found []violation.Violation, ok bool) {
 	if meta == 0 || d.Nodes[meta].Kind != value.Object || r.Embedded {
 		return nil, false
@@ -37,7 +37,7 @@ func Faults(d *value.Doc, meta uint32, r Rules) (found []violation.Violation, ok
 	return f.found, true
 }
 
-// faults is one run of Faults: the members that it judges, 0 for those that are not there.
+// faults is one run of Faults, with the members that it validates, or 0.
 type faults struct {
 	d                                                *value.Doc
 	meta                                             uint32
@@ -61,7 +61,7 @@ func (f *faults) of(key string) *uint32 {
 	return nil
 }
 
-// place is a member of metadata: what upstream calls it, and the way to it.
+// place is the path of a field of metadata, as text and as segments.
 type place struct {
 	field string
 	path  value.Path
@@ -79,10 +79,10 @@ var (
 	atFinalizers  = placeOf("finalizers")
 )
 
-// entry is the place of a label or annotation, which upstream calls by the name of the map.
+// entry returns the path of a label or annotation. Upstream's text is that of the map.
 func (p place) entry(key string) place { return place{p.field, p.path.With(value.Entry(key))} }
 
-// add takes note of an error about a node.
+// add adds an error about a node.
 func (f *faults) add(at place, node uint32, err *field.Error) {
 	err.Field, err.FromImperative = at.field, true
 	v := violation.Of(violation.Metadata, err, at.path)
@@ -93,7 +93,7 @@ func (f *faults) add(at place, node uint32, err *field.Error) {
 	f.found = append(f.found, v)
 }
 
-// usualFaults is how many faults metadata mostly has, if it has any.
+// usualFaults is the usual number of errors of invalid metadata.
 const usualFaults = 4
 
 func (f *faults) ofName() {
@@ -119,7 +119,7 @@ func (f *faults) ofNamespace(namespaced bool) {
 	}
 }
 
-// each adds what is wrong with a text.
+// each adds the errors about a string.
 func (f *faults) each(at place, node uint32, text, origin string, faults func(string) []string) {
 	if wrong := faults(text); len(wrong) > 0 {
 		f.adds(at, node, text, origin, wrong)
@@ -133,13 +133,13 @@ func (f *faults) adds(at place, node uint32, text, origin string, wrong []string
 	}
 }
 
-// Upstream's names for the kinds of errors about labels and annotations.
+// Upstream's origins of errors about labels and annotations.
 const (
 	originOfKey   = "format=k8s-label-key"
 	originOfValue = "format=k8s-label-value"
 )
 
-// ofLabels goes through the labels that are wrong by their keys, which are said to be wrong before their values are.
+// ofLabels validates labels, sorted by key. Errors about a key precede those about its value.
 func (f *faults) ofLabels() (ok bool) {
 	var few [mostFaults]uint32
 	wrong, ok := f.wrong(few[:0], f.labels, func(key, text string) bool {
@@ -169,7 +169,7 @@ func (f *faults) ofAnnotations() (ok bool) {
 }
 
 func (f *faults) ofFinalizers() (ok bool) {
-	known := 0 // the garbage collector's, which exclude each other
+	known := 0 // finalizers of the garbage collector, which exclude each other
 	for c := f.d.Nodes[f.finalizers].First; c != 0; c = f.d.Nodes[c].Next {
 		name := f.text(c)
 		if name == metav1.FinalizerOrphanDependents || name == metav1.FinalizerDeleteDependents {
@@ -183,10 +183,11 @@ func (f *faults) ofFinalizers() (ok bool) {
 	return known < 2
 }
 
-// mostFaults is how many entries of a map may be wrong; what is full of faults can take its time.
+// mostFaults is how many entries of a map may be invalid. Validate handles more.
 const mostFaults = 16
 
-// wrong are the entries of a map that are not right, by their keys. Not ok: there are too many, or something is no text.
+// wrong returns the invalid entries of a map, sorted by key. ok is false if there are too many, or if one is not a
+// string.
 func (f *faults) wrong(list []uint32, entries uint32, right func(key, text string) bool) (_ []uint32, ok bool) {
 	d := f.d
 	for c := d.Nodes[entries].First; c != 0; c = d.Nodes[c].Next {
@@ -204,7 +205,7 @@ func (f *faults) wrong(list []uint32, entries uint32, right func(key, text strin
 	return list, true
 }
 
-// repeated reports whether two findings say the same: upstream has them once, and which of two places it means is another's to say.
+// repeated reports whether two errors are equal. Upstream reports equal errors once, and Validate knows which.
 func (f *faults) repeated() bool {
 	for i := range f.found {
 		a := f.found[i].Error
@@ -217,7 +218,7 @@ func (f *faults) repeated() bool {
 	return false
 }
 
-// text is the text of a node, "" for none.
+// text returns the string of a node, or "".
 func (f *faults) text(c uint32) string {
 	if f.d.Nodes[c].Kind != value.String {
 		return ""

@@ -2,10 +2,11 @@ package metadata
 
 import "strings"
 
-// The functions of this file accept what upstream's validators accept, or a little less; they never accept more. Upstream
-// builds regular expressions and messages for each.
+// The functions of this file accept what upstream's validators accept, or less, but never more. Upstream uses regular
+// expressions and builds messages.
 
-// isSubdomain is a DNS-1123 subdomain: at most 253 bytes, labels of letters, digits and inner dashes, joined by dots.
+// isSubdomain reports whether s is a DNS-1123 subdomain: at most 253 bytes, labels of lower-case letters, digits and
+// inner dashes, joined by dots.
 func isSubdomain(s string) bool {
 	if len(s) == 0 || len(s) > 253 {
 		return false
@@ -31,13 +32,13 @@ func isSubdomain(s string) bool {
 	return true
 }
 
-// isLabel is a DNS-1123 label: a subdomain without dots of at most 63 bytes.
+// isLabel reports whether s is a DNS-1123 label: a subdomain without dots of at most 63 bytes.
 func isLabel(s string) bool {
 	return len(s) <= 63 && strings.IndexByte(s, '.') < 0 && isSubdomain(s)
 }
 
-// isNamePart is the name part of a label key and a label's value: at most 63 bytes of letters, digits, dashes, underscores
-// and dots, the first and the last a letter or digit.
+// isNamePart reports whether s is the name part of a label key, or a label's value: at most 63 letters, digits, dashes,
+// underscores and dots, with a letter or digit at both ends.
 func isNamePart(s string) bool {
 	if len(s) == 0 || len(s) > 63 {
 		return false
@@ -54,8 +55,8 @@ func isNamePart(s string) bool {
 	return true
 }
 
-// isQualifiedName is a name part, or a subdomain, a slash and a name part. (Annotations may write the subdomain in upper
-// case; that is left to upstream.)
+// isQualifiedName reports whether s is a name part with an optional subdomain and slash before it. Annotations also
+// allow upper case; upstream's validator handles that.
 func isQualifiedName(s string) bool {
 	slash := strings.IndexByte(s, '/')
 	if slash < 0 {
@@ -64,12 +65,12 @@ func isQualifiedName(s string) bool {
 	return isSubdomain(s[:slash]) && isNamePart(s[slash+1:])
 }
 
-// isPathSegment can stand in a URL path.
+// isPathSegment reports whether s can be a segment of a URL path.
 func isPathSegment(s string) bool {
 	return s != "." && s != ".." && strings.IndexByte(s, '/') < 0 && strings.IndexByte(s, '%') < 0
 }
 
-// isPrintable is printable ASCII.
+// isPrintable reports whether s is printable ASCII.
 func isPrintable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// appendInOrder prints v as JSON, taking the order of keys from the node that v was made of: keys that both have come in
-// the node's order, others sorted behind. Node 0 gives no order.
+// appendInOrder prints v as JSON. Keys have the order of the node that v was made from; other keys follow, sorted. Node
+// 0 has no order.
 func appendInOrder(dst []byte, v any, d *value.Doc, node uint32) ([]byte, error) {
 	switch v := v.(type) {
 	case map[string]any:

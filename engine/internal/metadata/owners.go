@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The warnings about what a client sent, and about what mutating admission made of it.
+// The warnings about repeated owner references, in a request and after mutating admission.
 const (
 	duplicateOwners = ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, " +
 		"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: %v"
@@ -17,15 +17,15 @@ const (
 		"references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: %v"
 )
 
-// DedupOwners returns the owner references without those that repeat an earlier one, and the warning that the API server
-// gives of them, "" if nothing is repeated. It does so to whatever is created, CRDs included.
+// DedupOwners returns the owner references without repeated ones, and the API server's warning, or "". API servers do
+// this for every object, including CRDs.
 //
 // Upstream: endpoints/handlers/rest.go, dedupOwnerReferencesAndAddWarning.
 func DedupOwners(owners []metav1.OwnerReference) (kept []metav1.OwnerReference, warning string) {
 	return dedupOwners(owners, duplicateOwners)
 }
 
-// DedupOwnersLate is DedupOwners of what mutating admission made of an object: only the warning is another.
+// DedupOwnersLate is DedupOwners after mutating admission. Only the warning differs.
 func DedupOwnersLate(owners []metav1.OwnerReference) (kept []metav1.OwnerReference, warning string) {
 	return dedupOwners(owners, duplicateOwnersLate)
 }
@@ -33,7 +33,9 @@ func DedupOwnersLate(owners []metav1.OwnerReference) (kept []metav1.OwnerReferen
 func dedupOwners(owners []metav1.OwnerReference, format string) (kept []metav1.OwnerReference, warning string) {
 	var dropped []string
 	for _, o := range owners {
-		if slices.ContainsFunc(kept, func(k metav1.OwnerReference) bool { return apiequality.Semantic.DeepEqual(k, o) }) {
+		if slices.ContainsFunc(kept, func(k metav1.OwnerReference) bool {
+			return apiequality.Semantic.DeepEqual(k, o)
+		}) {
 			dropped = append(dropped, string(o.UID))
 		} else {
 			kept = append(kept, o)

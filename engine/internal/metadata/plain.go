@@ -6,16 +6,17 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Rules say what an object's metadata must satisfy.
+// Rules are the constraints on an object's metadata.
 type Rules struct {
-	// Namespaced demands a namespace; without it there must be none. Ignored for embedded resources, which have one or not.
+	// Namespaced requires a namespace; otherwise a namespace is forbidden. Embedded resources may have one.
 	Namespaced bool
-	// Embedded is the metadata of an embedded resource: no name is needed, and one need only be a path segment.
+	// Embedded says that the metadata belongs to an embedded resource: the name is optional and need only be a path
+	// segment.
 	Embedded bool
 }
 
-// Plain reports, without allocating, that metadata is plainly valid: Validate would find nothing. False means that only
-// Validate knows. The metadata must have been coerced; node 0 stands for none.
+// Plain reports without allocating whether metadata is plainly valid, so that Validate finds no error. The metadata
+// must be coerced. Node 0 stands for none.
 func Plain(d *value.Doc, meta uint32, r Rules) bool {
 	if meta == 0 || d.Nodes[meta].Kind != value.Object {
 		return false
@@ -42,7 +43,7 @@ func Plain(d *value.Doc, meta uint32, r Rules) bool {
 	return named && (r.Embedded || spaced == r.Namespaced)
 }
 
-// plainMember reports that a member of metadata other than the name and the namespace is plainly valid.
+// plainMember reports whether a field of metadata other than the name and the namespace is plainly valid.
 func plainMember(d *value.Doc, c uint32, key string) bool {
 	switch key {
 	case "generation":
@@ -60,7 +61,7 @@ func plainMember(d *value.Doc, c uint32, key string) bool {
 	case "managedFields":
 		return plainManagers(d, c)
 	case "generateName":
-		// A prefix may end with a dash, which upstream replaces before it looks.
+		// Upstream replaces a dash at the end of a prefix before it validates.
 		return isSubdomain(strings.TrimSuffix(d.Str(c), "-"))
 	}
 	return false
@@ -93,7 +94,7 @@ func plainAnnotations(d *value.Doc, annotations uint32) bool {
 	return total <= maxAnnotations
 }
 
-// plainFinalizers leaves the two of the garbage collector, which exclude each other, to Validate.
+// plainFinalizers leaves the two finalizers of the garbage collector, which exclude each other, to Validate.
 func plainFinalizers(d *value.Doc, finalizers uint32) bool {
 	for c := d.Nodes[finalizers].First; c != 0; c = d.Nodes[c].Next {
 		name := d.Str(c)
@@ -162,8 +163,8 @@ func plainManagers(d *value.Doc, entries uint32) bool {
 	return true
 }
 
-// DistinctOwners reports that no two owner references have the same uid, as far as that is found out cheaply. Metadata must
-// have been coerced; node 0 stands for no owners.
+// DistinctOwners reports whether all owner references have different uids. It returns false for long lists. Metadata
+// must be coerced. Node 0 stands for no owners.
 func DistinctOwners(d *value.Doc, owners uint32) bool {
 	if owners == 0 || d.Len(owners) < 2 {
 		return true

@@ -12,8 +12,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// ValidateCommon checks the metadata of a root object on update as every resource's is checked, before its strategy is asked: the object by
-// itself, then the change. What ValidateUpdate finds comes twice therefore, some of it three times: upstream does not deduplicate.
+// ValidateCommon validates the metadata of a root object on update like that of any resource: the object, then the
+// change. ValidateUpdate finds some errors again; upstream does not deduplicate them.
 //
 // Upstream: apiserver, registry/rest/update.go, validateCommonFields.
 func ValidateCommon(m, old *metav1.ObjectMeta, namespaced bool) (whole, change field.ErrorList) {
@@ -25,19 +25,20 @@ func ValidateCommon(m, old *metav1.ObjectMeta, namespaced bool) (whole, change f
 	return whole, change
 }
 
-// ValidateUpdate checks the metadata of a root object on update as a custom resource's strategy does, in the order of Validate.
+// ValidateUpdate validates the metadata of a root object on update as a custom resource's strategy does.
 //
 // Upstream: registry/customresource/validator.go, validateObjectMetaUpdateDeclaratively.
 func ValidateUpdate(m, old *metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	at := field.NewPath("metadata")
-	errs := validation.ValidateObjectMetaDeclaratively(context.Background(), operation.Update, m, old, namespaced, nil, at, true)
+	errs := validation.ValidateObjectMetaDeclaratively(context.Background(), operation.Update, m, old, namespaced, nil,
+		at, true)
 	inKeyOrder(errs, m, at)
 	return errs
 }
 
-// PlainUpdate reports, without allocating, that an update of old's metadata to this one is plainly valid: neither ValidateCommon nor
-// ValidateUpdate would find anything once the metadata is prepared, that is: once it has old's generation and has, where it
-// has none of its own, old's uid, time stamps and grace period. Both must have been coerced.
+// PlainUpdate reports without allocating whether an update of old's metadata to this one is plainly valid, so that
+// ValidateCommon and ValidateUpdate find no error in the prepared metadata. Prepared metadata has old's generation, and
+// old's uid, time stamps and grace period if it has none. Both must be coerced.
 func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
 	if meta == 0 || old == 0 || d.Nodes[old].Kind != value.Object || !Plain(d, meta, r) {
 		return false
@@ -52,7 +53,7 @@ func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
 			return false
 		}
 	}
-	for _, key := range [...]string{"creationTimestamp", "deletionTimestamp"} { // the old one's always stay
+	for _, key := range [...]string{"creationTimestamp", "deletionTimestamp"} { // old's always stay
 		if d.Field(meta, key) != 0 && d.Field(old, key) == 0 {
 			return false
 		}
@@ -60,14 +61,15 @@ func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
 	if d.Field(meta, "resourceVersion") == 0 {
 		return false
 	}
-	if c := d.Field(old, "generation"); c == 0 || d.Int(c) < 0 || d.Int(c) == math.MaxInt64 { // which is counted up
+	if c := d.Field(old, "generation"); c == 0 || d.Int(c) < 0 || d.Int(c) == math.MaxInt64 { // it is incremented
 		return false
 	}
 	// An object that is being deleted takes no new finalizers.
-	return d.Field(old, "deletionTimestamp") == 0 || d.Field(meta, "finalizers") == 0 || sameMember(d, meta, old, "finalizers")
+	return d.Field(old, "deletionTimestamp") == 0 || d.Field(meta, "finalizers") == 0 ||
+		sameMember(d, meta, old, "finalizers")
 }
 
-// sameMember reports whether two objects have equal members with the key, or none.
+// sameMember reports whether the fields of two objects are equal or both absent.
 func sameMember(d *value.Doc, a, b uint32, key string) bool {
 	x, y := d.Field(a, key), d.Field(b, key)
 	return x == 0 && y == 0 || x != 0 && y != 0 && value.Equal(d, x, d, y)

@@ -21,7 +21,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Decode makes an ObjectMeta of coerced metadata; node 0 makes an empty one.
+// Decode makes an ObjectMeta from coerced metadata. Node 0 makes an empty one.
 func Decode(d *value.Doc, meta uint32) (*metav1.ObjectMeta, error) {
 	if meta == 0 {
 		return &metav1.ObjectMeta{}, nil
@@ -30,11 +30,11 @@ func Decode(d *value.Doc, meta uint32) (*metav1.ObjectMeta, error) {
 	return m, err
 }
 
-// Validate checks the metadata of a root object on create as a custom resource's strategy does: the findings, in the order
-// of the fields, those about labels and annotations in the order of their keys (upstream's is random).
+// Validate validates the metadata of a root object on create as a custom resource's strategy does. Errors are in the
+// order of the fields; those about labels and annotations are sorted by key (upstream's order is random).
 //
-// Upstream: registry/customresource/validator.go, validateObjectMetaDeclaratively; and rest.ValidateCreate, which runs a
-// second, weaker check if nothing at all was found (it finds nothing then).
+// Upstream: registry/customresource/validator.go, validateObjectMetaDeclaratively; and rest.ValidateCreate, which adds
+// a weaker check if there is no error (it finds none then).
 func Validate(m *metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	errs := validate(m, namespaced, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if m.Name == "" && m.GenerateName != "" {
@@ -47,23 +47,24 @@ func Validate(m *metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	return errs
 }
 
-// nameRequired is upstream's detail about an object without a name. An API server has generated the name by then, so an
-// object with a generateName gets a detail of ours, notGenerated.
+// nameRequired is upstream's detail about an object without a name. API servers generate names before they validate, so
+// an object with a generateName gets a detail of ours, notGenerated.
 const (
 	nameRequired = "name or generateName is required"
 	notGenerated = "no name was generated from generateName: set generatedName to the generated name, or completeMetadata"
 )
 
 func validate(m *metav1.ObjectMeta, namespaced bool, name validation.ValidateNameFunc, at *field.Path) field.ErrorList {
-	// The gate DeclarativeValidationBeta is on by default in 1.37; the declarative rules of ObjectMeta are alpha there, so
-	// that the handwritten ones speak.
-	errs := validation.ValidateObjectMetaDeclaratively(context.Background(), operation.Create, m, nil, namespaced, name, at, true)
+	// The gate DeclarativeValidationBeta is on by default in 1.37. The declarative rules of ObjectMeta are alpha there,
+	// so the handwritten ones apply.
+	errs := validation.ValidateObjectMetaDeclaratively(context.Background(), operation.Create, m, nil, namespaced,
+		name, at, true)
 	inKeyOrder(errs, m, at)
 	return errs
 }
 
-// inKeyOrder puts the findings about labels and annotations, which came out of Go maps, into the order of the keys. Those about
-// one key stay in upstream's order, and what is said about all annotations stays behind.
+// inKeyOrder sorts errors about labels and annotations by key, since they come from Go maps. Errors about one key stay
+// in upstream's order, and those about all annotations stay last.
 func inKeyOrder(errs field.ErrorList, m *metav1.ObjectMeta, at *field.Path) {
 	if len(errs) < 2 {
 		return
@@ -77,7 +78,8 @@ func inKeyOrder(errs field.ErrorList, m *metav1.ObjectMeta, at *field.Path) {
 	})
 }
 
-func reorder(errs field.ErrorList, at *field.Path, entries map[string]string, check func(key string, at *field.Path) field.ErrorList) {
+func reorder(errs field.ErrorList, at *field.Path, entries map[string]string,
+	check func(key string, at *field.Path) field.ErrorList) {
 	start := slices.IndexFunc(errs, func(err *field.Error) bool { return err.Field == at.String() })
 	if start < 0 {
 		return
@@ -86,8 +88,7 @@ func reorder(errs field.ErrorList, at *field.Path, entries map[string]string, ch
 	for end < len(errs) && errs[end].Field == errs[start].Field {
 		end++
 	}
-	// Upstream has findings that are alike once: two labels with one bad value make one. So those that are there are sorted, and
-	// what is said about all entries comes last.
+	// Upstream reports equal errors once: two labels with the same invalid value cause one error.
 	type said struct{ bad, detail string }
 	what := func(err *field.Error) said { return said{fmt.Sprint(err.BadValue), err.Detail} }
 	ranks := map[said]int{}
@@ -107,7 +108,7 @@ func reorder(errs field.ErrorList, at *field.Path, entries map[string]string, ch
 	slices.SortStableFunc(errs[start:end], func(a, b *field.Error) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// ValidateEmbedded checks apiVersion, kind and metadata of the embedded resource at node obj, which stands at path at.
+// ValidateEmbedded validates apiVersion, kind and metadata of the embedded resource at node obj with the path at.
 //
 // Upstream: apiserver/schema/objectmeta/validation.go, validateEmbeddedResource.
 func ValidateEmbedded(d *value.Doc, obj uint32, at *field.Path) field.ErrorList {
@@ -154,7 +155,8 @@ func validateKind(d *value.Doc, i uint32, at *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(at, s, "must not be empty")}
 	}
 	if msgs := utilvalidation.IsDNS1035Label(strings.ToLower(s)); len(msgs) > 0 {
-		return field.ErrorList{field.Invalid(at, s, "may have mixed case, but should otherwise match: "+strings.Join(msgs, ","))}
+		return field.ErrorList{field.Invalid(at, s,
+			"may have mixed case, but should otherwise match: "+strings.Join(msgs, ","))}
 	}
 	return nil
 }
@@ -166,7 +168,7 @@ func validateEmbeddedMeta(d *value.Doc, i uint32, at *field.Path) field.ErrorLis
 		return field.ErrorList{field.Invalid(at, v, err.Error())}
 	}
 	if m.Name == "" {
-		m.Name = "fakename" // no name is fine here, and this one always is
+		m.Name = "fakename" // a name is optional here
 	}
 	return validate(m, m.Namespace != "", pathSegment, at)
 }
@@ -178,7 +180,7 @@ func pathSegment(name string, prefix bool) []string {
 	return content.IsPathSegmentName(name)
 }
 
-// PlainEmbedded reports, without allocating, that ValidateEmbedded would find nothing about the object at node obj.
+// PlainEmbedded reports without allocating whether ValidateEmbedded finds no error about the object at node obj.
 func PlainEmbedded(d *value.Doc, obj uint32) bool {
 	version, kind := false, false
 	for c := d.Nodes[obj].First; c != 0; c = d.Nodes[c].Next {
@@ -200,13 +202,14 @@ func PlainEmbedded(d *value.Doc, obj uint32) bool {
 	return version && kind
 }
 
-// isGroupVersion has one slash at most; schema.ParseGroupVersion asks no more.
+// isGroupVersion reports whether schema.ParseGroupVersion accepts s: it has at most one slash.
 func isGroupVersion(s string) bool {
 	slash := strings.IndexByte(s, '/')
 	return s != "" && (slash < 0 || strings.IndexByte(s[slash+1:], '/') < 0)
 }
 
-// isKind is a DNS-1035 label but for case: at most 63 ASCII letters, digits and inner dashes, a letter first.
+// isKind reports whether s is a DNS-1035 label of any case: at most 63 letters, digits and inner dashes, starting with
+// a letter.
 func isKind(s string) bool {
 	if len(s) == 0 || len(s) > 63 || s[len(s)-1] == '-' {
 		return false
@@ -221,7 +224,8 @@ func isKind(s string) bool {
 	return true
 }
 
-// FromTree makes an ObjectMeta of metadata that nobody coerced, as a custom resource's strategy does before it validates.
+// FromTree makes an ObjectMeta from metadata that is not coerced, as a custom resource's strategy does before it
+// validates.
 //
 // Upstream: registry/customresource/validator.go, getObjectMeta.
 func FromTree(d *value.Doc, meta uint32) (*metav1.ObjectMeta, field.ErrorList) {

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The functions of this file say what upstream's validators say about a text: nothing mostly, and mostly the same if it is wrong. That
-// is asked once. Whatever is not plain is upstream's to say: it matches regular expressions and joins its answer anew each time.
+// The functions of this file return upstream's messages about a string. The common messages are built once; upstream
+// matches regular expressions and builds its messages for each string.
 
-// someWrong is what upstream says about a text that is wrong in its letters alone: it is no subdomain, no name, no label.
+// someWrong is a string that is not a subdomain, name or label because of its characters.
 const someWrong = "-"
 
 var (

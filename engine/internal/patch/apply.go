@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Type is a patch language. The zero Type is none.
+// Type is a patch language. The zero Type is invalid.
 type Type uint8
 
 // The types.
@@ -18,30 +18,30 @@ const (
 
 // Bounds on patches.
 const (
-	// MaxOperations is how many operations a JSON patch may have.
+	// MaxOperations is the maximum number of operations of a JSON patch.
 	MaxOperations = 10_000
 	// MaxCopied is how many bytes the copy operations of a JSON patch may add.
 	MaxCopied = 3 << 20
-	// MaxShifted is how many elements of lists the operations of a JSON patch may move to another index, all together. API servers have no
-	// such bound: 10,000 insertions at the head of a list of a million take them minutes.
+	// MaxShifted is how many list elements the operations of a JSON patch may move to another index in total. API
+	// servers have no such bound: 10,000 insertions at the head of a list of a million take them minutes.
 	MaxShifted = 1 << 28
-	// MaxNested is how deep the operations of a JSON patch may nest lists and objects that they look into. API servers have no such bound, but decode
-	// no object of more than 10,000 levels.
+	// MaxNested is how deep the operations of a JSON patch may nest the containers that they read. API servers have no
+	// such bound, but decode no object of more than 10,000 levels.
 	MaxNested = 1 << 16
 )
 
-// Error is a patch that an API server refuses.
+// Error is the error of a patch that an API server rejects.
 type Error struct {
-	// Code is the HTTP status code: 400 for a patch that makes no sense, 413 for one with too many operations, 422 for one that does not fit
-	// the object, 500 for one that crashes the handler.
+	// Code is the HTTP status code: 400 for a malformed patch, 413 for too many operations, 422 for a patch that does
+	// not match the object, 500 for one that makes the handler panic.
 	Code int
-	// Text is what the API server says.
+	// Text is the API server's message.
 	Text string
-	// Detail says what is wrong where Text does not; else it is empty.
+	// Detail is the reason if Text does not have it, else empty.
 	Detail string
 }
 
-// Error is what is known about it.
+// Error returns the detail or the text.
 func (e *Error) Error() string {
 	if e.Detail != "" {
 		return e.Detail
@@ -49,31 +49,32 @@ func (e *Error) Error() string {
 	return e.Text
 }
 
-// Crash is what an API server answers when its handler panics.
+// Crash is an API server's answer if its handler panics.
 const Crash = "This request caused apiserver to panic. Look in the logs for details."
 
 func badRequest(text string) error { return &Error{Code: http.StatusBadRequest, Text: text} }
 
-// Document is a patch that was read.
+// Document is a parsed patch.
 type Document struct {
 	Type Type
-	// Doc has the patch, Root is its root. They are the caller's to release, after the last use of a Tree that was made with them.
+	// Doc holds the patch, Root is its root. The caller releases the Doc after the last use of a Tree made with it.
 	Doc  *value.Doc
 	Root uint32
 	// Text is the patch as JSON.
 	Text []byte
 }
 
-// Object is what is patched.
+// Object is the object to patch.
 type Object struct {
 	Doc  *value.Doc
 	Root uint32
-	// Printed says that the text is one that upstream has printed. Otherwise it would print it anew, keys sorted.
+	// Printed says that upstream printed the text. Otherwise upstream prints it with sorted keys.
 	Printed bool
 }
 
-// Apply applies a patch to an object. Neither is changed, and the Tree refers to both. With strict, what API servers decode
-// only for the sake of field validation is decoded, and its errors come first. The error is an *Error, a *value.LimitError or value.ErrStopped.
+// Apply applies a patch to an object. It changes neither, and the Tree refers to both. With strict, it also decodes
+// what API servers decode only for field validation, and reports those errors first. The error is an *Error, a
+// *value.LimitError or value.ErrStopped.
 func Apply(o Object, p Document, strict bool, s *interrupt.Signal) (*Tree, error) {
 	if strict {
 		if err := p.decode(); err != nil {

@@ -6,15 +6,16 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// equal compares a node with the value of an operation, as upstream's test does: objects and lists by what is in them, everything else by its
-// text. So 1.0 is not 1, "a" is not "\u0061", and since API servers escape <, > and & when they print an object, "<" is not what is there.
+// equal compares a node with the value of an operation like upstream's test: containers by their contents, everything
+// else by its text. So 1.0 is not 1, and "a" is not "\u0061". API servers escape <, > and & when they print an object,
+// so "<" in a test does not match.
 //
-// n is opened where that helps the next comparison. Two texts that hold a null in a list crash upstream's handler.
+// It opens n if that helps the next comparison. Two texts with a null in a list make upstream's handler panic.
 //
 // Upstream: patch.go, lazyNode.equal.
 func (t *Tree) equal(n *node, with node) bool {
 	if t.stop.Stopped() {
-		return false // as the caller sees
+		return false // the caller checks for the deadline
 	}
 	if n.kind == null || with.kind == null {
 		t.crashed = true
@@ -38,8 +39,8 @@ func (t *Tree) equal(n *node, with node) bool {
 
 func isContainer(k value.Kind) bool { return k == value.Object || k == value.Array }
 
-// equalMembers compares two objects. Upstream goes through the members in a random order, which decides whether it finds a difference or crashes;
-// here the difference comes first.
+// equalMembers compares two objects. Upstream's random order decides whether it finds a difference or panics. Here the
+// difference comes first.
 func (t *Tree) equalMembers(n *node, with node) bool {
 	if t.opens(n).live != t.patch.Len(with.at) {
 		return false
@@ -87,7 +88,7 @@ func (t *Tree) equalElements(n *node, with node) bool {
 	return true
 }
 
-// text is the text of a value that is no list and no object.
+// text returns the text of a scalar.
 func (t *Tree) text(n node) []byte {
 	if n.kind == ofPatch {
 		return t.patch.Raw(n.at)

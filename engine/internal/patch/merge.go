@@ -2,11 +2,11 @@ package patch
 
 import "github.com/crdeval/crdeval/internal/value"
 
-// unreadable is what an API server says of a merge patch that is no object, and of a null.
+// unreadable is an API server's message about a merge patch that is not an object, and about null.
 const unreadable = "Invalid JSON Patch"
 
-// mergeInto merges a patch into the root, which is an object. A patch that is a list takes its place: the caller will find that this is no
-// object.
+// mergeInto merges a patch into the root, which is an object. A patch that is a list replaces it; the caller reports
+// that.
 func (t *Tree) mergeInto(patch uint32) error {
 	switch t.patch.Nodes[patch].Kind {
 	case value.Object:
@@ -19,8 +19,8 @@ func (t *Tree) mergeInto(patch uint32) error {
 	return badRequest(unreadable)
 }
 
-// merge merges an object of the patch into an object. Nulls are dropped from what is new; but where something that is no object takes the place of an
-// object, they stay in it.
+// merge merges an object of the patch into an object. Nulls are dropped from new values, but stay in an object that
+// replaces another value.
 //
 // Upstream: merge.go, mergeDocs and merge.
 func (t *Tree) merge(into *node, patch uint32) {
@@ -28,7 +28,7 @@ func (t *Tree) merge(into *node, patch uint32) {
 	at := into.at
 	for p := t.patch.Nodes[patch].First; p != 0; p = t.patch.Nodes[p].Next {
 		if p&1023 == 0 && t.stop.Stopped() {
-			return // as the caller sees
+			return // the caller checks for the deadline
 		}
 		key, i := t.patch.Key(p), c.member(t.patch.Key(p))
 		isObject := t.patch.Nodes[p].Kind == value.Object
@@ -44,7 +44,7 @@ func (t *Tree) merge(into *node, patch uint32) {
 		default:
 			n := c.members[i].node
 			t.merge(&n, p)
-			c = &t.open[at] // more may have been opened
+			c = &t.open[at] // opening more may have moved it
 			c.members[i].node = n
 		}
 	}

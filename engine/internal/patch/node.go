@@ -5,16 +5,16 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Tree is an object with a patch applied.
+// Tree is a patched object.
 type Tree struct {
 	old, patch *value.Doc
-	printed    bool // the text of old is upstream's
+	printed    bool // upstream printed the text of old
 	open       []container
 	root       node
 	stop       *interrupt.Signal
 
-	copied  int   // bytes, by copy operations
-	shifted int64 // elements of lists, to another index
+	copied  int   // bytes added by copy operations
+	shifted int64 // list elements moved to another index
 	crashed bool  // upstream's handler would have panicked
 	scratch []byte
 }
@@ -25,28 +25,28 @@ type node struct {
 	at   uint32 // in the Doc of its kind, or the index of its container
 }
 
-// kind says what a node is made of. What a value was made from shows: see package value for texts, and equal.go.
+// kind is the origin of a node. It determines the text of the value; see package value and equal.go.
 type kind uint8
 
 const (
-	null       kind = iota // a null that stood in a text; a member that is absent has this, too
-	ofOld                  // a value of the old object, which upstream prints before it is patched
-	ofPatch                // a value of the patch, as it is written there
-	ofCopy                 // a value of the patch that was copied, and printed on the way
+	null       kind = iota // a null in a text, or an absent member
+	ofOld                  // a value of the old object, which upstream prints before it patches
+	ofPatch                // a value of the patch, as it is written
+	ofCopy                 // a value of the patch that was copied, and printed
 	ofMerge                // a value of a merge patch without the nulls in its objects
-	opened                 // a list or an object that was opened
-	given                  // a null that an operation gives as its value: equal to no null but another such
-	copiedNull             // a copy of that: an object without members that none can be added to
+	opened                 // an opened list or object
+	given                  // a null as the value of an operation; it equals only such nulls
+	copiedNull             // a copy of that: an empty object to which nothing can be added
 )
 
 // container is an object or a list whose members are nodes.
 type container struct {
 	list     bool
-	sealed   bool // a copiedNull: what is added to it crashes upstream's handler
+	sealed   bool // a copiedNull: adding to it makes upstream's handler panic
 	elements []node
 	members  []member
-	live     int            // members that are not gone
-	index    map[string]int // of members by key, once there are many
+	live     int            // number of members that are not removed
+	index    map[string]int // members by key, if there are many
 }
 
 type member struct {
@@ -55,7 +55,7 @@ type member struct {
 	node
 }
 
-// nested reports that more containers stand within each other than most. What was not opened is as deep as a document may be, and does not count.
+// nested reports whether more than most containers are nested. Closed nodes do not count.
 func (t *Tree) nested(n node, most int) bool {
 	if n.kind != opened {
 		return false
@@ -78,14 +78,15 @@ func (t *Tree) nested(n node, most int) bool {
 }
 
 func tooNested() error {
-	return &value.LimitError{Name: "max_patch_nesting", Limit: "nesting depth of what a patch makes", Unit: "levels", Maximum: MaxNested, Actual: MaxNested + 1, AtLeast: true,
+	return &value.LimitError{Name: "max_patch_nesting", Limit: "nesting depth of what a patch makes", Unit: "levels",
+		Maximum: MaxNested, Actual: MaxNested + 1, AtLeast: true,
 		Advice: "no API server decodes so deep an object"}
 }
 
-// many is how many members an object has when searching them is slower than a map.
+// many is the number of members from which a map is used.
 const many = 12
 
-// doc is where the nodes of a kind stand, nil for kinds without.
+// doc returns the Doc of the nodes of a kind, or nil.
 func (t *Tree) doc(k kind) *value.Doc {
 	switch k {
 	case ofOld:
@@ -96,7 +97,7 @@ func (t *Tree) doc(k kind) *value.Doc {
 	return nil
 }
 
-// shape is the JSON kind of a node. A copiedNull is a Null.
+// shape returns the JSON kind of a node. A copiedNull is a Null.
 func (t *Tree) shape(n node) value.Kind {
 	if d := t.doc(n.kind); d != nil {
 		return d.Nodes[n.at].Kind
@@ -110,7 +111,7 @@ func (t *Tree) shape(n node) value.Kind {
 	return value.Object
 }
 
-// child is a value of a Doc as a member of something that was opened.
+// child returns a value of a Doc as a member of an opened node.
 func child(k kind, d *value.Doc, at uint32) node {
 	if d.Nodes[at].Kind == value.Null {
 		return node{}
@@ -118,7 +119,8 @@ func child(k kind, d *value.Doc, at uint32) node {
 	return node{kind: k, at: at}
 }
 
-// opens opens a list or an object where it stands, and returns it; nil if the node is neither. The result is good until the next call.
+// opens opens a list or an object in place and returns it, or nil for other nodes. The result is valid until the next
+// call.
 func (t *Tree) opens(n *node) *container {
 	switch n.kind {
 	case opened:
@@ -153,7 +155,7 @@ func (t *Tree) add(n *node, c container) *container {
 	return &t.open[n.at]
 }
 
-// member is the place of a member of an object, -1 if it has none.
+// member returns the index of a member of an object, or -1.
 func (c *container) member(key string) int {
 	if len(c.members) < many {
 		for i := range c.members {
@@ -177,7 +179,7 @@ func (c *container) member(key string) int {
 	return -1
 }
 
-// set puts a node at a key of an object.
+// set sets a member of an object.
 func (c *container) set(key string, n node) {
 	if i := c.member(key); i >= 0 {
 		c.members[i].node = n
@@ -190,7 +192,7 @@ func (c *container) set(key string, n node) {
 	c.live++
 }
 
-// drop takes a member out of an object.
+// drop removes a member of an object.
 func (c *container) drop(i int) {
 	c.members[i].gone = true
 	c.live--

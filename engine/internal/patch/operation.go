@@ -12,7 +12,7 @@ import (
 
 // operation is one operation of a JSON patch.
 type operation struct {
-	name       string // empty for none that is a text
+	name       string // empty if it is not a string
 	path, from string
 	hasPath    bool
 	hasFrom    bool
@@ -20,7 +20,7 @@ type operation struct {
 	hasValue   bool
 }
 
-// read reads an operation. What has the wrong type is absent.
+// read reads an operation. Members of the wrong type count as absent.
 func (t *Tree) read(at uint32) (op operation) {
 	d := t.patch
 	for c := d.Nodes[at].First; c != 0; c = d.Nodes[c].Next {
@@ -48,10 +48,10 @@ func (t *Tree) read(at uint32) (op operation) {
 	return op
 }
 
-// notApplied is all that an API server says of a JSON patch that does not fit the object.
+// notApplied is an API server's message about a JSON patch that does not match the object.
 const notApplied = "the server rejected our request due to an error in our request"
 
-// run applies the operations of a JSON patch, one after the other.
+// run applies the operations of a JSON patch in their order.
 func (t *Tree) run(p Document) error {
 	n := t.patch.Len(p.Root)
 	if n > MaxOperations {
@@ -69,7 +69,8 @@ func (t *Tree) run(p Document) error {
 		at := func(text string) string { return fmt.Sprintf("operation %d%s: %s", k, op.describe(), text) }
 		switch limit := new(value.LimitError); {
 		case t.crashed:
-			return &Error{Code: http.StatusInternalServerError, Text: Crash, Detail: at("API servers panic on it: " + textOf(err))}
+			return &Error{Code: http.StatusInternalServerError, Text: Crash,
+				Detail: at("API servers panic on it: " + textOf(err))}
 		case errors.As(err, &limit):
 			return err
 		case err != nil:
@@ -87,7 +88,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// describe names the operation for people.
+// describe returns the operation for messages.
 func (op *operation) describe() string {
 	text := ""
 	if op.name != "" {
@@ -103,7 +104,7 @@ func (op *operation) describe() string {
 	return text
 }
 
-// shown is how much of a path a message shows, in bytes.
+// shown is how many bytes of a path a message has.
 const shown = 200
 
 func shortened(text string) string {
@@ -150,7 +151,7 @@ func (t *Tree) put(op *operation) error {
 	if err != nil {
 		return err
 	}
-	return t.insert(at, op.value) // without a value: null
+	return t.insert(at, op.value) // null if there is no value
 }
 
 func (t *Tree) remove(op *operation) error {
@@ -164,7 +165,8 @@ func (t *Tree) remove(op *operation) error {
 	return t.take(at)
 }
 
-// replace puts the value at the path; at a key of an object that need not be there, and at a path that is empty only an object or a list.
+// replace sets the value at the path. A member of an object need not exist. At the empty path the value must be an
+// object or a list.
 func (t *Tree) replace(op *operation) error {
 	if !op.hasPath {
 		return errNoPath
@@ -247,7 +249,7 @@ func (t *Tree) copy(op *operation) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.get(from) // now: the way to the place may have opened it, which shows where it is printed
+	n, err := t.get(from) // read it again, since finding the path may have opened it, which changes how it is printed
 	if err != nil {
 		return err
 	}
@@ -257,7 +259,8 @@ func (t *Tree) copy(op *operation) error {
 		}
 		t.copied += t.printedLen(n)
 		if t.copied > MaxCopied {
-			return fmt.Errorf("the copies of the patch take %d bytes so far, more than the %d that they may", t.copied, MaxCopied)
+			return fmt.Errorf("the copies of the patch take %d bytes so far, more than the %d that they may", t.copied,
+				MaxCopied)
 		}
 		n = t.duplicate(n)
 	}

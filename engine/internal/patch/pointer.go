@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// place is where a path leads: a key of an object or an index of a list, there or not.
+// place is the target of a path: a key of an object or an index of a list. It need not exist.
 type place struct {
 	in  uint32 // the container
 	key string
@@ -17,10 +17,10 @@ type place struct {
 
 var errNoWay = errors.New("there is no object and no list that the path leads into")
 
-// unescaped is a token of a path: ~1 is a slash, ~0 a tilde.
+// unescaped decodes a token of a path: ~1 is a slash, ~0 a tilde.
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
 
-// place follows a path to the last container on it, and opens all of them. What stands before the first slash is not looked at.
+// place follows a path to its last container, and opens all containers on it. It ignores what precedes the first slash.
 //
 // Upstream: patch.go, findObject.
 func (t *Tree) place(path string) (place, error) {
@@ -48,7 +48,7 @@ func (t *Tree) place(path string) (place, error) {
 	}
 }
 
-// get is the node at a place: a null for an object's member that is not there, an error for an index that is not.
+// get returns the node at a place: null for an absent member of an object, and an error for an index out of range.
 func (t *Tree) get(at place) (node, error) {
 	c := &t.open[at.in]
 	if !c.list {
@@ -64,7 +64,7 @@ func (t *Tree) get(at place) (node, error) {
 	return c.elements[i], nil
 }
 
-// keep puts back a node that came from get and was opened since.
+// keep stores a node that came from get and was opened since.
 func (t *Tree) keep(at place, n node) {
 	c := &t.open[at.in]
 	if c.list {
@@ -76,10 +76,10 @@ func (t *Tree) keep(at place, n node) {
 	}
 }
 
-// element is the index of an element of a list. A negative one counts from the end.
+// element returns the index of an element of a list. A negative one counts from the end.
 func (c *container) element(key string) (int, error) { return index(key, len(c.elements)) }
 
-// index reads an index below n.
+// index parses an index below n.
 func index(key string, n int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil {
@@ -94,7 +94,7 @@ func index(key string, n int) (int, error) {
 	return i, nil
 }
 
-// insert adds a node: at a key in the place of what is there, at an index before it.
+// insert adds a node: it replaces the member at a key, and is inserted before an index.
 func (t *Tree) insert(at place, n node) error {
 	c := &t.open[at.in]
 	switch {
@@ -121,7 +121,7 @@ func (t *Tree) insert(at place, n node) error {
 	return nil
 }
 
-// take removes what is at a place, where something must be.
+// take removes the existing node at a place.
 func (t *Tree) take(at place) error {
 	c := &t.open[at.in]
 	if !c.list {
@@ -143,10 +143,11 @@ func (t *Tree) take(at place) error {
 	return nil
 }
 
-// shift counts elements that move.
+// shift counts moved elements.
 func (t *Tree) shift(n int) error {
 	if t.shifted += int64(n); t.shifted > MaxShifted {
-		return &value.LimitError{Name: "max_patch_shifts", Limit: "work of a patch", Unit: "list elements moved", Maximum: MaxShifted, Actual: t.shifted, AtLeast: true,
+		return &value.LimitError{Name: "max_patch_shifts", Limit: "work of a patch", Unit: "list elements moved",
+			Maximum: MaxShifted, Actual: t.shifted, AtLeast: true,
 			Advice: "replace the whole list, or add at its end"}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// AppendJSON appends the patched object as JSON, in the order of the old one's keys and then the patch's. What came with the patch is the text of
-// the patch, duplicate keys included.
+// AppendJSON appends the patched object as JSON: first the old keys in their order, then those of the patch. Values of
+// the patch are appended as they are written, including duplicate keys.
 func (t *Tree) AppendJSON(dst []byte) []byte { return t.appendJSON(dst, t.root) }
 
 func (t *Tree) appendJSON(dst []byte, n node) []byte {
@@ -84,8 +84,8 @@ func (t *Tree) appendMerged(dst []byte, at uint32) []byte {
 	return append(dst, d.Raw(at)...)
 }
 
-// Printed is the patched object as upstream prints it, to the byte: what its messages show. Keys are sorted wherever it looked in, <, > and & are
-// escaped.
+// Printed returns the patched object exactly as upstream prints it in messages: keys of opened nodes are sorted, and <,
+// > and & are escaped.
 func (t *Tree) Printed() []byte { return t.appendPrinted(nil, t.root) }
 
 func (t *Tree) appendPrinted(dst []byte, n node) []byte {
@@ -114,7 +114,8 @@ func (t *Tree) appendPrinted(dst []byte, n node) []byte {
 			}
 			return append(dst, ']')
 		}
-		return appendSorted(dst, slices.DeleteFunc(slices.Clone(c.members), func(m member) bool { return m.gone }), t.appendPrinted)
+		return appendSorted(dst, slices.DeleteFunc(slices.Clone(c.members), func(m member) bool { return m.gone }),
+			t.appendPrinted)
 	}
 	return append(dst, "null"...)
 }
@@ -156,7 +157,7 @@ func appendSorted(dst []byte, members []member, appendTo func([]byte, node) []by
 	return append(dst, '}')
 }
 
-// appendEscaped appends a text as encoding/json prints raw JSON: without white space, and with what HTML would read escaped.
+// appendEscaped appends a text as encoding/json prints raw JSON: compact, and escaped for HTML.
 func appendEscaped(dst, raw []byte) []byte {
 	plain := true
 	for _, c := range raw {
@@ -170,12 +171,12 @@ func appendEscaped(dst, raw []byte) []byte {
 	}
 	made, err := json.Marshal(json.RawMessage(raw))
 	if err != nil {
-		return append(dst, raw...) // it was read before
+		return append(dst, raw...) // cannot fail, since it was parsed before
 	}
 	return append(dst, made...)
 }
 
-// printedLen is how long a node is once it is printed.
+// printedLen returns the length of a printed node.
 func (t *Tree) printedLen(n node) int {
 	if n.kind == given || n.kind == copiedNull {
 		return len("null")
@@ -184,7 +185,7 @@ func (t *Tree) printedLen(n node) int {
 	return len(t.scratch)
 }
 
-// duplicate copies a node, as a text that is printed and opened anew.
+// duplicate copies a node, as if it were printed and parsed again.
 func (t *Tree) duplicate(n node) node {
 	switch n.kind {
 	case ofPatch:
@@ -217,7 +218,7 @@ func (t *Tree) duplicateOpened(n node) node {
 	return n
 }
 
-// inside is the copy of a node within what is copied: every null there is a null of the text.
+// inside returns the copy of a node within a copied node: nulls become those of a text.
 func (t *Tree) inside(n node) node {
 	if n = t.duplicate(n); n.kind == copiedNull {
 		n = node{}

@@ -10,7 +10,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// jsonPatchOp is how API servers decode an operation for the sake of field validation. Its name stands in their messages.
+// jsonPatchOp is the type that API servers decode operations into for field validation. Its name is part of their
+// messages.
 type jsonPatchOp struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -18,10 +19,10 @@ type jsonPatchOp struct {
 	Value any    `json:"value"`
 }
 
-// upstreamNames puts upstream's package in the place of this one in a message about a type.
+// upstreamNames replaces this package by upstream's in a message about a type.
 var upstreamNames = strings.NewReplacer("patch.jsonPatchOp", "handlers.jsonPatchOp")
 
-// decode refuses a patch that strict decoding does not take for one.
+// decode rejects a patch that strict decoding rejects.
 func (p Document) decode() error {
 	if p.plain() {
 		return nil
@@ -33,8 +34,9 @@ func (p Document) decode() error {
 	return nil
 }
 
-// OutOfRange is what an API server says of a patch with a number outside of float64; err is that of reading it. Whoever validates fields, strict, decodes the
-// patch as what it has to be first; nobody else decodes numbers, but sees that they are no patch. Document needs no tree for it.
+// OutOfRange returns an API server's message about a patch with a number outside of float64. err is the error of
+// parsing it. With strict, API servers first decode the patch into its type; otherwise they only check that it is a
+// patch. Document needs no Doc.
 func (p Document) OutOfRange(err error, strict bool) string {
 	if strict {
 		if _, of := p.unmarshal(); of != nil {
@@ -46,7 +48,7 @@ func (p Document) OutOfRange(err error, strict bool) string {
 	return "error decoding patch: " + upstreamNames.Replace(err.Error())
 }
 
-// undecodable says of a text that is no patch what the library says with which API servers patch.
+// undecodable returns the library's message about a text that is not a patch.
 func (p Document) undecodable() error {
 	if p.Type == JSON {
 		_, err := jsonpatch.DecodePatch(p.Text)
@@ -58,7 +60,7 @@ func (p Document) undecodable() error {
 	return nil
 }
 
-// readable refuses a JSON patch that is no list of objects. Merge patches are looked at when they are applied.
+// readable rejects a JSON patch that is not a list of objects. Merge patches are checked when they are applied.
 func (p Document) readable() error {
 	if p.Type == Merge || p.isList() {
 		return nil
@@ -69,7 +71,7 @@ func (p Document) readable() error {
 	return nil
 }
 
-// isList reports that a JSON patch is a list of objects, or null in the place of either.
+// isList reports whether a JSON patch is a list of objects; null may replace either.
 func (p Document) isList() bool {
 	d := p.Doc
 	switch d.Nodes[p.Root].Kind {
@@ -86,14 +88,15 @@ func (p Document) isList() bool {
 	return false
 }
 
-// Unknown are the strict decoder's findings about the patch itself: duplicate fields, and unknown fields of operations. At most 100 as upstream.
+// Unknown returns the errors of strict decoding about the patch itself: duplicate fields, and unknown fields of
+// operations. There are at most 100, as upstream.
 func (p Document) Unknown() []string {
 	if p.plain() {
 		return nil
 	}
 	found, err := p.unmarshal()
 	if err != nil {
-		return nil // decode said so
+		return nil // decode reports it
 	}
 	texts := make([]string, len(found))
 	for i, f := range found {
@@ -113,7 +116,7 @@ func (p Document) unmarshal() ([]error, error) {
 	return kjson.UnmarshalStrict(p.Text, &into)
 }
 
-// plain reports that strict decoding would say nothing.
+// plain reports whether strict decoding has no error.
 func (p Document) plain() bool {
 	d := p.Doc
 	if d.HasDuplicates(value.Request) {

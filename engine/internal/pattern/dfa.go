@@ -8,30 +8,30 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
-// dfa decides whether a regular expression occurs in an ASCII text, a table look-up a byte, where package regexp needs
-// some ten times that. It is built from the same program (regexp/syntax) by the subset construction. Expressions that
-// look around (\b, (?m)^) or need too many states have none, and texts beyond ASCII are left to package regexp.
+// dfa matches a regular expression in ASCII text with one table look-up a byte. Package regexp takes some ten times
+// that. It is built from the same program (regexp/syntax) by subset construction. Expressions with other assertions
+// than ^ and $ of the text, or with too many states, have none, and other text is left to package regexp.
 type dfa struct {
-	class [utf8.RuneSelf]uint8 // bytes that no instruction tells apart
+	class [utf8.RuneSelf]uint8 // bytes that no instruction distinguishes
 	width int                  // number of classes
 	next  []uint16             // state*width+class to state
-	atEnd []bool               // a match, if the text ends in this state
+	atEnd []bool               // whether a text that ends in this state matches
 }
 
 // The first three states of a dfa.
 const (
-	dfaAccept uint16 = iota // whatever follows, it matched
-	dfaReject               // whatever follows, it cannot match
+	dfaAccept uint16 = iota // the text matches
+	dfaReject               // the text cannot match
 	dfaStart
 )
 
-// Bounds of the table and of the work to build it: the patterns of real CRDs need some tens of states.
+// Bounds of the table and of the work to build it. The patterns of real CRDs need some tens of states.
 const (
 	maxDFAStates = 512
 	maxDFAWork   = 1 << 18
 )
 
-// match runs the table over s; ok is false if s goes beyond ASCII or stop said so.
+// match runs the table over s. ok is false if s is not ASCII or stop fired.
 func (a *dfa) match(s string, stop *interrupt.Signal) (matched, ok bool) {
 	state := dfaStart
 	for len(s) > longText {
@@ -60,7 +60,7 @@ func (a *dfa) run(state uint16, s string) (uint16, bool) {
 
 func (a *dfa) size() int64 { return int64(len(a.next)*2 + len(a.atEnd) + 256) }
 
-// newDFA builds the table, nil if there shall be none.
+// newDFA builds the table, or returns nil.
 func newDFA(prog *syntax.Prog) *dfa {
 	for i := range prog.Inst {
 		in := &prog.Inst[i]
@@ -83,17 +83,18 @@ type dfaBuilder struct {
 	dfa     *dfa
 	samples []rune            // a byte of each class
 	states  map[string]uint16 // by their instructions
-	sets    [][]uint32        // instructions of each state, sorted; assertions that do not hold yet included
+	sets    [][]uint32        // instructions of each state, sorted, including pending assertions
 	on      []bool            // scratch of closure
 	set     []uint32
 	key     []byte
-	work    int // instructions looked at
+	work    int // number of visited instructions
 }
 
 // maxDFACompared bounds how often classes compares two instructions: some milliseconds.
 const maxDFACompared = 1 << 20
 
-// classes puts bytes that every instruction treats alike into one class. False: there are too many different instructions.
+// classes groups bytes that every instruction treats alike. It returns false if there are too many different
+// instructions.
 func (b *dfaBuilder) classes() bool {
 	compared := 0
 	names := map[string]uint8{}
@@ -129,7 +130,7 @@ func (b *dfaBuilder) classes() bool {
 	return true
 }
 
-// reads: the instruction consumes a rune.
+// reads reports whether the instruction consumes a rune.
 func reads(in *syntax.Inst) bool {
 	switch in.Op {
 	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
@@ -169,7 +170,7 @@ func (b *dfaBuilder) build() {
 	a.next, a.atEnd = slices.Clone(a.next), slices.Clone(a.atEnd)
 }
 
-// step is the state after one more byte.
+// step returns the state after one more byte.
 func (b *dfaBuilder) step(set []uint32, c rune) uint16 {
 	b.begin()
 	for _, pc := range set {
@@ -178,7 +179,7 @@ func (b *dfaBuilder) step(set []uint32, c rune) uint16 {
 		}
 	}
 	b.work += len(set) + 1
-	if b.closure(uint32(b.prog.Start), 0) { // it may occur from here on
+	if b.closure(uint32(b.prog.Start), 0) { // a match may start here
 		return dfaAccept
 	}
 	slices.Sort(b.set)
@@ -209,7 +210,7 @@ func (b *dfaBuilder) begin() {
 	b.set = b.set[:0]
 }
 
-// closure adds what can be reached from pc without reading, where the assertions of holds hold. It reports a match.
+// closure adds what is reachable from pc without reading, if the assertions of holds hold. It reports a match.
 func (b *dfaBuilder) closure(pc uint32, holds syntax.EmptyOp) (matched bool) {
 	if b.on[pc] {
 		return false
@@ -236,7 +237,7 @@ func (b *dfaBuilder) closure(pc uint32, holds syntax.EmptyOp) (matched bool) {
 	return false
 }
 
-// ends reports whether a set matches where the text ends.
+// ends reports whether a set matches at the end of the text.
 func (b *dfaBuilder) ends(set []uint32, holds syntax.EmptyOp) bool {
 	saved := slices.Clone(set)
 	defer func() { b.set = saved }()

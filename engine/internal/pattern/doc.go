@@ -1,5 +1,5 @@
-// Package pattern matches regular expressions, of schemas and of rules, as package regexp would: faster where the text is ASCII, in
-// memory that is shared and bounded for the whole process, and so that a long match can be stopped.
+// Package pattern matches the regular expressions of schemas and rules like package regexp, but faster for ASCII text,
+// interruptibly, and with memory that is shared and bounded for the whole process.
 //
-// It knows nothing of schemas. Read pattern.go first; dfa.go is the fast way, memory.go keeps the bound.
+// Read pattern.go first. dfa.go is the fast path, memory.go bounds the memory.
 package pattern

@@ -9,14 +9,13 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// MaxBytes is how much memory the compiled patterns of this process may retain, all CRDs together: real CRDs need a few
-// hundred KiB. They are compiled at their first use, long after the plans that hold them were weighed, and a line of text can
-// compile to megabytes; so they are weighed by themselves. Beyond the bound those that were not used lately are dropped, and
-// compiled again if they are needed again: a schema of more and larger patterns than that is slow, and costs no more memory.
+// MaxBytes bounds the memory of the compiled patterns of this process, for all CRDs. Real CRDs need a few hundred KiB.
+// Patterns are compiled at their first use, after the plans that hold them were weighed, and a line of text can compile
+// to megabytes. Beyond the bound, patterns that were not used lately are dropped, and compiled again at their next use.
 const MaxBytes = 64 << 20
 
-// maxProgram is how much memory the instructions of one pattern may take, in bytes. Package regexp itself goes up to some
-// hundred MiB, which takes it seconds that nobody can cut short; the reference has no bound of its own.
+// maxProgram bounds the memory of the instructions of one pattern, in bytes. Package regexp allows some hundred MiB,
+// which takes seconds and cannot be aborted. Upstream has no such bound.
 const maxProgram = 4 << 20
 
 // retained are the compiled patterns, in a ring: eviction goes round it, passes over each that was used since the last time and
@@ -100,13 +99,13 @@ func (r *ring) bytes() int64 {
 
 const instSize = int64(unsafe.Sizeof(syntax.Inst{}))
 
-// regexpSize estimates what package regexp retains for a program: the instructions, and another form of them if it finds that
-// no choice between them is ever open.
+// regexpSize estimates what package regexp retains for a program: the instructions, and a second form for one-pass
+// expressions.
 func regexpSize(prog *syntax.Prog) int64 {
 	return 1024 + 2*programSize(prog)
 }
 
-// programSize is what the instructions take, and the runes that they read: repetitions share those.
+// programSize returns the size of the instructions and of the runes they read. Repetitions share runes.
 func programSize(prog *syntax.Prog) int64 {
 	size := int64(cap(prog.Inst)) * instSize
 	seen := map[*rune]struct{}{}
@@ -122,8 +121,8 @@ func programSize(prog *syntax.Prog) int64 {
 	return size
 }
 
-// Oversize is the error of a pattern whose program would exceed maxProgram, nil for all others and for those that cannot
-// be parsed.
+// Oversize returns the error of a pattern whose program would exceed maxProgram, or nil. Patterns that cannot be parsed
+// give nil.
 func Oversize(source string) error {
 	repeats, classes := false, false
 	for i := range len(source) {
@@ -131,23 +130,25 @@ func Oversize(source string) error {
 		classes = classes || source[i] == '\\' || source[i] == '['
 	}
 	if bound := int64(len(source)) * 64; !repeats && bound <= maxProgram && (!classes || bound <= maxProgram>>6) {
-		return nil // the ordinary case, as an instruction has a byte of the text at least, and a class some thousand runes at most
+		return nil // common case: an instruction has at least a byte of text, and a class at most some thousand runes
 	}
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return nil //nolint:nilerr // compiling it says so
+		return nil //nolint:nilerr // compiling reports it
 	}
 	insts, runes := unrolled(parsed)
 	if size := insts*instSize + runes*4; size > maxProgram {
 		return &value.LimitError{
-			Name: "max_pattern_program_bytes", Limit: "compiled size of a pattern", Unit: "bytes", Maximum: maxProgram, Actual: size,
+			Name: "max_pattern_program_bytes", Limit: "compiled size of a pattern", Unit: "bytes", Maximum: maxProgram,
+			Actual: size,
 			Advice: "write a shorter pattern, or one with smaller counts of repetition",
 		}
 	}
 	return nil
 }
 
-// unrolled is about how many instructions an expression takes, repetitions written out, and how many runes these read.
+// unrolled returns the approximate number of instructions of an expression with repetitions written out, and of their
+// runes.
 func unrolled(re *syntax.Regexp) (insts, runes int64) {
 	for _, sub := range re.Sub {
 		i, r := unrolled(sub)

@@ -14,40 +14,39 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 )
 
-// Pattern is a regular expression of a schema, interned process-wide: equal texts of any CRD are one Pattern for as long
-// as some plan holds it. It is compiled at its first use and then shared; what it is compiled to is weighed and may be dropped
-// again, see MaxBytes.
+// Pattern is a regular expression, interned process-wide: equal texts are one Pattern while a plan holds it. It is
+// compiled at its first use, and may be dropped again, see MaxBytes.
 type Pattern struct {
 	Source string
 
 	built    atomic.Pointer[built]
-	tableNot atomic.Bool // the table was tried, and shall not be tried again
+	tableNot atomic.Bool // building the table failed
 
 	building sync.Mutex
 	place    *place
 }
 
-// built is what a Pattern is compiled to. It does not change, but for the mark that it was used.
+// built is a compiled Pattern. It is immutable except for used.
 type built struct {
-	err   error          // what parsing failed with, the only field then
-	dfa   *dfa           // nil if there is none
-	re    *regexp.Regexp // package regexp's, for what the table leaves out; nil until that is needed
-	bytes int64          // what it retains, about
-	used  atomic.Bool    // since eviction last looked at it
+	err   error          // the error of parsing; the other fields are then zero
+	dfa   *dfa           // or nil
+	re    *regexp.Regexp // for text that the table does not match; nil until it is needed
+	bytes int64          // approximate memory
+	used  atomic.Bool    // since the last eviction
 }
 
-// Regexp is the compiled expression, or the error that regexp.Compile gives for it. Only schemas that are not structural
-// can hold a pattern with an error.
+// Regexp returns the compiled expression, or the error of regexp.Compile. Only schemas that are not structural can have
+// a pattern with an error.
 func (p *Pattern) Regexp() (*regexp.Regexp, error) {
 	b := p.with(true)
 	return b.re, b.err
 }
 
-// Err is the error that regexp.Compile gives for the expression, nil mostly. It compiles nothing that Match may not need.
+// Err returns the error of regexp.Compile, or nil. It compiles no more than Match needs.
 func (p *Pattern) Err() error { return p.with(false).err }
 
-// with returns what the pattern is compiled to, with package regexp's form if the caller needs that or if there is no table.
-// Mostly it is there, and nothing is locked.
+// with returns the compiled pattern. It includes package regexp's form if re is set or if there is no table. It locks
+// nothing if that exists.
 func (p *Pattern) with(re bool) *built {
 	if b := p.built.Load(); b != nil && (b.re != nil || b.dfa != nil && !re || b.err != nil) {
 		if !b.used.Load() {
@@ -63,9 +62,9 @@ func (p *Pattern) build(re bool) *built {
 	defer p.building.Unlock()
 	had := p.built.Load()
 	if had != nil && (had.re != nil || had.dfa != nil && !re || had.err != nil) {
-		return had // somebody else was faster
+		return had // another goroutine built it
 	}
-	b := &built{bytes: int64(unsafe.Sizeof(built{}))} // its first use does not count: much is used just once
+	b := &built{bytes: int64(unsafe.Sizeof(built{}))} // the first use does not count, since many patterns are used once
 	if had != nil {
 		b.dfa = had.dfa
 	} else if !p.tableNot.Load() {
@@ -94,7 +93,7 @@ func (p *Pattern) build(re bool) *built {
 	return b
 }
 
-// program is the instructions of an expression, or the error that regexp.Compile gives.
+// program returns the instructions of an expression, or the error of regexp.Compile.
 func program(source string) (*syntax.Prog, error) {
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
@@ -103,15 +102,15 @@ func program(source string) (*syntax.Prog, error) {
 	return syntax.Compile(parsed.Simplify())
 }
 
-// Sizes in bytes from which a match can take longer than a cancellation may wait, some milliseconds: it then looks now
-// and then whether somebody still waits for the answer. Package regexp takes up to 50 ns a byte, the table about one.
+// Sizes in bytes from which a match can take some milliseconds, so that it polls the stop signal. Package regexp takes
+// up to 50 ns a byte, the table about one.
 const (
 	longText       = 1 << 16
 	longRegexpText = 1 << 12
 )
 
-// Match reports whether the pattern occurs in s. Over long texts, and before it compiles the pattern, it gives up, with ok false,
-// once stop says so.
+// Match reports whether the pattern occurs in s. ok is false if stop fired before it was compiled, or during a long
+// match.
 func (p *Pattern) Match(s string, stop *interrupt.Signal) (matched, ok bool) {
 	if p.built.Load() == nil && stop.Stopped() {
 		return false, false // compiling can take milliseconds
@@ -134,10 +133,10 @@ func (p *Pattern) Match(s string, stop *interrupt.Signal) (matched, ok bool) {
 	return matched, !r.stopped
 }
 
-// stoppingReader gives the runes of s as regexp reads a string, and io.EOF once stop says so.
+// stoppingReader reads the runes of s, and returns io.EOF once stop fires.
 type stoppingReader struct {
 	s       string
-	i, next int // where it reads, and where it asks stop again
+	i, next int // the read offset, and the offset to poll stop at
 	stop    *interrupt.Signal
 	stopped bool
 }
@@ -162,7 +161,7 @@ var patterns = struct {
 	m map[string]weak.Pointer[Pattern]
 }{m: map[string]weak.Pointer[Pattern]{}}
 
-// Intern returns the one Pattern for this text. The table holds it weakly: it goes when the last plan that uses it goes.
+// Intern returns the Pattern for a text. The table holds it weakly.
 func Intern(source string) *Pattern {
 	patterns.Lock()
 	defer patterns.Unlock()
@@ -192,8 +191,7 @@ func forget(f forgotten) {
 	}
 }
 
-// Retained is the number of distinct patterns that the live plans of this process share, and about how many bytes these
-// take as far as they were used and are not dropped since.
+// Retained returns the number of distinct patterns that live plans share, and their approximate memory in bytes.
 func Retained() (count int, bytes int64) {
 	patterns.Lock()
 	defer patterns.Unlock()

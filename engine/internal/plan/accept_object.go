@@ -186,11 +186,11 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 	case key != "metadata":
 		return d.Nodes[c].Kind == value.String
 	}
-	settled, changed := metadata.Settle(d, c)
+	normalized, changed := metadata.Normalize(d, c)
 	if changed {
 		d.MarkDirty(c, i)
 	}
-	return settled && (!changed || !w.decoded)
+	return normalized && (!changed || !w.decoded)
 }
 
 // embedded reports whether an embedded resource has a type and plainly valid metadata.

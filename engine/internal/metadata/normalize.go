@@ -4,20 +4,19 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// fate is what the round trip through metav1.ObjectMeta does to a member.
+// fate is the effect of the round trip through metav1.ObjectMeta on a field.
 type fate uint8
 
 const (
-	keep  fate = iota // it stays as it stands
-	drop              // it vanishes: null, empty string, empty map
+	keep  fate = iota // the field stays
+	drop              // the field is removed: null, empty string, empty map
 	doubt             // only apimachinery knows
 )
 
-// Settle performs the round trip of the metadata at node meta through metav1.ObjectMeta on the tree, as far as that means
-// leaving members alone or dropping empty ones. It is not settled, and the tree unchanged, if there is anything else to do:
-// unknown fields, values that do not fit, times to rewrite. Then Coerce must be asked. If something was dropped the caller
-// marks the ancestors of meta dirty.
-func Settle(d *value.Doc, meta uint32) (settled, changed bool) {
+// Normalize does the round trip of the metadata at node meta through metav1.ObjectMeta on the tree, if that only
+// removes empty fields. Otherwise normalized is false and the tree is unchanged: there are unknown fields, malformed
+// values or times to rewrite, and Coerce is required. If changed, the caller must mark the ancestors of meta dirty.
+func Normalize(d *value.Doc, meta uint32) (normalized, changed bool) {
 	if d.Nodes[meta].Kind != value.Object {
 		return false, false
 	}
@@ -49,7 +48,7 @@ func dropEmpty(d *value.Doc, meta uint32) {
 	}
 }
 
-// fateOf knows the fields of metav1.ObjectMeta. All but the time stamps and pointers are omitted when empty.
+// fateOf returns the effect on one field of metav1.ObjectMeta. All but time stamps and pointers are omitted if empty.
 func fateOf(d *value.Doc, key string, i uint32) fate {
 	n := &d.Nodes[i]
 	switch key {
@@ -108,8 +107,8 @@ func timeFate(d *value.Doc, i uint32) fate {
 	return doubt
 }
 
-// isCanonicalTime accepts 2006-01-02T15:04:05Z: what metav1.Time prints. It is narrower than that at the edges (leap
-// days, the 31st of short months, year 1) and leaves those to apimachinery.
+// isCanonicalTime accepts 2006-01-02T15:04:05Z, which metav1.Time prints. It rejects rare valid times (leap days, the
+// 31st of short months, year 1).
 func isCanonicalTime(s string) bool {
 	if len(s) != len("2006-01-02T15:04:05Z") {
 		return false
@@ -144,7 +143,7 @@ func isCanonicalTime(s string) bool {
 		two(11) <= 23 && two(14) <= 59 && two(17) <= 59
 }
 
-// daysPast28 is how many days beyond the 28th every year's month has.
+// daysPast28 is how many days after the 28th a month has in every year.
 func daysPast28(month int) int {
 	switch month {
 	case 2:
@@ -191,8 +190,8 @@ func listFate(d *value.Doc, i uint32, fits func(*value.Doc, uint32) bool) fate {
 	return doubt
 }
 
-// isOwnerReference accepts a reference that prints as it reads: the four strings, which are printed even when empty, must
-// be there.
+// isOwnerReference accepts a reference that prints as it reads. The four strings must be present, since they are
+// printed even if empty.
 func isOwnerReference(d *value.Doc, i uint32) bool {
 	if d.Nodes[i].Kind != value.Object {
 		return false
