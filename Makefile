@@ -13,7 +13,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.stamp=$(COMMIT)
 CASE        ?= .
 SUITE       ?=
 SEED        ?= 1
-VOLUME      ?= 8
+VOLUME      ?= 16
 FUZZTIME    ?= 60s
 LOOPS       ?= 8
 GRPC_PORT   ?= 9090
@@ -91,7 +91,7 @@ bench: ## Measure crdeval and Kubernetes in the same run; CASE=regexp
 	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)'
 
 .PHONY: conformance
-conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME (8) times their cases; SUITE=… SEED=…
+conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME (16) times their cases; SUITE=… SEED=…
 	@cd engine/conformance && go run ./cmd/conformance -suite '$(SUITE)' -n $(N) -seed $(SEED)
 	@[ -n '$(SUITE)' ] || { CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./engine/... && \
 		cd engine/conformance && CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./...; }

@@ -29,9 +29,9 @@ func E2E(t testing.TB) {
 }
 
 // fullVolume is the value of CRDEVAL_VOLUME from which tests of long lists cover all elements.
-const fullVolume = 8
+const fullVolume = 16
 
-// Sampled reports whether tests of long lists cover element i: one of eight by default, all with CRDEVAL_VOLUME=8.
+// Sampled reports whether tests of long lists cover element i: one of 16 by default, all with CRDEVAL_VOLUME=16.
 func Sampled(i int) bool { return i%stride() == 0 }
 
 // Portion returns how many of n elements Sampled selects.

@@ -18,6 +18,7 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/casefile"
+	"github.com/crdeval/crdeval/internal/testenv"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/gateway"
@@ -94,6 +95,9 @@ func TestSurfaces(t *testing.T) {
 			continue // most are about what a webhook answers: engine/cases_test.go has them
 		}
 		asked++
+		if c.Costly() && testenv.Volume(1) == 1 {
+			continue
+		}
 		t.Run(c.File+"/"+c.Name, func(t *testing.T) {
 			if s.runCase(t, fmt.Sprintf("case-%d", i), c); c.OldCRD != nil && !t.Skipped() {
 				replaced++

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"sigs.k8s.io/yaml"
 )
@@ -121,3 +122,8 @@ func Questions(folder, file string) ([]Case, error) {
 	}
 	return cases, nil
 }
+
+var costly = regexp.MustCompile(`budget|limit`)
+
+// Costly reports whether the rules of the case use up a cost limit, which takes seconds.
+func (c *Case) Costly() bool { return costly.MatchString(c.Name) }
