@@ -31,14 +31,14 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 		return nil, err
 	}
 	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, rule.Tracing(o.Trace)
-	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewVerdict
+	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewNone
 	r.Whole, r.WantStatus, r.Stage = call == CallAdmit, o.WithStatus, admission.Stage(o.Stage)
 	v := &Verdict{Revision: d.revision}
 	shown := o.Include.show(&r)
 	var out admission.Outcome
 	switch {
 	case call == CallAdmit:
-		r.WantObject, r.WantChanged = o.View != ViewVerdict, o.View == ViewChanged
+		r.WantObject, r.WantChanged = o.View != ViewNone, o.View == ViewChanged
 		out, err = d.inner.Admit(ctx, &r, d.convert)
 	case r.Old != nil:
 		out, err = d.inner.Update(ctx, &r, d.convert)
@@ -53,11 +53,11 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 		d.observe(ctx, call, item, &out, start, err)
 		return nil, err
 	}
-	v.Allowed, v.Refusal, v.Warnings = out.Rejection == nil, refusalOf(out.Rejection), out.Warnings
+	v.Allowed, v.Rejection, v.Warnings = out.Rejection == nil, rejection(out.Rejection), out.Warnings
 	v.Pruned, v.Defaulted = changes(out.Pruned), changes(out.Defaulted)
-	v.Violations, v.Forgiven = violations(out.Violations), violations(out.Ratcheted)
+	v.Violations, v.Ratcheted = violations(out.Violations), violations(out.Ratcheted)
 	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
-	if o.View != ViewVerdict {
+	if o.View != ViewNone {
 		d.hints(ctx, &r, &out, v.Violations, v.Pruned)
 	}
 	if v.Allowed {
@@ -65,7 +65,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 		if o.View == ViewChanged && !out.Changed && item.Patch == nil {
 			v.Object = nil
 		}
-		v.Presented, v.Warnings = shown.tell(v.Warnings)
+		v.Presentation, v.Warnings = shown.tell(v.Warnings)
 	}
 	d.observe(ctx, call, item, &out, start, nil)
 	return v, nil
@@ -77,9 +77,9 @@ func (o *EvaluationOptions) fitWrite(call Call) error {
 	switch {
 	case o.Stage > StageFinish:
 		return invalid("unknown stage: it is Whole, Decode or Finish")
-	case call != CallAdmit && o.Stage != StageWhole:
+	case call != CallAdmit && o.Stage != StageAll:
 		return invalid("a stage is for Admit alone: Validate judges the whole write")
-	case call != CallAdmit && o.Include != Include{}:
+	case call != CallAdmit && o.Include != PresentationOptions{}:
 		return invalid("what Include asks for is shown by Admit and Read: Validate makes no object that it could be shown of")
 	case call == CallAdmit && o.AsGiven:
 		return invalid("AsGiven is for Validate alone: what is admitted is pruned, defaulted and prepared")

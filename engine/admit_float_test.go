@@ -29,7 +29,7 @@ spec:
 		"written": {Subresource: "status", OldObject: object(``), Object: object(`,"status":-0.0`)},
 		"kept":    {OldObject: object(`,"status":-0.0`), Object: object(`,"spec":1`)},
 	} {
-		for _, view := range []View{ViewObject, ViewChanged} {
+		for _, view := range []View{ViewFull, ViewChanged} {
 			v, err := d.Admit(t.Context(), item, EvaluationOptions{View: view})
 			if err != nil || !v.Allowed {
 				t.Fatalf("%s: %v %v", name, v, err)

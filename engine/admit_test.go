@@ -135,7 +135,7 @@ func TestAdmit(t *testing.T) {
 			sameText(t, "old object", v.OldObject, c.old)
 			sameText(t, "status", v.Status, c.status)
 			if v.Deletes != c.deletes || v.Allowed != (c.status == "") {
-				t.Errorf("deletes %v, allowed %v: %+v", v.Deletes, v.Allowed, v.Refusal)
+				t.Errorf("deletes %v, allowed %v: %+v", v.Deletes, v.Allowed, v.Rejection)
 			}
 		})
 	}
@@ -178,7 +178,7 @@ func TestAdmitUpdatesOfFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !v.Allowed {
-				t.Fatalf("%+v, %+v", v.Refusal, v.Violations)
+				t.Fatalf("%+v, %+v", v.Rejection, v.Violations)
 			}
 			sameText(t, "object", v.Object, c.object)
 			sameText(t, "stored object", v.StoredObject, c.stored)
@@ -214,17 +214,17 @@ func TestInclude(t *testing.T) {
     selectableFields: [{jsonPath: .status.phase}]
     additionalPrinterColumns: [{name: Phase, type: string, jsonPath: .status.phase}]
 `, 1))
-	o := EvaluationOptions{View: ViewVerdict, Include: Include{SelectableFields: true, TableRow: true, Scale: true}}
+	o := EvaluationOptions{View: ViewNone, Include: PresentationOptions{SelectableFields: true, TableRow: true, Scale: true}}
 	object := widget("v1", `"name":"w","namespace":"n"`, `,"spec":{"size":3}`)
 	v, err := d.Admit(context.Background(), Item{Object: object}, o)
-	if err != nil || v.Presented == nil {
+	if err != nil || v.Presentation == nil {
 		t.Fatalf("%v: %+v", err, v)
 	}
 	r, err := d.Read(context.Background(), Item{Object: object}, o)
-	if err != nil || r.Presented == nil {
+	if err != nil || r.Presentation == nil {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	for call, p := range map[string]*Presented{"Admit": v.Presented, "Read": r.Presented} {
+	for call, p := range map[string]*Presentation{"Admit": v.Presentation, "Read": r.Presentation} {
 		want := []SelectableField{{"metadata.name", "w"}, {"metadata.namespace", "n"}, {"status.phase", "New"}}
 		if !reflect.DeepEqual(p.SelectableFields, want) {
 			t.Errorf("%s: selectable fields %v", call, p.SelectableFields)
@@ -233,10 +233,10 @@ func TestInclude(t *testing.T) {
 		sameText(t, call+": scale", p.Scale, `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"w","namespace":"n"},"spec":{"replicas":3},"status":{"replicas":0}}`)
 	}
 	v, err = d.Admit(context.Background(), Item{Object: widget("v1", `"name":"w","namespace":"n"`, ``)}, o)
-	if err != nil || v.Presented == nil || v.Presented.Scale != nil || !v.Allowed || len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "crdeval: the scale cannot be shown: ") {
+	if err != nil || v.Presentation == nil || v.Presentation.Scale != nil || !v.Allowed || len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "crdeval: the scale cannot be shown: ") {
 		t.Errorf("%v: %+v", err, v)
 	}
-	if v, err = d.Admit(context.Background(), Item{Version: "v1beta1", Object: widget("v1beta1", `"name":"w","namespace":"n"`, ``)}, o); err != nil || v.Presented == nil || v.Presented.Scale != nil || len(v.Warnings) > 0 {
+	if v, err = d.Admit(context.Background(), Item{Version: "v1beta1", Object: widget("v1beta1", `"name":"w","namespace":"n"`, ``)}, o); err != nil || v.Presentation == nil || v.Presentation.Scale != nil || len(v.Warnings) > 0 {
 		t.Errorf("%v: %+v", err, v)
 	}
 }
@@ -258,15 +258,15 @@ func TestAdmitViews(t *testing.T) {
 		{"another number", Item{Object: widget("v1", settled, `,"spec":{"size":2,"color":"\u0061\ud800"},"status":{"phase":"x"}`), OldObject: whole}, true},
 		{"a patch", Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{}`))}, OldObject: whole}, true},
 	} {
-		for _, view := range []View{ViewObject, ViewChanged, ViewVerdict} {
+		for _, view := range []View{ViewFull, ViewChanged, ViewNone} {
 			v, err := d.Admit(context.Background(), c.item, EvaluationOptions{View: view})
 			if err != nil || !v.Allowed {
 				t.Fatalf("%s: %v %+v", c.name, err, v)
 			}
-			if want := view == ViewObject || view == ViewChanged && c.shown; (v.Object != nil) != want {
+			if want := view == ViewFull || view == ViewChanged && c.shown; (v.Object != nil) != want {
 				t.Errorf("%s, view %d: object %s", c.name, view, v.Object)
 			}
-			if view == ViewVerdict && v.StoredObject != nil {
+			if view == ViewNone && v.StoredObject != nil {
 				t.Errorf("%s: stored object %s", c.name, v.StoredObject)
 			}
 		}
@@ -312,7 +312,7 @@ func TestAdmitObjectsTakenForLists(t *testing.T) {
 				want = 1
 			}
 			if v.Allowed != (c.name != "a refused one") || strings.Count(strings.Join(v.Warnings, "\n"), `crdeval: an object with a list "items"`) != want {
-				t.Errorf("%s, %s: %+v %q", version, c.name, v.Refusal, v.Warnings)
+				t.Errorf("%s, %s: %+v %q", version, c.name, v.Rejection, v.Warnings)
 			}
 		}
 		if version == "v2" {

@@ -71,7 +71,7 @@ func TestUnserved(t *testing.T) {
 		_, selected := d.Select(ctx, "v1", stored)
 		for call, err := range map[string]error{"read": read, "table": table, "select": selected} {
 			var e *Error
-			if !errors.As(err, &e) || e.Reason != ReasonObjectRefused || e.Refusal == nil || e.Refusal.Code != 500 {
+			if !errors.As(err, &e) || e.Reason != ReasonObjectRejected || e.Rejection == nil || e.Rejection.Code != 500 {
 				t.Errorf("%s: %s: %v", name, call, err)
 			}
 		}

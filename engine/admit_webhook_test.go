@@ -73,8 +73,8 @@ func TestAdmitByWebhook(t *testing.T) {
 			}
 			sameText(t, "object", v.Object, c.object)
 			sameText(t, "stored object", v.StoredObject, c.stored)
-			if c.refusal != "" && (v.Refusal == nil || v.Refusal.Message != c.refusal || v.Refusal.Code != 500 || v.Refusal.Reason != "") {
-				t.Errorf("refusal %+v", v.Refusal)
+			if c.refusal != "" && (v.Rejection == nil || v.Rejection.Message != c.refusal || v.Rejection.Code != 500 || v.Rejection.Reason != "") {
+				t.Errorf("refusal %+v", v.Rejection)
 			}
 			if c.found != "" {
 				checkPointers(t, "found", v.Violations, []string{c.found})

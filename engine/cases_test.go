@@ -96,8 +96,8 @@ func existing(t *testing.T, c *casefile.Case) func(string) *Existing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := []Claimant{{Name: d.Name(), Standing: d.Standing(), Status: d.Standing().Stored(Status{})}}
-	Settle(group, d.Name(), time.Now())
+	group := []CRDStatus{{Name: d.Name(), Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(Status{})}}
+	ReconcileStatus(group, d.Name(), time.Now())
 	return func(name string) *Existing {
 		if name != d.Name() {
 			return nil
@@ -188,11 +188,11 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 	if err != nil {
 		t.Fatal(err)
 	}
-	if verdict.Refusal == nil || verdict.Refusal.Code == 422 { // a server's handler may refuse what the cases hand to the strategy
+	if verdict.Rejection == nil || verdict.Rejection.Code == 422 { // a server's handler may refuse what the cases hand to the strategy
 		compareFindings(t, "Validate", verdict.Violations, want.Errors)
 	}
-	if verdict.Allowed != (len(want.Errors) == 0) || verdict.Allowed == (verdict.Refusal != nil) {
-		t.Errorf("allowed %v, refusal %v, with %d findings", verdict.Allowed, verdict.Refusal, len(want.Errors))
+	if verdict.Allowed != (len(want.Errors) == 0) || verdict.Allowed == (verdict.Rejection != nil) {
+		t.Errorf("allowed %v, refusal %v, with %d findings", verdict.Allowed, verdict.Rejection, len(want.Errors))
 	}
 }
 

@@ -90,7 +90,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 	}
 	message := violation.Message(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind(), crd.Name, errs,
 		func() bool { return ctx.Err() != nil })
-	report.Refusal = &Refusal{Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: message}
+	report.Rejection = &Rejection{Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: message}
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late
 	}
@@ -186,7 +186,7 @@ func undecodable(d *value.Doc, root uint32, err error) (*Report, *apiextensionsv
 		}
 	}
 	status := apierrors.NewBadRequest(err.Error()).ErrStatus
-	report.Refusal = &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
+	report.Rejection = &Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
 	return report, nil, nil
 }
 

@@ -53,7 +53,7 @@ spec:
 	if !slices.Equal(got, want) {
 		t.Errorf("findings\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
-	if r.Accepted || r.Refusal == nil || r.Refusal.Code != 422 || r.LowestMinor != 34 {
+	if r.Accepted || r.Rejection == nil || r.Rejection.Code != 422 || r.LowestMinor != 34 {
 		t.Errorf("report %+v", r)
 	}
 	if warnings := []string{`line 20: key "minLength" already set in map`, `unknown field "spec.surprise"`}; !slices.Equal(r.Warnings, warnings) {
@@ -126,7 +126,7 @@ func TestManifestErrors(t *testing.T) {
 		t.Errorf("no position: %+v", e)
 	}
 	r, err := Check(context.Background(), JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"x.y"},"spec":{"group":7}}`)), Options{})
-	if err != nil || r.Accepted || r.Name != "x.y" || r.Refusal.Code != 400 || !strings.Contains(r.Refusal.Message, "cannot unmarshal number") {
+	if err != nil || r.Accepted || r.Name != "x.y" || r.Rejection.Code != 400 || !strings.Contains(r.Rejection.Message, "cannot unmarshal number") {
 		t.Errorf("%v %+v", err, r)
 	}
 }

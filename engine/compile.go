@@ -121,7 +121,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	if v := schema.Storage(crd); v != nil {
 		d.storage = v.Name
 	}
-	if d.standing, err = standingOf(ctx, crd, d.storage, o); err != nil {
+	if d.desired, err = desiredStatus(ctx, crd, d.storage, o); err != nil {
 		return nil, unreadable("CRD "+crd.Name, ReasonManifestUnreadable, err)
 	}
 	d.size = int64(len(canonical)) + definitionSize

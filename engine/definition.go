@@ -11,7 +11,7 @@ type Definition struct {
 	scope    Scope
 	versions []VersionInfo
 	storage  string
-	standing Standing
+	desired  DesiredStatus
 	revision string
 	manifest []byte
 	size     int64
@@ -43,7 +43,7 @@ func (d *Definition) Versions() []VersionInfo { return d.versions }
 func (d *Definition) StorageVersion() string { return d.storage }
 
 // Standing returns what the manifest says about the CRD's status. The caller must not change what it refers to.
-func (d *Definition) Standing() Standing { return d.standing }
+func (d *Definition) DesiredStatus() DesiredStatus { return d.desired }
 
 // Revision returns "sha256:" and the digest of the canonical manifest with the options that shape its meaning: equal
 // revisions give equal answers.

@@ -70,7 +70,7 @@ func TestCompareAsUpdate(t *testing.T) {
 	}
 	stored := slices.Concat(both, []byte("status: {storedVersions: [v1beta1, v1]}\n"))
 	d := compareYAML(t, stored, one, engine.Options{})
-	if d.Report.Accepted || !strings.Contains(d.Report.Refusal.Message, "status.storedVersions") || d.Changes[0].Kind != engine.VersionRemoved || d.Changes[0].Stored != engine.Breaking {
+	if d.Report.Accepted || !strings.Contains(d.Report.Rejection.Message, "status.storedVersions") || d.Changes[0].Kind != engine.VersionRemoved || d.Changes[0].Stored != engine.Breaking {
 		t.Errorf("v1beta1 is stored: %+v %+v", d.Report, d.Changes)
 	}
 	known := func(string) *engine.Existing {
@@ -114,7 +114,7 @@ func TestCompareWhatCannotBe(t *testing.T) {
 	}
 	// An API server refuses it: that is an answer.
 	d := compareYAML(t, cronTabs(t), cronTabs(t, "served: true", "served: 1"), engine.Options{})
-	if d.Class != engine.Breaking || d.Report.Accepted || d.Report.Refusal.Code != 400 || d.Changes != nil {
+	if d.Class != engine.Breaking || d.Report.Accepted || d.Report.Rejection.Code != 400 || d.Changes != nil {
 		t.Errorf("%+v", d)
 	}
 	ended, cancel := context.WithCancel(t.Context())

@@ -23,7 +23,7 @@ type DiscoverableCRD struct {
 	Name     string
 	Scope    Scope
 	Versions []VersionInfo
-	Standing Standing
+	Desired  DesiredStatus
 	// Status is the status of the CRD, as Settle leaves it.
 	Status Status
 }
@@ -44,13 +44,13 @@ func Discover(crds ...DiscoverableCRD) *Discovery {
 	for i := range crds {
 		c := &crds[i]
 		if d := c.Definition; d != nil {
-			c = &DiscoverableCRD{Name: d.Name(), Scope: d.scope, Versions: d.versions, Standing: d.standing, Status: c.Status}
+			c = &DiscoverableCRD{Name: d.Name(), Scope: d.scope, Versions: d.versions, Desired: d.desired, Status: c.Status}
 		}
 		if c.Name == "" {
 			continue
 		}
 		a := present.Announced{
-			Name: c.Name, Group: c.Standing.Group, Kind: c.Standing.Names.Kind, Namespaced: c.Scope == apiextensionsv1.NamespaceScoped, Status: &c.Status,
+			Name: c.Name, Group: c.Desired.Group, Kind: c.Desired.Names.Kind, Namespaced: c.Scope == apiextensionsv1.NamespaceScoped, Status: &c.Status,
 			Versions: make([]present.AnnouncedVersion, len(c.Versions)),
 		}
 		for k, v := range c.Versions {

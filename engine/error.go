@@ -21,7 +21,7 @@ const (
 	ReasonObjectUnreadable Reason = "OBJECT_UNREADABLE"
 	// ReasonObjectRefused: the object cannot be decoded as the API server decodes it, so there is nothing to prune,
 	// default, read or convert. Error.Refusal says what the API server would answer. Validate reports it in its Verdict.
-	ReasonObjectRefused Reason = "OBJECT_REFUSED"
+	ReasonObjectRejected Reason = "OBJECT_REJECTED"
 	// ReasonVersionNotFound: the CRD lists no such version.
 	ReasonVersionNotFound Reason = "VERSION_NOT_FOUND"
 	// ReasonVersionNotServed: the CRD lists the version, but does not serve it.
@@ -48,7 +48,7 @@ type Error struct {
 	// reader stopped before knowing it.
 	Limit, Actual int64
 	// Refusal is set for ReasonObjectRefused.
-	Refusal *Refusal
+	Rejection *Rejection
 	// Warnings go with a Refusal: what an API server does not tell of it, as Verdict.Warnings has it. None mostly.
 	Warnings []string
 	// Position is where in the document it went wrong, nil if that is not known.

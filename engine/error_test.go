@@ -16,7 +16,7 @@ func TestEveryFaultHasAReason(t *testing.T) {
 		admission.VersionNotServed:      ReasonVersionNotServed,
 		admission.LimitExceeded:         ReasonLimitExceeded,
 		admission.Deadline:              ReasonItemDeadline,
-		admission.ObjectRejected:        ReasonObjectRefused,
+		admission.ObjectRejected:        ReasonObjectRejected,
 		admission.ConversionUnavailable: ReasonConversionUnavailable,
 		admission.Internal:              ReasonInternal,
 	} {

@@ -96,7 +96,7 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	if err != nil {
 		return nil, err
 	}
-	r.Target, r.WantObject, r.WantChanged, r.WantChanges = o.TargetVersion, o.View != ViewVerdict, true, true
+	r.Target, r.WantObject, r.WantChanged, r.WantChanges = o.TargetVersion, o.View != ViewNone, true, true
 	shown := (*shown)(nil)
 	if call == CallRead {
 		shown = o.Include.show(&r)
@@ -111,7 +111,7 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 		Object: out.Object, Changed: out.Changed, Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted),
 		Warnings: out.Warnings, Revision: d.revision,
 	}
-	t.Presented, t.Warnings = shown.tell(t.Warnings)
+	t.Presentation, t.Warnings = shown.tell(t.Warnings)
 	if o.View == ViewChanged && !t.Changed {
 		t.Object = nil
 	}
@@ -144,7 +144,7 @@ func (d *Definition) request(item *Item, o *EvaluationOptions) (admission.Reques
 		return invalid("unknown field validation: it is Warn, Ignore or Strict")
 	case o.Trace > TraceAll:
 		return invalid("unknown trace: it is None, Failed or All")
-	case o.View > ViewVerdict:
+	case o.View > ViewNone:
 		return invalid("unknown view: it is Object, Changed or Verdict")
 	case body.YAML != nil:
 		r.Body, r.YAML = body.YAML, true
@@ -160,7 +160,7 @@ func faultError(err error) error {
 	if !errors.As(err, &f) {
 		return &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
 	}
-	e := &Error{Reason: Reason(f.Code), Message: f.Text, Refusal: refusalOf(f.Rejection), Err: f.Cause}
+	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: rejection(f.Rejection), Err: f.Cause}
 	if f.Limit != nil {
 		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
 	}
@@ -170,11 +170,11 @@ func faultError(err error) error {
 	return e
 }
 
-func refusalOf(r *admission.Rejection) *Refusal {
+func rejection(r *admission.Rejection) *Rejection {
 	if r == nil {
 		return nil
 	}
-	return &Refusal{Code: r.Code, Reason: r.Reason, Message: r.Message}
+	return &Rejection{Code: r.Code, Reason: r.Reason, Message: r.Message}
 }
 
 func changes(list []admission.Change) []FieldChange {

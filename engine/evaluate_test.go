@@ -172,10 +172,10 @@ func TestValidate(t *testing.T) {
 				t.Errorf("warnings %q, want %q", v.Warnings, tt.warnings)
 			}
 			switch {
-			case v.Allowed != (tt.refusal == "") || v.Allowed != (v.Refusal == nil):
-				t.Errorf("allowed %v, refusal %+v", v.Allowed, v.Refusal)
-			case v.Refusal != nil && (v.Refusal.Code != tt.code || tt.refusal != "*" && v.Refusal.Message != tt.refusal):
-				t.Errorf("refusal %+v\nwant %d %s", *v.Refusal, tt.code, tt.refusal)
+			case v.Allowed != (tt.refusal == "") || v.Allowed != (v.Rejection == nil):
+				t.Errorf("allowed %v, refusal %+v", v.Allowed, v.Rejection)
+			case v.Rejection != nil && (v.Rejection.Code != tt.code || tt.refusal != "*" && v.Rejection.Message != tt.refusal):
+				t.Errorf("refusal %+v\nwant %d %s", *v.Rejection, tt.code, tt.refusal)
 			}
 		})
 	}
@@ -217,7 +217,7 @@ func TestVerdictChanges(t *testing.T) {
 			if got := tell(v.Defaulted); got != tt.defaulted {
 				t.Errorf("%s: defaulted %s, want %s", tt.name, got, tt.defaulted)
 			}
-			alone, err := d.Validate(context.Background(), Item{Object: JSON([]byte(object))}, EvaluationOptions{FieldValidation: fieldValidation, View: ViewVerdict})
+			alone, err := d.Validate(context.Background(), Item{Object: JSON([]byte(object))}, EvaluationOptions{FieldValidation: fieldValidation, View: ViewNone})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestTransforms(t *testing.T) {
 		{name: "default, a float that is printed otherwise", do: d.Default, object: gadget(`,"spec":{"size":1.0}`),
 			want: `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d"},"spec":{"size":1}}`},
 		{name: "changed view", do: d.Default, object: gadget(``), options: EvaluationOptions{View: ViewChanged}, unchanged: true},
-		{name: "verdict view", do: d.Default, object: gadget(`,"spec":{}`), options: EvaluationOptions{View: ViewVerdict}, defaulted: []string{`spec.size /spec/size 3`}},
+		{name: "verdict view", do: d.Default, object: gadget(`,"spec":{}`), options: EvaluationOptions{View: ViewNone}, defaulted: []string{`spec.size /spec/size 3`}},
 		{name: "read", do: d.Read, object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","labels":{"a":1},"finalizers":["f"]},"spec":{"x":1}}`)),
 			want:   `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","finalizers":["f"],"generation":1},"spec":{"size":3}}`,
 			pruned: []string{`spec.x /spec/x 1`}, defaulted: []string{`spec.size /spec/size 3`}},
@@ -324,7 +324,7 @@ func TestErrors(t *testing.T) {
 		{name: "status without an old object", item: Item{Object: gadget(""), Subresource: "status"}, want: ReasonInvalidArgument},
 		{name: "two texts of the old object", item: Item{Object: gadget(""), OldObject: Document{JSON: []byte("{}"), YAML: []byte("{}")}}, want: ReasonInvalidArgument},
 		{name: "an old object of another kind", item: Item{Object: gadget(""), OldObject: JSON([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{}}`))}, want: ReasonInvalidArgument},
-		{name: "an old object that cannot be read", item: Item{Object: gadget(""), OldObject: JSON([]byte("{"))}, want: ReasonObjectRefused},
+		{name: "an old object that cannot be read", item: Item{Object: gadget(""), OldObject: JSON([]byte("{"))}, want: ReasonObjectRejected},
 		{name: "an old object of an unknown version", item: Item{Object: gadget(""), OldObject: JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Gadget","metadata":{}}`))}, want: ReasonVersionNotFound},
 		{name: "an old object for another call", do: d.Prune, item: Item{Object: gadget(""), OldObject: gadget("")}, want: ReasonInvalidArgument},
 		{name: "no such subresource", item: Item{Object: gadget(""), Subresource: "log"}, want: ReasonInvalidArgument},
@@ -334,12 +334,12 @@ func TestErrors(t *testing.T) {
 		{name: "too large", item: Item{Version: "v1", Object: JSON(make([]byte, 4<<20))}, want: ReasonLimitExceeded},
 		{name: "cancelled", ctx: cancelled, item: Item{Object: gadget("")}, want: ReasonItemDeadline},
 		{name: "late", ctx: late, item: Item{Object: gadget("")}, want: ReasonItemDeadline},
-		{name: "prune what cannot be read", do: d.Prune, item: Item{Object: JSON([]byte("{"))}, want: ReasonObjectRefused},
-		{name: "prune another version", do: d.Prune, item: Item{Version: "v1alpha1", Object: gadget("")}, want: ReasonObjectRefused},
+		{name: "prune what cannot be read", do: d.Prune, item: Item{Object: JSON([]byte("{"))}, want: ReasonObjectRejected},
+		{name: "prune another version", do: d.Prune, item: Item{Version: "v1alpha1", Object: gadget("")}, want: ReasonObjectRejected},
 		{name: "default an unknown version", do: d.Default, item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v9","kind":"Gadget"}`))}, want: ReasonVersionNotFound},
 		{name: "convert to nothing", do: d.Convert, item: Item{Object: gadget("")}, want: ReasonInvalidArgument},
 		{name: "convert to an unknown version", do: d.Convert, item: Item{Object: gadget("")}, o: EvaluationOptions{TargetVersion: "v9"}, want: ReasonVersionNotFound},
-		{name: "convert broken metadata", do: d.Convert, item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":[]}`))}, o: EvaluationOptions{TargetVersion: "v1alpha1"}, want: ReasonObjectRefused},
+		{name: "convert broken metadata", do: d.Convert, item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":[]}`))}, o: EvaluationOptions{TargetVersion: "v1alpha1"}, want: ReasonObjectRejected},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -357,7 +357,7 @@ func TestErrors(t *testing.T) {
 			if !errors.As(err, &e) || e.Reason != tt.want || e.Message == "" {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
-			if e != nil && e.Reason == ReasonObjectRefused && e.Refusal == nil {
+			if e != nil && e.Reason == ReasonObjectRejected && e.Rejection == nil {
 				t.Error("no refusal")
 			}
 		})

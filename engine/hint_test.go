@@ -56,7 +56,7 @@ func TestHints(t *testing.T) {
 			if got := hinted(v); got != c[2] {
 				t.Errorf("got\n%s\nwant\n%s", got, c[2])
 			}
-			verdict, err := d.Validate(context.Background(), engine.Item{Object: engine.YAML([]byte(c[1]))}, engine.EvaluationOptions{CompleteMetadata: true, View: engine.ViewVerdict})
+			verdict, err := d.Validate(context.Background(), engine.Item{Object: engine.YAML([]byte(c[1]))}, engine.EvaluationOptions{CompleteMetadata: true, View: engine.ViewNone})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestHintsOfWrites(t *testing.T) {
 		{"an update", engine.Item{Object: engine.JSON([]byte(wrong)), OldObject: engine.JSON([]byte(stored))}, engine.EvaluationOptions{}, said, "1:147"},
 		{"a patch", engine.Item{Patch: &engine.Patch{Type: engine.MergePatch, Document: engine.JSON([]byte(`{"spec":{"replica":1}}`))}, OldObject: engine.JSON([]byte(stored))},
 			engine.EvaluationOptions{}, said, "1:10"},
-		{"the verdict alone", engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{View: engine.ViewVerdict}, "", ""},
+		{"the verdict alone", engine.Item{Object: engine.JSON([]byte(wrong))}, engine.EvaluationOptions{View: engine.ViewNone}, "", ""},
 		{"nothing wrong", engine.Item{Object: engine.JSON([]byte(stored))}, engine.EvaluationOptions{}, "", ""},
 	} {
 		for call, admit := range map[string]func(context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error){"Validate": d.Validate, "Admit": d.Admit} {
@@ -170,7 +170,7 @@ func TestHintsAreBounded(t *testing.T) {
 	}
 	took := time.Since(start)
 	start = time.Now()
-	if _, err := d.Validate(context.Background(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{View: engine.ViewVerdict}); err != nil {
+	if _, err := d.Validate(context.Background(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{View: engine.ViewNone}); err != nil {
 		t.Fatal(err)
 	}
 	without := time.Since(start)
@@ -193,9 +193,9 @@ func TestHintsAreBounded(t *testing.T) {
 func BenchmarkHints(b *testing.B) {
 	crd, cases := hintCases(b)
 	d := compiled(b, crd)
-	for _, view := range []engine.View{engine.ViewObject, engine.ViewVerdict} {
+	for _, view := range []engine.View{engine.ViewFull, engine.ViewNone} {
 		name := "told"
-		if view == engine.ViewVerdict {
+		if view == engine.ViewNone {
 			name = "verdict"
 		}
 		b.Run(name, func(b *testing.B) {
@@ -231,7 +231,7 @@ func BenchmarkHintsOfManyNames(b *testing.B) {
 		"scope":"Namespaced","names":{"plural":"crontabs","singular":"crontab","kind":"CronTab","listKind":"CronTabList"},"versions":[{"name":"v1","served":true,"storage":true,
 		"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{`+fields(10_000, `{"type":"string"}`)+`}}}}}}]}}`)
 	object := engine.JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default"},"spec":{` + fields(10, "1") + `}}`))
-	for name, view := range map[string]engine.View{"told": engine.ViewObject, "verdict": engine.ViewVerdict} {
+	for name, view := range map[string]engine.View{"told": engine.ViewFull, "verdict": engine.ViewNone} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := d.Validate(context.Background(), engine.Item{Object: object}, engine.EvaluationOptions{View: view}); err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // show makes a request show what Include asks for; what comes of it is in what is returned once the request was evaluated.
-func (o *Include) show(r *admission.Request) *shown {
+func (o *PresentationOptions) show(r *admission.Request) *shown {
 	if !o.SelectableFields && !o.TableRow && !o.Scale {
 		return nil
 	}
@@ -21,14 +21,14 @@ func (o *Include) show(r *admission.Request) *shown {
 
 // shown is how an object is presented.
 type shown struct {
-	include   Include
-	presented *Presented
+	include   PresentationOptions
+	presented *Presentation
 	notes     []string // why something cannot be shown
 }
 
 // of looks at the object as it is answered.
 func (s *shown) of(v *admission.Version, t admission.Tree) {
-	p := &Presented{}
+	p := &Presentation{}
 	s.presented = p
 	if s.include.SelectableFields {
 		fields, err := v.Selectable.Fields(t.Doc, t.Root)
@@ -58,7 +58,7 @@ func (s *shown) note(what string, err error) {
 }
 
 // tell is what was shown, and the warnings with notes about what could not be.
-func (s *shown) tell(warnings []string) (*Presented, []string) {
+func (s *shown) tell(warnings []string) (*Presentation, []string) {
 	if s == nil || s.presented == nil {
 		return nil, warnings
 	}

@@ -74,9 +74,9 @@ type View uint8
 
 // The values of View.
 const (
-	ViewObject  View = iota // the object
+	ViewFull    View = iota // the object
 	ViewChanged             // the object, if it differs from the one given
-	ViewVerdict             // no object; of Validate and Admit the verdict alone, without Pruned, Defaulted and hints: the cheapest answer
+	ViewNone                // no object; of Validate and Admit the verdict alone, without Pruned, Defaulted and hints: the cheapest answer
 )
 
 // Stage says which part of a write Admit does. A server with mutating admission of its own calls twice: DECODE, its own, FINISH.
@@ -84,7 +84,7 @@ type Stage uint8
 
 // The values of Stage. WHOLE is DECODE and FINISH on what that answered.
 const (
-	StageWhole Stage = iota
+	StageAll Stage = iota
 	// StageDecode stops where mutating admission begins: the body is decoded, coerced and defaulted (a patch applied), its name and namespace
 	// matched with the request's; the old object is read.
 	StageDecode
@@ -94,7 +94,7 @@ const (
 )
 
 // Include says what of the object's presentation Admit and Read answer beside the object, see Presented.
-type Include struct {
+type PresentationOptions struct {
 	SelectableFields, TableRow, Scale bool
 	// Now is the time that ages in a table row are counted to; the zero time is the time of the call.
 	Now time.Time
@@ -115,7 +115,7 @@ type EvaluationOptions struct {
 	// stands (unless that is of another version and has to be converted).
 	AsGiven bool
 	// Trace asks Validate and Admit what the rules did on the way to their answers.
-	Trace Trace
+	Trace TraceMode
 	// TargetVersion, for Read and Convert: the version to convert to. Empty, for Read: no conversion.
 	TargetVersion string
 	// Stage, for Admit: which part of the write.
@@ -123,5 +123,5 @@ type EvaluationOptions struct {
 	// WithStatus, for Validate and Admit, asks for Verdict.Status.
 	WithStatus bool
 	// Include, for Admit and Read, asks for Presented.
-	Include Include
+	Include PresentationOptions
 }

@@ -19,7 +19,7 @@ type OpenAPIPublisher struct {
 	MaxBytes int64
 	// Room is asked for the memory of a document, with the number of its bytes, before that is taken, unless the document is kept from before; its error is
 	// passed on. The documents behind an index follow one another, so that for them it is asked for what the largest takes. Nil: there is room.
-	Room func(bytes int64) error
+	Reserve func(bytes int64) error
 }
 
 // V3 is OpenAPIV3.
@@ -63,13 +63,13 @@ func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...Publ
 		}
 	}
 	one := p
-	if p.Room != nil {
+	if p.Reserve != nil {
 		taken := int64(0)
-		one.Room = func(bytes int64) error {
+		one.Reserve = func(bytes int64) error {
 			if bytes <= taken {
 				return nil
 			}
-			if err := p.Room(bytes - taken); err != nil {
+			if err := p.Reserve(bytes - taken); err != nil {
 				return err
 			}
 			taken = bytes
@@ -139,7 +139,7 @@ func (p OpenAPIPublisher) document(ctx context.Context, form openapi.Form, of []
 	if form == openapi.V2Form {
 		write = openapi.V2
 	}
-	text, err := write(parts, openapi.Room{MaxBytes: p.maxBytes(), Take: p.Room})
+	text, err := write(parts, openapi.Room{MaxBytes: p.maxBytes(), Take: p.Reserve})
 	if err != nil {
 		return nil, openAPIError(err)
 	}
@@ -180,7 +180,7 @@ func inOrder(crds []PublishedCRD) []PublishedCRD {
 	for _, c := range crds {
 		if d := c.Definition; d != nil {
 			c = PublishedCRD{
-				Definition: d, Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions, Names: d.standing.Names,
+				Definition: d, Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions, Names: d.desired.Names,
 				Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
 			}
 		}

@@ -197,7 +197,7 @@ func TestOpenAPIMemory(t *testing.T) {
 		most, readings = 0, 0
 		before := live()
 		asked := int64(0)
-		doc, err := call(engine.OpenAPIPublisher{Room: func(n int64) error {
+		doc, err := call(engine.OpenAPIPublisher{Reserve: func(n int64) error {
 			asked += n
 			return nil
 		}})
@@ -218,7 +218,7 @@ func TestOpenAPIMemory(t *testing.T) {
 			t.Errorf("%s: %v after %d readings", name, err, readings)
 		}
 		full := errors.New("full")
-		if doc, err := call(engine.OpenAPIPublisher{Room: func(int64) error { return full }}); doc != nil || !errors.Is(err, full) {
+		if doc, err := call(engine.OpenAPIPublisher{Reserve: func(int64) error { return full }}); doc != nil || !errors.Is(err, full) {
 			t.Errorf("%s without room: %v", name, err)
 		}
 	}
@@ -231,7 +231,7 @@ func TestOpenAPIIndexRoom(t *testing.T) {
 		crds[i].Group = fmt.Sprint("g", i)
 	}
 	asked := int64(0)
-	if _, err := (engine.OpenAPIPublisher{Room: func(n int64) error { asked += n; return nil }}).V3Index(t.Context(), "", crds...); err != nil || asked < 1<<20 || asked > 2<<20 {
+	if _, err := (engine.OpenAPIPublisher{Reserve: func(n int64) error { asked += n; return nil }}).V3Index(t.Context(), "", crds...); err != nil || asked < 1<<20 || asked > 2<<20 {
 		t.Errorf("%v, asked for %d", err, asked)
 	}
 	// A document that is kept needs no room, and is refused all the same where it is too large.
@@ -239,7 +239,7 @@ func TestOpenAPIIndexRoom(t *testing.T) {
 	if _, err := engine.OpenAPIV2(t.Context(), small...); err != nil {
 		t.Fatal(err)
 	}
-	if doc, err := (engine.OpenAPIPublisher{Room: func(int64) error { return errors.New("asked") }}).V2(t.Context(), small...); err != nil || doc == nil {
+	if doc, err := (engine.OpenAPIPublisher{Reserve: func(int64) error { return errors.New("asked") }}).V2(t.Context(), small...); err != nil || doc == nil {
 		t.Error(err)
 	}
 	if _, err := (engine.OpenAPIPublisher{MaxBytes: 100}).V2(t.Context(), small...); engine.ReasonOf(err) != engine.ReasonLimitExceeded {

@@ -24,7 +24,7 @@ func FuzzPatch(f *testing.F) {
 			if reason := ReasonOf(err); reason == ReasonInternal {
 				t.Fatal(err)
 			}
-			if err == nil && v.Allowed != (v.Refusal == nil) {
+			if err == nil && v.Allowed != (v.Rejection == nil) {
 				t.Fatalf("%+v", v)
 			}
 		}

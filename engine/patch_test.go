@@ -128,8 +128,8 @@ func TestPatch(t *testing.T) {
 			if string(v.Object) != c.object {
 				t.Errorf("object %s\nwant   %s", v.Object, c.object)
 			}
-			if c.code == 0 != v.Allowed || c.code != 0 && (v.Refusal.Code != c.code || !strings.Contains(v.Refusal.Message, c.message)) {
-				t.Errorf("refusal %+v, want %d %s", v.Refusal, c.code, c.message)
+			if c.code == 0 != v.Allowed || c.code != 0 && (v.Rejection.Code != c.code || !strings.Contains(v.Rejection.Message, c.message)) {
+				t.Errorf("refusal %+v, want %d %s", v.Rejection, c.code, c.message)
 			}
 			if !strings.Contains(strings.Join(v.Warnings, "\n"), c.warning) || c.warning == "" && len(v.Warnings) > 0 && c.code != 500 {
 				t.Errorf("warnings %q, want %q", v.Warnings, c.warning)
@@ -151,8 +151,8 @@ func TestPatchOfTooManyOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Refusal{Code: 413, Reason: "RequestEntityTooLarge", Message: tooManyOperations}); v.Refusal == nil || *v.Refusal != want {
-		t.Errorf("%+v, want %+v", v.Refusal, want)
+	if want := (Rejection{Code: 413, Reason: "RequestEntityTooLarge", Message: tooManyOperations}); v.Rejection == nil || *v.Rejection != want {
+		t.Errorf("%+v, want %+v", v.Rejection, want)
 	}
 	const want = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"` + tooManyOperations + `","reason":"RequestEntityTooLarge","code":413}`
 	if got := strings.TrimSpace(string(v.Status)); got != want {

@@ -45,7 +45,7 @@ func TestExisting(t *testing.T) {
 		if name != first.Name() {
 			return nil
 		}
-		return &Existing{Manifest: first.Manifest(), Generation: 7, Status: first.Standing().Stored(Status{})}
+		return &Existing{Manifest: first.Manifest(), Generation: 7, Status: first.DesiredStatus().AddStoredVersion(Status{})}
 	}}
 
 	second, report, err := Compile(ctx, YAML([]byte(strings.Replace(includesCRD, "maxItems: 9", "maxItems: 8", 1))), o)
@@ -84,13 +84,13 @@ func TestExistingDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	crd.Spec.Scope = ClusterScoped
-	status := first.Standing().Stored(Status{})
+	status := first.DesiredStatus().AddStoredVersion(Status{})
 	o := Options{Existing: func(string) *Existing { return &Existing{Manifest: first.Manifest(), Generation: 1, Status: status} }}
 	if d, report, err := CompileDefinition(ctx, crd, o); err != nil || d == nil || !report.Update || report.Generation != 2 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	group := []Claimant{{Name: first.Name(), Standing: first.Standing(), Status: status}}
-	Settle(group, first.Name(), birth)
+	group := []CRDStatus{{Name: first.Name(), Desired: first.DesiredStatus(), Status: status}}
+	ReconcileStatus(group, first.Name(), birth)
 	status = group[0].Status
 	d, report, err := CompileDefinition(ctx, crd, o)
 	if err != nil || d != nil || len(report.Violations) != 1 || report.Violations[0].Field != "spec.scope" || report.Violations[0].Position != nil {

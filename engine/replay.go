@@ -13,7 +13,7 @@ type ReplayOutcome string
 // The outcomes. An object can have several, Same stands alone.
 const (
 	// NewlyRefused: the old definition accepts a write of the object, the new one refuses it.
-	NewlyRefused ReplayOutcome = "NewlyRefused"
+	NewlyRejected ReplayOutcome = "NewlyRejected"
 	// KeptByRatcheting, always beside NewlyRefused: an update of the stored object that does not touch what is wrong passes under the new
 	// definition. Without it not even that passes, and the object has to be mended with the next write.
 	KeptByRatcheting ReplayOutcome = "KeptByRatcheting"
@@ -31,7 +31,7 @@ const (
 )
 
 // Replayed is what became of one object.
-type Replayed struct {
+type ReplayResult struct {
 	// Outcomes are in the order of the constants; empty if Err is all there is.
 	Outcomes []ReplayOutcome
 	// OldAllowed and NewAllowed are the two verdicts.
@@ -39,7 +39,7 @@ type Replayed struct {
 	// OldViolations and NewViolations are the findings of the two verdicts, with positions in the object; those which both have are in both.
 	OldViolations, NewViolations []Violation
 	// NewRefusal is the answer of the new definition's API server to an object that is newly refused; nil if it does not have its version.
-	NewRefusal *Refusal
+	NewRejection *Rejection
 	// Differences are the fields that are pruned, defaulted or converted otherwise, within MaxReplayDifferences and MaxReplayBytes; OmittedDifferences is how
 	// many more there were.
 	Differences        []FieldDifference
@@ -72,12 +72,12 @@ type FieldDifference struct {
 //
 // Metadata is completed as EvaluationOptions.CompleteMetadata does, so that manifests from files can be replayed. View, AsGiven, Trace and
 // TargetVersion of the options have no meaning here. The error is that of a context that has ended; what concerns one item is in its Err.
-func Replay(ctx context.Context, old, new *Definition, items []Item, o EvaluationOptions) (_ []Replayed, err error) {
+func Replay(ctx context.Context, old, new *Definition, items []Item, o EvaluationOptions) (_ []ReplayResult, err error) {
 	defer recovered(&err)
 	if old == nil || new == nil {
 		return nil, &Error{Reason: ReasonInvalidArgument, Message: "a definition is missing: replay takes an old and a new one"}
 	}
-	all := make([]Replayed, len(items))
+	all := make([]ReplayResult, len(items))
 	o = EvaluationOptions{FieldValidation: o.FieldValidation, CompleteMetadata: true}
 	for i := range items {
 		r := replay{ctx: ctx, old: old, new: new, item: items[i], options: o}
@@ -85,14 +85,14 @@ func Replay(ctx context.Context, old, new *Definition, items []Item, o Evaluatio
 		if err := ctx.Err(); err != nil {
 			return nil, &Error{Reason: ReasonItemDeadline, Message: fmt.Sprintf("the call ended before item %d of %d was replayed: %v", i+1, len(items), err), Err: err}
 		}
-		all[i] = r.Replayed
+		all[i] = r.ReplayResult
 	}
 	return all, nil
 }
 
 // replay is one item on its way.
 type replay struct {
-	Replayed
+	ReplayResult
 	ctx      context.Context
 	old, new *Definition
 	item     Item
@@ -120,8 +120,8 @@ func (r *replay) run() {
 	r.NewAllowed, r.NewViolations = after.allowed, after.violations
 	switch {
 	case r.OldAllowed && !r.NewAllowed:
-		r.NewRefusal = after.refusal
-		r.add(NewlyRefused)
+		r.NewRejection = after.refusal
+		r.add(NewlyRejected)
 		if err == nil && r.survives() {
 			r.add(KeptByRatcheting)
 		}
@@ -150,7 +150,7 @@ func (r *replay) fail(where string, err error) {
 	told := &Error{Reason: ReasonInternal, Message: where + ": " + err.Error(), Err: err}
 	var e *Error
 	if errors.As(err, &e) {
-		told.Reason, told.Limit, told.Actual, told.Refusal, told.Position = e.Reason, e.Limit, e.Actual, e.Refusal, e.Position
+		told.Reason, told.Limit, told.Actual, told.Rejection, told.Position = e.Reason, e.Limit, e.Actual, e.Rejection, e.Position
 	}
 	r.Err = told
 }
@@ -176,7 +176,7 @@ func (r *replay) survives() bool {
 type judged struct {
 	allowed    bool
 	violations []Violation
-	refusal    *Refusal
+	refusal    *Rejection
 }
 
 // judge writes an object anew: as a create, and its status, which a create drops where it is a subresource, as a write of that.
@@ -185,7 +185,7 @@ func judge(ctx context.Context, d *Definition, item Item, o EvaluationOptions) (
 	if err != nil {
 		return judged{}, err
 	}
-	out := judged{allowed: v.Allowed, violations: v.Violations, refusal: v.Refusal}
+	out := judged{allowed: v.Allowed, violations: v.Violations, refusal: v.Rejection}
 	if !item.OldObject.Absent() {
 		return out, nil
 	}
@@ -198,7 +198,7 @@ func judge(ctx context.Context, d *Definition, item Item, o EvaluationOptions) (
 	}
 	if !v.Allowed {
 		if out.allowed {
-			out.allowed, out.refusal = false, v.Refusal
+			out.allowed, out.refusal = false, v.Rejection
 		}
 		out.violations = union(out.violations, v.Violations)
 	}

@@ -260,7 +260,7 @@ func (r *replay) tell(outcome ReplayOutcome) {
 }
 
 // outcomes are all in their order.
-var outcomes = []ReplayOutcome{NewlyRefused, KeptByRatcheting, NewlyAccepted, PrunedOtherwise, DefaultedOtherwise, ConvertedOtherwise, Same}
+var outcomes = []ReplayOutcome{NewlyRejected, KeptByRatcheting, NewlyAccepted, PrunedOtherwise, DefaultedOtherwise, ConvertedOtherwise, Same}
 
 // trees compares two trees.
 type trees struct {

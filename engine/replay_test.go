@@ -59,10 +59,10 @@ func TestReplay(t *testing.T) {
 		differences []string
 	}{
 		{"the same", nil, `"spec":{"i":7}`, []engine.ReplayOutcome{engine.Same}, nil, nil},
-		{"refused, but kept", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRefused, engine.KeptByRatcheting},
+		{"refused, but kept", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRejected, engine.KeptByRatcheting},
 			[]string{"1:83 spec.i"}, nil},
 		{"refused at the root", []string{"        type: object\n        properties:\n          spec", "        type: object\n        required: [data]\n        properties:\n          data: {type: object}\n          spec"},
-			`"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRefused}, []string{"1:1 data"}, nil},
+			`"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRejected}, []string{"1:1 data"}, nil},
 		{"refused before", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":11}`, []engine.ReplayOutcome{engine.Same}, []string{"1:83 spec.i"}, nil},
 		{"accepted", []string{"maximum: 10", "maximum: 20"}, `"spec":{"i":11}`, []engine.ReplayOutcome{engine.NewlyAccepted}, nil, nil},
 		{"pruned", []string{"x: {type: string}, ", ""}, `"spec":{"o":{"x":"1","w":"2"}}`, []engine.ReplayOutcome{engine.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.o.x: "1" -> `}},
@@ -71,7 +71,7 @@ func TestReplay(t *testing.T) {
 		{"defaulted", []string{"default: a", "default: b"}, `"spec":{}`, []engine.ReplayOutcome{engine.DefaultedOtherwise}, nil, []string{`DefaultedOtherwise spec.s: "a" -> "b"`}},
 		{"the default that is stored", []string{"default: a", "default: b"}, `"spec":{"s":"a"}`, []engine.ReplayOutcome{engine.Same}, nil, nil},
 		{"a status", []string{"phase: {type: string}", "phase: {type: string, enum: [Ready]}"}, `"spec":{},"status":{"phase":"Lost"}`,
-			[]engine.ReplayOutcome{engine.NewlyRefused, engine.KeptByRatcheting}, []string{"1:99 status.phase"}, nil},
+			[]engine.ReplayOutcome{engine.NewlyRejected, engine.KeptByRatcheting}, []string{"1:99 status.phase"}, nil},
 		{"another kind", nil, `"kind":"Other"`, []engine.ReplayOutcome{engine.Same}, []string{"1:78 kind"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestReplay(t *testing.T) {
 			if !slices.Equal(r.Outcomes, tc.outcomes) || !slices.Equal(violations, tc.violations) || !slices.Equal(differences, tc.differences) {
 				t.Errorf("%v, found %q, differences %q", r.Outcomes, violations, differences)
 			}
-			if refused := slices.Contains(r.Outcomes, engine.NewlyRefused); refused != (r.NewRefusal != nil) || refused && r.NewRefusal.Code != 422 {
-				t.Errorf("refusal: %+v", r.NewRefusal)
+			if refused := slices.Contains(r.Outcomes, engine.NewlyRejected); refused != (r.NewRejection != nil) || refused && r.NewRejection.Code != 422 {
+				t.Errorf("refusal: %+v", r.NewRejection)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestReplayVersions(t *testing.T) {
 	two := replayedCRD + fmt.Sprintf(next, "false", ", s: {type: string}")
 	old := compileYAML(t, []byte(two))
 	item := []engine.Item{{Object: engine.YAML([]byte("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {i: 1, s: b}\n"))}}
-	replay := func(new string) engine.Replayed {
+	replay := func(new string) engine.ReplayResult {
 		t.Helper()
 		all, err := engine.Replay(t.Context(), old, compileYAML(t, []byte(new)), item, engine.EvaluationOptions{})
 		if err != nil {
@@ -125,7 +125,7 @@ func TestReplayVersions(t *testing.T) {
 		t.Errorf("stored at v2: %+v", r)
 	}
 	r = replay(strings.NewReplacer("name: v1\n", "name: v3\n", "things.example.com", "things.example.com").Replace(replayedCRD))
-	if engine.ReasonOf(r.Err) != engine.ReasonVersionNotFound || !slices.Equal(r.Outcomes, []engine.ReplayOutcome{engine.NewlyRefused}) || !r.OldAllowed {
+	if engine.ReasonOf(r.Err) != engine.ReasonVersionNotFound || !slices.Equal(r.Outcomes, []engine.ReplayOutcome{engine.NewlyRejected}) || !r.OldAllowed {
 		t.Errorf("v1 is gone: %+v", r)
 	}
 	webhook := "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://example.com'}}}\n"

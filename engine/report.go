@@ -15,7 +15,7 @@ type Report struct {
 	Accepted bool
 	// Refusal is the API server's answer to a CRD that is not accepted, nil otherwise. It stands without Violations if the
 	// manifest could not be decoded as a CRD (a number where a string belongs).
-	Refusal *Refusal
+	Rejection *Rejection
 	// Violations are the findings, with positions in the manifest given.
 	Violations []Violation
 	// Warnings are the texts of the API server's Warning headers. A CRD that is refused has them too, though an API server sends them with

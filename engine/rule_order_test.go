@@ -25,8 +25,8 @@ func TestComparedMembersAreInOrder(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if v.Allowed || !strings.Contains(v.Refusal.Message, c.want) {
-					t.Fatalf("%+v, want %s", v.Refusal, c.want)
+				if v.Allowed || !strings.Contains(v.Rejection.Message, c.want) {
+					t.Fatalf("%+v, want %s", v.Rejection, c.want)
 				}
 			}
 		})

@@ -46,17 +46,17 @@ func (d *Definition) scaleIn(doc *value.Doc, version string, object Document) ([
 // noScale is the error of a version without the subresource; its Refusal is what an API server answers.
 func (d *Definition) noScale(v *admission.Version) error {
 	return &Error{Reason: ReasonInvalidArgument, Message: fmt.Sprintf("version %q of %s has no scale subresource: declare one under subresources", v.Name, d.inner.Name),
-		Refusal: &Refusal{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource"}}
+		Rejection: &Rejection{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource"}}
 }
 
 // unscaled is the error of an object that has no Scale.
 func unscaled(err error) error {
-	refusal := &Refusal{Code: http.StatusInternalServerError, Message: err.Error()}
+	refusal := &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}
 	if status := new(apierrors.StatusError); errors.As(err, &status) {
 		s := status.ErrStatus
-		refusal = &Refusal{Code: s.Code, Reason: string(s.Reason), Message: s.Message}
+		refusal = &Rejection{Code: s.Code, Reason: string(s.Reason), Message: s.Message}
 	}
-	return &Error{Reason: ReasonObjectRefused, Message: refusal.Message, Err: err, Refusal: refusal}
+	return &Error{Reason: ReasonObjectRejected, Message: refusal.Message, Err: err, Rejection: refusal}
 }
 
 // SetScale returns the object with the replicas of a Scale, which is what the scale subresource makes of the two before the write goes on as any other update: containers
@@ -97,7 +97,7 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 		if cause := out.Rejection.Cause; !strings.Contains(message, cause) { // an API server does not tell why a Scale cannot be decoded
 			message += ": " + cause
 		}
-		return nil, &Error{Reason: ReasonObjectRefused, Message: message, Refusal: refusalOf(out.Rejection), Warnings: out.Warnings}
+		return nil, &Error{Reason: ReasonObjectRejected, Message: message, Rejection: rejection(out.Rejection), Warnings: out.Warnings}
 	}
 	return out.Object, nil
 }

@@ -17,8 +17,8 @@ func TestGetScale(t *testing.T) {
 	}{
 		{name: "all", object: stored, want: `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"},` +
 			`"spec":{"replicas":1},"status":{"replicas":1,"selector":"a=b"}}`},
-		{name: "no replicas", object: strings.Replace(stored, `"replicas":1,"image"`, `"image"`, 1), reason: ReasonObjectRefused, code: 500},
-		{name: "a text for replicas", object: strings.Replace(stored, `"replicas":1`, `"replicas":"1"`, 1), reason: ReasonObjectRefused, code: 500},
+		{name: "no replicas", object: strings.Replace(stored, `"replicas":1,"image"`, `"image"`, 1), reason: ReasonObjectRejected, code: 500},
+		{name: "a text for replicas", object: strings.Replace(stored, `"replicas":1`, `"replicas":"1"`, 1), reason: ReasonObjectRejected, code: 500},
 		{name: "no subresource", object: strings.Replace(stored, "/v1", "/v2", 1), reason: ReasonInvalidArgument, code: 404},
 		{name: "another version", version: "v2", object: stored, reason: ReasonInvalidArgument},
 		{name: "no object", object: `[]`, reason: ReasonInvalidArgument},
@@ -30,7 +30,7 @@ func TestGetScale(t *testing.T) {
 				t.Errorf("%s, %v", got, err)
 			}
 			var e *Error
-			if c.code != 0 && (!errors.As(err, &e) || e.Refusal == nil || e.Refusal.Code != c.code) {
+			if c.code != 0 && (!errors.As(err, &e) || e.Rejection == nil || e.Rejection.Code != c.code) {
 				t.Errorf("%+v, want %d", err, c.code)
 			}
 		})
@@ -55,15 +55,15 @@ func TestSetScale(t *testing.T) {
 			want: strings.Replace(strings.Replace(stored, `"spec":{"replicas":1,"image":"a<b"},`, "", 1), `"a=b"}}`, `"a=b"},"spec":{"replicas":9}}`, 1)},
 		{name: "a resourceVersion", object: stored, scale: scaleOf(`"name":"x","resourceVersion":"8"`, "9"),
 			want: strings.Replace(strings.Replace(stored, `"replicas":1`, `"replicas":9`, 1), `"7"`, `"8"`, 1)},
-		{name: "no way", object: strings.Replace(stored, `{"replicas":1,"image":"a<b"}`, `"x"`, 1), scale: scaleOf(`"name":"x"`, "9"), reason: ReasonObjectRefused, message: "accessor error"},
-		{name: "another name", object: stored, scale: scaleOf(`"name":"y"`, "9"), reason: ReasonObjectRefused, message: "(y) does not match"},
-		{name: "no name", object: stored, scale: scaleOf(``, "9"), reason: ReasonObjectRefused, message: "name must be provided"},
-		{name: "another uid", object: stored, scale: scaleOf(`"name":"x","uid":"v"`, "9"), reason: ReasonObjectRefused, message: "UID in precondition: v"},
-		{name: "no number", object: stored, scale: scaleOf(`"name":"x"`, `"9"`), reason: ReasonObjectRefused,
+		{name: "no way", object: strings.Replace(stored, `{"replicas":1,"image":"a<b"}`, `"x"`, 1), scale: scaleOf(`"name":"x"`, "9"), reason: ReasonObjectRejected, message: "accessor error"},
+		{name: "another name", object: stored, scale: scaleOf(`"name":"y"`, "9"), reason: ReasonObjectRejected, message: "(y) does not match"},
+		{name: "no name", object: stored, scale: scaleOf(``, "9"), reason: ReasonObjectRejected, message: "name must be provided"},
+		{name: "another uid", object: stored, scale: scaleOf(`"name":"x","uid":"v"`, "9"), reason: ReasonObjectRejected, message: "UID in precondition: v"},
+		{name: "no number", object: stored, scale: scaleOf(`"name":"x"`, `"9"`), reason: ReasonObjectRejected,
 			message:  `no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111": json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`,
 			warnings: []string{"crdeval: the Scale cannot be decoded: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"}},
-		{name: "the least number", object: stored, scale: scaleOf(`"name":"x"`, `-2147483648`), reason: ReasonObjectRefused, message: "cannot be empty"},
-		{name: "no Scale", object: stored, scale: stored, reason: ReasonObjectRefused,
+		{name: "the least number", object: stored, scale: scaleOf(`"name":"x"`, `-2147483648`), reason: ReasonObjectRejected, message: "cannot be empty"},
+		{name: "no Scale", object: stored, scale: stored, reason: ReasonObjectRejected,
 			warnings: []string{`crdeval: the Scale cannot be decoded: no kind "CronTab" is registered for version "stable.example.com/v1" in scheme "pkg/runtime/scheme.go:111"`}},
 		{name: "no subresource", object: strings.Replace(stored, "/v1", "/v2", 1), scale: scaleOf(`"name":"x"`, "9"), reason: ReasonInvalidArgument},
 	} {
@@ -97,7 +97,7 @@ func TestAdmitScale(t *testing.T) {
 		{name: "a Scale", body: scaleOf(`"name":"x"`, "3"), object: answer, stored: after},
 		{name: "a merge patch", patch: MergePatch, body: `{"spec":{"replicas":3}}`, object: answer, stored: after},
 		{name: "a JSON patch", patch: JSONPatch, body: `[{"op":"replace","path":"/spec/replicas","value":3}]`, object: answer, stored: after},
-		{name: "the verdict alone", body: scaleOf(`"name":"x"`, "3"), o: EvaluationOptions{View: ViewVerdict}},
+		{name: "the verdict alone", body: scaleOf(`"name":"x"`, "3"), o: EvaluationOptions{View: ViewNone}},
 		{name: "stage DECODE", body: scaleOf(`"name":"x"`, "3"), o: EvaluationOptions{Stage: StageDecode},
 			object: `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":3},"status":{"replicas":0}}`},
 		{name: "too many", body: scaleOf(`"name":"x"`, "6"), code: 422, message: "should be less than or equal to 5"},
@@ -119,8 +119,8 @@ func TestAdmitScale(t *testing.T) {
 			if string(v.Object) != c.object || string(v.StoredObject) != c.stored {
 				t.Errorf("object %s\nwant   %s\nstored %s\nwant   %s", v.Object, c.object, v.StoredObject, c.stored)
 			}
-			if (c.code == 0) != v.Allowed || c.code != 0 && (v.Refusal.Code != c.code || !strings.Contains(v.Refusal.Message, c.message)) {
-				t.Errorf("refusal %+v, want %d %s", v.Refusal, c.code, c.message)
+			if (c.code == 0) != v.Allowed || c.code != 0 && (v.Rejection.Code != c.code || !strings.Contains(v.Rejection.Message, c.message)) {
+				t.Errorf("refusal %+v, want %d %s", v.Rejection, c.code, c.message)
 			}
 			for _, f := range v.Violations {
 				if f.Position != nil {

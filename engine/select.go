@@ -67,7 +67,7 @@ func (d *Definition) selectIn(doc *value.Doc, version string, object Document) (
 
 // unlisted is the error of an object whose selectable fields cannot be told.
 func unlisted(err error) error {
-	return &Error{Reason: ReasonObjectRefused, Message: err.Error(), Err: err, Refusal: &Refusal{
+	return &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{
 		Code: http.StatusInternalServerError, Reason: string(metav1.StatusReasonInternalError), Message: err.Error(),
 	}}
 }
@@ -101,7 +101,7 @@ func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelec
 	inner, err := v.Selectable.Parse(selector)
 	if err != nil {
 		message := strings.Map(func(r rune) rune { return r }, err.Error()) // what is no UTF-8 is U+FFFD once it is JSON
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: message, Err: err, Refusal: &Refusal{
+		return nil, &Error{Reason: ReasonInvalidArgument, Message: message, Err: err, Rejection: &Rejection{
 			Code: http.StatusBadRequest, Reason: string(metav1.StatusReasonBadRequest), Message: message,
 		}}
 	}

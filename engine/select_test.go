@@ -58,8 +58,8 @@ func TestSelect(t *testing.T) {
 		got := fmt.Sprint(matches)
 		var e *engine.Error
 		if errors.As(err, &e) {
-			if got = string(e.Reason); e.Refusal != nil {
-				got += fmt.Sprintf(": %d %s %s", e.Refusal.Code, e.Refusal.Reason, e.Refusal.Message)
+			if got = string(e.Reason); e.Rejection != nil {
+				got += fmt.Sprintf(": %d %s %s", e.Rejection.Code, e.Rejection.Reason, e.Rejection.Message)
 			}
 		}
 		if got != c.want {
@@ -113,7 +113,7 @@ func TestFieldManagement(t *testing.T) {
 
 func TestDiscover(t *testing.T) {
 	d := compiled(t, selectableCRD)
-	status := engine.Status{AcceptedNames: d.Standing().Names}
+	status := engine.Status{AcceptedNames: d.DesiredStatus().Names}
 	status.Conditions = []engine.Condition{{Type: "Established", Status: "True"}}
 	found := engine.Discover(engine.DiscoverableCRD{Definition: d, Status: status}, engine.DiscoverableCRD{})
 	for _, c := range []struct{ what, got, want string }{

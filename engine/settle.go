@@ -14,7 +14,7 @@ import (
 
 // Standing is what a CRD's manifest says about its status. Whoever keeps CRDs keeps it with their manifests: with it, the status of a whole group
 // is settled without decoding anything.
-type Standing struct {
+type DesiredStatus struct {
 	// Group is the API group, within which names are unique.
 	Group string `json:"group"`
 	// Names are those that the CRD asks for.
@@ -30,8 +30,8 @@ type Standing struct {
 }
 
 // standingOf returns the standing of an accepted CRD.
-func standingOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, storage string, o Options) (Standing, error) {
-	s := Standing{
+func desiredStatus(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, storage string, o Options) (DesiredStatus, error) {
+	s := DesiredStatus{
 		Group: crd.Spec.Group, Names: crd.Spec.Names, StorageVersion: storage,
 		InvalidCABundle: definition.InvalidCABundle(crd), Approval: definition.ApprovalCondition(crd),
 	}
@@ -49,7 +49,7 @@ func standingOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefiniti
 // Stored returns a status after the CRD moved to the standing's storage version: storedVersions has that version too. The zero Status
 // is that of a CRD that is new. status is not changed.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, PrepareForUpdate)
-func (s Standing) Stored(status Status) Status {
+func (s DesiredStatus) AddStoredVersion(status Status) Status {
 	if v := s.StorageVersion; v != "" && !slices.Contains(status.StoredVersions, v) {
 		status.StoredVersions = append(slices.Clip(status.StoredVersions), v)
 	}
@@ -57,13 +57,13 @@ func (s Standing) Stored(status Status) Status {
 }
 
 // Claimant is a CRD of one group, beside the others with which it shares the group's names.
-type Claimant struct {
+type CRDStatus struct {
 	// Name is the CRD's: crontabs.stable.example.com.
 	Name string
 	// Created decides who comes first of several that wait for a name.
 	Created time.Time
 	// Standing is what its manifest says.
-	Standing Standing
+	Desired DesiredStatus
 	// Status is what it has come to; Settle changes it.
 	Status Status
 }
@@ -77,12 +77,12 @@ type Claimant struct {
 // those of now, in seconds; slices that the given statuses hold are not written to. observedGeneration stays as it is: the fields
 // exist in Kubernetes 1.37, but no controller of its fills them in, so they are absent from the status of every CRD.
 // (k8s.io/apiextensions-apiserver/pkg/controller/{status,establish,nonstructuralschema,apiapproval})
-func Settle(group []Claimant, first string, now time.Time) (changed []string) {
-	order := make([]*Claimant, len(group))
+func ReconcileStatus(group []CRDStatus, first string, now time.Time) (changed []string) {
+	order := make([]*CRDStatus, len(group))
 	for i := range group {
 		order[i] = &group[i]
 	}
-	slices.SortStableFunc(order, func(a, b *Claimant) int {
+	slices.SortStableFunc(order, func(a, b *CRDStatus) int {
 		if c := cmp.Compare(late(a, first), late(b, first)); c != 0 {
 			return c
 		}
@@ -96,7 +96,7 @@ func Settle(group []Claimant, first string, now time.Time) (changed []string) {
 	for again := true; again; {
 		again = false
 		for _, c := range order {
-			if definition.Settle(&c.Status, c.Standing.wants(), taken, now) {
+			if definition.Settle(&c.Status, c.Desired.wants(), taken, now) {
 				touched[c.Name], again = true, true
 			}
 		}
@@ -109,13 +109,13 @@ func Settle(group []Claimant, first string, now time.Time) (changed []string) {
 }
 
 // late is 0 for the CRD that comes first.
-func late(c *Claimant, first string) int {
+func late(c *CRDStatus, first string) int {
 	if c.Name == first {
 		return 0
 	}
 	return 1
 }
 
-func (s *Standing) wants() definition.Wants {
+func (s *DesiredStatus) wants() definition.Wants {
 	return definition.Wants{Names: &s.Names, InvalidCABundle: s.InvalidCABundle, NonStructural: s.NonStructural, Approval: s.Approval}
 }

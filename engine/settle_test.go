@@ -16,14 +16,14 @@ import (
 var birth = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // claimant is a CRD that asks for names: plural, singular, kind, listKind, then short names.
-func claimant(age int, wanted ...string) Claimant {
+func claimant(age int, wanted ...string) CRDStatus {
 	n := Names{Plural: wanted[0], Singular: wanted[1], Kind: wanted[2], ListKind: wanted[3]}
 	if len(wanted) > 4 {
 		n.ShortNames = wanted[4:]
 	}
-	return Claimant{
+	return CRDStatus{
 		Name: wanted[0] + ".example.com", Created: birth.Add(-time.Duration(age) * time.Hour),
-		Standing: Standing{Group: "example.com", Names: n, StorageVersion: "v1"},
+		Desired: DesiredStatus{Group: "example.com", Names: n, StorageVersion: "v1"},
 	}
 }
 
@@ -44,60 +44,60 @@ const (
 )
 
 func TestSettle(t *testing.T) {
-	as := func(age int) Claimant { return claimant(age, "as", "a", "A", "AList", "x") }
-	settled := func(c Claimant) Claimant {
-		Settle([]Claimant{c}, "", birth)
-		group := []Claimant{c}
-		Settle(group, c.Name, birth)
+	as := func(age int) CRDStatus { return claimant(age, "as", "a", "A", "AList", "x") }
+	settled := func(c CRDStatus) CRDStatus {
+		ReconcileStatus([]CRDStatus{c}, "", birth)
+		group := []CRDStatus{c}
+		ReconcileStatus(group, c.Name, birth)
 		return group[0]
 	}
-	asking := func(c Claimant, n Names) Claimant {
-		c.Standing.Names = n
+	asking := func(c CRDStatus, n Names) CRDStatus {
+		c.Desired.Names = n
 		return c
 	}
 	for _, tt := range []struct {
 		name    string
-		group   []Claimant
+		group   []CRDStatus
 		first   string
 		want    []string
 		changed []string
 	}{
 		{name: "nobody"},
-		{name: "one", group: []Claimant{as(1)}, first: "as.example.com", want: []string{"as a A AList x" + named + established}, changed: []string{"as.example.com"}},
-		{name: "settled already", group: []Claimant{settled(as(1))}, first: "as.example.com", want: []string{"as a A AList x" + named + established}},
+		{name: "one", group: []CRDStatus{as(1)}, first: "as.example.com", want: []string{"as a A AList x" + named + established}, changed: []string{"as.example.com"}},
+		{name: "settled already", group: []CRDStatus{settled(as(1))}, first: "as.example.com", want: []string{"as a A AList x" + named + established}},
 		{name: "the one that was first keeps its names",
-			group: []Claimant{settled(as(1)), claimant(2, "bs", "a", "B", "BList")}, first: "bs.example.com",
+			group: []CRDStatus{settled(as(1)), claimant(2, "bs", "a", "B", "BList")}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs  B BList; NamesAccepted=False SingularConflict: \"a\" is already in use" + waiting,
 			}, changed: []string{"bs.example.com"}},
 		{name: "of several conflicts the last is told",
-			group: []Claimant{settled(as(1)), claimant(2, "x", "a", "A", "AList")}, first: "x.example.com",
+			group: []CRDStatus{settled(as(1)), claimant(2, "x", "a", "A", "AList")}, first: "x.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"   ; NamesAccepted=False ListKindConflict: \"AList\" is already in use" + waiting,
 			}, changed: []string{"x.example.com"}},
 		{name: "short names are accepted together or not at all",
-			group: []Claimant{settled(as(1)), claimant(2, "bs", "b", "B", "BList", "x", "a", "free", "x")}, first: "bs.example.com",
+			group: []CRDStatus{settled(as(1)), claimant(2, "bs", "b", "B", "BList", "x", "a", "free", "x")}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs b B BList; NamesAccepted=False ShortNamesConflict: [\"x\" is already in use, \"a\" is already in use]" + waiting,
 			}, changed: []string{"bs.example.com"}},
 		{name: "after a deletion the oldest gets what is free",
-			group: []Claimant{claimant(1, "bs", "a", "B", "BList"), claimant(3, "cs", "a", "C", "CList"), claimant(2, "ds", "a", "D", "DList")},
+			group: []CRDStatus{claimant(1, "bs", "a", "B", "BList"), claimant(3, "cs", "a", "C", "CList"), claimant(2, "ds", "a", "D", "DList")},
 			want: []string{
 				"bs  B BList; NamesAccepted=False SingularConflict: \"a\" is already in use" + waiting,
 				"cs a C CList" + named + established,
 				"ds  D DList; NamesAccepted=False SingularConflict: \"a\" is already in use" + waiting,
 			}, changed: []string{"bs.example.com", "cs.example.com", "ds.example.com"}},
 		{name: "an established CRD that asks for a taken name stays established under those it has",
-			group: []Claimant{settled(as(1)), asking(settled(claimant(2, "bs", "b", "B", "BList")), Names{Plural: "bs", Singular: "b", Kind: "A", ListKind: "Bs"})}, first: "bs.example.com",
+			group: []CRDStatus{settled(as(1)), asking(settled(claimant(2, "bs", "b", "B", "BList")), Names{Plural: "bs", Singular: "b", Kind: "A", ListKind: "Bs"})}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs b B Bs; NamesAccepted=False KindConflict: \"A\" is already in use" + established,
 			}, changed: []string{"bs.example.com"}},
 		{name: "a CRD that releases a name hands it on",
-			group: []Claimant{
+			group: []CRDStatus{
 				asking(settled(as(1)), Names{Plural: "as", Singular: "a", Kind: "A", ListKind: "AList"}),
 				claimant(2, "bs", "b", "B", "BList", "x"),
 			}, first: "as.example.com",
@@ -106,16 +106,16 @@ func TestSettle(t *testing.T) {
 				"bs b B BList x" + named + established,
 			}, changed: []string{"as.example.com", "bs.example.com"}},
 		{name: "a CRD is in its own way",
-			group: []Claimant{asking(settled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList", ShortNames: []string{"x"}})}, first: "as.example.com",
+			group: []CRDStatus{asking(settled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList", ShortNames: []string{"x"}})}, first: "as.example.com",
 			want: []string{
 				"as a A AList x; NamesAccepted=False SingularConflict: \"x\" is already in use" + established,
 			}, changed: []string{"as.example.com"}},
 		{name: "a CRD gets out of its own way", // in the second round, when the short name is no longer its own
-			group: []Claimant{asking(settled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList"})}, first: "as.example.com",
+			group: []CRDStatus{asking(settled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList"})}, first: "as.example.com",
 			want: []string{"as x A AList" + named + established}, changed: []string{"as.example.com"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			changed := Settle(tt.group, tt.first, birth)
+			changed := ReconcileStatus(tt.group, tt.first, birth)
 			for i := range tt.group {
 				if got := told(&tt.group[i].Status); got != tt.want[i] {
 					t.Errorf("%s\n got %s\nwant %s", tt.group[i].Name, got, tt.want[i])
@@ -124,7 +124,7 @@ func TestSettle(t *testing.T) {
 			if !slices.Equal(changed, tt.changed) {
 				t.Errorf("changed %q, want %q", changed, tt.changed)
 			}
-			if again := Settle(tt.group, "", birth.Add(time.Hour)); again != nil {
+			if again := ReconcileStatus(tt.group, "", birth.Add(time.Hour)); again != nil {
 				t.Errorf("not settled: %q change again", again)
 			}
 		})
@@ -133,12 +133,12 @@ func TestSettle(t *testing.T) {
 
 // TestSettleKeepsConflicts: a CRD that returns to the names that it has keeps the conflict that it had.
 func TestSettleKeepsConflicts(t *testing.T) {
-	group := []Claimant{claimant(2, "as", "a", "A", "AList"), claimant(1, "bs", "b", "B", "BList")}
-	Settle(group, "", birth)
-	group[1].Standing.Names.Kind = "A"
-	Settle(group, "bs.example.com", birth)
-	group[1].Standing.Names.Kind = "B"
-	if changed := Settle(group, "bs.example.com", birth); changed != nil {
+	group := []CRDStatus{claimant(2, "as", "a", "A", "AList"), claimant(1, "bs", "b", "B", "BList")}
+	ReconcileStatus(group, "", birth)
+	group[1].Desired.Names.Kind = "A"
+	ReconcileStatus(group, "bs.example.com", birth)
+	group[1].Desired.Names.Kind = "B"
+	if changed := ReconcileStatus(group, "bs.example.com", birth); changed != nil {
 		t.Errorf("%q changed", changed)
 	}
 	if got, want := told(&group[1].Status), "bs b B BList; NamesAccepted=False KindConflict: \"A\" is already in use"+established; got != want {
@@ -148,16 +148,16 @@ func TestSettleKeepsConflicts(t *testing.T) {
 
 // TestSettleTimes: a condition has the time of the last change of its status, in seconds, and statuses that were given are not written to.
 func TestSettleTimes(t *testing.T) {
-	group := []Claimant{claimant(1, "as", "a", "A", "AList")}
-	group[0].Standing.InvalidCABundle = true
-	Settle(group, "as.example.com", birth.Add(1500*time.Millisecond))
+	group := []CRDStatus{claimant(1, "as", "a", "A", "AList")}
+	group[0].Desired.InvalidCABundle = true
+	ReconcileStatus(group, "as.example.com", birth.Add(1500*time.Millisecond))
 	before := *group[0].Status.DeepCopy()
 	if got, want := told(&before), "as a A AList"+named+"; Established=False InvalidCABundle: The conversion webhook CABundle is invalid"; got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	shared := group[0].Status
-	group[0].Standing.InvalidCABundle = false
-	Settle(group, "as.example.com", birth.Add(time.Hour))
+	group[0].Desired.InvalidCABundle = false
+	ReconcileStatus(group, "as.example.com", birth.Add(time.Hour))
 	if !reflect.DeepEqual(shared, before) {
 		t.Errorf("the status that was given became %s", told(&shared))
 	}
@@ -184,7 +184,7 @@ func TestStanding(t *testing.T) {
 	if err != nil || d == nil {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	s := d.Standing()
+	s := d.DesiredStatus()
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -197,21 +197,21 @@ func TestStanding(t *testing.T) {
 	if string(text) != want {
 		t.Errorf("\n got %s\nwant %s", text, want)
 	}
-	var read Standing
+	var read DesiredStatus
 	if err := json.Unmarshal(text, &read); err != nil || !reflect.DeepEqual(read, s) {
 		t.Errorf("read back as %+v, %v", read, err)
 	}
-	status := s.Stored(Status{StoredVersions: []string{"v1"}})
-	if !slices.Equal(status.StoredVersions, []string{"v1", "v2"}) || !slices.Equal(s.Stored(status).StoredVersions, status.StoredVersions) {
+	status := s.AddStoredVersion(Status{StoredVersions: []string{"v1"}})
+	if !slices.Equal(status.StoredVersions, []string{"v1", "v2"}) || !slices.Equal(s.AddStoredVersion(status).StoredVersions, status.StoredVersions) {
 		t.Errorf("stored versions %q", status.StoredVersions)
 	}
-	group := []Claimant{{Name: "as.example.k8s.io", Standing: s}}
-	Settle(group, "as.example.k8s.io", birth)
+	group := []CRDStatus{{Name: "as.example.k8s.io", Desired: s}}
+	ReconcileStatus(group, "as.example.k8s.io", birth)
 	if n := len(group[0].Status.Conditions); n != 4 {
 		t.Errorf("%d conditions", n)
 	}
-	group[0].Standing.NonStructural = nil
-	Settle(group, "as.example.k8s.io", birth)
+	group[0].Desired.NonStructural = nil
+	ReconcileStatus(group, "as.example.k8s.io", birth)
 	if n := len(group[0].Status.Conditions); n != 3 {
 		t.Errorf("%d conditions", n)
 	}

@@ -169,7 +169,7 @@ func tableError(err error) *Error {
 	case errors.Is(err, present.ErrNeedsWebhook):
 		return &Error{Reason: ReasonConversionUnavailable, Message: err.Error() + ": ask for the metadata of objects, or for none", Err: err}
 	case present.Refused(err):
-		return &Error{Reason: ReasonObjectRefused, Message: err.Error(), Err: err, Refusal: &Refusal{Code: http.StatusInternalServerError, Message: err.Error()}}
+		return &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}}
 	}
 	return &Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}
 }

@@ -211,19 +211,19 @@ func TestTableRefused(t *testing.T) {
 		reason                engine.Reason
 		text                  string
 	}{
-		{"an item that is no object", "", head + meta + "items: [1]", engine.TableOptions{}, engine.ReasonObjectRefused, "objects[1]: items member is not an object: map[string]interface {}"},
-		{"an item that cannot be brought to the version", "", head + meta + "items: [{kind: Pod}]", engine.TableOptions{Object: engine.RowWhole}, engine.ReasonObjectRefused,
+		{"an item that is no object", "", head + meta + "items: [1]", engine.TableOptions{}, engine.ReasonObjectRejected, "objects[1]: items member is not an object: map[string]interface {}"},
+		{"an item that cannot be brought to the version", "", head + meta + "items: [{kind: Pod}]", engine.TableOptions{Object: engine.RowWhole}, engine.ReasonObjectRejected,
 			`objects[1]: /, Kind=Pod is unstructured and is not suitable for converting to "stable.example.com/v1"`},
-		{"an item of an unknown version", "", head + meta + "items: [{kind: Pod, apiVersion: stable.example.com/v9}]", engine.TableOptions{Object: engine.RowWhole}, engine.ReasonObjectRefused,
+		{"an item of an unknown version", "", head + meta + "items: [{kind: Pod, apiVersion: stable.example.com/v9}]", engine.TableOptions{Object: engine.RowWhole}, engine.ReasonObjectRejected,
 			"objects[1]: request to convert CR from an invalid group/version: stable.example.com/v9"},
-		{"a panic", "{name: c, type: string, jsonPath: \".x}{range .y[*]}{[0]}{end\"}", head + meta, engine.TableOptions{}, engine.ReasonObjectRefused,
+		{"a panic", "{name: c, type: string, jsonPath: \".x}{range .y[*]}{[0]}{end\"}", head + meta, engine.TableOptions{}, engine.ReasonObjectRejected,
 			"objects[0]: This request caused apiserver to panic. Look in the logs for details."},
 		{"too many values", "{name: c, type: string, jsonPath: ...*...*...*...*..x}", head + meta + "spec: " + deep, engine.TableOptions{}, engine.ReasonLimitExceeded,
 			`objects[1]: way of the JSONPaths up to the column "c" of at least 4194305 visited values exceeds the limit of 4194304 visited values`},
 		{"too much text", wide, head + meta + "spec: " + long, engine.TableOptions{}, engine.ReasonLimitExceeded, "objects[1]: cells of one object of at least 8388609 bytes exceeds the limit of 8388608 bytes"},
 		{"too large a table", "{name: c, type: string, jsonPath: .spec}", head + meta + "spec: " + long, engine.TableOptions{MaxBytes: 1000}, engine.ReasonLimitExceeded, "objects[1]: table of at least "},
 		{"long paths", "{name: c, type: string, jsonPath: ." + long + "}", head + meta, engine.TableOptions{}, engine.ReasonLimitExceeded, `objects[0]: JSONPaths up to the column "c" of at least 204801 bytes`},
-		{"an object that cannot be read", "", "kind: 1\n" + meta, engine.TableOptions{}, engine.ReasonObjectRefused, "objects[1]: "},
+		{"an object that cannot be read", "", "kind: 1\n" + meta, engine.TableOptions{}, engine.ReasonObjectRejected, "objects[1]: "},
 		{"an object of another group", "", "apiVersion: other/v1\nkind: CronTab\n" + meta, engine.TableOptions{}, engine.ReasonVersionNotFound, "objects[1]: "},
 		{"no option", "", head + meta, engine.TableOptions{Object: 9}, engine.ReasonInvalidArgument, "unknown object of a row"},
 	} {

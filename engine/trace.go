@@ -7,13 +7,13 @@ import (
 )
 
 // Trace says which rules a Verdict traces.
-type Trace uint8
+type TraceMode uint8
 
 // The values of Trace.
 const (
-	TraceNone   = Trace(rule.TraceNone)
-	TraceFailed = Trace(rule.TraceFailed) // those that did not hold: outcomes Failed, Error and Forgiven
-	TraceAll    = Trace(rule.TraceAll)    // all, those that passed and those that were skipped among them; it takes the slow way
+	TraceNone   = TraceMode(rule.TraceNone)
+	TraceFailed = TraceMode(rule.TraceFailed) // those that did not hold: outcomes Failed, Error and Forgiven
+	TraceAll    = TraceMode(rule.TraceAll)    // all, those that passed and those that were skipped among them; it takes the slow way
 )
 
 // RuleOutcome is what became of a rule at one value.
@@ -21,11 +21,11 @@ type RuleOutcome uint8
 
 // The outcomes of rules.
 const (
-	RulePassed   = RuleOutcome(rule.Passed)    // true
-	RuleFailed   = RuleOutcome(rule.Failed)    // false: a violation
-	RuleError    = RuleOutcome(rule.Errored)   // no answer, an error of the expression or a cost beyond a limit: a violation
-	RuleSkipped  = RuleOutcome(rule.Skipped)   // not evaluated
-	RuleForgiven = RuleOutcome(rule.Ratcheted) // false or without an answer, and forgiven since the update did not touch the value
+	RulePassed    = RuleOutcome(rule.Passed)    // true
+	RuleFailed    = RuleOutcome(rule.Failed)    // false: a violation
+	RuleError     = RuleOutcome(rule.Errored)   // no answer, an error of the expression or a cost beyond a limit: a violation
+	RuleSkipped   = RuleOutcome(rule.Skipped)   // not evaluated
+	RuleRatcheted = RuleOutcome(rule.Ratcheted) // false or without an answer, and forgiven since the update did not touch the value
 )
 
 // Bounds of traces: what is beyond is counted.

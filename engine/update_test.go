@@ -49,15 +49,15 @@ status: {phase: b}
 				t.Fatal(err)
 			}
 			refusal := ""
-			if v.Refusal != nil {
-				refusal = v.Refusal.Reason
+			if v.Rejection != nil {
+				refusal = v.Rejection.Reason
 			}
 			if refusal != tt.refusal || v.Allowed != (tt.refusal == "") {
 				t.Errorf("refused %q, allowed %v: %+v", refusal, v.Allowed, v.Violations)
 			}
 			checkPointers(t, "found", v.Violations, tt.found)
-			checkPointers(t, "forgiven", v.Forgiven, tt.forgiven)
-			for _, f := range v.Forgiven {
+			checkPointers(t, "forgiven", v.Ratcheted, tt.forgiven)
+			for _, f := range v.Ratcheted {
 				if inText := f.Pointer == "/spec/color" || tt.item.Subresource != ""; inText != (f.Position != nil) {
 					t.Errorf("%s: position %v", f.Pointer, f.Position)
 				}

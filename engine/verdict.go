@@ -10,7 +10,7 @@ type Verdict struct {
 	// Allowed is set only if the whole pipeline ran and nothing stood against the object.
 	Allowed bool
 	// Refusal is the API server's answer to an object that is not allowed, nil otherwise.
-	Refusal *Refusal
+	Rejection *Rejection
 	// Violations are the findings in document order, then schema order; the members of a YAML document stand in the order of
 	// their keys, since an API server makes JSON of it first. Empty for an object that could not be decoded. More than the limits
 	// allow are an error and no Verdict.
@@ -18,7 +18,7 @@ type Verdict struct {
 	// Forgiven are the findings of an update that do not stand against it, each text once: what is found about a value that is
 	// what it was, or about the sets and map lists of an object whose old lists were not right either (ratcheting). API servers show
 	// those of rules as warnings, which are also among Warnings, and say nothing of the others.
-	Forgiven []Violation
+	Ratcheted []Violation
 	// Traces are what the rules did, as EvaluationOptions.Trace asks, in the order in which they ran; OmittedTraces is how many more there
 	// were than MaxTraces, or than 4 MiB of their places.
 	Traces        []RuleTrace
@@ -45,13 +45,13 @@ type Verdict struct {
 	// Status, if EvaluationOptions.WithStatus asks for it, is the metav1.Status of the refusal as JSON, as kubectl is sent it.
 	Status []byte
 	// Presented is what EvaluationOptions.Include asks for, nil if that is nothing or the write is refused.
-	Presented *Presented
+	Presentation *Presentation
 	// Revision is the CRD's, see Definition.Revision.
 	Revision string
 }
 
 // Presented is how an API server shows an object: the object of an Admit's or a Read's answer, at that version.
-type Presented struct {
+type Presentation struct {
 	// SelectableFields are what field selectors see, in the order of Definition.SelectableFields.
 	SelectableFields []SelectableField
 	// TableRow is a meta.k8s.io/v1 TableRow as JSON, without the object.
@@ -79,7 +79,7 @@ type Hint struct {
 }
 
 // Refusal is the part of the metav1.Status that the API server would send.
-type Refusal struct {
+type Rejection struct {
 	// Code is the HTTP status code, 400 or 422 mostly.
 	Code int32
 	// Reason is the metav1.StatusReason: BadRequest, Invalid.
@@ -103,7 +103,7 @@ type Transformed struct {
 	// Warnings are as in Verdict.
 	Warnings []string
 	// Presented is what EvaluationOptions.Include asks of a Read; nil otherwise.
-	Presented *Presented
+	Presentation *Presentation
 	// Revision is the CRD's, see Definition.Revision.
 	Revision string
 }

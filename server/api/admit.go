@@ -55,7 +55,7 @@ func (b *batch) admit(ctx context.Context, r *resolver, m *crdevalv1.EvaluationI
 func (b *batch) takeAdmission(stage crdevalv1.AdmissionStage, include *crdevalv1.PresentationOptions) error {
 	switch stage {
 	case crdevalv1.AdmissionStage_ADMISSION_STAGE_UNSPECIFIED, crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL:
-		b.options.Stage = engine.StageWhole
+		b.options.Stage = engine.StageAll
 	case crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE:
 		b.options.Stage = engine.StageDecode
 	case crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH:
@@ -75,7 +75,7 @@ func (b *batch) takeInclude(include *crdevalv1.PresentationOptions) error {
 	if err != nil {
 		return err
 	}
-	b.options.Include = engine.Include{
+	b.options.Include = engine.PresentationOptions{
 		SelectableFields: include.GetSelectableFields(), TableRow: include.GetTableRow(), Scale: include.GetScale(), Now: at,
 	}
 	return nil
@@ -108,8 +108,8 @@ type judged struct {
 func (at *judged) set(v *engine.Verdict) {
 	m := &at.verdict
 	m.Allowed, m.Revision = v.Allowed, v.Revision
-	m.Rejection, m.Violations, m.Warnings = refusal(v.Refusal), violations(v.Violations), allValid(v.Warnings)
-	m.Changes, m.Ratcheted = changes(v.Pruned, v.Defaulted), violations(v.Forgiven)
+	m.Rejection, m.Violations, m.Warnings = refusal(v.Rejection), violations(v.Violations), allValid(v.Warnings)
+	m.Changes, m.Ratcheted = changes(v.Pruned, v.Defaulted), violations(v.Ratcheted)
 	m.RuleTraces = traces(v.Traces, v.OmittedTraces)
 	if m.Rejection != nil {
 		m.Rejection.Status = json(v.Status)
@@ -134,5 +134,5 @@ func (at *admitted) set(v *engine.Verdict) {
 	at.judged.set(v)
 	m := &at.verdict
 	m.Object, m.StoredObject, m.OldObject = at.answered.set(v.Object), at.stored.set(v.StoredObject), json(v.OldObject)
-	m.Deletes, m.Presentation = v.Deletes, presented(v.Presented)
+	m.Deletes, m.Presentation = v.Deletes, presented(v.Presentation)
 }

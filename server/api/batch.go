@@ -93,11 +93,11 @@ func (b *batch) takeOptions(o *crdevalv1.EvaluationOptions) error {
 	}
 	switch v := o.GetView(); v {
 	case crdevalv1.ObjectView_OBJECT_VIEW_UNSPECIFIED, crdevalv1.ObjectView_OBJECT_VIEW_FULL:
-		b.options.View = engine.ViewObject
+		b.options.View = engine.ViewFull
 	case crdevalv1.ObjectView_OBJECT_VIEW_CHANGED:
 		b.options.View = engine.ViewChanged
 	case crdevalv1.ObjectView_OBJECT_VIEW_NONE:
-		b.options.View = engine.ViewVerdict
+		b.options.View = engine.ViewNone
 	default:
 		return invalid("options.view", "options.view is %d, which is no View", v)
 	}

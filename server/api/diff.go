@@ -89,7 +89,7 @@ func crdChanges(list []engine.Change) []*crdevalv1.CrdChange {
 
 var replayOutcomes = map[engine.ReplayOutcome]crdevalv1.ReplayOutcome{
 	engine.Same:               crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME,
-	engine.NewlyRefused:       crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED,
+	engine.NewlyRejected:      crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED,
 	engine.KeptByRatcheting:   crdevalv1.ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING,
 	engine.NewlyAccepted:      crdevalv1.ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED,
 	engine.PrunedOtherwise:    crdevalv1.ReplayOutcome_REPLAY_OUTCOME_PRUNED_DIFFERENTLY,
@@ -98,10 +98,10 @@ var replayOutcomes = map[engine.ReplayOutcome]crdevalv1.ReplayOutcome{
 }
 
 // replayed spells what became of an object, or that the answer has no room for it.
-func (s *registryService) replayed(ctx context.Context, room *budget, r *engine.Replayed) *crdevalv1.ReplayResult {
+func (s *registryService) replayed(ctx context.Context, room *budget, r *engine.ReplayResult) *crdevalv1.ReplayResult {
 	m := &crdevalv1.ReplayResult{
 		OldAllowed: r.OldAllowed, NewAllowed: r.NewAllowed, OldViolations: violations(r.OldViolations), NewViolations: violations(r.NewViolations),
-		NewRejection: refusal(r.NewRefusal), OmittedDifferences: int32(r.OmittedDifferences),
+		NewRejection: refusal(r.NewRejection), OmittedDifferences: int32(r.OmittedDifferences),
 	}
 	for _, o := range r.Outcomes {
 		m.Outcomes = append(m.Outcomes, replayOutcomes[o])

@@ -156,7 +156,7 @@ func (at *transformed) set(t *engine.Transformed) {
 	m := &at.message
 	m.Changed, m.Revision, m.Warnings = t.Changed, t.Revision, allValid(t.Warnings)
 	m.Changes = changes(t.Pruned, t.Defaulted)
-	m.Object, m.Presentation = at.object.set(t.Object), presented(t.Presented)
+	m.Object, m.Presentation = at.object.set(t.Object), presented(t.Presentation)
 }
 
 // fail makes it an error.

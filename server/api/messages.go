@@ -59,7 +59,7 @@ func version(v engine.VersionInfo) *crdevalv1.CrdVersion {
 	return m
 }
 
-func refusal(r *engine.Refusal) *crdevalv1.Rejection {
+func refusal(r *engine.Rejection) *crdevalv1.Rejection {
 	if r == nil {
 		return nil
 	}

@@ -136,7 +136,7 @@ func (s *presentationService) openAPI(ctx context.Context, r *crdevalv1.GetOpenA
 func (s *presentationService) published(ctx context.Context, view registry.View, r *crdevalv1.GetOpenApiRequest) (*engine.OpenAPIDocument, error) {
 	publisher := engine.OpenAPIPublisher{
 		MaxBytes: int64(s.mostBytes()),
-		Room:     func(bytes int64) error { return s.room.take(ctx, copies*bytes) },
+		Reserve:  func(bytes int64) error { return s.room.take(ctx, copies*bytes) },
 	}
 	var document *engine.OpenAPIDocument
 	var err error

@@ -65,7 +65,7 @@ func (s *presentationService) selectFields(ctx context.Context, r *crdevalv1.Sel
 // unlisted is the error of an object, where an API server's refusal is one too: it would fail the list that the object is in.
 func unlisted(err error) error {
 	var e *engine.Error
-	if errors.As(err, &e) && e.Reason == engine.ReasonObjectRefused {
+	if errors.As(err, &e) && e.Reason == engine.ReasonObjectRejected {
 		return invalid("objects", "%s", e.Message)
 	}
 	return err

@@ -136,7 +136,7 @@ func (s *subject) aboutVersion(catalog string, err error) error {
 func refusedBy(err error) *crdevalv1.Rejection {
 	var e *engine.Error
 	if errors.As(err, &e) {
-		return refusal(e.Refusal)
+		return refusal(e.Rejection)
 	}
 	return nil
 }

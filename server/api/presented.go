@@ -21,7 +21,7 @@ func now(name string, given *timestamppb.Timestamp) (time.Time, error) {
 }
 
 // presented spells what an object is beside itself; nil for nothing.
-func presented(p *engine.Presented) *crdevalv1.ObjectPresentation {
+func presented(p *engine.Presentation) *crdevalv1.ObjectPresentation {
 	if p == nil {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 // report spells the judgement of a CRD.
 func report(r *engine.Report) *crdevalv1.CrdReport {
 	m := &crdevalv1.CrdReport{
-		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Rejection: refusal(r.Refusal),
+		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Rejection: refusal(r.Rejection),
 		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
 		Versions: make([]*crdevalv1.VersionReport, len(r.Versions)), Update: r.Update,
 	}
@@ -25,7 +25,7 @@ const maxExcerptBytes = maxErrorBytes / 2
 
 // excerpt spells of a report that refuses a CRD what has room in an error, and counts the findings that have none.
 func excerpt(r *engine.Report) (m *crdevalv1.CrdReport, omitted int) {
-	m = &crdevalv1.CrdReport{Rejection: refusal(r.Refusal), Update: r.Update}
+	m = &crdevalv1.CrdReport{Rejection: refusal(r.Rejection), Update: r.Update}
 	if m.Rejection != nil {
 		m.Rejection.Message = bounded(m.Rejection.GetMessage(), maxExcerptBytes/4)
 	}

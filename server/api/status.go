@@ -133,7 +133,7 @@ var limitNames = map[string]string{"max_table_bytes": "max_message_bytes", "max_
 func fromTheEngine(e *engine.Error, metadata map[string]string) *problem {
 	p := &problem{reason: reasonNamed(string(e.Reason)), message: e.Message, metadata: map[string]string{}}
 	maps.Copy(p.metadata, metadata)
-	if e.Reason == engine.ReasonObjectRefused { // of objects it is an answer; here it is about one that should be stored already
+	if e.Reason == engine.ReasonObjectRejected { // of objects it is an answer; here it is about one that should be stored already
 		p.reason, p.metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
 	}
 	var limit *value.LimitError
@@ -255,10 +255,10 @@ func bounded(text string, max int) string {
 }
 
 // refused returns what the API server would answer to an object that it cannot decode, nil for every other error.
-func refused(err error) *engine.Refusal {
+func refused(err error) *engine.Rejection {
 	var e *engine.Error
-	if errors.As(err, &e) && e.Reason == engine.ReasonObjectRefused {
-		return e.Refusal
+	if errors.As(err, &e) && e.Reason == engine.ReasonObjectRejected {
+		return e.Rejection
 	}
 	return nil
 }

@@ -37,9 +37,9 @@ func traceSteps(list []engine.TraceStep) []*crdevalv1.TraceStep {
 }
 
 var outcomes = map[engine.RuleOutcome]crdevalv1.RuleOutcome{
-	engine.RulePassed:   crdevalv1.RuleOutcome_RULE_OUTCOME_PASSED,
-	engine.RuleFailed:   crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED,
-	engine.RuleError:    crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR,
-	engine.RuleSkipped:  crdevalv1.RuleOutcome_RULE_OUTCOME_SKIPPED,
-	engine.RuleForgiven: crdevalv1.RuleOutcome_RULE_OUTCOME_RATCHETED,
+	engine.RulePassed:    crdevalv1.RuleOutcome_RULE_OUTCOME_PASSED,
+	engine.RuleFailed:    crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED,
+	engine.RuleError:     crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR,
+	engine.RuleSkipped:   crdevalv1.RuleOutcome_RULE_OUTCOME_SKIPPED,
+	engine.RuleRatcheted: crdevalv1.RuleOutcome_RULE_OUTCOME_RATCHETED,
 }

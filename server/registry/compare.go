@@ -21,7 +21,7 @@ type Compared struct {
 	// Base is the registered CRD at the revision that New was compared with, without its manifest; nil if the comparison brought its own.
 	Base *CRD
 	// Replayed has an entry for each of the objects, in their order; it is nil if the new CRD is refused.
-	Replayed []engine.Replayed
+	Replayed []engine.ReplayResult
 }
 
 // Compare says what would change if the new CRD of a comparison replaced the other one, and how the objects would fare. It stores nothing. A Base that
@@ -164,7 +164,7 @@ func (r *Registry) pair(ctx context.Context, c *catalog, b *base, manifest engin
 		return nil, err
 	}
 	if fresh == nil {
-		return nil, &Error{Reason: CRDRefused, Message: report.Refusal.Message, Report: report, Metadata: map[string]string{"field": "manifest"}}
+		return nil, &Error{Reason: CRDRefused, Message: report.Rejection.Message, Report: report, Metadata: map[string]string{"field": "manifest"}}
 	}
 	return &pair{old, fresh}, nil
 }
@@ -173,7 +173,7 @@ func (r *Registry) compileBase(ctx context.Context, c *catalog, b *base) (*engin
 	d, report, err := engine.Compile(ctx, b.manifest, r.options(c))
 	if err == nil && d == nil {
 		err = &Error{
-			Reason: CRDRefused, Message: fmt.Sprintf("base: %s", report.Refusal.Message), Report: report, Metadata: map[string]string{"field": "base", "crd": report.Name},
+			Reason: CRDRefused, Message: fmt.Sprintf("base: %s", report.Rejection.Message), Report: report, Metadata: map[string]string{"field": "base", "crd": report.Name},
 		}
 	}
 	return d, err

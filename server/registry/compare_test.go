@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 		if done.Diff.Identical != tc.identical || (done.Base == nil) != (tc.base == "") || done.Base != nil && done.Base.Revision != tc.base || len(done.Replayed) != len(tc.c.Objects) {
 			t.Errorf("%s: %+v", tc.name, done)
 		}
-		if !tc.identical && len(done.Replayed) == 1 && !slices.Contains(done.Replayed[0].Outcomes, engine.NewlyRefused) {
+		if !tc.identical && len(done.Replayed) == 1 && !slices.Contains(done.Replayed[0].Outcomes, engine.NewlyRejected) {
 			t.Errorf("%s: %+v", tc.name, done.Replayed)
 		}
 	}

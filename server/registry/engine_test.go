@@ -302,7 +302,7 @@ func TestJudgingInTurns(t *testing.T) {
 		t.Errorf("heavy rules: %v", err)
 	}
 	<-r.compilingLong
-	if done, err := r.Check(t.Context(), "default", heavy, ""); err != nil || done.Report.Refusal != nil {
+	if done, err := r.Check(t.Context(), "default", heavy, ""); err != nil || done.Report.Rejection != nil {
 		t.Errorf("heavy rules: %+v, %v", done, err)
 	}
 	for range 2 { // a place that was taken is given back

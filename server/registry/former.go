@@ -30,7 +30,7 @@ func (d *draft) former() error {
 		if err != nil {
 			return err
 		}
-		var group []engine.Claimant
+		var group []engine.CRDStatus
 		for _, other := range c.sorted.All() {
 			if d.put[crdKey(p.catalog, other.name)] == nil && other.standing().Group == p.group {
 				group = append(group, other.claimant())
@@ -47,7 +47,7 @@ func (d *draft) former() error {
 }
 
 // settleFormer settles CRDs without a status, beside others of their group, in the order in which they claimed their names.
-func settleFormer(list []*crd, others []engine.Claimant) {
+func settleFormer(list []*crd, others []engine.CRDStatus) {
 	slices.SortFunc(list, func(a, b *crd) int {
 		return cmp.Or(a.record.FormerNamesSince.Compare(b.record.FormerNamesSince), a.record.Created.Compare(b.record.Created), strings.Compare(a.name, b.name))
 	})
@@ -59,7 +59,7 @@ func settleFormer(list []*crd, others []engine.Claimant) {
 		claimant.Created = time.Unix(int64(i), 0) // their order, whatever ties there were
 		group = append(group, claimant)
 	}
-	engine.Settle(group, "", time.Now())
+	engine.ReconcileStatus(group, "", time.Now())
 	for i, c := range list {
 		status := group[len(others)+i].Status
 		for j := range status.Conditions {
@@ -71,8 +71,8 @@ func settleFormer(list []*crd, others []engine.Claimant) {
 
 // formerStanding is the standing of a revision that was kept without one. Those that were accepted then have structural schemas; what else it takes
 // is in the manifest, and groups that need it are few.
-func formerStanding(r *summaryRecord, manifest packed) (engine.Standing, error) {
-	s := engine.Standing{Group: r.FormerGroup, Names: r.FormerNames, StorageVersion: r.FormerStorageVersion}
+func formerStanding(r *summaryRecord, manifest packed) (engine.DesiredStatus, error) {
+	s := engine.DesiredStatus{Group: r.FormerGroup, Names: r.FormerNames, StorageVersion: r.FormerStorageVersion}
 	if !protected(s.Group) {
 		return s, nil
 	}
@@ -84,7 +84,7 @@ func formerStanding(r *summaryRecord, manifest packed) (engine.Standing, error) 
 	if err != nil {
 		return s, fmt.Errorf("reading a manifest of the former format: %w", err)
 	}
-	return d.Standing(), nil
+	return d.DesiredStatus(), nil
 }
 
 // protected says whether a group's CRDs have the condition KubernetesAPIApprovalPolicyConformant.

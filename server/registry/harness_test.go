@@ -108,7 +108,7 @@ func testRevision(digest string, group string, n engine.Names) *revision {
 		digest: "sha256:" + digest,
 		summary: &summary{
 			Scope: "Namespaced", Versions: []engine.VersionInfo{{Name: "v1", Served: true, Storage: true}},
-			Standing: engine.Standing{Group: group, Names: n, StorageVersion: "v1"},
+			Standing: engine.DesiredStatus{Group: group, Names: n, StorageVersion: "v1"},
 		},
 		manifest: pack([]byte(`{"digest":"` + digest + `"}`)),
 	}

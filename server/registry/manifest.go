@@ -70,14 +70,14 @@ type revision struct {
 type summary struct {
 	Scope    string               `json:"scope"`
 	Versions []engine.VersionInfo `json:"versions"` // in order of priority
-	Standing engine.Standing      `json:"standing"`
+	Standing engine.DesiredStatus `json:"standing"`
 }
 
 // revisionOf makes the revision of a compiled definition.
 func revisionOf(d *engine.Definition) *revision {
 	return &revision{
 		digest:   d.Revision(),
-		summary:  &summary{Scope: string(d.Scope()), Versions: d.Versions(), Standing: d.Standing()},
+		summary:  &summary{Scope: string(d.Scope()), Versions: d.Versions(), Standing: d.DesiredStatus()},
 		manifest: pack(d.Manifest()),
 	}
 }

@@ -111,7 +111,7 @@ func atIndex(err error, i int) error {
 
 func refusedOverlay(report *engine.Report, i int) error {
 	return &Error{
-		Reason: CRDRefused, Message: fmt.Sprintf("crds[%d]: %s", i, report.Refusal.Message), Report: report,
+		Reason: CRDRefused, Message: fmt.Sprintf("crds[%d]: %s", i, report.Rejection.Message), Report: report,
 		Metadata: map[string]string{"field": fmt.Sprintf("crds[%d]", i), "crd": report.Name},
 	}
 }

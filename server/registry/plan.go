@@ -49,7 +49,7 @@ func (c *catalog) registration(name string, rev *revision, generation int64, now
 		status = *old.record.Status
 		next.record.Revisions = slices.DeleteFunc(slices.Clone(old.record.Revisions), func(ref revisionRef) bool { return ref.Digest == rev.digest })
 	}
-	status = rev.summary.Standing.Stored(status)
+	status = rev.summary.Standing.AddStoredVersion(status)
 	next.record.Status = &status
 	next.revisions = []*revision{rev}
 

@@ -12,9 +12,9 @@ import (
 // there be more, further commits follow: an API server's controllers take time, too.
 const mostSettled = 16
 
-func (c *crd) claimant() engine.Claimant {
-	return engine.Claimant{
-		Name: c.name, Created: c.record.Created, Standing: *c.standing(), Status: *c.record.Status,
+func (c *crd) claimant() engine.CRDStatus {
+	return engine.CRDStatus{
+		Name: c.name, Created: c.record.Created, Desired: *c.standing(), Status: *c.record.Status,
 	}
 }
 
@@ -54,7 +54,7 @@ func (c *catalog) settle(name string, first *crd, gone string, now time.Time) se
 			}
 		}
 	}
-	var group []engine.Claimant
+	var group []engine.CRDStatus
 	for _, d := range involved.All() {
 		group = append(group, d.claimant())
 	}
@@ -62,7 +62,7 @@ func (c *catalog) settle(name string, first *crd, gone string, now time.Time) se
 	if first != nil {
 		firstName = first.name
 	}
-	changed := engine.Settle(group, firstName, now)
+	changed := engine.ReconcileStatus(group, firstName, now)
 	var s settling
 	for i := range group {
 		before, _ := involved.Get(group[i].Name)

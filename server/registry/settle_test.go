@@ -16,13 +16,13 @@ func TestSettlingAPartIsSettlingAll(t *testing.T) {
 	c := &clock{now: time.Unix(1000, 0)}
 	store := newMapStore()
 	r := newRegistry(t, store, c)
-	whole := map[string]*engine.Claimant{}
+	whole := map[string]*engine.CRDStatus{}
 	settle := func(first string) {
-		var group []engine.Claimant
+		var group []engine.CRDStatus
 		for _, claimant := range whole {
 			group = append(group, *claimant)
 		}
-		engine.Settle(group, first, c.now)
+		engine.ReconcileStatus(group, first, c.now)
 		for i := range group {
 			*whole[group[i].Name] = group[i]
 		}
@@ -50,10 +50,10 @@ func TestSettlingAPartIsSettlingAll(t *testing.T) {
 			rev.summary.Standing.InvalidCABundle = random.IntN(5) == 0
 			mustRegister(t, r, "default", rev)
 			if whole[name] == nil {
-				whole[name] = &engine.Claimant{Name: name, Created: c.now.UTC()}
+				whole[name] = &engine.CRDStatus{Name: name, Created: c.now.UTC()}
 			}
-			whole[name].Standing = rev.summary.Standing
-			whole[name].Status = rev.summary.Standing.Stored(whole[name].Status)
+			whole[name].Desired = rev.summary.Standing
+			whole[name].Status = rev.summary.Standing.AddStoredVersion(whole[name].Status)
 			settle(name)
 		}
 		catalog, _ := r.snapshot.Load().catalogs.Get("default")

@@ -52,7 +52,7 @@ func (c *crd) revision(digest string) *revision {
 	return nil
 }
 
-func (c *crd) standing() *engine.Standing { return &c.current().summary.Standing }
+func (c *crd) standing() *engine.DesiredStatus { return &c.current().summary.Standing }
 
 // emptySnapshot has the default catalog and nothing else.
 func emptySnapshot() *snapshot {

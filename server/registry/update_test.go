@@ -50,8 +50,8 @@ func TestUpdates(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	refused := mustAccept(t, r, widget("Gadget", "", "v1"), Refused)
-	if !refused.Report.Update || refused.CRD != nil || refused.Token != "" || !strings.Contains(refused.Report.Refusal.Message, "field is immutable") {
-		t.Errorf("%+v", refused.Report.Refusal)
+	if !refused.Report.Update || refused.CRD != nil || refused.Token != "" || !strings.Contains(refused.Report.Rejection.Message, "field is immutable") {
+		t.Errorf("%+v", refused.Report.Rejection)
 	}
 	// A precondition that is not met is told first, also of what would be refused.
 	_, err := r.Register(t.Context(), "default", widget("Gadget", "", "v1"), Precondition{CreateOnly: true})

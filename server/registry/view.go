@@ -61,7 +61,7 @@ func (v catalogView) Discoverable() []engine.DiscoverableCRD {
 	for _, d := range v.catalog.sorted.All() {
 		s := d.current().summary
 		list = append(list, engine.DiscoverableCRD{
-			Name: d.name, Scope: engine.Scope(s.Scope), Versions: s.Versions, Standing: s.Standing, Status: *d.record.Status,
+			Name: d.name, Scope: engine.Scope(s.Scope), Versions: s.Versions, Desired: s.Standing, Status: *d.record.Status,
 		})
 	}
 	return list

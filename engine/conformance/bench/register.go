@@ -122,7 +122,7 @@ func registerOurs(manifest []byte, existing *engine.Existing) (*engine.Definitio
 	case err != nil:
 		return nil, nil, fmt.Errorf("ours: %w", err)
 	case d == nil:
-		return nil, nil, fmt.Errorf("ours: %s", report.Refusal.Message)
+		return nil, nil, fmt.Errorf("ours: %s", report.Rejection.Message)
 	}
 	return d, report, nil
 }

@@ -55,7 +55,7 @@ func register(manifest []byte, existing func(string) *engine.Existing, status en
 	answer := oracle.Answer{Warnings: sortedFormats(foreign(report.Warnings))}
 	if !report.Accepted {
 		if len(report.Violations) == 0 {
-			r := report.Refusal
+			r := report.Rejection
 			answer.Refusal = &oracle.Refusal{Code: r.Code, Reason: r.Reason, Message: r.Message}
 		}
 		for _, v := range report.Violations {
@@ -75,7 +75,7 @@ func register(manifest []byte, existing func(string) *engine.Existing, status en
 		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not to be read: " + err.Error()}
 		return nil, answer
 	}
-	answer.Generation, answer.StoredVersions = report.Generation, d.Standing().Stored(status).StoredVersions
+	answer.Generation, answer.StoredVersions = report.Generation, d.DesiredStatus().AddStoredVersion(status).StoredVersions
 	return &Definition{facade: d, inner: inner}, answer
 }
 
@@ -276,8 +276,8 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 		return diffs
 	}
 	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(v.Warnings), Forgiven: want.Forgiven}
-	if v.Refusal != nil && len(v.Violations) == 0 {
-		got.Refusal = &oracle.Refusal{Code: v.Refusal.Code, Reason: v.Refusal.Reason, Message: v.Refusal.Message}
+	if v.Rejection != nil && len(v.Violations) == 0 {
+		got.Refusal = &oracle.Refusal{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
 	}
 	for _, f := range v.Violations {
 		got.Errors = append(got.Errors, finding(f))

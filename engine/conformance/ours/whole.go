@@ -110,8 +110,8 @@ func answerOf(v *engine.Verdict) oracle.Answer {
 	if a.Stored == nil && !v.Deletes {
 		a.Stored = v.Object
 	}
-	if v.Refusal != nil {
-		a.Refusal = &oracle.Refusal{Code: v.Refusal.Code, Reason: v.Refusal.Reason, Message: v.Refusal.Message}
+	if v.Rejection != nil {
+		a.Refusal = &oracle.Refusal{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
 	}
 	return a
 }
@@ -163,7 +163,7 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 // checkValidate compares what Validate says of a write with what Admit says, but where that is about the state of the stored object: Validate does not ask whether the
 // write is about it.
 func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (diffs []string) {
-	if f := admitted.Refusal; f != nil && (f.Reason == "Conflict" || f.Code == http.StatusInternalServerError || len(admitted.Violations) == 1 && admitted.Violations[0].Step == engine.StepRequest) {
+	if f := admitted.Rejection; f != nil && (f.Reason == "Conflict" || f.Code == http.StatusInternalServerError || len(admitted.Violations) == 1 && admitted.Violations[0].Step == engine.StepRequest) {
 		return nil
 	}
 	v, err := d.facade.Validate(context.Background(), item(r), options(r))
@@ -185,16 +185,16 @@ func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (
 }
 
 func refusedWith(v *engine.Verdict) string {
-	if v.Refusal == nil {
+	if v.Rejection == nil {
 		return ""
 	}
-	return v.Refusal.Message
+	return v.Rejection.Message
 }
 
 // checkView compares what is said with objects and without them.
 func (d *Definition) checkView(r oracle.Request, admitted *engine.Verdict) []string {
 	o := options(r)
-	o.View = engine.ViewVerdict
+	o.View = engine.ViewNone
 	v, err := d.facade.Admit(context.Background(), item(r), o)
 	if err != nil {
 		return []string{"view of the verdict: " + err.Error()}

@@ -178,11 +178,11 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 	mine := oracle.Answer{Object: text}
 	if err != nil {
 		var e *engine.Error
-		if !errors.As(err, &e) || e.Refusal == nil {
+		if !errors.As(err, &e) || e.Rejection == nil {
 			return upstream, []string{"ours: " + err.Error()}
 		}
-		mine.Refusal = &oracle.Refusal{Code: e.Refusal.Code, Reason: e.Refusal.Reason, Message: e.Refusal.Message}
-		if e.Refusal.Code == 404 && upstream.Refusal != nil {
+		mine.Refusal = &oracle.Refusal{Code: e.Rejection.Code, Reason: e.Rejection.Reason, Message: e.Rejection.Message}
+		if e.Rejection.Code == 404 && upstream.Refusal != nil {
 			mine.Refusal.Message, mine.Refusal.Reason = upstream.Refusal.Message, upstream.Refusal.Reason // which names the object
 		}
 	}

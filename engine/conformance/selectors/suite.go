@@ -136,10 +136,10 @@ func (p *pair) objects(version string) {
 // included compares the fields that a Read includes in its answer with those that are told by themselves.
 func (p *pair) included(o stored, version string, alone []engine.SelectableField, failed error) {
 	read, err := p.ours.Read(context.Background(), engine.Item{Object: engine.JSON(o.Body)},
-		engine.EvaluationOptions{TargetVersion: version, Include: engine.Include{SelectableFields: true}})
+		engine.EvaluationOptions{TargetVersion: version, Include: engine.PresentationOptions{SelectableFields: true}})
 	switch {
-	case failed != nil && (err != nil || read.Presented != nil && read.Presented.SelectableFields == nil): // which a warning tells
-	case err != nil, read.Presented == nil, !slices.Equal(read.Presented.SelectableFields, alone):
+	case failed != nil && (err != nil || read.Presentation != nil && read.Presentation.SelectableFields == nil): // which a warning tells
+	case err != nil, read.Presentation == nil, !slices.Equal(read.Presentation.SelectableFields, alone):
 		p.differs(p.n, p.g, p.k, "fields of %s at %s: by themselves %q (%v), with a Read %+v (%v)", o.Body, version, alone, failed, read, err)
 	}
 }
@@ -147,8 +147,8 @@ func (p *pair) included(o stored, version string, alone []engine.SelectableField
 // refusal is what is answered to who asks for the fields of such an object.
 func refusal(err error) string {
 	var e *engine.Error
-	if errors.As(err, &e) && e.Refusal != nil {
-		return e.Refusal.Message
+	if errors.As(err, &e) && e.Rejection != nil {
+		return e.Rejection.Message
 	}
 	return "not refused: " + err.Error()
 }
@@ -174,7 +174,7 @@ func (p *pair) list(q question) {
 	if status != nil || err != nil {
 		p.n.Declined++
 		var e *engine.Error
-		if status == nil || !errors.As(err, &e) || e.Refusal == nil || e.Refusal.Code != status.Code || e.Refusal.Reason != string(status.Reason) || e.Refusal.Message != status.Message {
+		if status == nil || !errors.As(err, &e) || e.Rejection == nil || e.Rejection.Code != status.Code || e.Rejection.Reason != string(status.Reason) || e.Rejection.Message != status.Message {
 			p.differs(p.n, p.g, p.k, "selector %q at %s: upstream %+v, ours %v", q.Selector, q.Version, status, err)
 		}
 		return

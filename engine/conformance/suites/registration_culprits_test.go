@@ -217,7 +217,7 @@ func TestSuggestedBoundsOfTheCorpus(t *testing.T) {
 			fits = amended(t, fits, at[0], at[1], value)
 		}
 		if r := checked(t, fits); !r.Accepted {
-			t.Errorf("%s is refused even with %v: %d of %d, %s", crd.Path, least, r.Versions[0].EstimatedCost, r.Versions[0].CostLimit, r.Refusal.Message)
+			t.Errorf("%s is refused even with %v: %d of %d, %s", crd.Path, least, r.Versions[0].EstimatedCost, r.Versions[0].CostLimit, r.Rejection.Message)
 		}
 		if _, theirs := oracle.Register(fits, false); !theirs.Accepted() {
 			t.Errorf("%s is refused by upstream even with %v", crd.Path, least)

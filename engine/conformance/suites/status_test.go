@@ -24,7 +24,7 @@ import (
 type held struct {
 	crd      *apiextensionsv1.CustomResourceDefinition
 	registry *oracle.Registered
-	ours     engine.Claimant
+	ours     engine.CRDStatus
 	// Ours, too: the canonical manifest and the generation.
 	manifest   []byte
 	generation int64
@@ -136,20 +136,20 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 		return name, false
 	}
 	next := &held{crd: registered.Stored.DeepCopy(), registry: registered, manifest: d.Manifest(), generation: report.Generation}
-	next.ours = engine.Claimant{Name: name, Created: w.now, Standing: d.Standing(), Status: d.Standing().Stored(engine.Status{})}
+	next.ours = engine.CRDStatus{Name: name, Created: w.now, Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(engine.Status{})}
 	if old == nil {
 		next.crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: answer.StoredVersions} // which no controller has seen
 	} else {
 		next.ours.Created = old.ours.Created
-		next.ours.Status = d.Standing().Stored(old.ours.Status)
+		next.ours.Status = d.DesiredStatus().AddStoredVersion(old.ours.Status)
 	}
 	// A registry keeps the standing as JSON.
-	text, err := json.Marshal(next.ours.Standing)
+	text, err := json.Marshal(next.ours.DesiredStatus)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	next.ours.Standing = engine.Standing{}
-	if err := json.Unmarshal(text, &next.ours.Standing); err != nil {
+	next.ours.DesiredStatus = engine.DesiredStatus{}
+	if err := json.Unmarshal(text, &next.ours.DesiredStatus); err != nil {
 		w.t.Fatal(err)
 	}
 	w.crds[name] = next
@@ -181,7 +181,7 @@ func (w *world) settle(r generate.Rand, first string) {
 	}
 	since := time.Now().Add(-time.Second).Truncate(time.Second)
 	past := since.Add(-time.Hour)
-	var claimants []engine.Claimant
+	var claimants []engine.CRDStatus
 	for _, name := range names {
 		h := w.crds[name]
 		for _, s := range []*apiextensionsv1.CustomResourceDefinitionStatus{&h.crd.Status, &h.ours.Status} {
@@ -192,7 +192,7 @@ func (w *world) settle(r generate.Rand, first string) {
 		claimants = append(claimants, h.ours)
 	}
 	slices.Reverse(claimants) // their order is not to matter
-	changed := engine.Settle(claimants, first, time.Now())
+	changed := engine.ReconcileStatus(claimants, first, time.Now())
 	got := map[string]string{}
 	for i := range claimants {
 		c := &claimants[i]

@@ -305,7 +305,7 @@ func (f *fixture) checkValidate(t *testing.T, label string, d *engine.Definition
 	}
 	warnings, err := f.validate(t, write{object: object, operation: admission.Create})
 	if want.Allowed != (err == nil) {
-		t.Fatalf("%s: %v, want %v", label, err, want.Refusal)
+		t.Fatalf("%s: %v, want %v", label, err, want.Rejection)
 	}
 	if len(want.Warnings) < 10 && !reflect.DeepEqual(warnings, slices.Compact(slices.Clone(want.Warnings))) && len(warnings)+len(want.Warnings) > 0 {
 		t.Errorf("%s: warnings %q, want %q", label, warnings, want.Warnings)
@@ -319,8 +319,8 @@ func (f *fixture) checkValidate(t *testing.T, label string, d *engine.Definition
 		return
 	}
 	s := got.Status()
-	if s.Code != want.Refusal.Code || string(s.Reason) != want.Refusal.Reason || s.Message != fmt.Sprintf("admission webhook %q denied the request: %s", name, want.Refusal.Message) {
-		t.Errorf("%s: %d %s %s\nwant %+v", label, s.Code, s.Reason, s.Message, want.Refusal)
+	if s.Code != want.Rejection.Code || string(s.Reason) != want.Rejection.Reason || s.Message != fmt.Sprintf("admission webhook %q denied the request: %s", name, want.Rejection.Message) {
+		t.Errorf("%s: %d %s %s\nwant %+v", label, s.Code, s.Reason, s.Message, want.Rejection)
 	}
 	causes := 0
 	if s.Details != nil {

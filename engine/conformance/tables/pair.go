@@ -71,7 +71,7 @@ func (p *pair) table(q question) {
 		p.n.Declined++
 		p.n.Cases++
 		var e *engine.Error
-		if status == nil || !errors.As(err, &e) || e.Refusal == nil || e.Refusal.Code != status.Code || e.Refusal.Reason != string(status.Reason) || e.Refusal.Message != status.Message {
+		if status == nil || !errors.As(err, &e) || e.Rejection == nil || e.Rejection.Code != status.Code || e.Rejection.Reason != string(status.Reason) || e.Rejection.Message != status.Message {
 			p.tell("refusal", fmt.Sprintf("of %+v: upstream %+v, ours %v %+v", q, status, err, e))
 		}
 		return

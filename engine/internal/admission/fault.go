@@ -19,7 +19,7 @@ const (
 	VersionNotServed      Code = "VERSION_NOT_SERVED"
 	LimitExceeded         Code = "LIMIT_EXCEEDED"
 	Deadline              Code = "ITEM_DEADLINE"
-	ObjectRejected        Code = "OBJECT_REFUSED"
+	ObjectRejected        Code = "OBJECT_REJECTED"
 	ConversionUnavailable Code = "CONVERSION_UNAVAILABLE"
 	Internal              Code = "INTERNAL"
 )
