@@ -144,12 +144,12 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 		next.ours.Status = d.DesiredStatus().AddStoredVersion(old.ours.Status)
 	}
 	// A registry keeps the standing as JSON.
-	text, err := json.Marshal(next.ours.DesiredStatus)
+	text, err := json.Marshal(next.ours.Desired)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	next.ours.DesiredStatus = engine.DesiredStatus{}
-	if err := json.Unmarshal(text, &next.ours.DesiredStatus); err != nil {
+	next.ours.Desired = engine.DesiredStatus{}
+	if err := json.Unmarshal(text, &next.ours.Desired); err != nil {
 		w.t.Fatal(err)
 	}
 	w.crds[name] = next
