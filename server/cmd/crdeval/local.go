@@ -117,18 +117,18 @@ func (r *localRegistry) add(d *engine.Definition, existing *engine.Existing) {
 	} else {
 		r.crds = append(r.crds, &localCRD{d, existing, r.now})
 	}
-	var group []engine.Claimant
+	var group []engine.CRDStatus
 	var members []*localCRD
 	for _, c := range r.crds {
 		if c.definition.Group() == d.Group() {
-			names := c.definition.Standing()
-			group = append(group, engine.Claimant{
-				Name: c.definition.Name(), Created: c.created, Standing: names, Status: names.Stored(c.existing.Status),
+			names := c.definition.DesiredStatus()
+			group = append(group, engine.CRDStatus{
+				Name: c.definition.Name(), Created: c.created, Desired: names, Status: names.AddStoredVersion(c.existing.Status),
 			})
 			members = append(members, c)
 		}
 	}
-	engine.Settle(group, d.Name(), r.now)
+	engine.ReconcileStatus(group, d.Name(), r.now)
 	for i, c := range members {
 		c.existing.Status = group[i].Status
 	}

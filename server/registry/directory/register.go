@@ -164,8 +164,8 @@ func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitt
 		}
 		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, line, column), "error", text)
 	}
-	if len(report.Violations) == 0 && report.Refusal != nil {
-		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, m.Line(), 0), "error", report.Refusal.Message)
+	if len(report.Violations) == 0 && report.Rejection != nil {
+		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, m.Line(), 0), "error", report.Rejection.Message)
 	}
 	return true
 }
