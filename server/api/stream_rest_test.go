@@ -27,7 +27,10 @@ type line struct {
 		Object     json.RawMessage `json:"object"`
 		Violations []struct {
 			Field    string `json:"field"`
-			Position struct{ Line, Column, Offset int }
+			Position struct {
+				Line, Column int
+				Offset       int `json:",string"`
+			}
 		} `json:"violations"`
 		Refusal *struct{ Code int } `json:"rejection"`
 	} `json:"verdict"`
@@ -205,7 +208,7 @@ func TestStreamsRefused(t *testing.T) {
 		{"CRDs", "POST", admitPath + "?crds=some", nil, 400, "INVALID_ARGUMENT", `"crds" is "some"`},
 		{"less than none", "POST", admitPath + "?crds=-1", nil, 400, "INVALID_ARGUMENT", `"crds" is "-1"`},
 		{"too many CRDs", "POST", admitPath + "?crds=17", nil, 413, "LIMIT_EXCEEDED", "max_inline_crds"},
-		{"more CRDs than lines", "POST", admitPath + "?crds=4", nil, 400, "INVALID_ARGUMENT", "the body has no more than 3 lines"},
+		{"more CRDs than lines", "POST", admitPath + "?crds=4", nil, 400, "INVALID_ARGUMENT", "the body has only 3 lines"},
 		{"what is no CRD", "POST", admitPath + "?crds=1", nil, 400, "MANIFEST_UNREADABLE", "crds[0]: "},
 		{"twice", "POST", admitPath + "?bare=true&bare=false", nil, 400, "INVALID_ARGUMENT", `given 2 times`},
 	} {

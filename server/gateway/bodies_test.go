@@ -76,34 +76,34 @@ func TestBodiesInMemory(t *testing.T) {
 	}
 }
 
-// TestRoomForSmallBodies: large bodies leave room for small ones, however they grow and shrink; one alone may have all.
-func TestRoomForSmallBodies(t *testing.T) {
+// TestMemoryForSmallBodies: large bodies leave room for small ones, however they grow and shrink; one alone may have all.
+func TestMemoryForSmallBodies(t *testing.T) {
 	const unit = smallBody
 	bodies := NewBodies(16*unit, nil) // of which 2 are kept
-	take := func(r *room, n int64, want bool) {
+	take := func(r *reservation, n int64, want bool) {
 		t.Helper()
 		if err := r.take(n); (err == nil) != want {
 			t.Errorf("%d on top of %d, where all have %d: %v", n, r.taken, bodies.Taken(), err)
 		}
 	}
-	alone := &room{of: bodies}
+	alone := &reservation{of: bodies}
 	take(alone, 16*unit, true)
-	take(&room{of: bodies}, 1, false)
-	alone.giveBack()
+	take(&reservation{of: bodies}, 1, false)
+	alone.release()
 
-	first, second, growing := &room{of: bodies}, &room{of: bodies}, &room{of: bodies}
+	first, second, growing := &reservation{of: bodies}, &reservation{of: bodies}, &reservation{of: bodies}
 	take(first, 10*unit, true)
 	take(second, 5*unit, false)
 	take(second, 4*unit, true)
 	take(growing, unit, true) // it is small
 	take(growing, 1, false)   // it is not any more
-	small := &room{of: bodies}
+	small := &reservation{of: bodies}
 	take(small, unit, true)
-	take(&room{of: bodies}, 1, false)
+	take(&reservation{of: bodies}, 1, false)
 	second.give(3*unit + unit/2)
 	take(growing, unit, true)
-	for _, r := range []*room{first, second, growing, small} {
-		r.giveBack()
+	for _, r := range []*reservation{first, second, growing, small} {
+		r.release()
 	}
 	if bodies.Taken() != 0 || bodies.large.Load() != 0 {
 		t.Errorf("%d bytes stay taken, %d by large ones", bodies.Taken(), bodies.large.Load())
@@ -118,7 +118,7 @@ func TestSlowBodies(t *testing.T) {
 	body, writer := io.Pipe()
 	defer func() { _ = writer.Close() }() // not before the answer: then the body would have arrived
 	code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", body, nil)
-	if code != http.StatusGatewayTimeout || !strings.Contains(text, "the body came too slowly: it has 50ms") || held.Taken() != 0 {
+	if code != http.StatusGatewayTimeout || !strings.Contains(text, "the body arrived too slowly: it has 50ms") || held.Taken() != 0 {
 		t.Errorf("HTTP %d %s, %d bytes taken", code, text, held.Taken())
 	}
 }
@@ -250,7 +250,7 @@ func refusedAtOnce(address, request string, code int, held *Bodies) (late bool, 
 		return false, err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(drainTime / 2)) // who waits for the end of the body answers after drainTime
+	_ = conn.SetDeadline(time.Now().Add(discardTime / 2)) // who waits for the end of the body answers after discardTime
 	if _, err := io.WriteString(conn, request); err != nil {
 		return os.IsTimeout(err), err
 	}

@@ -1,61 +1,69 @@
 package gateway
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// decodeMessage reads src, one JSON value and nothing after it, into m, of our own package. Documents in m are slices of src.
-// Unknown fields, fields given twice and values of a wrong type are refused, with line, column and path; so is a list beyond its limit, at
-// the first element too many.
+// decoder reads a JSON body into a message of our own package. Documents in the message are slices of the body.
+type decoder struct {
+	scanner
+	path  []step
+	lists map[string]ListLimit // of the message that is the body; nil: no limits
+}
+
+// step is a field or, with an empty name, an index.
+type step struct {
+	name  string
+	index int
+}
+
+// decodeMessage reads src, which is one JSON value, into m. It rejects unknown fields, fields given twice, values of a wrong type, and lists
+// beyond their limits, at the first element too many.
 func decodeMessage(src []byte, m protoreflect.Message, lists map[string]ListLimit) error {
 	d := decoder{scanner: scanner{src: src}, lists: lists}
-	if bytes.HasPrefix(src, byteOrderMark) {
-		return d.fail("there is a byte order mark before the JSON: send the body without it")
+	err := d.start()
+	if err == nil {
+		err = d.message(typeOf(m.Descriptor()), m)
 	}
-	if d.peek() == 0 && d.pos == len(src) {
-		return errEmptyBody
+	if err == nil {
+		err = d.end()
 	}
-	if err := d.message(planOf(m.Descriptor()), m); err != nil {
-		return d.located(err)
+	if at, ok := errors.AsType[*bodyError](err); ok {
+		at.path = d.pathText()
 	}
-	return d.end()
+	return err
 }
 
-// decodeDocument takes src, one JSON value and nothing after it, as a Document; nil for null.
+// decodeDocument returns src, which is one JSON value, as a Document; nil for null.
 func decodeDocument(src []byte) (*crdevalv1.Document, error) {
 	s := scanner{src: src}
-	if bytes.HasPrefix(src, byteOrderMark) {
-		return nil, s.fail("there is a byte order mark before the JSON: send the body without it")
-	}
-	if s.peek() == 0 && s.pos == len(src) {
-		return nil, errEmptyBody
+	if err := s.start(); err != nil {
+		return nil, err
 	}
 	raw, err := s.value()
-	if err != nil {
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil || isNull(raw) {
 		return nil, err
 	}
-	if err := s.end(); err != nil {
-		return nil, err
-	}
-	if isNull(raw) {
-		return nil, nil
-	}
-	return newDocument(raw), nil
+	return jsonDocument(raw), nil
 }
 
-func isNull(raw []byte) bool { return len(raw) == 4 && string(raw) == "null" }
+func isNull(raw []byte) bool { return string(raw) == "null" }
 
-// newDocument makes a Document in one allocation.
-func newDocument(raw []byte) *crdevalv1.Document {
+// jsonDocument returns a Document. It allocates once.
+func jsonDocument(raw []byte) *crdevalv1.Document {
 	both := &struct {
 		document crdevalv1.Document
 		content  crdevalv1.Document_Json
@@ -65,24 +73,11 @@ func newDocument(raw []byte) *crdevalv1.Document {
 	return &both.document
 }
 
-// decoder is the walk over a body. path is where it is, for errors.
-type decoder struct {
-	scanner
-	path  []step
-	lists map[string]ListLimit // of the message that is the body; nil: no limits
+func yamlDocument(text []byte) *crdevalv1.Document {
+	return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}}
 }
 
-// step is a field or, with a negative name, an index.
-type step struct {
-	name  string
-	index int
-}
-
-func (d *decoder) located(err error) error {
-	var at *bodyError
-	if !errors.As(err, &at) || at.path != "" {
-		return err
-	}
+func (d *decoder) pathText() string {
 	var path []byte
 	for _, s := range d.path {
 		switch {
@@ -94,172 +89,119 @@ func (d *decoder) located(err error) error {
 			path = append(path, s.name...)
 		}
 	}
-	at.path = string(path)
-	return at
+	return string(path)
 }
 
-// message reads an object into m. On an error d.path is where it happened.
-func (d *decoder) message(p *plan, m protoreflect.Message) error {
+// message reads an object into m. After an error, d.path is where it happened.
+func (d *decoder) message(t *messageType, m protoreflect.Message) error {
+	var few [64]bool
+	seen := few[:]
+	if len(t.fields) > len(few) {
+		seen = make([]bool, len(t.fields))
+	}
 	if d.peek() != '{' {
-		return d.fail("an object is expected (%s)", p.fieldNames())
+		return d.fail("an object is expected (%s)", t.fieldNames())
 	}
-	d.pos++
-	if d.peek() == '}' {
-		d.pos++
-		return nil
-	}
-	var seen uint64
-	for {
+	return d.elements('{', '}', "an object", func(int) error {
 		start := d.pos
-		name, err := d.string()
+		name, err := d.key()
 		if err != nil {
 			return err
 		}
-		f := p.byName[name]
-		if f == nil {
+		f := t.byName[string(name)]
+		switch {
+		case f == nil:
 			d.pos = start
-			return d.fail("unknown field %q: %s", name, p.fieldNames())
-		}
-		if bit := uint64(1) << f.fd.Index(); seen&bit != 0 {
+			return d.fail("unknown field %q: %s", name, t.fieldNames())
+		case seen[f.Index()]:
 			d.pos = start
 			return d.fail("the field %q is given twice", name)
-		} else {
-			seen |= bit
 		}
-		if d.peek() != ':' {
-			return d.fail("a colon is expected after %q", name)
-		}
-		d.pos++
+		seen[f.Index()] = true
 		d.path = append(d.path, step{name: f.name})
-		if err := d.field(p, f, m); err != nil {
+		if err := d.field(t, f, m); err != nil {
 			return err
 		}
 		d.path = d.path[:len(d.path)-1]
-		switch d.peek() {
-		case ',':
-			d.pos++
-			d.space()
-		case '}':
-			d.pos++
-			return nil
-		default:
-			return d.fail("a comma or a closing brace is expected")
-		}
-	}
+		return nil
+	})
 }
 
-// field reads the value of f. null leaves it absent, except that in results null is a Document.
-func (d *decoder) field(p *plan, f *field, m protoreflect.Message) error {
-	if d.peek() == 'n' && (f.kind != document || f.list || p.request) {
+// field reads the value of f. null leaves the field absent, except that in results null is a Document.
+func (d *decoder) field(t *messageType, f *field, m protoreflect.Message) error {
+	if d.peek() == 'n' && (f.class != document || f.list || t.request) {
+		start := d.pos
 		raw, err := d.value()
-		if err != nil {
-			return err
+		if err == nil && !isNull(raw) {
+			d.pos = start
+			err = d.fail("%q is not a JSON value", raw)
 		}
-		if !isNull(raw) {
-			d.pos -= len(raw)
-			return d.fail("%q is no JSON value", raw)
-		}
-		return nil
+		return err
 	}
 	if f.list {
-		return d.list(f, m.Mutable(f.fd).List())
+		return d.list(f, m.Mutable(f.FieldDescriptor).List())
 	}
-	if f.one != nil {
-		if other := m.WhichOneof(f.one); other != nil {
+	if one := f.ContainingOneof(); one != nil {
+		if other := m.WhichOneof(one); other != nil {
 			return d.fail("%q excludes %q: give one of them", f.name, other.JSONName())
 		}
 	}
-	switch f.kind {
-	case document:
-		raw, err := d.value()
-		if err != nil {
-			return err
-		}
-		m.Set(f.fd, protoreflect.ValueOfMessage(newDocument(raw).ProtoReflect()))
-		return nil
-	case message, foreign:
-		sub := m.NewField(f.fd).Message()
-		if err := d.submessage(f, sub); err != nil {
-			return err
-		}
-		m.Set(f.fd, protoreflect.ValueOfMessage(sub))
-		return nil
-	}
-	v, err := d.scalar(f)
+	v, err := d.single(f, func() protoreflect.Value { return m.NewField(f.FieldDescriptor) })
 	if err == nil {
-		m.Set(f.fd, v)
+		m.Set(f.FieldDescriptor, v)
 	}
 	return err
 }
 
 func (d *decoder) list(f *field, l protoreflect.List) error {
-	if d.peek() != '[' {
-		return d.fail("an array is expected")
-	}
-	d.pos++
-	if d.peek() == ']' {
-		d.pos++
-		return nil
-	}
 	limit, limited := ListLimit{}, false
 	if len(d.path) == 1 {
 		limit, limited = d.lists[f.name]
 	}
-	d.path = append(d.path, step{})
-	for i := 0; ; i++ {
+	depth := len(d.path)
+	err := d.elements('[', ']', "an array", func(i int) error {
 		if limited && i == limit.Maximum {
 			return &listError{f.name, limit}
 		}
-		d.path[len(d.path)-1].index = i
-		if err := d.element(f, l); err != nil {
-			return err
-		}
-		switch d.peek() {
-		case ',':
-			d.pos++
-		case ']':
-			d.pos++
-			d.path = d.path[:len(d.path)-1]
-			return nil
-		default:
-			return d.fail("a comma or a closing bracket is expected")
-		}
-	}
-}
-
-func (d *decoder) element(f *field, l protoreflect.List) error {
-	switch f.kind {
-	case document:
+		d.path = append(d.path[:depth], step{index: i})
 		start := d.pos
-		raw, err := d.value()
-		if err != nil {
-			return err
-		}
-		if isNull(raw) {
+		v, err := d.single(f, l.NewElement)
+		if err == nil && f.class == document && isNull(d.src[start:d.pos]) {
 			d.pos = start
-			return d.fail("null is no element of this array")
+			err = d.fail("null is not an element of this array")
 		}
-		l.Append(protoreflect.ValueOfMessage(newDocument(raw).ProtoReflect()))
-		return nil
-	case message, foreign:
-		sub := l.NewElement()
-		if err := d.submessage(f, sub.Message()); err != nil {
-			return err
+		if err == nil {
+			l.Append(v)
 		}
-		l.Append(sub)
-		return nil
-	}
-	v, err := d.scalar(f)
+		return err
+	})
 	if err == nil {
-		l.Append(v)
+		d.path = d.path[:depth]
 	}
 	return err
 }
 
-func (d *decoder) submessage(f *field, m protoreflect.Message) error {
-	if f.kind == message {
-		return d.message(f.sub, m)
+// single reads one value of f. create returns an empty message.
+func (d *decoder) single(f *field, create func() protoreflect.Value) (v protoreflect.Value, err error) {
+	switch f.class {
+	case document:
+		raw, err := d.value()
+		if err != nil {
+			return v, err
+		}
+		return protoreflect.ValueOfMessage(jsonDocument(raw).ProtoReflect()), nil
+	case message:
+		v = create()
+		return v, d.message(f.sub, v.Message())
+	case foreign:
+		v = create()
+		return v, d.foreign(f, v.Message())
 	}
+	return d.scalar(f)
+}
+
+// foreign reads a message of another package.
+func (d *decoder) foreign(f *field, m protoreflect.Message) error {
 	d.space()
 	start := d.pos
 	raw, err := d.value()
@@ -268,20 +210,104 @@ func (d *decoder) submessage(f *field, m protoreflect.Message) error {
 	}
 	if err := protojson.Unmarshal(raw, m.Interface()); err != nil {
 		d.pos = start
-		if f.fd.Message().FullName() == "google.protobuf.Duration" {
-			return d.fail("%s is no duration: %s", raw, durationForm(raw))
+		if f.Message().FullName() == "google.protobuf.Duration" {
+			return d.fail("%s is not a duration: %s", raw, durationForm(raw))
 		}
-		return d.fail("no value of %s: %v", f.fd.Message().FullName(), err)
+		return d.fail("not a value of %s: %v", f.Message().FullName(), err)
 	}
 	return nil
 }
 
-var byteOrderMark = []byte("\ufeff")
-
-// durationForm says how a duration is written: the one that was meant, if that can be told.
+// durationForm says how a duration is written, if possible the one that was meant.
 func durationForm(raw []byte) string {
 	if meant, err := time.ParseDuration(strings.Trim(string(raw), `"`)); err == nil {
 		return fmt.Sprintf(`write seconds, as in "%ss"`, strconv.FormatFloat(meant.Seconds(), 'f', -1, 64))
 	}
 	return `write seconds, as in "0.001s" or "1.5s"`
+}
+
+// scalar reads a boolean, number, string or name of an enum. Numbers may be quoted, as in protobuf's JSON.
+func (d *decoder) scalar(f *field) (v protoreflect.Value, err error) {
+	d.space()
+	start := d.pos
+	quoted := d.peek() == '"'
+	var text []byte
+	if quoted || f.Kind() == protoreflect.StringKind {
+		text, err = d.string()
+	} else {
+		text, err = d.value()
+	}
+	if err != nil {
+		return v, err
+	}
+	v, want := parseScalar(f, string(text), quoted)
+	if want != "" {
+		d.pos = start
+		err = d.fail("%s is expected", want)
+	}
+	return v, err
+}
+
+// parseScalar returns text as a value of f, or says what is expected.
+func parseScalar(f protoreflect.FieldDescriptor, text string, quoted bool) (v protoreflect.Value, want string) {
+	switch f.Kind() {
+	case protoreflect.StringKind:
+		return protoreflect.ValueOfString(text), ""
+	case protoreflect.BoolKind:
+		if !quoted && (text == "true" || text == "false") {
+			return protoreflect.ValueOfBool(text == "true"), ""
+		}
+		return v, "true or false"
+	case protoreflect.Int32Kind:
+		if n, ok := parseInt(text, 32); ok {
+			return protoreflect.ValueOfInt32(int32(n)), ""
+		}
+		return v, "an integer within 32 bits"
+	case protoreflect.Int64Kind:
+		if n, ok := parseInt(text, 64); ok {
+			return protoreflect.ValueOfInt64(n), ""
+		}
+		return v, "an integer within 64 bits"
+	case protoreflect.Uint64Kind:
+		if n, err := strconv.ParseUint(text, 10, 64); err == nil && isNumber(text) {
+			return protoreflect.ValueOfUint64(n), ""
+		}
+		return v, "an integer from 0 within 64 bits"
+	case protoreflect.DoubleKind:
+		special := quoted && (text == "NaN" || text == "Infinity" || text == "-Infinity")
+		if n, err := strconv.ParseFloat(text, 64); err == nil && (special || isNumber(text)) {
+			return protoreflect.ValueOfFloat64(n), ""
+		}
+		return v, "a number"
+	case protoreflect.EnumKind:
+		return parseEnum(f.Enum(), text, quoted)
+	}
+	panic("gateway: the codec does not support the kind of " + string(f.FullName()))
+}
+
+// parseInt accepts all that JSON can write an integer as: 3, 3.0, 3e0.
+func parseInt(text string, bits int) (int64, bool) {
+	if !isNumber(text) {
+		return 0, false
+	}
+	if n, err := strconv.ParseInt(text, 10, bits); err == nil {
+		return n, true
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return int64(x), err == nil && x == math.Trunc(x) && math.Abs(x) <= math.MaxInt32
+}
+
+func parseEnum(ed protoreflect.EnumDescriptor, text string, quoted bool) (v protoreflect.Value, want string) {
+	if quoted {
+		if ev := ed.Values().ByName(protoreflect.Name(text)); ev != nil {
+			return protoreflect.ValueOfEnum(ev.Number()), ""
+		}
+	} else if n, ok := parseInt(text, 32); ok {
+		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n)), ""
+	}
+	var names []string
+	for i := range ed.Values().Len() {
+		names = append(names, string(ed.Values().Get(i).Name()))
+	}
+	return v, "one of " + strings.Join(names, ", ")
 }

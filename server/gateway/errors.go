@@ -1,12 +1,12 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -16,15 +16,35 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// domain is that of every ErrorInfo of the service.
-const domain = "crdeval.dev"
+const (
+	domain       = "crdeval.dev"   // of every ErrorInfo of the service
+	reasonPrefix = "ERROR_REASON_" // which the enum has, and reasons on the wire have not
+)
 
-// reasonPrefix is what the names of the enum have and the reasons on the wire have not.
-const reasonPrefix = "ERROR_REASON_"
-
-// failure makes the error of a request that never reaches the gRPC server.
+// failure returns the error of a request that does not reach a handler.
 func failure(code codes.Code, reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {
 	return withReason(status.New(code, message), reason, metadata).Err()
+}
+
+// invalid returns an INVALID_ARGUMENT error.
+func invalid(format string, args ...any) error {
+	return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, fmt.Sprintf(format, args...), nil)
+}
+
+// malformed returns a MALFORMED_BODY error.
+func malformed(message string, metadata map[string]string) error {
+	return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, message, metadata)
+}
+
+// unsupported returns a MEDIA_TYPE_NOT_SUPPORTED error.
+func unsupported(format string, args ...any) error {
+	return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED, fmt.Sprintf(format, args...), nil)
+}
+
+// overLimit returns a LIMIT_EXCEEDED error.
+func overLimit(limit string, maximum int64, format string, args ...any) error {
+	return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, fmt.Sprintf(format, args...),
+		map[string]string{"limit": limit, "maximum": fmt.Sprint(maximum)})
 }
 
 func withReason(st *status.Status, reason crdevalv1.ErrorReason, metadata map[string]string) *status.Status {
@@ -37,19 +57,18 @@ func withReason(st *status.Status, reason crdevalv1.ErrorReason, metadata map[st
 	return detailed
 }
 
-// httpStatus is the HTTP status of a status: that of its reason where the code alone would not say enough.
+// httpStatuses are the HTTP statuses of reasons for which the status of the code is not specific enough.
+var httpStatuses = map[crdevalv1.ErrorReason]int{
+	crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:           http.StatusRequestEntityTooLarge,
+	crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED:       http.StatusMethodNotAllowed,
+	crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED: http.StatusUnsupportedMediaType,
+	crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:            http.StatusGone,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_REJECTED:             http.StatusUnprocessableEntity,
+}
+
 func httpStatus(st *status.Status) int {
-	switch reasonOf(st) {
-	case crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
-		return http.StatusRequestEntityTooLarge
-	case crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED:
-		return http.StatusMethodNotAllowed
-	case crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED:
-		return http.StatusUnsupportedMediaType
-	case crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:
-		return http.StatusGone
-	case crdevalv1.ErrorReason_ERROR_REASON_CRD_REJECTED:
-		return http.StatusUnprocessableEntity
+	if code := httpStatuses[reasonOf(st)]; code != 0 {
+		return code
 	}
 	return runtime.HTTPStatusFromCode(st.Code())
 }
@@ -63,68 +82,84 @@ func reasonOf(st *status.Status) crdevalv1.ErrorReason {
 	return crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED
 }
 
-// explained gives a status that has no reason the one its code stands for: statuses of gRPC itself, of a deadline, of a message
-// over the limit, of parameters that grpc-gateway could not read.
-func explained(st *status.Status) *status.Status {
+// codeReasons are the reasons of statuses that have none, such as those of gRPC itself. Others are INTERNAL.
+var codeReasons = map[codes.Code]crdevalv1.ErrorReason{
+	codes.InvalidArgument:   crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+	codes.OutOfRange:        crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
+	codes.ResourceExhausted: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+	codes.DeadlineExceeded:  crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
+	codes.Canceled:          crdevalv1.ErrorReason_ERROR_REASON_CANCELLED,
+	codes.Unavailable:       crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+	codes.Unauthenticated:   crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
+	codes.PermissionDenied:  crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+}
+
+// statusOf returns the status of an error, with a reason.
+func statusOf(err error) *status.Status {
+	if escape, ok := errors.AsType[*runtime.HTTPStatusError](err); ok && escape.HTTPStatus == http.StatusBadRequest {
+		err = status.Error(codes.InvalidArgument, escape.Error())
+	}
+	st := status.Convert(err)
 	if reasonOf(st) != crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED {
 		return st
 	}
-	reason := crdevalv1.ErrorReason_ERROR_REASON_INTERNAL
-	switch st.Code() {
-	case codes.InvalidArgument, codes.OutOfRange:
-		reason = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT
-	case codes.ResourceExhausted:
-		reason = crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED
-	case codes.DeadlineExceeded: // the client here noticed before the server answered
+	reason := codeReasons[st.Code()]
+	if reason == crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+		reason = crdevalv1.ErrorReason_ERROR_REASON_INTERNAL
+	}
+	if st.Code() == codes.DeadlineExceeded {
 		st = status.New(st.Code(), "the call's deadline came before an answer")
-		reason = crdevalv1.ErrorReason_ERROR_REASON_DEADLINE
-	case codes.Canceled:
-		reason = crdevalv1.ErrorReason_ERROR_REASON_CANCELLED
-	case codes.Unavailable:
-		reason = crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED
-	case codes.Unauthenticated:
-		reason = crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED
-	case codes.PermissionDenied:
-		reason = crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED
 	}
 	return withReason(st, reason, nil)
 }
 
-// writeError answers with a status: its JSON, and the HTTP status that stands for it.
-func writeError(w http.ResponseWriter, st *status.Status) {
-	st = explained(st)
-	text, err := appendForeign(nil, st.Proto())
-	if err != nil {
-		text = strconv.AppendQuote([]byte(`{"code":13,"message":`), st.Message())
-		text = append(text, '}')
-	}
+// writeError answers with the JSON of a status, and the HTTP status that stands for it.
+func writeError(w http.ResponseWriter, err error) {
+	st := statusOf(err)
 	if st.Code() == codes.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	writeJSON(w, httpStatus(st), text)
+	writeJSON(w, httpStatus(st), appendStatus(nil, st))
 }
 
-// handleError is grpc-gateway's way to answer with an error. It keeps only the text of what went wrong with a body; the body has
-// the rest.
-func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-	if b, ok := r.Body.(*body); ok && b.err != nil {
-		writeError(w, b.status())
-		return
+func appendStatus(dst []byte, st *status.Status) []byte {
+	text, err := appendForeign(dst, st.Proto())
+	if err != nil { // a detail of an unknown type
+		text = append(appendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
 	}
-	var malformed *runtime.HTTPStatusError
-	if errors.As(err, &malformed) && malformed.HTTPStatus == http.StatusBadRequest {
-		err = status.Error(codes.InvalidArgument, malformed.Error())
-	}
-	writeError(w, status.Convert(err))
+	return text
 }
 
-// handleRoutingError is grpc-gateway's way to say that it has no path for a request. That the router has one for it is so for the likes of apis/..%2f.. only, in
-// which grpc-gateway looks at what is not unescaped.
-func handleRoutingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
-	if code == http.StatusBadRequest {
-		writeError(w, status.Convert(failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
-			fmt.Sprintf("the path %s is not escaped as it should be", r.URL.EscapedPath()), nil)))
+// errorLine returns the last line of a stream that ends with an error.
+func errorLine(err error) []byte {
+	return append(appendStatus([]byte(`{"error":`), statusOf(err)), '}', '\n')
+}
+
+// reject answers a request whose body may not have been read to its end.
+func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
+	g.rejectWith(w, r, err, writeError)
+}
+
+// rejectWith is reject for a format of errors. It writes the error at once, so that a client that is still sending may read it and stop.
+func (g *gateway) rejectWith(w http.ResponseWriter, r *http.Request, err error, write func(http.ResponseWriter, error)) {
+	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 tells clients itself to stop sending
+		write(w, err)
 		return
 	}
-	writeError(w, status.Convert(nothingThere(r)))
+	w.Header().Set("Connection", "close") // else net/http reads the rest of the body
+	write(w, err)
+	control := http.NewResponseController(w)
+	if control.Flush() != nil || status.Code(err) == codes.DeadlineExceeded {
+		return
+	}
+	// Many clients read the answer when they have sent everything. If the connection closed before, they would get an error instead of it.
+	patience := discardTime
+	if g.options.Bodies.draining() {
+		patience = drainPatience / 2
+	}
+	_ = control.SetReadDeadline(time.Now().Add(patience)) // not every writer has deadlines
+	_, _ = io.CopyN(io.Discard, r.Body, 4*g.options.MaxBodyBytes)
 }
+
+// discardTime is how long the rest of a rejected body is read and discarded.
+const discardTime = 5 * time.Second

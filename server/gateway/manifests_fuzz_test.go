@@ -21,8 +21,8 @@ func FuzzManifests(f *testing.F) {
 		b := &body{data: text, yaml: yaml, lists: DefaultLists(), request: request}
 		b.limits.MaxBytes = 1 << 20
 		err := b.decode(request)
-		if n := len(request.GetEntries()); n > 1000 || b.listed != nil && err == nil && n != len(b.listed) {
-			t.Errorf("%d entries, %d remembered", n, len(b.listed))
+		if n := len(request.GetEntries()); n > 1000 || b.manifests != nil && err == nil && n != len(b.manifests) {
+			t.Errorf("%d entries, %d remembered", n, len(b.manifests))
 		}
 		if err != nil {
 			return
@@ -33,6 +33,6 @@ func FuzzManifests(f *testing.F) {
 				Report: &crdevalv1.CrdReport{Violations: []*crdevalv1.Violation{{Pointer: "/spec/versions/0", Position: &crdevalv1.Position{Line: 1, Column: 1}}}},
 			}}})
 		}
-		b.pointIntoBody(answer)
+		b.restorePositions(answer)
 	})
 }

@@ -13,65 +13,56 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Marshaler reads and writes the messages of crdeval.v1 as JSON with documents inline. Other messages go to protojson. It is a
-// runtime.Marshaler of grpc-gateway and has no state.
+// Marshaler is the JSON codec of the API. It differs from protojson in one respect: a Document is the JSON value itself, inline. Documents of
+// requests are slices of the body, documents of responses are written as they are. It is a runtime.Marshaler of grpc-gateway.
 type Marshaler struct{}
 
 var _ runtime.Marshaler = Marshaler{}
 
-// ContentType is application/json, whatever is marshalled.
+// ContentType implements runtime.Marshaler.
 func (Marshaler) ContentType(any) string { return mediaJSON }
 
-// Marshal returns the JSON of a message. Fields are lowerCamelCase, scalars and lists are written also where they are empty,
-// absent messages are left out, 64-bit integers are numbers, documents are what they are, byte for byte. It fails for a message
-// with a Document that is not JSON, and for what is no message. A line feed ends it, so that a terminal's prompt stands on a line of its own.
+// Marshal implements runtime.Marshaler. Scalars and lists are written also if they are empty, absent messages are left out, and a line feed ends
+// the text. It fails for a message with a Document that is not JSON.
 func (Marshaler) Marshal(v any) ([]byte, error) {
-	if text, ok := v.(written); ok {
+	if text, ok := v.(rawBody); ok {
 		return text, nil
 	}
 	m, ok := v.(proto.Message)
 	if !ok {
-		return nil, fmt.Errorf("gateway: a %T is no message", v)
+		return nil, fmt.Errorf("gateway: a %T is not a message", v)
 	}
-	if size := proto.Size(m); size > largestScratch/2 {
-		text, err := appendAny(make([]byte, 0, 64+size*5/4), m)
-		if err != nil {
-			return nil, err
-		}
-		return append(text, '\n'), nil
-	}
-	scratch := scratches.Get().(*[]byte)
-	text, err := appendAny((*scratch)[:0], m)
+	buffer := buffers.Get().(*[]byte)
+	text, err := appendAny((*buffer)[:0], m)
 	if err != nil {
 		return nil, err
 	}
 	text = append(text, '\n')
-	if cap(text) > largestScratch { // it stays with the answer
-		return text, nil
+	if cap(text) > maxBuffer {
+		return text, nil // it is not used again
 	}
-	*scratch = text
+	*buffer = text
 	answer := bytes.Clone(text)
-	scratches.Put(scratch)
+	buffers.Put(buffer)
 	return answer, nil
 }
 
-// scratches are where answers are written before anybody knows how long they are; one of more than largestScratch is not kept.
-var scratches = sync.Pool{New: func() any { return new([]byte) }}
+// buffers are used again, unless they have grown to more than maxBuffer bytes.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-const largestScratch = 1 << 20
+const maxBuffer = 1 << 20
 
 func appendAny(dst []byte, m proto.Message) ([]byte, error) {
 	switch r := m.ProtoReflect(); {
-	case r.Descriptor().FullName() == documentDescriptor.FullName():
+	case r.Descriptor().FullName() == documentName:
 		return appendDocument(dst, r)
 	case r.Descriptor().ParentFile().Package() == ownPackage:
-		return appendMessage(dst, planOf(r.Descriptor()), r)
+		return appendMessage(dst, typeOf(r.Descriptor()), r)
 	}
 	return appendForeign(dst, m)
 }
 
-// Unmarshal reads data, one JSON value and nothing after it, into v: a message, or a **crdevalv1.Document, which becomes nil
-// for null. Documents share memory with data.
+// Unmarshal implements runtime.Marshaler for messages and for a **crdevalv1.Document, which becomes nil for null.
 func (Marshaler) Unmarshal(data []byte, v any) error { return unmarshal(data, v, nil) }
 
 func unmarshal(data []byte, v any, lists map[string]ListLimit) error {
@@ -82,9 +73,7 @@ func unmarshal(data []byte, v any, lists map[string]ListLimit) error {
 		return err
 	case *crdevalv1.Document:
 		d, err := decodeDocument(data)
-		if d != nil {
-			v.Content = d.Content
-		}
+		v.Content = d.GetContent()
 		return err
 	case proto.Message:
 		if r := v.ProtoReflect(); r.Descriptor().ParentFile().Package() == ownPackage {
@@ -92,29 +81,24 @@ func unmarshal(data []byte, v any, lists map[string]ListLimit) error {
 		}
 		return protojson.Unmarshal(data, v)
 	}
-	return fmt.Errorf("gateway: a %T is no message", v)
+	return fmt.Errorf("gateway: a %T is not a message", v)
 }
 
-// NewDecoder reads one value from r. Where r is a body that the gateway has read already, nothing is copied.
+// NewDecoder implements runtime.Marshaler. If r is a body that the gateway has read, nothing is copied.
 func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
-		b, ok := r.(*body)
-		if !ok {
-			data, err := io.ReadAll(r)
-			if err != nil {
-				return err
-			}
-			return m.Unmarshal(data, v)
+		if b, ok := r.(*body); ok {
+			return b.decode(v)
 		}
-		if b.request, b.err = v, b.decode(v); b.err == nil {
-			b.err = b.contradicted(v)
-			b.form.want(v)
+		data, err := io.ReadAll(r)
+		if err != nil {
+			return err
 		}
-		return b.err
+		return m.Unmarshal(data, v)
 	})
 }
 
-// NewEncoder writes each value to w, on a line of its own.
+// NewEncoder implements runtime.Marshaler.
 func (m Marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 	return runtime.EncoderFunc(func(v any) error {
 		data, err := m.Marshal(v)

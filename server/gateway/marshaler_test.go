@@ -2,8 +2,15 @@ package gateway
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -42,7 +49,7 @@ func TestAnswerSpelling(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"results":[{"verdict":{"allowed":false,"violations":[{"type":"FieldValueInvalid","field":"spec.<x>","message":"","detail":"","pointer":"",` +
-		`"schemaPointer":"","position":{"line":1,"column":2,"offset":1152921504606846976},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"ratcheted":[],"revision":"","deletes":false}}]}` + "\n"
+		`"schemaPointer":"","position":{"line":1,"column":2,"offset":"1152921504606846976"},"step":"PIPELINE_STEP_UNSPECIFIED"}],"warnings":[],"ratcheted":[],"revision":"","deletes":false}}]}` + "\n"
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
@@ -72,7 +79,7 @@ func TestManifestBody(t *testing.T) {
 func TestBodyErrors(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{``, `the body is empty`},
-		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, atLeast, catalog, crds, items, options)`},
+		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, catalog, crds, items, options)`},
 		{"{\n  \"itemz\": []}", `line 2, column 3: unknown field "itemz": ValidateRequest has`},
 		{`{"items":[{},{"objekt":{}}]}`, `column 15: items[1]: unknown field "objekt": EvaluationItem has`},
 		{`{"items":[{"object":{},"object":{}}]}`, `items[0]: the field "object" is given twice`},
@@ -80,13 +87,13 @@ func TestBodyErrors(t *testing.T) {
 		{`{"items":[null]}`, `items[0]: an object is expected`},
 		{`{"items":{}}`, `items: an array is expected`},
 		{`{"items":[{}`, `items[0]: a comma or a closing bracket is expected`},
-		{`{"crds":[null]}`, `crds[0]: null is no element`},
+		{`{"crds":[null]}`, `crds[0]: null is not an element`},
 		{`{"options":{"view":"OBJECT"}}`, `options.view: one of OBJECT_VIEW_UNSPECIFIED, OBJECT_VIEW_FULL, OBJECT_VIEW_CHANGED, OBJECT_VIEW_NONE is expected`},
-		{`{"options":{"itemTimeout":"soon"}}`, `options.itemTimeout: "soon" is no duration: write seconds, as in "0.001s" or "1.5s"`},
-		{`{"options":{"itemTimeout":"1ms"}}`, `options.itemTimeout: "1ms" is no duration: write seconds, as in "0.001s"`},
+		{`{"options":{"itemTimeout":"soon"}}`, `options.itemTimeout: "soon" is not a duration: write seconds, as in "0.001s" or "1.5s"`},
+		{`{"options":{"itemTimeout":"1ms"}}`, `options.itemTimeout: "1ms" is not a duration: write seconds, as in "0.001s"`},
 		{"\ufeff{}", "there is a byte order mark before the JSON"},
 		{`{"asGiven":"true"}`, `asGiven: true or false is expected`},
-		{`{"asGiven":nul}`, `asGiven: "nul" is no JSON value`},
+		{`{"asGiven":nul}`, `asGiven: "nul" is not a JSON value`},
 		{`{"catalog":"a` + "\xff" + `"}`, `catalog: the string is not UTF-8`},
 		{`{"catalog":"a` + "\n" + `"}`, `catalog: `},
 		{`{"items":[]} true`, `something after the value`},
@@ -108,30 +115,93 @@ func TestBodyErrors(t *testing.T) {
 	}
 }
 
+// TestNumbers: numbers have the syntax of JSON, quoted or not.
+func TestNumbers(t *testing.T) {
+	for text, want := range map[string]bool{
+		"30": true, "3.0e1": true, "-0": true, `"30"`: true, "030": false, ".3e2": false, "3.e1": false, "0x1Ep0": false, "+30": false, "1_0": false,
+		`"030"`: false, `" 30"`: false, `"0x1E"`: false, "nul": false, "30.5": false,
+	} {
+		var r crdevalv1.ListCrdsRequest
+		if err := (Marshaler{}).Unmarshal([]byte(`{"pageSize":`+text+`}`), &r); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for text, want := range map[string]bool{"0.5": true, "-1E5": true, `"NaN"`: true, ".5": false, "5.": false, "00.5": false, "0x1p-2": false, "NaN": false, "Inf": false} {
+		var r crdevalv1.RuleReport
+		if err := (Marshaler{}).Unmarshal([]byte(`{"shareOfLimit":`+text+`}`), &r); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestFieldsGivenTwice: every field of a message is given once, however many fields the message has.
+func TestFieldsGivenTwice(t *testing.T) {
+	const n = 130
+	file := &descriptorpb.FileDescriptorProto{
+		Name: proto.String("many.proto"), Package: proto.String(string(ownPackage)), Syntax: proto.String("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Many")}},
+	}
+	for i := range n {
+		file.MessageType[0].Field = append(file.MessageType[0].Field, &descriptorpb.FieldDescriptorProto{
+			Name: proto.String(fmt.Sprintf("f%d", i)), Number: proto.Int32(int32(i + 1)),
+			Type: descriptorpb.FieldDescriptorProto_TYPE_BOOL.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+		})
+	}
+	described, err := protodesc.NewFile(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		m := dynamicpb.NewMessage(described.Messages().Get(0))
+		body := fmt.Sprintf(`{"f%d":true,"f%d":false}`, i, i)
+		if err := (Marshaler{}).Unmarshal([]byte(body), m); err == nil || !strings.Contains(err.Error(), "is given twice") {
+			t.Errorf("field %d: %v", i, err)
+		}
+	}
+}
+
+// TestRoutes: what is routed, and which methods a path supports.
 func TestRoutes(t *testing.T) {
-	rt := newRouter()
+	_, rest := serve(t, Options{})
 	for _, c := range []struct{ method, path, allowed string }{
 		{"POST", "/v1/catalogs/default/crds", "ok"},
 		{"POST", "/v1/catalogs/default/crds:check", "ok"},
 		{"GET", "/v1/catalogs/default/crds/crontabs.stable.example.com", "ok"},
 		{"POST", "/v1/catalogs/default:validate", "ok"},
 		{"GET", "/v1/serverInfo", "ok"},
+		{"GET", "/v1/catalogs/default/explain/crontabs.spec.a:b", "ok"},
+		{"GET", "/v1/catalogs/default/explain/crontabs.spec.a%3Ab", "ok"},
 		{"GET", "/v1/catalogs/default:validate", "POST"},
-		{"PUT", "/v1/catalogs/default", "DELETE GET"},
-		{"PATCH", "/v1/catalogs", "GET POST"},
+		{"PUT", "/v1/catalogs/default", "DELETE, GET"},
+		{"PATCH", "/v1/catalogs", "GET, POST"},
+		{"GET", "/v1/catalogs/default:admitStream", "POST"},
+		{"DELETE", "/healthz", "GET, HEAD"},
+		{"GET", "/webhooks/catalogs/default/validate", "POST"},
 		{"POST", "/v1/catalogs/default:valdate", ""},
+		{"DELETE", "/v1/catalogs/default:valdate", ""},
 		{"POST", "/v1/catalogs/:validate", ""},
 		{"GET", "/v1/catalogs/", ""},
 		{"GET", "/v2/catalogs", ""},
 		{"GET", "/", ""},
 	} {
-		found, allowed := rt.find(c.method, c.path)
-		got := strings.Join(allowed, " ")
-		if found != nil {
-			got = "ok"
+		code, text, header := send(t, c.method, rest.URL+c.path, strings.NewReader(map[bool]string{true: "{}"}[c.method == "POST"]), nil)
+		switch {
+		case c.allowed == "ok" && (code == http.StatusNotFound || code == http.StatusMethodNotAllowed),
+			c.allowed == "" && (code != http.StatusNotFound || !strings.Contains(text, "PATH_NOT_FOUND")),
+			c.allowed != "ok" && c.allowed != "" && (code != http.StatusMethodNotAllowed || header.Get("Allow") != c.allowed):
+			t.Errorf("%s %s: HTTP %d, Allow %q, want %q: %s", c.method, c.path, code, header.Get("Allow"), c.allowed, text)
 		}
-		if got != c.allowed {
-			t.Errorf("%s %s: %q, want %q", c.method, c.path, got, c.allowed)
+	}
+}
+
+// TestBareObject: an object in place of a request is answered with how to wrap it.
+func TestBareObject(t *testing.T) {
+	_, rest := serve(t, Options{})
+	const object = `{"apiVersion": "stable.example.com/v1", "kind": "CronTab"}`
+	for media, body := range map[string]string{"application/json": object, "application/yaml": "kind: CronTab\napiVersion: v1\n"} {
+		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default:validate", strings.NewReader(body), http.Header{"Content-Type": {media}})
+		if code != http.StatusBadRequest || !strings.Contains(text, `send {\"items\": [{\"object\": …}]}`) {
+			t.Errorf("%s: HTTP %d %s", media, code, text)
 		}
 	}
 }

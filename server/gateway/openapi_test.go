@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -38,7 +39,7 @@ type describedParameter struct {
 func description(t *testing.T) *described {
 	t.Helper()
 	doc := &described{}
-	if err := json.Unmarshal(openAPI, doc); err != nil {
+	if err := json.Unmarshal(openAPIV2, doc); err != nil {
 		t.Fatal(err)
 	}
 	return doc
@@ -60,7 +61,7 @@ func (d *described) parametersOf(c *describedCall, in string) (names []string) {
 
 // TestOpenAPIIsValid: the document that is served is OpenAPI 2.0, nothing in it refers to nothing, and each call has a name, a summary and the parameters of its path.
 func TestOpenAPIIsValid(t *testing.T) {
-	parsed, err := openapiv2.ParseDocument(openAPI) // which refuses what OpenAPI does not know
+	parsed, err := openapiv2.ParseDocument(openAPIV2) // which refuses what OpenAPI does not know
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 		t.Errorf("swagger %q", parsed.GetSwagger())
 	}
 	var tree any
-	if err := json.Unmarshal(openAPI, &tree); err != nil {
+	if err := json.Unmarshal(openAPIV2, &tree); err != nil {
 		t.Fatal(err)
 	}
 	references(tree, func(to string) {
@@ -125,18 +126,8 @@ func references(v any, tell func(string)) {
 func TestOpenAPIHasEveryRoute(t *testing.T) {
 	doc := description(t)
 	served := map[string]bool{"get /metrics": true} // a page that the server adds
-	for _, r := range newRouter() {
-		path := ""
-		for i, segment := range r.segments {
-			if segment == "" {
-				segment = "{" + r.params[i] + "}"
-			}
-			path += "/" + segment
-		}
-		if r.verb != "" {
-			path += ":" + r.verb
-		}
-		served[strings.ToLower(r.method)+" "+path] = true
+	for _, r := range routes() {
+		served[strings.ToLower(r.method)+" "+r.path] = true
 	}
 	for verb := range streamVerbs {
 		served["post /v1/catalogs/{catalog}:"+verb] = true
@@ -170,7 +161,10 @@ func TestOpenAPIOfStreams(t *testing.T) {
 	doc := description(t)
 	for verb, first := range map[string]proto.Message{"admitStream": &crdevalv1.AdmitStreamRequest{}, "readStream": &crdevalv1.ReadStreamRequest{}} {
 		call := doc.Paths["/v1/catalogs/{catalog}:"+verb]["post"]
-		taken := append(streamFields(first.ProtoReflect().Descriptor(), ""), slices.Collect(maps.Keys(ownParameters))...)
+		taken := slices.Collect(maps.Keys(streamParameters(nil, nil)))
+		for _, p := range parametersOf(first.ProtoReflect().Descriptor(), "", utilities.NewDoubleArray([][]string{{"catalog"}})) {
+			taken = append(taken, p.json)
+		}
 		slices.Sort(taken)
 		if got := doc.parametersOf(&call, "query"); !slices.Equal(got, taken) {
 			t.Errorf("%s: %v\nis documented, taken is\n%v", verb, got, taken)
@@ -188,7 +182,7 @@ func TestOpenAPI(t *testing.T) {
 	if !ok || document["type"] != nil || document["properties"] != nil {
 		t.Errorf("a Document is %v: it must be any JSON value", document)
 	}
-	if strings.Contains(string(openAPI), `"type": "string",
+	if strings.Contains(string(openAPIV2), `"type": "string",
           "format": "int64"`) {
 		t.Error("a 64-bit integer is documented as a string: it is written as a number")
 	}

@@ -5,163 +5,128 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crdeval/crdeval/internal/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// pointIntoBody makes the positions of findings those in the body, whatever the documents in it begin with: the answer to a body is about
-// that body.
-func (b *body) pointIntoBody(answer proto.Message) {
-	if b.listed != nil {
-		b.pointIntoManifests(answer)
+// place is a position in an answer, and the JSON pointer to what is there.
+type place struct {
+	*crdevalv1.Position
+	pointer string
+}
+
+var positionName = (*crdevalv1.Position)(nil).ProtoReflect().Descriptor().FullName()
+
+// placesIn returns the positions in a message, by the name of their field.
+func placesIn(m protoreflect.Message) (all map[protoreflect.Name][]place) {
+	var walk func(m protoreflect.Message)
+	walk = func(m protoreflect.Message) {
+		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+			switch sub := fd.Message(); {
+			case sub == nil || sub.ParentFile().Package() != ownPackage:
+			case fd.IsList():
+				for i := range v.List().Len() {
+					walk(v.List().Get(i).Message())
+				}
+			case sub.FullName() == positionName:
+				if all == nil {
+					all = map[protoreflect.Name][]place{}
+				}
+				at, _ := v.Message().Interface().(*crdevalv1.Position)
+				all[fd.Name()] = append(all[fd.Name()], place{at, pointerOf(m)})
+			default:
+				walk(v.Message())
+			}
+			return true
+		})
+	}
+	walk(m)
+	return all
+}
+
+// pointerOf returns the JSON pointer beside a position.
+func pointerOf(m protoreflect.Message) string {
+	for _, name := range []protoreflect.Name{"pointer", "manifest_pointer"} {
+		if fd := m.Descriptor().Fields().ByName(name); fd != nil {
+			return m.Get(fd).String()
+		}
+	}
+	return ""
+}
+
+// restorePositions makes the positions of an answer, which are those in the documents of the request, positions in the body.
+func (b *body) restorePositions(answer proto.Message) {
+	if b.manifests != nil {
+		b.restoreManifests(answer)
 		return
 	}
 	if b.yaml && b.source == nil {
 		return // the body is the document
 	}
-	place := origin{text: b.data, line: 1}
-	for _, t := range toldOf(answer, b.request) {
-		if b.source == nil {
-			place.shift(t.places, t.document.GetJson())
-			continue
+	r := answer.ProtoReflect()
+	o := origin{text: b.data, line: 1}
+	restore := func(m protoreflect.Message, i int, document *crdevalv1.Document, path ...value.Segment) {
+		b.restore(&o, placesIn(m)["position"], i, document, path)
+	}
+	switch request := b.request.(type) {
+	case **crdevalv1.Document:
+		restore(r, -1, *request)
+	case *crdevalv1.RegisterCrdsRequest:
+		for i, m := range aligned(r, "results", len(request.GetEntries())) {
+			restore(m, i, request.GetEntries()[i].GetManifest(), value.Name("entries"), value.At(i), value.Name("manifest"))
 		}
-		for _, p := range t.places {
-			if more, alone := b.apart[t.item]; alone {
-				p.at.Offset += int64(more) // lines and columns are those of the body already
-				continue
-			}
-			found := b.source.Follow(t.path, p.pointer)
-			p.at.Line, p.at.Column, p.at.Offset = int32(found.Line), int32(found.Column), int64(found.Offset)
+	case batch:
+		for i, m := range aligned(r, "results", len(request.GetItems())) {
+			restore(m, i, request.GetItems()[i].GetObject(), value.Name("items"), value.At(i), value.Name("object"))
+		}
+	case *crdevalv1.DiffCrdRequest:
+		a, ok := answer.(*crdevalv1.DiffCrdResponse)
+		if !ok {
+			return
+		}
+		for i, m := range aligned(r, "replay_results", len(request.GetObjects())) {
+			restore(m, i, request.GetObjects()[i], value.Name("objects"), value.At(i))
+		}
+		restore(a.GetReport().ProtoReflect(), -1, request.GetManifest(), value.Name("manifest"))
+		for _, c := range a.GetChanges() {
+			places := placesIn(c.ProtoReflect())
+			b.restore(&o, places["new_position"], -1, request.GetManifest(), value.Path{value.Name("manifest")})
+			b.restore(&o, places["old_position"], -1, request.GetBase(), value.Path{value.Name("base")})
 		}
 	}
 }
 
-// told are the positions of an answer that are about one document of its request.
-type told struct {
-	document *crdevalv1.Document
-	path     value.Path // of the document in the request
-	item     int        // its number in a list
-	places   []place
-}
-
-// place is a position and what it is the position of.
-type place struct {
-	at      *crdevalv1.Position
-	pointer string
-}
-
-// toldOf finds the positions of an answer, document by document.
-func toldOf(answer proto.Message, request any) (all []told) {
-	switch a := answer.(type) {
-	case verdicts:
-		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.VerdictResult) []place {
-			v := r.GetVerdict()
-			return append(placesOf(v.GetViolations(), v.GetRatcheted()), placesOfChanges(v.GetChanges().GetPruned())...)
-		})
-	case transforms:
-		all = toldOfItems(request, a.GetResults(), func(r *crdevalv1.TransformResult) []place {
-			return placesOfChanges(r.GetTransformed().GetChanges().GetPruned())
-		})
-	case *crdevalv1.RegisterCrdResponse:
-		all = toldOfManifest(a.GetReport(), request)
-	case *crdevalv1.CheckCrdResponse:
-		all = toldOfManifest(a.GetReport(), request)
-	case *crdevalv1.RegisterCrdsResponse:
-		r, ok := request.(*crdevalv1.RegisterCrdsRequest)
-		if !ok || len(r.GetEntries()) != len(a.GetResults()) {
-			return nil
-		}
-		for i, result := range a.GetResults() {
-			if places := placesOf(result.GetRegistration().GetReport().GetViolations()); places != nil {
-				path := value.Path{value.Name("entries"), value.At(i), value.Name("manifest")}
-				all = append(all, told{r.GetEntries()[i].GetManifest(), path, i, places})
-			}
-		}
-	case *crdevalv1.DiffCrdResponse:
-		if r, ok := request.(*crdevalv1.DiffCrdRequest); ok {
-			all = toldOfDiff(a, r)
-		}
-	}
-	return all
-}
-
-// verdicts is the answer of Validate and Admit, transforms that of the calls that change an object.
-type (
-	verdicts interface {
-		GetResults() []*crdevalv1.VerdictResult
-	}
-	transforms interface {
-		GetResults() []*crdevalv1.TransformResult
-	}
-)
-
-// toldOfItems is toldOf for the results of items.
-func toldOfItems[R any](request any, results []R, placesOf func(R) []place) (all []told) {
-	r, ok := request.(batch)
-	if !ok || len(r.GetItems()) != len(results) {
+// aligned returns the elements of a list if there are n.
+func aligned(r protoreflect.Message, list protoreflect.Name, n int) (all []protoreflect.Message) {
+	fd := r.Descriptor().Fields().ByName(list)
+	if fd == nil || r.Get(fd).List().Len() != n {
 		return nil
 	}
-	for i, result := range results {
-		if places := placesOf(result); places != nil {
-			path := value.Path{value.Name("items"), value.At(i), value.Name("object")}
-			all = append(all, told{r.GetItems()[i].GetObject(), path, i, places})
-		}
+	for i := range n {
+		all = append(all, r.Get(fd).List().Get(i).Message())
 	}
 	return all
 }
 
-func toldOfManifest(report *crdevalv1.CrdReport, request any) []told {
-	if d, ok := request.(**crdevalv1.Document); ok {
-		return []told{{document: *d, places: placesOf(report.GetViolations())}}
+// restore moves positions in one document of the request to those in the body. i is the number of its item, path its place in a YAML body.
+func (b *body) restore(o *origin, places []place, i int, document *crdevalv1.Document, path value.Path) {
+	if b.source == nil {
+		o.shift(places, document.GetJson())
+		return
 	}
-	return nil
+	for _, p := range places {
+		if shift, isYAML := b.shifts[i]; isYAML {
+			p.Offset += int64(shift) // lines and columns are those of the body already
+			continue
+		}
+		found := b.source.Follow(path, p.pointer)
+		p.Line, p.Column, p.Offset = int32(found.Line), int32(found.Column), int64(found.Offset)
+	}
 }
 
-func toldOfDiff(a *crdevalv1.DiffCrdResponse, r *crdevalv1.DiffCrdRequest) []told {
-	next := told{document: r.GetManifest(), path: value.Path{value.Name("manifest")}, places: placesOf(a.GetReport().GetViolations())}
-	base := told{document: r.GetBase(), path: value.Path{value.Name("base")}}
-	for _, c := range a.GetChanges() {
-		if c.GetNewPosition() != nil {
-			next.places = append(next.places, place{c.GetNewPosition(), c.GetManifestPointer()})
-		}
-		if c.GetOldPosition() != nil {
-			base.places = append(base.places, place{c.GetOldPosition(), c.GetManifestPointer()})
-		}
-	}
-	all := []told{next, base}
-	for i, replayed := range a.GetReplayResults() {
-		places := placesOf(replayed.GetOldViolations(), replayed.GetNewViolations())
-		if places != nil && i < len(r.GetObjects()) {
-			all = append(all, told{r.GetObjects()[i], value.Path{value.Name("objects"), value.At(i)}, i, places})
-		}
-	}
-	return all
-}
-
-// placesOf are the positions of findings, as far as they have some.
-func placesOf(lists ...[]*crdevalv1.Violation) (all []place) {
-	for _, list := range lists {
-		for _, v := range list {
-			if v.GetPosition() != nil {
-				all = append(all, place{v.GetPosition(), v.GetPointer()})
-			}
-		}
-	}
-	return all
-}
-
-// placesOfChanges are the positions of changes, as far as they have some.
-func placesOfChanges(list []*crdevalv1.FieldChange) (all []place) {
-	for _, c := range list {
-		if c.GetPosition() != nil {
-			all = append(all, place{c.GetPosition(), c.GetPointer()})
-		}
-	}
-	return all
-}
-
-// origin is where a document begins in the text that it is a slice of. It goes on from there to the next one, which mostly comes later.
+// origin is where a document begins in the text that it is a slice of. It continues from there to the next document, which mostly comes later.
 type origin struct {
 	text                 []byte
 	offset, line, column int // column counts the code points before it in its line
@@ -169,8 +134,8 @@ type origin struct {
 
 // shift moves positions in a document to those in the text.
 func (o *origin) shift(places []place, document []byte) {
-	at := cap(o.text) - cap(document) // both end where their memory does
-	if len(places) == 0 || len(document) == 0 || at < 0 || at+len(document) > len(o.text) || &o.text[at] != &document[0] {
+	at := sliceOffset(o.text, document)
+	if len(places) == 0 || at < 0 {
 		return
 	}
 	if at < o.offset {
@@ -181,13 +146,27 @@ func (o *origin) shift(places []place, document []byte) {
 	if i := bytes.LastIndexByte(passed, '\n'); i >= 0 {
 		passed, o.column = passed[i+1:], 0
 	}
-	o.column += utf8.RuneCount(passed) // of what has been passed alone: a line may be as long as the body
+	o.column += utf8.RuneCount(passed) // only of what was passed: a line may be as long as the body
 	o.offset = at
+	shiftPlaces(places, o.line, o.column, at)
+}
+
+// shiftPlaces moves positions in a document that begins at this line, column (the code points before it) and offset.
+func shiftPlaces(places []place, line, column, offset int) {
 	for _, p := range places {
-		if p.at.GetLine() == 1 {
-			p.at.Column += int32(o.column)
+		if p.GetLine() == 1 {
+			p.Column += int32(column)
 		}
-		p.at.Line += int32(o.line - 1)
-		p.at.Offset += int64(at)
+		p.Line += int32(line - 1)
+		p.Offset += int64(offset)
 	}
+}
+
+// sliceOffset returns the offset of a part in a text, -1 if it is not a slice of the text.
+func sliceOffset(text, part []byte) int {
+	at := cap(text) - cap(part) // both end where their memory ends
+	if len(part) == 0 || at < 0 || at+len(part) > len(text) || &text[at] != &part[0] {
+		return -1
+	}
+	return at
 }

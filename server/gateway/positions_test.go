@@ -40,7 +40,7 @@ func TestRelocate(t *testing.T) {
 			Violations: []*crdevalv1.Violation{{Pointer: c.pointer, Position: &crdevalv1.Position{Line: 1, Column: 1}}, {}},
 		}}}}}
 		b := &body{yaml: true, source: source, request: &crdevalv1.ValidateRequest{Items: []*crdevalv1.EvaluationItem{{}}}}
-		b.pointIntoBody(answer)
+		b.restorePositions(answer)
 		found := answer.GetResults()[0].GetVerdict().GetViolations()
 		if p := found[0].GetPosition(); p.GetLine() != c.line || p.GetColumn() != c.column {
 			t.Errorf("%q is at %d:%d, want %d:%d", c.pointer, p.GetLine(), p.GetColumn(), c.line, c.column)
@@ -68,7 +68,7 @@ func TestShift(t *testing.T) {
 	} {
 		d := document(text, c.part)
 		at := &crdevalv1.Position{Line: c.line, Column: c.column, Offset: 1}
-		o.shift([]place{{at: at}}, d)
+		o.shift([]place{{Position: at}}, d)
 		if at.GetLine() != c.toLine || at.GetColumn() != c.toColu || at.GetOffset() != int64(bytes.Index(text, []byte(c.part))+1) {
 			t.Errorf("%d:%d of %s is at %d:%d, byte %d, want %d:%d", c.line, c.column, c.part, at.GetLine(), at.GetColumn(), at.GetOffset(), c.toLine, c.toColu)
 		}

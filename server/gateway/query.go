@@ -5,6 +5,8 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -13,67 +15,116 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// strictQuery reads query parameters into a message and refuses what grpc-gateway's own parser lets pass: parameters that the
-// message does not have, that the path or the body gives already, and parameters given twice.
-type strictQuery struct{ runtime.DefaultQueryParser }
+// queryParser is the parser of query parameters. It rejects what grpc-gateway's parser ignores: parameters that the message does not have, that
+// the path or the body gives, and parameters given twice.
+type queryParser struct{}
 
-// Parse is called for requests whose message is not their body.
-func (q *strictQuery) Parse(m proto.Message, values url.Values, taken *utilities.DoubleArray) error {
-	fields := m.ProtoReflect().Descriptor().Fields()
-	seen := map[protoreflect.FieldNumber]string{}
-	for name, given := range values {
-		fd := fields.ByJSONName(name)
-		if fd == nil {
-			fd = fields.ByTextName(name)
-		}
+var _ runtime.QueryParameterParser = queryParser{}
+
+// Parse implements runtime.QueryParameterParser.
+func (queryParser) Parse(m proto.Message, values url.Values, taken *utilities.DoubleArray) error {
+	return parseQuery(m, values, taken, nil)
+}
+
+// parseQuery reads parameters into the scalar fields of m, also of messages in it (options.view=…), and into own, by their names: each function
+// says what it expects.
+func parseQuery(m proto.Message, values url.Values, taken *utilities.DoubleArray, own map[string]func(string) (want string)) error {
+	parameters := parametersOf(m.ProtoReflect().Descriptor(), "", taken)
+	names := map[protoreflect.FullName]string{}
+	fields := url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		i := slices.IndexFunc(parameters, func(p parameter) bool { return p.is(name) })
+		given := values[name]
 		switch {
-		case fd == nil || fd.IsList() || fd.IsMap() || fd.Kind() == protoreflect.MessageKind || taken.HasCommonPrefix([]string{string(fd.Name())}):
-			return fmt.Errorf("unknown query parameter %q: this call takes %s", name, parameters(fields, taken))
+		case i < 0 && own[name] == nil:
+			return fmt.Errorf("unknown query parameter %q: this call takes %s", name, parameterNames(parameters, own))
 		case len(given) > 1:
 			return fmt.Errorf("the query parameter %q is given %d times", name, len(given))
-		case seen[fd.Number()] != "":
-			return fmt.Errorf("the query parameter %q is given twice, also as %q", max(name, seen[fd.Number()]), min(name, seen[fd.Number()]))
 		case !utf8.ValidString(given[0]):
 			return fmt.Errorf("the query parameter %q is not UTF-8", name)
-		}
-		seen[fd.Number()] = name
-	}
-	err := q.DefaultQueryParser.Parse(m, values, taken)
-	if err == nil {
-		return nil
-	}
-	return cause(planOf(m.ProtoReflect().Descriptor()), values, err)
-}
-
-// cause says which parameter err is about and what it takes; grpc-gateway says it in terms of protobuf and of Go.
-func cause(p *plan, values url.Values, err error) error {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		f, text := p.byName[name], values.Get(name)
-		if f == nil {
+		case i < 0:
+			if want := own[name](given[0]); want != "" {
+				return fmt.Errorf("the query parameter %q is %q: %s is expected", name, given[0], want)
+			}
 			continue
 		}
-		if _, want := parseScalar(f, text, f.kind == scalarEnum); want != "" && f.kind != scalarString {
-			return fmt.Errorf("the query parameter %q is %q: %s is expected", name, text, want)
+		f := parameters[i]
+		if other := names[f.field.FullName()]; other != "" {
+			return fmt.Errorf("the query parameter %q is given twice, also as %q", name, other)
 		}
+		if f.field.Message() == nil {
+			if _, want := parseScalar(f.field, given[0], f.field.Kind() == protoreflect.EnumKind && !isNumber(given[0])); want != "" {
+				return fmt.Errorf("the query parameter %q is %q: %s is expected", name, given[0], want)
+			}
+		}
+		names[f.field.FullName()], fields[name] = name, given
 	}
-	return err
+	return (&runtime.DefaultQueryParser{}).Parse(m, fields, taken)
 }
 
-// parameters lists those that a call takes.
-func parameters(fields protoreflect.FieldDescriptors, taken *utilities.DoubleArray) string {
-	list := ""
-	for i := range fields.Len() {
-		fd := fields.Get(i)
-		if fd.IsList() || fd.IsMap() || fd.Kind() == protoreflect.MessageKind || taken.HasCommonPrefix([]string{string(fd.Name())}) {
-			continue
+// parameter is a field that a query parameter may set.
+type parameter struct {
+	json, proto string // both spellings of its path
+	field       protoreflect.FieldDescriptor
+}
+
+func (p parameter) is(name string) bool { return name == p.json || name == p.proto }
+
+// parametersOf returns the parameters of a message, except those that are taken.
+func parametersOf(md protoreflect.MessageDescriptor, parent string, taken *utilities.DoubleArray) (all []parameter) {
+	for i := range md.Fields().Len() {
+		fd := md.Fields().Get(i)
+		p := parameter{json: parent + fd.JSONName(), proto: parent + fd.TextName(), field: fd}
+		switch sub := fd.Message(); {
+		case fd.IsList() || fd.IsMap() || parent == "" && taken.HasCommonPrefix([]string{string(fd.Name())}):
+		case sub == nil || sub.ParentFile().Package() != ownPackage:
+			all = append(all, p)
+		case sub.FullName() != documentName:
+			all = append(all, parametersOf(sub, p.json+".", taken)...)
 		}
-		if list != "" {
-			list += ", "
-		}
-		list += fd.JSONName()
 	}
-	if list == "" {
+	return all
+}
+
+func parameterNames(parameters []parameter, own map[string]func(string) string) string {
+	var names []string
+	for _, p := range parameters {
+		names = append(names, p.json)
+	}
+	if names = append(names, slices.Sorted(maps.Keys(own))...); len(names) == 0 {
 		return "none"
 	}
-	return list
+	return strings.Join(names, ", ")
+}
+
+// streamQuery reads the query of a stream into its first message. bare says that lines are objects, crds how many lines or documents at the
+// beginning are CRDs.
+func streamQuery(first proto.Message, query string) (bare bool, crds int, err error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return false, 0, invalid("%v", err)
+	}
+	err = parseQuery(first, values, utilities.NewDoubleArray([][]string{{"catalog"}}), streamParameters(&bare, &crds))
+	if err != nil {
+		err = invalid("%v", err)
+	}
+	return bare, crds, err
+}
+
+func streamParameters(bare *bool, crds *int) map[string]func(string) (want string) {
+	return map[string]func(string) string{
+		"bare": func(given string) string {
+			if *bare = given == "true"; !*bare && given != "false" {
+				return "true or false"
+			}
+			return ""
+		},
+		"crds": func(given string) string {
+			n, err := strconv.Atoi(given)
+			if *crds = n; err != nil || n < 0 {
+				return "how many lines or documents at the beginning are CRDs"
+			}
+			return ""
+		},
+	}
 }

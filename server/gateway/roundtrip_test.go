@@ -136,7 +136,7 @@ func roundTrip(t *testing.T, mt protoreflect.MessageType, seed uint64) {
 }
 
 func holdsDocument(md protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
-	if md.FullName() == documentDescriptor.FullName() {
+	if md.FullName() == documentName {
 		return true
 	}
 	if seen[md.FullName()] {
@@ -157,9 +157,6 @@ func TestRoundTripOfEveryMessage(t *testing.T) {
 		t.Fatalf("only %d messages found", len(all))
 	}
 	for _, mt := range all {
-		if n := mt.Descriptor().Fields().Len(); n > 64 {
-			t.Errorf("%s has %d fields: the decoder keeps one bit for each in a word", mt.Descriptor().FullName(), n)
-		}
 		for seed := range uint64(200) {
 			roundTrip(t, mt, seed)
 		}

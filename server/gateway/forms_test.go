@@ -9,25 +9,25 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// TestShown: which form an Accept header asks for.
-func TestShown(t *testing.T) {
+// TestFormOf: which form an Accept header asks for.
+func TestFormOf(t *testing.T) {
 	const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 	for _, c := range []struct {
 		accept []string
-		want   shown
+		want   form
 	}{
-		{nil, shown{}},
-		{[]string{"text/plain"}, shown{text: true}},
-		{[]string{"text/plain; charset=utf-8, */*"}, shown{text: true}},
-		{[]string{"application/json", "text/plain"}, shown{}},
-		{[]string{"application/json;as=Table;v=v1;g=meta.k8s.io, text/plain"}, shown{text: true}},
-		{[]string{aggregated}, shown{aggregated: true}},
-		{[]string{"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + aggregated}, shown{aggregated: true}},
-		{[]string{"application/vnd.kubernetes.protobuf," + aggregated}, shown{aggregated: true}},
-		{[]string{"*/*," + aggregated}, shown{}},
-		{[]string{"", ";;;", "text/"}, shown{}},
+		{nil, form{}},
+		{[]string{"text/plain"}, form{text: true}},
+		{[]string{"text/plain; charset=utf-8, */*"}, form{text: true}},
+		{[]string{"application/json", "text/plain"}, form{}},
+		{[]string{"application/json;as=Table;v=v1;g=meta.k8s.io, text/plain"}, form{text: true}},
+		{[]string{aggregated}, form{aggregated: true}},
+		{[]string{"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + aggregated}, form{aggregated: true}},
+		{[]string{"application/vnd.kubernetes.protobuf," + aggregated}, form{aggregated: true}},
+		{[]string{"*/*," + aggregated}, form{}},
+		{[]string{"", ";;;", "text/"}, form{}},
 	} {
-		if got := shownOf(http.Header{"Accept": c.accept}); *got != c.want {
+		if got := formOf(http.Header{"Accept": c.accept}); *got != c.want {
 			t.Errorf("%q: %+v, want %+v", c.accept, *got, c.want)
 		}
 	}
@@ -65,37 +65,37 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestAsParameters: headers and parameters of Kubernetes' clients come to what the messages have.
-func TestAsParameters(t *testing.T) {
+// TestWithParameters: headers and parameters of Kubernetes' clients come to what the messages have.
+func TestWithParameters(t *testing.T) {
 	for _, c := range []struct {
 		url, etag string
-		form      shown
+		form      form
 		want      string
 	}{
-		{"/v1/catalogs/c/apis", "", shown{}, ""},
-		{"/v1/catalogs/c/apis?timeout=32s", `"a"`, shown{}, "ifNoneMatch=%22a%22"},
-		{"/v1/catalogs/c/apis?ifNoneMatch=b", `"a"`, shown{}, "ifNoneMatch=b"},
-		{"/v1/catalogs/c/apis", "", shown{aggregated: true}, "aggregated=true"},
-		{"/v1/catalogs/c/apis/g/v1", "", shown{aggregated: true}, ""},
-		{"/v1/catalogs/c/openapi/v3/apis/g/v1?hash=AB&other=1", "", shown{}, "other=1"},
-		{"/v1/catalogs/c/apis?a=%zz", `"a"`, shown{}, "a=%zz"},
+		{"/v1/catalogs/c/apis", "", form{}, ""},
+		{"/v1/catalogs/c/apis?timeout=32s", `"a"`, form{}, "ifNoneMatch=%22a%22"},
+		{"/v1/catalogs/c/apis?ifNoneMatch=b", `"a"`, form{}, "ifNoneMatch=b"},
+		{"/v1/catalogs/c/apis", "", form{aggregated: true}, "aggregated=true"},
+		{"/v1/catalogs/c/apis/g/v1", "", form{aggregated: true}, ""},
+		{"/v1/catalogs/c/openapi/v3/apis/g/v1?hash=AB&other=1", "", form{}, "other=1"},
+		{"/v1/catalogs/c/apis?a=%zz", `"a"`, form{}, "a=%zz"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
 		if c.etag != "" {
 			r.Header.Set("If-None-Match", c.etag)
 		}
-		if asParameters(r, &c.form); r.URL.RawQuery != c.want {
-			t.Errorf("%s: %s, want %s", c.url, r.URL.RawQuery, c.want)
+		if got := withParameters(r, &c.form).URL.RawQuery; got != c.want {
+			t.Errorf("%s: %s, want %s", c.url, got, c.want)
 		}
 	}
 }
 
-// TestStatusOf: a refusal is told as an API server tells it.
-func TestStatusOf(t *testing.T) {
+// TestKubernetesStatus: a refusal is told as an API server tells it.
+func TestKubernetesStatus(t *testing.T) {
 	const begin = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":`
 	for _, c := range []struct {
-		refusal *crdevalv1.Rejection
-		want    string
+		rejection *crdevalv1.Rejection
+		want      string
 	}{
 		{&crdevalv1.Rejection{Code: 500, Reason: "InternalError", Message: `Internal error occurred: the spec replicas field ".spec.replicas" does not exist`},
 			`"Internal error occurred: the spec replicas field \".spec.replicas\" does not exist","reason":"InternalError",` +
@@ -103,19 +103,19 @@ func TestStatusOf(t *testing.T) {
 		{&crdevalv1.Rejection{Code: 500, Message: ".spec.replicas accessor error: x"}, `".spec.replicas accessor error: x","code":500}`},
 		{&crdevalv1.Rejection{Code: 404, Reason: "NotFound", Message: "none"}, `"none","reason":"NotFound","code":404}`},
 	} {
-		if got := string(statusOf(c.refusal)); got != begin+c.want+"\n" {
+		if got := string(kubernetesStatus(c.rejection)); got != begin+c.want {
 			t.Errorf("%s\nwant %s", got, begin+c.want)
 		}
 	}
 }
 
-// FuzzShown: whatever stands in an Accept header, at most one form is asked for.
-func FuzzShown(f *testing.F) {
+// FuzzFormOf: whatever stands in an Accept header, at most one form is asked for.
+func FuzzFormOf(f *testing.F) {
 	for _, seed := range []string{"", "text/plain", "*/*;q=0.1", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", `a/b;c="`, ",,;"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, accept string) {
-		if s := shownOf(http.Header{"Accept": {accept}}); s.text && s.aggregated {
+		if s := formOf(http.Header{"Accept": {accept}}); s.text && s.aggregated {
 			t.Errorf("%q: %+v", accept, s)
 		}
 	})
@@ -126,9 +126,9 @@ func TestWarningHeader(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"plain", `299 - "plain"`},
 		{"a \"b\" \\ \r\nc", `299 - "a \"b\" \\   c"`},
-		{strings.Repeat("é", mostWarned), `299 - "` + strings.Repeat("é", mostWarned) + `"`},
-		{strings.Repeat("é", mostWarned+1), `299 - "` + strings.Repeat("é", mostWarned) + `..."`},
-		{strings.Repeat("x", 3<<20), `299 - "` + strings.Repeat("x", mostWarned) + `..."`},
+		{strings.Repeat("é", maxWarning), `299 - "` + strings.Repeat("é", maxWarning) + `"`},
+		{strings.Repeat("é", maxWarning+1), `299 - "` + strings.Repeat("é", maxWarning) + `..."`},
+		{strings.Repeat("x", 3<<20), `299 - "` + strings.Repeat("x", maxWarning) + `..."`},
 	} {
 		if got := warningHeader(c.text); got != c.want {
 			t.Errorf("%.100q is %.100q, want %.100q", c.text, got, c.want)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -15,17 +16,20 @@ import (
 // sink takes items and answers nothing.
 type sink struct{ items int }
 
-func (s *sink) Header() (metadata.MD, error) { return nil, nil }
-func (s *sink) CloseSend() error             { return nil }
-func (s *sink) receive() ([]result, error)   { return nil, io.EOF }
+func (s *sink) Header() (metadata.MD, error)      { return nil, nil }
+func (s *sink) CloseSend() error                  { return nil }
+func (s *sink) receive() ([]proto.Message, error) { return nil, io.EOF }
 
 func (s *sink) send(items []*crdevalv1.EvaluationItem) error {
 	s.items += len(items)
 	return nil
 }
 
-// TestRoomOfStreams: what a stream has sent on, passed over or answered itself takes no room any more, however long the stream is.
-func TestRoomOfStreams(t *testing.T) {
+// unpaced returns a body that may take any time.
+func unpaced(body io.Reader) *pacedBody { return &pacedBody{body: body, unpaced: true} }
+
+// TestMemoryOfStreams: what a stream has sent on, passed over or answered itself takes no room any more, however long the stream is.
+func TestMemoryOfStreams(t *testing.T) {
 	const times = 1000
 	for _, c := range []struct {
 		name, body  string
@@ -42,13 +46,10 @@ func TestRoomOfStreams(t *testing.T) {
 		{"comments between documents", "a: 1\n---\n# nothing\n---\n", true, times, times},
 	} {
 		bodies := NewBodies(4<<10, nil)
-		held, to := &room{of: bodies}, &sink{}
+		held, to := &reservation{of: bodies}, &sink{}
 		body := strings.NewReader(strings.Repeat(c.body, times))
-		from := &streamReader{to: to, body: body, held: held, records: make(chan record, 3*times)}
-		pieces := newLines(body, 1<<10, held)
-		if from.from = pieces; c.yaml {
-			from.from, from.yaml = newDocuments(pieces), true
-		}
+		from := newStreamReader(unpaced(body), 1<<10, held, c.yaml, false)
+		from.to = to
 		from.read(t.Context())
 		if from.failed != nil || to.items != c.items || len(from.records) != c.read {
 			t.Errorf("%s: %d items, %d records, %v", c.name, to.items, len(from.records), from.failed)
@@ -56,7 +57,7 @@ func TestRoomOfStreams(t *testing.T) {
 		if most := int64(len(c.body)); bodies.Taken() > most {
 			t.Errorf("%s: %d bytes are held at the end, %d at most were expected", c.name, bodies.Taken(), most)
 		}
-		if held.giveBack(); bodies.Taken() != 0 {
+		if held.release(); bodies.Taken() != 0 {
 			t.Errorf("%s: %d bytes stay taken", c.name, bodies.Taken())
 		}
 	}
@@ -69,10 +70,12 @@ func TestReadingWaitsForMemory(t *testing.T) {
 		short := make(chan struct{})
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
-		held, to := newRoom(), &sink{}
+		held, to := newReservation(), &sink{}
 		body := strings.NewReader(strings.Repeat(`{"object":{}}`+"\n", 10))
 		whole := body.Len()
-		from := &streamReader{to: to, body: strings.NewReader(""), held: held, records: make(chan record, 10), from: newLines(body, 1<<10, held), short: func() bool {
+		from := newStreamReader(unpaced(body), 1<<10, held, false, false)
+		from.to = to
+		from.short = func() bool {
 			select {
 			case <-short:
 				return false
@@ -89,7 +92,7 @@ func TestReadingWaitsForMemory(t *testing.T) {
 				}
 				return true
 			}
-		}}
+		}
 		from.read(ctx)
 		want := 10
 		if ends {

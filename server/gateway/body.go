@@ -1,0 +1,315 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/crdeval/crdeval/internal/value"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+const (
+	mediaJSON = "application/json"
+	mediaYAML = "application/yaml"
+)
+
+// body is a request body, which is read as a whole before the call. grpc-gateway sees an empty body and hands it to the Marshaler.
+type body struct {
+	data   []byte
+	yaml   bool
+	limits value.Limits
+	lists  map[string]ListLimit
+	params map[string]string // of the path: the message may have the same values and no others
+	form   *form             // of the answer; nil where there is only one
+	held   *reservation
+
+	request   any                  // what it was decoded into, whose documents are slices of data unless there is a source
+	source    *value.YAMLSource    // of a YAML body that was converted to JSON
+	manifests []manifests.Manifest // of a YAML body of manifests, in the order of the entries
+	shifts    map[int]int          // by item: what to add to offsets of errors about an object that stayed YAML
+	err       error                // of decoding
+}
+
+// bodyKey is the key of the *body in a request's context.
+type bodyKey struct{}
+
+// Read implements io.Reader: grpc-gateway has nothing to read.
+func (*body) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Close implements io.Closer.
+func (*body) Close() error { return nil }
+
+// readBody reads the body of r. Errors are statuses.
+func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *reservation) (*body, error) {
+	yaml, err := isYAML(r.Header)
+	if err == nil {
+		err = checkEncoding(r.Header)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := &body{yaml: yaml, limits: o.Limits, lists: o.Lists, held: held}
+	b.data, err = readAll(w, r, o.MaxBodyBytes, held)
+	return b, err
+}
+
+// readAll reads a body of at most limit bytes, and reserves memory before it allocates. Errors are statuses.
+func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservation) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(fmt.Sprintf("%d bytes", r.ContentLength), limit)
+	}
+	from := held.of.newPaced(r, http.NewResponseController(w))
+	defer from.done()
+	data, err := readInto(from, r.ContentLength, limit, held)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = from.late(fmt.Sprintf("the body arrived too slowly: it has %s, and a second more for each %d bytes, and %d have arrived",
+			held.of.patience, bodyPace, from.read))
+	}
+	return data, unreadable(err)
+}
+
+// readInto reads length bytes or, if length is negative, up to limit. Errors are those of the body, or statuses.
+func readInto(from io.Reader, length, limit int64, held *reservation) (data []byte, err error) {
+	if length >= 0 {
+		if err := held.take(length); err != nil {
+			return nil, err
+		}
+		data = make([]byte, length)
+		_, err = io.ReadFull(from, data)
+		return data, err
+	}
+	const firstStep = 64 << 10
+	for {
+		if len(data) == cap(data) {
+			more := min(max(firstStep, int64(cap(data))), limit+1-int64(cap(data)))
+			if more == 0 {
+				return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
+			}
+			if err := held.take(min(more, limit-held.taken)); err != nil {
+				return nil, err
+			}
+			data = append(make([]byte, 0, int64(cap(data))+more), data...)
+		}
+		n, err := from.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == nil:
+		case err == io.EOF && int64(len(data)) <= limit:
+			return data, nil
+		case err == io.EOF:
+			return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
+		default:
+			return nil, err
+		}
+	}
+}
+
+func tooLarge(size string, limit int64) error {
+	return overLimit("max_message_bytes", limit, "the body has %s and the limit max_message_bytes is %d: send fewer items in a call", size, limit)
+}
+
+// unreadable returns the status of an error of reading a body.
+func unreadable(err error) error {
+	if _, isStatus := status.FromError(err); isStatus { // nil is one as well
+		return err
+	}
+	return malformed(fmt.Sprintf("the body could not be read to its end: %v", err), nil)
+}
+
+// checkNoBody rejects a request that has a body of at least a byte, or does not say in time that it has none.
+func (g *gateway) checkNoBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	if r.ContentLength < 0 {
+		from := g.options.Bodies.newPaced(r, http.NewResponseController(w))
+		defer from.done()
+		switch n, err := io.ReadFull(from, make([]byte, 1)); {
+		case n == 0 && errors.Is(err, os.ErrDeadlineExceeded):
+			return from.late(fmt.Sprintf("the body, which must be empty, had not ended after %s", g.options.Bodies.patience))
+		case n == 0:
+			return nil
+		}
+	}
+	return invalid("%s %s takes no body: everything is in the path and the query", r.Method, r.URL.Path)
+}
+
+// timeoutForm is the format of a gRPC timeout.
+var timeoutForm = regexp.MustCompile(`^[0-9]{1,8}[HMSmun]$`)
+
+// checkTimeout rejects a malformed Grpc-Timeout, and one of zero, which grpc-gateway takes for none.
+func checkTimeout(h http.Header) error {
+	const name = "Grpc-Timeout"
+	for _, given := range h.Values(name) {
+		switch {
+		case !timeoutForm.MatchString(given):
+			return invalid("the header %s is %q: it is a number of at most eight digits and a unit, H (hours), M (minutes), S (seconds), "+
+				"m (milliseconds), u (microseconds) or n (nanoseconds), such as 500m", name, given)
+		case strings.Trim(given[:len(given)-1], "0") == "":
+			return failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
+				fmt.Sprintf("the call's deadline came before it began: the header %s is %q", name, given), nil)
+		}
+	}
+	return nil
+}
+
+func checkEncoding(h http.Header) error {
+	if enc := h.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return unsupported("Content-Encoding %q is not supported: send the body without compression", enc)
+	}
+	return nil
+}
+
+// mediaOf returns the media type of a body in UTF-8, "" if none is given.
+func mediaOf(h http.Header) (string, error) {
+	given := h.Get("Content-Type")
+	if given == "" {
+		return "", nil
+	}
+	media, params, err := mime.ParseMediaType(given)
+	if charset := params["charset"]; err == nil && charset != "" && !strings.EqualFold(charset, "utf-8") {
+		err = fmt.Errorf("charset %s", charset)
+	}
+	return media, err
+}
+
+// isYAML reports whether a body is YAML. Without a Content-Type, and with the one that curl -d sends by default, it is JSON.
+func isYAML(h http.Header) (bool, error) {
+	media, err := mediaOf(h)
+	switch {
+	case err != nil:
+	case media == "", media == mediaJSON, media == "text/json", media == "application/x-www-form-urlencoded", strings.HasSuffix(media, "+json"):
+		return false, nil
+	case media == mediaYAML, media == "application/x-yaml", media == "text/yaml", media == "text/x-yaml", strings.HasSuffix(media, "+yaml"):
+		return true, nil
+	}
+	return false, unsupported("Content-Type %q is not supported: send application/json or application/yaml, in UTF-8", h.Get("Content-Type"))
+}
+
+// decode reads the body into v and keeps the error, of which grpc-gateway has only the text.
+func (b *body) decode(v any) error {
+	b.request = v
+	if b.err = b.decodeInto(v); b.err == nil {
+		b.err = b.checkPath(v)
+		b.form.apply(v)
+	}
+	return b.err
+}
+
+// decodeInto leaves a YAML body YAML if the body is a document as a whole. It converts any other to JSON.
+func (b *body) decodeInto(v any) error {
+	if r, ok := v.(*crdevalv1.RegisterCrdsRequest); ok {
+		if taken, err := b.takeManifests(r); taken {
+			return err
+		}
+	}
+	switch {
+	case !b.yaml:
+		return withHint(unmarshal(b.data, v, b.lists), v, b.data)
+	case len(bytes.TrimSpace(b.data)) == 0:
+		return errEmptyBody
+	}
+	if v, ok := v.(**crdevalv1.Document); ok {
+		*v = yamlDocument(b.data)
+		return nil
+	}
+	return b.decodeYAML(v)
+}
+
+// withHint adds to the error of a JSON body what the client may have meant.
+func withHint(err error, v any, data []byte) error {
+	at, ok := errors.AsType[*bodyError](err)
+	if !ok {
+		return err
+	}
+	s := scanner{src: data}
+	if first := s.peek(); first != 0 && first != '{' && first != '[' {
+		at.text += "; if it is YAML, send Content-Type: application/yaml"
+	}
+	if _, many := v.(batch); many && at.path == "" && s.hasKind() {
+		at.text = `the body is an object and not a request: send {"items": [{"object": …}]}, with the object in place of …`
+	}
+	return err
+}
+
+// hasKind reports whether a value is an object that has apiVersion or kind, which requests have not.
+func (s *scanner) hasKind() (found bool) {
+	_ = s.elements('{', '}', "an object", func(int) error { // ends at an error
+		name, err := s.key()
+		if err == nil {
+			found = found || string(name) == "apiVersion" || string(name) == "kind"
+			_, err = s.value()
+		}
+		return err
+	})
+	return found
+}
+
+// batch is a request with items.
+type batch interface {
+	GetItems() []*crdevalv1.EvaluationItem
+}
+
+// checkPath rejects a message that has another value for a field than the path.
+func (b *body) checkPath(v any) error {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return nil
+	}
+	r := m.ProtoReflect()
+	for name, given := range b.params {
+		fd := r.Descriptor().Fields().ByName(protoreflect.Name(name))
+		if fd == nil || fd.Kind() != protoreflect.StringKind {
+			continue
+		}
+		if other := r.Get(fd).String(); other != "" && other != given {
+			return invalid("%s is %q in the path and %q in the body: leave it out of the body", fd.JSONName(), given, other)
+		}
+	}
+	return nil
+}
+
+// status returns the status of the error of decoding.
+func (b *body) status() error {
+	if _, isStatus := status.FromError(b.err); isStatus {
+		return b.err
+	}
+	if list, ok := errors.AsType[*listError](b.err); ok {
+		return overLimit(list.limit.Name, int64(list.limit.Maximum), "%v", list)
+	}
+	if limit, ok := errors.AsType[*value.LimitError](b.err); ok {
+		return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+limit.Error(),
+			map[string]string{"maximum": strconv.FormatInt(limit.Maximum, 10)})
+	}
+	text := b.err.Error()
+	if syntax, ok := errors.AsType[*value.SyntaxError](b.err); ok {
+		text = "the body: " + text
+		if syntax.Line > 0 && syntax.Column > 0 { // the texts of YAML have the line themselves
+			text = fmt.Sprintf("the body, line %d, column %d: %s", syntax.Line, syntax.Column, syntax.Error())
+		}
+	}
+	return malformed(text, nil)
+}
+
+// restorePositions makes the positions of an answer those in the body.
+func restorePositions(ctx context.Context, _ http.ResponseWriter, answer proto.Message) error {
+	if b, ok := ctx.Value(bodyKey{}).(*body); ok {
+		b.restorePositions(answer)
+	}
+	return nil
+}

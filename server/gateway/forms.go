@@ -1,0 +1,230 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"google.golang.org/protobuf/proto"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+const (
+	mediaText = "text/plain"
+	// mediaAggregated is what clients of Kubernetes accept for discovery in one document.
+	mediaAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+)
+
+// form is the form of an answer of PresentationService that a request asks for. The zero value is JSON.
+type form struct {
+	text       bool
+	aggregated bool
+}
+
+// formKey is the key of the *form in a request's context.
+type formKey struct{}
+
+// formOf returns the first form in the header Accept that is supported.
+func formOf(h http.Header) *form {
+	for part := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
+		media, params, err := mime.ParseMediaType(part)
+		switch {
+		case err != nil:
+		case media == mediaText:
+			return &form{text: true}
+		case media == mediaJSON && params["as"] == "APIGroupDiscoveryList" && params["g"] == "apidiscovery.k8s.io" && params["v"] == "v2":
+			return &form{aggregated: true}
+		case params["as"] != "": // another form of Kubernetes
+		case media == mediaJSON || media == "application/*" || media == "*/*":
+			return &form{}
+		}
+	}
+	return &form{}
+}
+
+// acceptsJSON reports whether a client accepts JSON, as API servers decide it for OpenAPI documents: they ignore parameters.
+func acceptsJSON(h http.Header) bool {
+	given := strings.Join(h.Values("Accept"), ",")
+	for part := range strings.SplitSeq(given, ",") {
+		media, _, _ := strings.Cut(part, ";")
+		kind, form, _ := strings.Cut(strings.TrimSpace(media), "/")
+		if (kind == "application" || kind == "*") && (form == "json" || form == "*") {
+			return true
+		}
+	}
+	return strings.Trim(given, ", ") == ""
+}
+
+// rejectForm answers a client that does not accept JSON for an OpenAPI document. An API server has protobuf as well.
+func rejectForm(w http.ResponseWriter) {
+	w.Header().Set("Vary", "Accept")
+	writeJSON(w, http.StatusNotAcceptable, kubernetesStatus(&crdevalv1.Rejection{
+		Code: http.StatusNotAcceptable, Reason: "NotAcceptable", Message: "only the following media types are accepted: " + mediaJSON,
+	}))
+}
+
+// withParameters returns a request of a client of Kubernetes whose headers are parameters of the message. It drops the parameters of such clients
+// that have no meaning here: their timeout, and the hash of the document that they expect.
+func withParameters(r *http.Request, f *form) *http.Request {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil || !strings.Contains(r.URL.Path, "/apis") && !strings.Contains(r.URL.Path, "/openapi/") {
+		return r // grpc-gateway reports the error
+	}
+	given.Del("timeout")
+	given.Del("hash")
+	if etag := r.Header.Get("If-None-Match"); etag != "" && !given.Has("ifNoneMatch") && !given.Has("if_none_match") {
+		given.Set("ifNoneMatch", etag)
+	}
+	if f.aggregated = f.aggregated && strings.HasSuffix(r.URL.Path, "/apis"); f.aggregated {
+		given.Set("aggregated", "true")
+	}
+	r = r.Clone(r.Context())
+	r.URL.RawQuery = given.Encode()
+	return r
+}
+
+// apply makes a request ask for the form.
+func (f *form) apply(request any) {
+	if r, ok := request.(*crdevalv1.TableRequest); ok && f != nil && f.text && r.GetText() == nil {
+		r.Text = &crdevalv1.TableText{}
+	}
+}
+
+// rejectable is an answer that may be an API server's rejection, warned one with warnings in headers, tagged one with an etag.
+type (
+	rejectable interface{ GetRejection() *crdevalv1.Rejection }
+	warned     interface{ GetWarnings() []string }
+	tagged     interface {
+		GetEtag() string
+		GetDocument() *crdevalv1.Document
+	}
+)
+
+// rejectionOf returns the rejection of an answer, nil if it has none.
+func rejectionOf(message any) *crdevalv1.Rejection {
+	if r, ok := message.(rejectable); ok {
+		return r.GetRejection()
+	}
+	return nil
+}
+
+// writeHead sets the status and the headers of an answer of PresentationService.
+func writeHead(ctx context.Context, w http.ResponseWriter, answer proto.Message) error {
+	f, _ := ctx.Value(formKey{}).(*form)
+	if f == nil {
+		return nil
+	}
+	h := w.Header()
+	message := answer.ProtoReflect().Interface() // which grpc-gateway has wrapped
+	if a, ok := message.(warned); ok {
+		for _, text := range a.GetWarnings() {
+			h.Add("Warning", warningHeader(text))
+		}
+	}
+	if rejection := rejectionOf(message); rejection != nil {
+		w.WriteHeader(int(rejection.GetCode()))
+		return nil
+	}
+	if _, isText := textOf(f, message); isText {
+		h.Set("Content-Type", mediaText+"; charset=utf-8")
+	}
+	if a, ok := message.(tagged); ok {
+		h.Set("ETag", a.GetEtag())
+		h.Set("Vary", "Accept")
+		h.Set("Cache-Control", "no-cache, private") // may be stored, and is revalidated each time
+		switch {
+		case a.GetDocument() == nil:
+			h.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+		case f.aggregated:
+			h.Set("Content-Type", mediaAggregated)
+		}
+	}
+	return nil
+}
+
+// textOf returns the text of an answer that is not JSON.
+func textOf(f *form, message any) (text string, isText bool) {
+	switch a := message.(type) {
+	case *crdevalv1.TableResponse:
+		return a.GetText(), a.GetTable() == nil
+	case *crdevalv1.ExplainResponse:
+		return a.GetText(), f.text
+	}
+	return "", false
+}
+
+// rawBody is a response body that is written as it is.
+type rawBody []byte
+
+// rewriteBody returns what an answer of PresentationService has as its body.
+func rewriteBody(ctx context.Context, answer proto.Message) (any, error) {
+	f, _ := ctx.Value(formKey{}).(*form)
+	if f == nil {
+		return answer, nil
+	}
+	message := answer.ProtoReflect().Interface()
+	if rejection := rejectionOf(message); rejection != nil {
+		return rawBody(append(kubernetesStatus(rejection), '\n')), nil
+	}
+	if text, isText := textOf(f, message); isText {
+		return rawBody(text), nil
+	}
+	if a, ok := message.(tagged); ok && a.GetDocument() == nil {
+		return rawBody(nil), nil
+	}
+	return answer, nil
+}
+
+// maxWarning is how many code points of a warning a header has. API servers have this bound for all warnings of a response.
+const maxWarning = 4096
+
+// warningHeader returns a warning as API servers send it. Control characters become spaces.
+func warningHeader(text string) string {
+	var b strings.Builder
+	count := 0
+	for _, r := range text {
+		if count++; count > maxWarning {
+			b.WriteString("...")
+			break
+		}
+		if unicode.IsControl(r) {
+			r = ' '
+		}
+		if r == '"' || r == '\\' {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return `299 - "` + b.String() + `"`
+}
+
+// kubernetesStatus returns the metav1.Status of a rejection. apimachinery's NewInternalError has the wrapped error as its cause.
+func kubernetesStatus(r *crdevalv1.Rejection) []byte {
+	type cause struct {
+		Message string `json:"message"`
+	}
+	type details struct {
+		Causes []cause `json:"causes"`
+	}
+	status := struct {
+		Kind       string   `json:"kind"`
+		APIVersion string   `json:"apiVersion"`
+		Metadata   struct{} `json:"metadata"`
+		Status     string   `json:"status"`
+		Message    string   `json:"message"`
+		Reason     string   `json:"reason,omitempty"`
+		Details    *details `json:"details,omitempty"`
+		Code       int32    `json:"code"`
+	}{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: r.GetMessage(), Reason: r.GetReason(), Code: r.GetCode()}
+	if wrapped, ok := strings.CutPrefix(r.GetMessage(), "Internal error occurred: "); ok && r.GetReason() == "InternalError" {
+		status.Details = &details{Causes: []cause{{Message: wrapped}}}
+	}
+	text, _ := json.Marshal(status) // texts and numbers always encode
+	return text
+}

@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// ownPackage is the package whose messages the codec reads and writes itself. protojson reads and writes those of other packages.
+const ownPackage = protoreflect.FullName("crdeval.v1")
+
+// messageType is what the codec knows about one message type.
+type messageType struct {
+	name   string // the short name, for errors
+	fields []field
+	byName map[string]*field // by JSON name and by proto name
+	// request is set for messages that callers send: there null stands for an absent Document. In results it is a Document.
+	request bool
+}
+
+// field is one field of a messageType.
+type field struct {
+	protoreflect.FieldDescriptor
+	name  string // the JSON name
+	key   string // the JSON name quoted, with the colon
+	list  bool
+	class class
+	sub   *messageType // of class message
+}
+
+// class says how a value is read and written.
+type class uint8
+
+const (
+	scalar   class = iota
+	document       // a Document: the raw JSON value
+	message        // of our own package
+	foreign        // a message of another package
+)
+
+var documentName = (*crdevalv1.Document)(nil).ProtoReflect().Descriptor().FullName()
+
+var messageTypes sync.Map // protoreflect.FullName -> *messageType
+
+// typeOf returns the messageType of a message of our own package.
+func typeOf(md protoreflect.MessageDescriptor) *messageType {
+	if t, ok := messageTypes.Load(md.FullName()); ok {
+		return t.(*messageType)
+	}
+	t, _ := messageTypes.LoadOrStore(md.FullName(), newMessageType(md, map[protoreflect.FullName]*messageType{}))
+	return t.(*messageType)
+}
+
+// newMessageType builds the messageType of md. made has those that are being built, as messages may contain themselves.
+func newMessageType(md protoreflect.MessageDescriptor, made map[protoreflect.FullName]*messageType) *messageType {
+	if t := made[md.FullName()]; t != nil {
+		return t
+	}
+	t := &messageType{name: string(md.Name()), byName: map[string]*field{}, request: requestMessages()[md.FullName()]}
+	made[md.FullName()] = t
+	t.fields = make([]field, md.Fields().Len())
+	for i := range t.fields {
+		fd := md.Fields().Get(i)
+		f := &t.fields[i]
+		*f = field{FieldDescriptor: fd, name: fd.JSONName(), key: `"` + fd.JSONName() + `":`, list: fd.IsList()}
+		switch sub := fd.Message(); {
+		case fd.IsMap() || fd.Kind() == protoreflect.BytesKind:
+			panic("gateway: the codec supports neither maps nor bytes, which " + string(fd.FullName()) + " is")
+		case sub == nil:
+		case sub.FullName() == documentName:
+			f.class = document
+		case sub.ParentFile().Package() == ownPackage:
+			f.class, f.sub = message, newMessageType(sub, made)
+		default:
+			f.class = foreign
+		}
+		t.byName[fd.JSONName()] = f
+		t.byName[fd.TextName()] = f
+	}
+	return t
+}
+
+// fieldNames lists the fields, for errors.
+func (t *messageType) fieldNames() string {
+	if len(t.fields) == 0 {
+		return t.name + " has no fields"
+	}
+	var names []string
+	for i := range t.fields {
+		names = append(names, t.fields[i].name)
+	}
+	slices.Sort(names)
+	return t.name + " has " + strings.Join(names, ", ")
+}
+
+// requestMessages returns the messages that the methods of the API take, with all messages in them.
+var requestMessages = sync.OnceValue(func() map[protoreflect.FullName]bool {
+	found := map[protoreflect.FullName]bool{}
+	var add func(protoreflect.MessageDescriptor)
+	add = func(md protoreflect.MessageDescriptor) {
+		if found[md.FullName()] || md.ParentFile().Package() != ownPackage {
+			return
+		}
+		found[md.FullName()] = true
+		for i := range md.Fields().Len() {
+			if sub := md.Fields().Get(i).Message(); sub != nil {
+				add(sub)
+			}
+		}
+	}
+	for _, m := range methods() {
+		add(m.Input())
+	}
+	return found
+})
+
+// methods returns the methods of the API.
+func methods() []protoreflect.MethodDescriptor {
+	var all []protoreflect.MethodDescriptor
+	for _, file := range []protoreflect.FileDescriptor{
+		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto,
+		crdevalv1.File_crdeval_v1_presentation_proto, crdevalv1.File_crdeval_v1_server_proto,
+	} {
+		for i := range file.Services().Len() {
+			for j := range file.Services().Get(i).Methods().Len() {
+				all = append(all, file.Services().Get(i).Methods().Get(j))
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,219 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+const (
+	// A message has at most messageItems items, and not much more than messageBytes bytes.
+	messageItems = 100
+	messageBytes = 1 << 20
+	// maxRecords is how many items may wait for their results before reading pauses.
+	maxRecords = 4096
+	// memoryInterval is how often a stream that waits for memory checks whether there is some.
+	memoryInterval = 50 * time.Millisecond
+)
+
+// record is where an item is in the body, for its result.
+type record struct {
+	line   int
+	column int // of the object's first byte, from 0
+	offset int64
+	failed *statusv1.Status // why the piece is not an item; nil for items
+}
+
+// streamReader reads a body and sends its items.
+type streamReader struct {
+	from       splitter
+	paced      *pacedBody
+	to         itemStream
+	held       *reservation
+	max        int64 // bytes of a piece
+	yaml, bare bool
+	begun      bool        // some of the body was read before the call began
+	short      func() bool // reports that memory is short; nil: it never is
+	records    chan record // of the items in their order; closed after the last
+	failed     error       // why the body was not read to its end, a status; to be read when records is closed
+	items      []*crdevalv1.EvaluationItem
+	bytes      int
+}
+
+func newStreamReader(paced *pacedBody, max int64, held *reservation, yaml, bare bool) *streamReader {
+	lines := newLineSplitter(paced, max, held)
+	s := &streamReader{from: lines, paced: paced, held: held, max: max, yaml: yaml, bare: yaml || bare, records: make(chan record, maxRecords)}
+	if yaml {
+		s.from = newDocumentSplitter(lines)
+	}
+	return s
+}
+
+// read reads the body to its end. After an error it discards the rest.
+func (s *streamReader) read(ctx context.Context) {
+	s.failed = s.readItems(ctx)
+	close(s.records)
+	_ = s.to.CloseSend() // never fails
+	if s.failed != nil || ctx.Err() != nil {
+		_, _ = io.Copy(io.Discard, s.paced) // until the writer's deadline
+	}
+}
+
+// readItems returns nil at the end of the body, and when the call has ended: receiving returns why.
+func (s *streamReader) readItems(ctx context.Context) error {
+	for {
+		if s.waitForMemory(ctx) != nil {
+			return nil
+		}
+		if len(s.items) > 0 && (len(s.items) == messageItems || s.bytes >= messageBytes || !s.from.ready()) && s.flush() != nil {
+			return nil
+		}
+		p, err := s.from.next()
+		var item *crdevalv1.EvaluationItem
+		var at record
+		if err == nil {
+			item, at, err = s.item(p)
+		}
+		if err != nil {
+			_ = s.flush() // likewise
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return unreadable(err)
+		}
+		if item != nil {
+			s.items = append(s.items, item)
+			s.bytes += len(p.text)
+		} else {
+			s.held.give(int64(len(p.text)))
+		}
+		select {
+		case s.records <- at:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// waitForMemory waits while memory is short. The server waits as well, and ends the stream if that does not help.
+func (s *streamReader) waitForMemory(ctx context.Context) error {
+	for s.short != nil && s.short() {
+		select {
+		case <-time.After(memoryInterval):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// flush sends the items that were read.
+func (s *streamReader) flush() error {
+	if len(s.items) == 0 {
+		return nil
+	}
+	err := s.to.send(s.items)
+	s.held.give(int64(s.bytes))
+	s.items, s.bytes = nil, 0
+	return err
+}
+
+// item returns the item of a piece. A piece that is JSON and not an item has an error in its record. A piece that is not JSON ends the stream, since
+// it is not known where the next one begins.
+func (s *streamReader) item(p piece) (*crdevalv1.EvaluationItem, record, error) {
+	at := record{line: p.line, offset: p.offset}
+	if s.yaml {
+		return &crdevalv1.EvaluationItem{Object: yamlDocument(p.text)}, at, nil
+	}
+	p.text = bytes.TrimRight(p.text, "\r\n") // a slice of the same memory
+	item := &crdevalv1.EvaluationItem{}
+	var err error
+	if s.bare {
+		item.Object, err = decodeDocument(p.text)
+	} else {
+		err = unmarshal(p.text, item, nil)
+	}
+	if err != nil {
+		err = lineError(p, err)
+		if s.bare || !json.Valid(p.text) {
+			return nil, at, err
+		}
+		at.failed = status.Convert(err).Proto()
+		return nil, at, nil
+	}
+	at.locate(p, item.GetObject().GetJson())
+	return item, at, nil
+}
+
+// locate notes where an object is that is a part of a piece.
+func (r *record) locate(p piece, object []byte) {
+	at := sliceOffset(p.text, object)
+	if at < 0 {
+		return
+	}
+	r.offset += int64(at)
+	r.line += bytes.Count(p.text[:at], []byte{'\n'})
+	r.column = utf8.RuneCount(p.text[bytes.LastIndexByte(p.text[:at], '\n')+1 : at])
+}
+
+// restore makes the positions of a result those in the body, and the lines that an error names.
+func (r *record) restore(result proto.Message) {
+	shiftPlaces(placesIn(result.ProtoReflect())["position"], r.line, r.column, int(r.offset))
+	if failed, ok := result.(interface{ GetError() *statusv1.Status }); ok {
+		r.restoreError(failed.GetError())
+	}
+}
+
+// lineInText matches the lines that errors about a document name.
+var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
+
+func (r *record) restoreError(st *statusv1.Status) {
+	info := errorInfoOf(st)
+	line, err := strconv.Atoi(info.GetMetadata()["line"])
+	if err != nil || info.GetReason() != "OBJECT_UNREADABLE" {
+		return
+	}
+	if column, err := strconv.Atoi(info.GetMetadata()["column"]); err == nil && line == 1 {
+		info.Metadata["column"] = strconv.Itoa(column + r.column)
+	}
+	info.Metadata["line"] = strconv.Itoa(line + r.line - 1)
+	st.Message = lineInText.ReplaceAllStringFunc(st.GetMessage(), func(found string) string {
+		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
+		return "line " + strconv.Itoa(n+r.line-1)
+	})
+	setErrorInfo(st, info)
+}
+
+// lineError returns the status of a line that is not what it should be.
+func lineError(p piece, err error) error {
+	text := err.Error()
+	if at, ok := errors.AsType[*bodyError](err); ok {
+		if text = strings.Replace(at.text, "(the body ends here)", "(the line ends here)", 1); at.path != "" {
+			text = at.path + ": " + text
+		}
+		text = fmt.Sprintf("column %d: %s", 1+utf8.RuneCount(p.text[:min(at.offset, len(p.text))]), text)
+	}
+	text = strings.Replace(text, "a body is one value", "a line is one value", 1)
+	hint := "each line is an EvaluationItem of JSON"
+	switch begin := bytes.TrimLeft(p.text, " \t"); {
+	case len(begin) > 0 && begin[0] != '{':
+		hint += ", or of a body with Content-Type: application/yaml each document an object"
+	case bytes.Contains(p.text, []byte(`"apiVersion"`)):
+		hint += ", or with the query parameter bare=true an object"
+	}
+	return malformed(fmt.Sprintf("line %d, %s (%s)", p.line, text, hint), map[string]string{"line": fmt.Sprint(p.line)})
+}
