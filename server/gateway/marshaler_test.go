@@ -79,7 +79,7 @@ func TestManifestBody(t *testing.T) {
 func TestBodyErrors(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{``, `the body is empty`},
-		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, catalog, crds, items, options)`},
+		{`[]`, `line 1, column 1: an object is expected (ValidateRequest has asGiven, atLeast, catalog, crds, items, options)`},
 		{"{\n  \"itemz\": []}", `line 2, column 3: unknown field "itemz": ValidateRequest has`},
 		{`{"items":[{},{"objekt":{}}]}`, `column 15: items[1]: unknown field "objekt": EvaluationItem has`},
 		{`{"items":[{"object":{},"object":{}}]}`, `items[0]: the field "object" is given twice`},
