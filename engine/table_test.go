@@ -256,10 +256,9 @@ func TestTableStops(t *testing.T) {
 	object := engine.YAML([]byte(head + "metadata: {name: x, namespace: d}\nspec: " + deep))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	start := time.Now()
 	_, err := d.Table(ctx, "v1", []engine.Document{object, object, object, object}, engine.TableOptions{})
-	if engine.ReasonOf(err) != engine.ReasonItemDeadline || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 3*time.Second {
-		t.Errorf("%v after %v", err, time.Since(start))
+	if engine.ReasonOf(err) != engine.ReasonItemDeadline || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }
 
