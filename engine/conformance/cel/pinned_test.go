@@ -220,7 +220,7 @@ func TestExpressionTables(t *testing.T) {
 		}
 	}
 	t.Log(n.Detail())
-	if n.Rules < testenv.Portion(500) {
+	if n.Rules < testenv.Portion(400) {
 		t.Errorf("only %d rules: the tables were not read whole", n.Rules)
 	}
 }
