@@ -79,6 +79,9 @@ func (d Document) Manifests() iter.Seq2[int, Manifest] {
 
 // items returns the items of a List or a CustomResourceDefinitionList, else nil.
 func (d Document) items(whole engine.Document) ([]json.RawMessage, *value.YAMLSource) {
+	if !bytes.Contains(d.text, []byte("List")) {
+		return nil, nil // without parsing it
+	}
 	_, kind, err := engine.TypeMetaOf(whole, engine.Limits{})
 	if err != nil || kind != "List" && kind != CRDKind+"List" {
 		return nil, nil

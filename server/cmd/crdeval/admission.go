@@ -19,6 +19,19 @@ type admission struct {
 	options *crdevalv1.EvaluationOptions
 	limit   *crdevalv1.ServerLimits
 	given   []*crdReport // the CRDs of the run
+	// accepted has the names of the accepted CRDs. With the name, the service need not parse an object to find its CRD.
+	accepted map[groupKind]string
+}
+
+type groupKind struct{ group, kind string }
+
+// addCRD adds a CRD of the run. Of several CRDs for a kind, the first has it.
+func (a *admission) addCRD(j *crdReport) {
+	a.given = append(a.given, j)
+	crd := &j.source.id.Spec
+	if of := (groupKind{crd.Group, crd.Names.Kind}); j.Accepted && a.accepted[of] == "" {
+		a.accepted[of] = j.Name
+	}
 }
 
 func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*admission, error) {
@@ -36,7 +49,7 @@ func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*
 	if c.Explain {
 		options.Trace = crdevalv1.TraceMode_TRACE_MODE_FAILED
 	}
-	return &admission{service: s, command: c, options: options, limit: limits}, nil
+	return &admission{service: s, command: c, options: options, limit: limits, accepted: map[groupKind]string{}}, nil
 }
 
 // batch is a part of the writes with its outcomes.
@@ -52,7 +65,7 @@ func (a *admission) run(ctx context.Context, writes []*write, report func(*outco
 	go func() {
 		defer close(batches)
 		for len(writes) > 0 && ctx.Err() == nil {
-			n := a.fit(len(writes), func(i int) int { return proto.Size(a.item(writes[i])) })
+			n := a.fit(len(writes), func(i int) int { return a.size(writes[i]) })
 			outcomes, err := a.evaluate(ctx, writes[:n])
 			writes = writes[n:]
 			select {
@@ -171,7 +184,10 @@ func (a *admission) admit(
 
 // item returns the request for a write.
 func (a *admission) item(w *write) *crdevalv1.EvaluationItem {
-	item := &crdevalv1.EvaluationItem{Subresource: a.command.Subresource, Namespace: a.command.key(&w.id).namespace, Patch: w.patch}
+	item := &crdevalv1.EvaluationItem{
+		Crd: a.accepted[groupKind{groupOf(w.apiVersion), w.kind}], Patch: w.patch,
+		Subresource: a.command.Subresource, Namespace: a.command.key(&w.id).namespace,
+	}
 	if w.old != nil {
 		item.OldObject = toDocument(w.old.Document)
 	}
@@ -179,6 +195,16 @@ func (a *admission) item(w *write) *crdevalv1.EvaluationItem {
 		item.Object = toDocument(w.Document)
 	}
 	return item
+}
+
+// size returns an upper bound of the size of the request for a write.
+func (a *admission) size(w *write) int {
+	const names = 1 << 10
+	n := names + len(w.Document.JSON) + len(w.Document.YAML) + proto.Size(w.patch)
+	if w.old != nil {
+		n += len(w.old.Document.JSON) + len(w.old.Document.YAML)
+	}
+	return n
 }
 
 // unsendable returns why a write cannot be evaluated, if that is known without the service.

@@ -93,7 +93,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	var total tally
 	for _, crd := range in.crds {
 		j := service.prepareCRD(ctx, crd)
-		a.given = append(a.given, j)
+		a.addCRD(j)
 		if total.crd(j); j.Error != "" || !j.Accepted || len(j.Warnings) > 0 || j.Names != nil {
 			if err := out.crd(j); err != nil {
 				return err

@@ -92,7 +92,7 @@ func TestBatchesFitMessages(t *testing.T) {
 			service: &service{inline: c.inline}, command: &admitCommand{},
 			limit: &crdevalv1.ServerLimits{MaxMessageBytes: limit, MaxBatchItems: 1000},
 		}
-		n := a.fit(100, func(int) int { return proto.Size(a.item(&c.write)) })
+		n := a.fit(100, func(int) int { return a.size(&c.write) })
 		request := &crdevalv1.AdmitRequest{Crds: c.inline}
 		for range n {
 			request.Items = append(request.Items, a.item(&c.write))

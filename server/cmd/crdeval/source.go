@@ -184,13 +184,16 @@ func (r reader) file(name string) ([]*source, error) {
 
 func newSource(m manifests.Manifest, at location) *source {
 	s := &source{Manifest: m, location: at}
-	text := m.Document.JSON
-	if m.Document.YAML != nil {
-		text, _, _ = value.YAMLToJSON(m.Document.YAML, engine.Limits{})
+	document := m.Document
+	if document.YAML != nil { // parse YAML only once
+		if text, _, err := value.YAMLToJSON(document.YAML, engine.Limits{}); err == nil {
+			document = engine.JSON(text)
+		}
 	}
-	_ = json.Unmarshal(text, &s.id) // after a field of a wrong type it reads the others
 	var apiVersion, kind string
-	if apiVersion, kind, s.typeErr = engine.TypeMetaOf(m.Document, engine.Limits{}); s.typeErr == nil {
+	apiVersion, kind, s.typeErr = engine.TypeMetaOf(document, engine.Limits{})
+	_ = json.Unmarshal(document.JSON, &s.id) // after a field of a wrong type it reads the others
+	if s.typeErr == nil {
 		s.id.APIVersion, s.id.Kind = apiVersion, kind
 	}
 	return s
