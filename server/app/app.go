@@ -171,7 +171,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		return err
 	}
 	a.gate = transport.NewGate(transport.GateOptions{
-		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Refused: a.refused,
+		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Rejected: a.refused,
 	})
 	if err := a.telemetry.ObserveInFlight(a.gate.InFlight); err != nil {
 		return err

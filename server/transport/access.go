@@ -13,18 +13,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// requestID is the metadata key by which a caller names a call, and the REST gateway every request.
+// requestID is the metadata key of the ID of a call. The REST gateway sets it for every request.
 const requestID = "x-request-id"
 
-// accessLog logs every call when it is over: at debug level if it went well or the caller was wrong, as a warning if the server could
-// not serve, as an error if the server was wrong. It never logs payloads.
+// maxRequestID bounds a request ID in bytes, over gRPC and REST.
+const maxRequestID = 128
+
+// accessLog logs every call at its end, without payloads.
 type accessLog struct{ log *slog.Logger }
 
+// levelOf returns the log level for a status. Limits and deadlines are caused by callers, which could fill the log.
 func levelOf(code codes.Code) slog.Level {
 	switch code {
 	case codes.Internal, codes.Unknown, codes.DataLoss:
 		return slog.LevelError
-	case codes.Unavailable: // a limit or a deadline is the caller's, who could fill the log with them
+	case codes.Unavailable:
 		return slog.LevelWarn
 	}
 	return slog.LevelDebug
@@ -40,11 +43,12 @@ func (a accessLog) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	start := time.Now()
 	err := handler(srv, ss)
-	if code := status.Code(err); !info.IsClientStream && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
-		a.recordAt(ss.Context(), slog.LevelDebug, info.FullMethod, start, err) // how every watch ends
-		return err
+	code := status.Code(err)
+	level := levelOf(code)
+	if !info.IsClientStream && code == codes.Unavailable {
+		level = slog.LevelDebug // every watch ends like this
 	}
-	a.record(ss.Context(), info.FullMethod, start, err)
+	a.recordAt(ss.Context(), level, info.FullMethod, start, err)
 	return err
 }
 
@@ -56,7 +60,9 @@ func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string
 	if !a.log.Enabled(ctx, level) {
 		return
 	}
-	attributes := []slog.Attr{slog.String("method", method), slog.String("code", status.Code(err).String()), slog.Duration("duration", time.Since(start))}
+	attributes := []slog.Attr{
+		slog.String("method", method), slog.String("code", status.Code(err).String()), slog.Duration("duration", time.Since(start)),
+	}
 	if p, ok := peer.FromContext(ctx); ok {
 		attributes = append(attributes, slog.String("peer", p.Addr.String()))
 	}
@@ -68,9 +74,6 @@ func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string
 	}
 	a.log.LogAttrs(ctx, level, "call", attributes...)
 }
-
-// maxRequestID bounds a request ID in bytes, over gRPC and REST.
-const maxRequestID = 128
 
 // boundedID returns id, or a new random ID if id is too long.
 func boundedID(id string) string {

@@ -1,7 +1,6 @@
-// Package transport is how calls reach the service: listeners (TCP, unix sockets), TLS whose files may be rotated under
-// a running server, the gRPC server with the interceptors that every call passes, and the HTTP server.
+// Package transport receives calls: listeners (TCP, unix sockets), TLS with files that may be rotated, the gRPC server
+// with its interceptors, and the HTTP server. It does not know the API.
 //
-// It knows nothing of CRDs, and nothing of what the calls mean. The order of the interceptors, outermost first: telemetry, log,
-// recovery, authentication, admission. A panic is therefore logged and counted as the error that it becomes, and a call without
-// identity costs no place among those in flight.
+// The order of the interceptors, outermost first: telemetry, access log, recovery, gate. So a panic is logged and counted
+// as an error, and a call without a valid token uses no slot.
 package transport

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// PollInterval is how often files that may be rotated are read again. Polling contents, not events: mounted secrets change by a
-// symbolic link two directories up, and a missed event would be a missed certificate.
+// PollInterval is how often rotated files are read again. Polling is reliable: mounted secrets change by a symbolic link
+// two directories up, and file events can be missed.
 const PollInterval = 10 * time.Second
 
-// rotating is a value made from files, made anew when their contents change.
+// rotating is a value parsed from files. It is parsed again after their content changes.
 type rotating[T any] struct {
 	paths []string
 	parse func(contents [][]byte) (T, error)
@@ -21,7 +21,7 @@ type rotating[T any] struct {
 	value atomic.Pointer[T]
 }
 
-// newRotating reads the files for the first time; here every problem is an error.
+// newRotating reads the files for the first time.
 func newRotating[T any](paths []string, parse func([][]byte) (T, error)) (*rotating[T], error) {
 	r := &rotating[T]{paths: paths, parse: parse}
 	if _, err := r.reload(); err != nil {
@@ -32,7 +32,7 @@ func newRotating[T any](paths []string, parse func([][]byte) (T, error)) (*rotat
 
 func (r *rotating[T]) get() T { return *r.value.Load() }
 
-// reload makes the value anew if any file changed. After an error the old value stays.
+// reload parses the files if one has changed. After an error, it keeps the value.
 func (r *rotating[T]) reload() (changed bool, err error) {
 	contents := make([][]byte, len(r.paths))
 	same := r.last != nil
@@ -54,24 +54,23 @@ func (r *rotating[T]) reload() (changed bool, err error) {
 	return true, nil
 }
 
-// poll reloads every interval until ctx ends. While the files make no sense the old value stays in use, and the log says so once a problem.
+// poll reloads regularly until ctx ends. It logs each error once.
 func (r *rotating[T]) poll(ctx context.Context, interval time.Duration, what string, log *slog.Logger) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	told := ""
+	logged := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		changed, err := r.reload()
-		switch {
-		case err != nil && err.Error() != told:
-			told = err.Error()
-			log.ErrorContext(ctx, "cannot reload "+what+"; what was loaded before stays in use", "error", err)
+		switch changed, err := r.reload(); {
+		case err != nil && err.Error() != logged:
+			logged = err.Error()
+			log.ErrorContext(ctx, "cannot reload "+what+"; the previously loaded version stays in use", "error", err)
 		case err == nil:
-			told = ""
+			logged = ""
 			if changed {
 				log.InfoContext(ctx, "reloaded "+what)
 			}

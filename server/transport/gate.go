@@ -2,67 +2,153 @@ package transport
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/tap"
 )
 
-// Gate decides which calls come in: those of callers that are known, while there is a place and memory for them. A server asks it for every call;
-// who takes in a call's body before a server sees the call, as the REST gateway does, asks Check first.
+// Gate accepts or rejects calls: by their token, by the number of calls in flight, and by memory. It rejects a call at
+// once instead of queueing it: clients retry. Health probes pass without any of these checks. A server checks every
+// call. The REST gateway calls Check before it reads a body.
 type Gate struct {
-	tokens    *Tokens
-	admission admission
-	arrivals  *arrivals
+	tokens        *Tokens
+	slots         chan struct{} // of calls in flight; nil: unlimited
+	underPressure func() bool   // nil: never
+	rejected      func()
+	incoming      *incoming
 }
 
-// GateOptions configure NewGate. The zero value lets everybody in.
+// GateOptions configure NewGate. The zero value accepts every call.
 type GateOptions struct {
-	Tokens        *Tokens     // nil: callers need no identity
-	MaxInFlight   int         // calls at once, streams included; 0: no bound
-	UnderPressure func() bool // says that memory is short; nil: nobody looks
-	Refused       func()      // told of every call refused for want of a place or of memory; nil: nobody is
+	Tokens        *Tokens     // nil: calls need no token
+	MaxInFlight   int         // calls in flight, including streams; 0: unlimited
+	UnderPressure func() bool // reports whether memory is short; nil: never
+	Rejected      func()      // called for each call rejected with OVERLOADED; may be nil
 }
 
-// NewGate returns a gate through which nobody has come yet.
+// NewGate returns a gate without calls in flight.
 func NewGate(o GateOptions) *Gate {
-	admission := newAdmission(o.MaxInFlight, o.UnderPressure, o.Refused)
-	return &Gate{tokens: o.Tokens, admission: admission, arrivals: newArrivals(o.MaxInFlight, o.UnderPressure, admission.refused)}
+	if o.Rejected == nil {
+		o.Rejected = func() {}
+	}
+	return &Gate{
+		tokens: o.Tokens, slots: newSlots(o.MaxInFlight), underPressure: o.UnderPressure, rejected: o.Rejected,
+		incoming: newIncoming(newSlots(o.MaxInFlight), o.UnderPressure, o.Rejected),
+	}
 }
 
-// Check says whether a call with this authorization (the value of the header: "Bearer TOKEN") would be let in at this moment. It takes no
-// place: the server decides again when the call reaches it. The error is a status with its reason.
+// newSlots returns nil for an unlimited number.
+func newSlots(n int) chan struct{} {
+	if n <= 0 {
+		return nil
+	}
+	return make(chan struct{}, n)
+}
+
+// Check returns the error with which a call is rejected at this moment. authorization is the value of the header. Check
+// does not reserve a slot: the server checks the call again.
 func (g *Gate) Check(authorization string) error {
 	if g.tokens != nil {
 		scheme, token, _ := strings.Cut(authorization, " ")
 		if !strings.EqualFold(scheme, "bearer") || !g.tokens.known(token) {
-			return unauthenticated()
+			return statusError(codes.Unauthenticated, "UNAUTHENTICATED",
+				"a valid bearer token is required: send the header authorization: Bearer TOKEN", nil)
 		}
 	}
-	return g.admission.check()
+	if g.underPressure != nil && g.underPressure() {
+		g.rejected()
+		return statusError(codes.Unavailable, "OVERLOADED",
+			"the server is short of memory: retry later with smaller batches, or give it more memory", nil)
+	}
+	if g.slots != nil && len(g.slots) == cap(g.slots) {
+		return g.full()
+	}
+	return nil
 }
 
-// Drain has the messages that are under way come within two seconds, or not at all: a server that ends does not wait for them longer.
-func (g *Gate) Drain() { g.arrivals.drain() }
+func (g *Gate) full() error {
+	g.rejected()
+	return tooMany("calls in flight", cap(g.slots))
+}
 
-// tap is Check for a gRPC server: it refuses a call by its headers, before its message is read into memory. The place it takes is for the message
-// on its way; of places for calls the interceptors take one, which also judge calls that arrive in the same moment.
+// Drain limits the time for incomplete messages to drainTimeout.
+func (g *Gate) Drain() { g.incoming.drain() }
+
+// tap checks a call of a gRPC server by its headers, before gRPC reads the message into memory. It reserves a slot for
+// the incomplete message. The interceptors reserve a slot for the call.
 func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
-		if isProbe(info.FullMethodName) {
-			return g.arrivals.begin(ctx, info.FullMethodName, log)
+		if !isProbe(info.FullMethodName) {
+			if err := g.Check(first(info.Header["authorization"])); err != nil {
+				log.record(ctx, info.FullMethodName, time.Now(), err)
+				return nil, err
+			}
 		}
-		authorization := ""
-		if given := info.Header["authorization"]; len(given) > 0 {
-			authorization = given[0]
-		}
-		if err := g.Check(authorization); err != nil {
-			log.record(ctx, info.FullMethodName, time.Now(), err)
-			return nil, err
-		}
-		return g.arrivals.begin(ctx, info.FullMethodName, log)
+		return g.incoming.begin(ctx, info.FullMethodName, log)
 	}
 }
 
-// InFlight is how many calls are in flight, those included whose message is under way, and those of probes aside; 0 where MaxInFlight sets no bound.
-func (g *Gate) InFlight() int { return len(g.admission.slots) + len(g.arrivals.places) }
+// InFlight returns the number of calls in flight, including those with incomplete messages, excluding probes. It is 0
+// if MaxInFlight is unlimited.
+func (g *Gate) InFlight() int { return len(g.slots) + len(g.incoming.slots) }
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// enter checks a call and reserves a slot for it. The caller calls leave at the end of the call.
+func (g *Gate) enter(ctx context.Context, method string) (leave func(), err error) {
+	if isProbe(method) {
+		return func() {}, nil
+	}
+	if err := g.Check(first(metadata.ValueFromIncomingContext(ctx, "authorization"))); err != nil {
+		return nil, err
+	}
+	if g.slots == nil {
+		return func() {}, nil
+	}
+	select {
+	case g.slots <- struct{}{}:
+		return func() { <-g.slots }, nil
+	default:
+		return nil, g.full()
+	}
+}
+
+// tooMany returns the error for a call beyond --max-in-flight.
+func tooMany(what string, limit int) error {
+	return statusError(codes.Unavailable, "OVERLOADED", fmt.Sprintf("the limit of %d %s is reached: retry later, or raise --max-in-flight", limit, what),
+		map[string]string{"limit": "max_in_flight", "maximum": fmt.Sprint(limit)})
+}
+
+func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	leave, err := g.enter(ctx, info.FullMethod)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return handler(ctx, req)
+}
+
+// stream checks a stream. A watch needs a free slot to begin and does not keep it: watches are long and cheap, and the
+// API has its own limit for them.
+func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	leave, err := g.enter(ss.Context(), info.FullMethod)
+	if err != nil {
+		return err
+	}
+	if info.IsClientStream {
+		defer leave()
+	} else {
+		leave()
+	}
+	return handler(srv, ss)
+}

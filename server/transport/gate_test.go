@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -27,7 +28,7 @@ func TestGateCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	short, refused := false, 0
-	g := NewGate(GateOptions{Tokens: tokens, MaxInFlight: 1, UnderPressure: func() bool { return short }, Refused: func() { refused++ }})
+	g := NewGate(GateOptions{Tokens: tokens, MaxInFlight: 1, UnderPressure: func() bool { return short }, Rejected: func() { refused++ }})
 	check := func(name, authorization string, code codes.Code, reason string) {
 		t.Helper()
 		if err := g.Check(authorization); status.Code(err) != code || err != nil && reasonOf(err) != reason {
@@ -38,7 +39,7 @@ func TestGateCheck(t *testing.T) {
 	check("another scheme", "Basic alpha", codes.Unauthenticated, "UNAUTHENTICATED")
 	check("another token", "Bearer beta", codes.Unauthenticated, "UNAUTHENTICATED")
 	check("the token", "bearer alpha", codes.OK, "")
-	leave, err := g.admission.enter("/x/Y")
+	leave, err := g.enter(metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", "Bearer alpha")), "/x/Y")
 	if err != nil || g.InFlight() != 1 {
 		t.Fatalf("%v, %d in flight", err, g.InFlight())
 	}

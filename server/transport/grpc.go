@@ -5,10 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/selector"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/keepalive"
@@ -17,21 +14,20 @@ import (
 	"github.com/crdeval/crdeval/server/inprocess"
 )
 
-// DefaultMaxMessageBytes bounds one message, either way: 64 MiB. gRPC's own default is 4 MiB for what is received.
+// DefaultMaxMessageBytes bounds a message in either direction. The default of gRPC is 4 MiB.
 const DefaultMaxMessageBytes = 64 << 20
 
-// streamWindow is the flow-control window of a stream and a connection: large enough for a batch of some hundred objects to arrive without
-// a pause for acknowledgement.
+// streamWindow is the flow-control window of streams and connections. A batch of some hundred objects fits.
 const streamWindow = 4 << 20
 
-// ServerOptions configure NewServer. The zero value is an open server without TLS.
+// ServerOptions configure NewServer. The zero value accepts every call, without TLS.
 type ServerOptions struct {
-	TLS             *TLS             // nil: none
-	Gate            *Gate            // nil: everybody comes in
+	TLS             *TLS             // nil: no TLS
+	Gate            *Gate            // nil: accepts every call
 	MaxMessageBytes int              // 0: DefaultMaxMessageBytes
-	Stats           stats.Handler    // telemetry; nil: none
+	Stats           stats.Handler    // telemetry; may be nil
 	Log             *slog.Logger     // nil: slog.Default()
-	Codec           encoding.CodecV2 // nil: gRPC's own
+	Codec           encoding.CodecV2 // nil: the codec of gRPC
 }
 
 // withDefaults returns the options with every default filled in.
@@ -48,17 +44,12 @@ func (o ServerOptions) withDefaults() ServerOptions {
 	return o
 }
 
-// interceptors returns what every call passes, outermost first.
+// interceptors returns the interceptors of every call, the outermost first.
 func (o ServerOptions) interceptors() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
-	access, admitted, panics := accessLog{o.Log}, o.Gate.admission, onPanic(o.Log)
-	unary = []grpc.UnaryServerInterceptor{arrivedUnary, access.unary, recovery.UnaryServerInterceptor(panics)}
-	stream = []grpc.StreamServerInterceptor{arrivedStream, access.stream, recovery.StreamServerInterceptor(panics)}
-	if tokens := o.Gate.tokens; tokens != nil {
-		guarded := selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool { return !isProbe(c.FullMethod()) })
-		unary = append(unary, selector.UnaryServerInterceptor(auth.UnaryServerInterceptor(tokens.authenticate), guarded))
-		stream = append(stream, selector.StreamServerInterceptor(auth.StreamServerInterceptor(tokens.authenticate), guarded))
-	}
-	return append(unary, admitted.unary), append(stream, admitted.stream)
+	access, panics := accessLog{o.Log}, onPanic(o.Log)
+	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, recovery.UnaryServerInterceptor(panics), o.Gate.unary}
+	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, recovery.StreamServerInterceptor(panics), o.Gate.stream}
+	return unary, stream
 }
 
 // NewInProcess returns a connection without services whose calls pass the same interceptors as those of NewServer.
@@ -71,10 +62,10 @@ func NewInProcess(o ServerOptions) *inprocess.Conn {
 // NewServer returns a gRPC server without services.
 func NewServer(o ServerOptions) *grpc.Server {
 	o = o.withDefaults()
-	o.Gate.arrivals.upTo(o.MaxMessageBytes)
+	o.Gate.incoming.timeout = baseTimeout + time.Duration(o.MaxMessageBytes/bytesPerSecond)*time.Second
 	unary, stream := o.interceptors()
 	options := []grpc.ServerOption{
-		grpc.Creds(Credentials(o.TLS)),
+		grpc.Creds(credentialsOf(o.TLS)),
 		grpc.MaxRecvMsgSize(o.MaxMessageBytes),
 		grpc.MaxSendMsgSize(o.MaxMessageBytes),
 		grpc.InitialWindowSize(streamWindow),
@@ -94,15 +85,15 @@ func NewServer(o ServerOptions) *grpc.Server {
 	return grpc.NewServer(options...)
 }
 
-// cutTime is how long Drain waits for handlers whose calls it has cut off: enough for those that heed their context.
-const cutTime = time.Second
+// abortTimeout is how long Drain waits for the handlers of aborted calls.
+const abortTimeout = time.Second
 
-// Drain stops a server: no new calls, those in flight end; when ctx ends first, they are cut off. It says whether all ended by themselves.
-// Handlers that go on although their calls are cut off are left behind: they must not keep a process alive.
+// Drain stops a server after the calls in flight have ended. When ctx ends, it aborts them. It returns whether all calls
+// ended by themselves. It does not wait for handlers that ignore the end of their context.
 func Drain(ctx context.Context, s *grpc.Server) (graceful bool) {
 	done := make(chan struct{})
 	go func() {
-		s.GracefulStop() // waits for handlers, whatever Stop does
+		s.GracefulStop() // waits for handlers even after Stop
 		close(done)
 	}()
 	select {
@@ -113,7 +104,7 @@ func Drain(ctx context.Context, s *grpc.Server) (graceful bool) {
 	s.Stop()
 	select {
 	case <-done:
-	case <-time.After(cutTime):
+	case <-time.After(abortTimeout):
 	}
 	return false
 }

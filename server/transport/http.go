@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// Bounds of the HTTP server. There is none on how long a request's body or a response takes: streams may be long, and bodies are bounded
-// in size and time where they are read.
+// Limits of the HTTP server. The gateway limits the bodies. Responses have no time limit: streams may be long.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 )
 
-// NewHTTPServer returns a server for h that logs through log. A panic of h ends its own request alone.
+// NewHTTPServer returns a server for h. A panic of h ends only its request.
 func NewHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: recovered(h, log), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // its errors are those of clients: broken handshakes and the like
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients, such as handshakes
 	}
 }
 
@@ -34,16 +33,16 @@ func recovered(h http.Handler, log *slog.Logger) http.Handler {
 			if p == nil {
 				return
 			}
-			if p != http.ErrAbortHandler { //nolint:errorlint // net/http compares so as well
+			if p != http.ErrAbortHandler { //nolint:errorlint // as net/http does
 				log.ErrorContext(r.Context(), "a request panicked", "panic", fmt.Sprint(p), "path", r.URL.Path, "stack", string(debug.Stack()))
 			}
-			panic(http.ErrAbortHandler) // the connection is closed: whatever was written is not taken for whole
+			panic(http.ErrAbortHandler) // closes the connection, so that the response is not complete
 		}()
 		h.ServeHTTP(w, r)
 	})
 }
 
-// SecureHTTP makes a TCP listener speak TLS, if t is not nil. Unix sockets stay as they are.
+// SecureHTTP adds TLS to a TCP listener if t is not nil.
 func SecureHTTP(l net.Listener, t *TLS) net.Listener {
 	if t == nil || l.Addr().Network() != "tcp" {
 		return l

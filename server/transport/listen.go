@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// unixScheme begins the address of a unix socket, as gRPC clients spell it: unix:///run/crdeval/grpc.sock.
+// unixScheme is the prefix of the address of a unix socket, as in gRPC.
 const unixScheme = "unix://"
 
-// SocketMode are the permissions of unix sockets: the owner and its group may connect.
+// SocketMode is the mode of unix sockets: the owner and its group may connect.
 const SocketMode fs.FileMode = 0o660
 
-// ParseAddress splits an address into what net.Listen takes: host:port, :port, or unix:///path.
+// ParseAddress returns the arguments of net.Listen for host:port, :port, or unix:///path.
 func ParseAddress(address string) (network, target string, err error) {
 	if path, ok := strings.CutPrefix(address, unixScheme); ok {
 		if !strings.HasPrefix(path, "/") {
-			return "", "", fmt.Errorf("address %q: the path of a unix socket is absolute: unix:///run/crdeval.sock", address)
+			return "", "", fmt.Errorf("address %q: the path of a unix socket must be absolute, as in unix:///run/crdeval.sock", address)
 		}
 		return "unix", path, nil
 	}
@@ -31,8 +31,8 @@ func ParseAddress(address string) (network, target string, err error) {
 	return "tcp", address, nil
 }
 
-// Listen listens on an address as ParseAddress takes it. A socket that a dead process left behind is removed first; one that
-// somebody listens on is an error. The socket's file goes when the listener is closed.
+// Listen listens on an address for ParseAddress. It replaces the socket of a dead process. Closing the listener removes
+// the socket.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	network, target, err := ParseAddress(address)
 	if err != nil {
@@ -64,15 +64,15 @@ func removeStaleSocket(ctx context.Context, path string) error {
 		return fmt.Errorf("listening on %s%s: %w", unixScheme, path, err)
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("listening on %s%s: there is a file that is no socket: remove it, or choose another path", unixScheme, path)
+		return fmt.Errorf("listening on %s%s: the file is not a socket: remove it, or choose another path", unixScheme, path)
 	}
 	d := net.Dialer{Timeout: time.Second}
 	if conn, err := d.DialContext(ctx, "unix", path); err == nil {
 		_ = conn.Close()
-		return fmt.Errorf("listening on %s%s: another process listens there: stop it, or choose another path", unixScheme, path)
+		return fmt.Errorf("listening on %s%s: another process uses the socket: stop it, or choose another path", unixScheme, path)
 	}
 	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("listening on %s%s: removing the socket of a process that is gone: %w", unixScheme, path, err)
+		return fmt.Errorf("listening on %s%s: removing a stale socket: %w", unixScheme, path, err)
 	}
 	return nil
 }

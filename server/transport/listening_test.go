@@ -16,7 +16,7 @@ import (
 func TestListeningTakesNoPlace(t *testing.T) {
 	var text bytes.Buffer
 	log := accessLog{slog.New(slog.NewTextHandler(&text, nil))}
-	a := newAdmission(1, nil, nil)
+	a := NewGate(GateOptions{MaxInFlight: 1})
 	listen := &grpc.StreamServerInfo{FullMethod: "/test.Echo/Listen", IsServerStream: true}
 	ended := status.Error(codes.Unavailable, "shutting down")
 	inside := func(any, grpc.ServerStream) error {

@@ -7,40 +7,43 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
-// TLSFiles name the PEM files of a server's TLS. They may be replaced while the server runs, as cert-manager does.
+// TLSFiles are the PEM files of a server. They may be replaced while the server runs.
 type TLSFiles struct {
-	Certificate string // the certificate, leaf first, with its intermediates
-	Key         string // its private key
-	ClientCA    string // if not empty: clients must present a certificate that one of these authorities signed
+	Certificate string // leaf first, then intermediates
+	Key         string // private key of the certificate
+	ClientCA    string // CAs of client certificates; "": clients need none
 }
 
-// Enabled says whether there is any TLS to speak of.
+// Enabled reports whether TLS is configured.
 func (f TLSFiles) Enabled() bool { return f != TLSFiles{} }
 
-// Validate checks that the combination makes sense; what the files hold NewTLS checks.
+// Validate checks which files are configured. NewTLS checks their content.
 func (f TLSFiles) Validate() error {
 	if f.Enabled() && (f.Certificate == "" || f.Key == "") {
-		return errors.New("TLS needs both a certificate and a key; a client CA alone protects nothing")
+		return errors.New("TLS needs a certificate and a key, also with a client CA")
 	}
 	return nil
 }
 
-// TLS serves the certificate that the files hold at the moment of each handshake.
+// TLS serves the certificate that the files have at the time of each handshake.
 type TLS struct {
-	files   TLSFiles
 	current *rotating[*tls.Config]
 }
 
-// NewTLS reads the files. Every one that is named must exist and be valid: nothing is ever silently switched off.
+// NewTLS reads the files.
 func NewTLS(f TLSFiles) (*TLS, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
 	if !f.Enabled() {
-		return nil, errors.New("TLS without a certificate")
+		return nil, errors.New("TLS needs a certificate")
 	}
 	paths := []string{f.Certificate, f.Key}
 	if f.ClientCA != "" {
@@ -50,7 +53,7 @@ func NewTLS(f TLSFiles) (*TLS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
-	return &TLS{files: f, current: current}, nil
+	return &TLS{current}, nil
 }
 
 func (f TLSFiles) parse(contents [][]byte) (*tls.Config, error) {
@@ -62,15 +65,14 @@ func (f TLSFiles) parse(contents [][]byte) (*tls.Config, error) {
 	if f.ClientCA != "" {
 		c.ClientCAs = x509.NewCertPool()
 		if !c.ClientCAs.AppendCertsFromPEM(contents[2]) {
-			return nil, fmt.Errorf("client CA %s: no certificate in it", f.ClientCA)
+			return nil, fmt.Errorf("client CA %s: the file has no certificate", f.ClientCA)
 		}
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	return c, nil
 }
 
-// Config returns the configuration of a server that speaks the given protocols (ALPN). It takes every handshake's certificate from the
-// files as they were last read.
+// Config returns the configuration of a server for the given protocols (ALPN).
 func (t *TLS) Config(protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -83,21 +85,44 @@ func (t *TLS) Config(protocols ...string) *tls.Config {
 	}
 }
 
-// Reload reads the files again now; Run does so regularly.
-func (t *TLS) Reload() error {
-	_, err := t.current.reload()
-	return err
-}
-
 // Run reads the files again every PollInterval until ctx ends.
 func (t *TLS) Run(ctx context.Context, log *slog.Logger) {
 	t.current.poll(ctx, PollInterval, "the TLS certificate", log)
 }
 
-// Expires says when the certificate that is served expires, for metrics.
+// Expires returns when the certificate expires.
 func (t *TLS) Expires() time.Time {
 	if leaf := t.current.get().Certificates[0].Leaf; leaf != nil {
 		return leaf.NotAfter
 	}
 	return time.Time{}
+}
+
+// tcpOnly uses TLS for TCP only. Connections over unix sockets do not cross a network; the permissions of the socket
+// restrict them.
+type tcpOnly struct {
+	credentials.TransportCredentials // for TCP
+	plain                            credentials.TransportCredentials
+}
+
+// credentialsOf returns the credentials of a gRPC server. t may be nil.
+func credentialsOf(t *TLS) credentials.TransportCredentials {
+	plain := insecure.NewCredentials()
+	if t == nil {
+		return plain
+	}
+	return tcpOnly{TransportCredentials: credentials.NewTLS(t.Config("h2")), plain: plain}
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (c tcpOnly) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if conn.LocalAddr().Network() != "tcp" {
+		return c.plain.ServerHandshake(conn)
+	}
+	return c.TransportCredentials.ServerHandshake(conn)
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c tcpOnly) Clone() credentials.TransportCredentials {
+	return tcpOnly{TransportCredentials: c.TransportCredentials.Clone(), plain: c.plain.Clone()}
 }

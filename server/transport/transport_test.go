@@ -154,7 +154,7 @@ func TestUnixSockets(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != SocketMode {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if _, err := Listen(t.Context(), "unix://"+path); err == nil || !strings.Contains(err.Error(), "another process listens") {
+	if _, err := Listen(t.Context(), "unix://"+path); err == nil || !strings.Contains(err.Error(), "another process uses the socket") {
 		t.Errorf("got %v", err)
 	}
 	// What kill -9 leaves: the file without the listener.
@@ -171,7 +171,7 @@ func TestUnixSockets(t *testing.T) {
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(t.Context(), "unix://"+path); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := Listen(t.Context(), "unix://"+path); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestMaxInFlight(t *testing.T) {
 		<-leave
 		return in, nil
 	}}
-	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{MaxInFlight: 2, Refused: func() { refused.Add(1) }}), Log: quiet()}, e, "localhost:0")
+	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{MaxInFlight: 2, Rejected: func() { refused.Add(1) }}), Log: quiet()}, e, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	results := make(chan error, 2)
 	go func() { _, err := call(t.Context(), c, ""); results <- err }()
@@ -563,7 +563,7 @@ func TestTLSRotation(t *testing.T) {
 
 	cert2, key2 := ca.sign(t, 2)
 	dir.write(t, map[string][]byte{"tls.crt": cert2, "tls.key": key2, "ca.crt": clientCA.pem})
-	if err := secure.Reload(); err != nil {
+	if _, err := secure.current.reload(); err != nil {
 		t.Fatal(err)
 	}
 	if serial, err := connect(identity); serial != 2 || err != nil {
@@ -576,7 +576,7 @@ func TestTLSRotation(t *testing.T) {
 		"an empty CA":                  {"tls.crt": cert, "tls.key": key, "ca.crt": nil},
 	} {
 		dir.write(t, broken)
-		if err := secure.Reload(); err == nil {
+		if _, err := secure.current.reload(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if serial, err := connect(identity); serial != 2 || err != nil {

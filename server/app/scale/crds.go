@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sample is one of the sample CRDs with objects of it.
+// sample is a sample CRD with objects.
 type sample struct {
 	crd     map[string]any
-	objects []map[string]any // one that is valid, one that is not
+	objects []map[string]any // a valid and an invalid one
 }
 
-// readSamples reads crontabs, databases and pipelines.
+// readSamples reads the crontab, database and pipeline samples.
 func readSamples(dir string) ([]sample, error) {
 	var all []sample
 	for _, name := range []string{"crontab", "database", "pipeline"} {
@@ -25,7 +25,7 @@ func readSamples(dir string) ([]sample, error) {
 		if err := read(filepath.Join(dir, "crds", name+"s.yaml"), &s.crd); err != nil {
 			return nil, err
 		}
-		for _, which := range []string{"valid", "refused"} {
+		for _, which := range []string{"valid", "rejected"} {
 			var o map[string]any
 			if err := read(filepath.Join(dir, "objects", name+"-"+which+".yaml"), &o); err != nil {
 				return nil, err
@@ -48,13 +48,13 @@ func read(path string, into any) error {
 	return nil
 }
 
-// groupSize is how many CRDs share a group.
+// groupSize is the number of CRDs in a group.
 const groupSize = 40
 
 func group(i int) string { return fmt.Sprintf("g%d.scale.example.com", i/groupSize) }
 func kind(i int) string  { return fmt.Sprintf("Scale%d", i) }
 
-// sections says how much is added to the sample for CRD i: most are of a few KiB, some of tens of KiB.
+// sections returns the number of sections added to a sample. Most CRDs have a few KiB, some have tens of KiB.
 func sections(r *rand.Rand) int {
 	switch n := r.IntN(100); {
 	case n < 60:
@@ -65,7 +65,7 @@ func sections(r *rand.Rand) int {
 	return 20 + r.IntN(20)
 }
 
-// crd is the manifest of CRD i: a sample with a name of its own and sections that no other one has. The same i gives the same manifest.
+// crd returns the manifest of CRD i: a sample with another name and unique sections. It depends only on i.
 func crd(i int, samples []sample) ([]byte, error) {
 	r := rand.New(rand.NewPCG(1, uint64(i)))
 	m := clone(samples[i%len(samples)].crd)
@@ -73,21 +73,26 @@ func crd(i int, samples []sample) ([]byte, error) {
 	m["metadata"] = map[string]any{"name": plural + "." + group(i)}
 	spec := m["spec"].(map[string]any)
 	spec["group"] = group(i)
-	spec["names"] = map[string]any{"plural": plural, "singular": fmt.Sprintf("scale%d", i), "kind": kind(i), "listKind": kind(i) + "List", "shortNames": []any{fmt.Sprintf("sc%d", i)}}
-	added := map[string]any{"only": map[string]any{"type": "integer", "maximum": i, "description": "No other CRD has this bound."}}
+	spec["names"] = map[string]any{
+		"plural": plural, "singular": fmt.Sprintf("scale%d", i), "kind": kind(i), "listKind": kind(i) + "List",
+		"shortNames": []any{fmt.Sprintf("sc%d", i)},
+	}
+	added := map[string]any{"only": map[string]any{"type": "integer", "maximum": i}}
 	for n := range sections(r) {
 		added[fmt.Sprintf("section%d", n)] = section(r)
 	}
 	for _, v := range spec["versions"].([]any) {
 		schema := v.(map[string]any)["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
-		schema["properties"].(map[string]any)["spec"].(map[string]any)["properties"].(map[string]any)["scale"] = map[string]any{"type": "object", "properties": added}
+		spec := schema["properties"].(map[string]any)["spec"].(map[string]any)
+		spec["properties"].(map[string]any)["scale"] = map[string]any{"type": "object", "properties": added}
 	}
 	return json.Marshal(m)
 }
 
-const prose = "The controller reads this when it reconciles the object and again when one of its children changes. It defaults to what the cluster's administrator has configured, and a change of it rolls the workload. "
+const prose = "The controller reads this field when it reconciles the object, and when a child of the object changes. " +
+	"The default is configured by the cluster administrator. A change restarts the workload. "
 
-// section is a part of a schema as those of operators are: prose, nested objects, lists, patterns, a rule.
+// section returns a part of a schema like those of operators: descriptions, nested objects, lists, patterns, a rule.
 func section(r *rand.Rand) map[string]any {
 	text := func(max int) map[string]any {
 		return map[string]any{"type": "string", "maxLength": 1 + r.IntN(max), "description": prose[:40+r.IntN(len(prose)-40)]}
@@ -107,12 +112,12 @@ func section(r *rand.Rand) map[string]any {
 	out := map[string]any{"type": "object", "description": prose, "properties": properties}
 	if r.IntN(3) == 0 {
 		out["x-kubernetes-validations"] = []any{map[string]any{
-			"rule": fmt.Sprintf("!has(self.replicas) || self.replicas != %d || self.mode == 'Manual'", r.IntN(1000)), "message": "that many are for manual mode"}}
+			"rule": fmt.Sprintf("!has(self.replicas) || self.replicas != %d || self.mode == 'Manual'", r.IntN(1000)), "message": "this number needs manual mode"}}
 	}
 	return out
 }
 
-// objects are the objects of CRD i, as JSON: what the CRD alone has is exceeded in the second one.
+// objects returns the objects of CRD i as JSON. The second one exceeds the unique bound.
 func objects(i int, samples []sample) ([][]byte, error) {
 	var all [][]byte
 	for n, o := range samples[i%len(samples)].objects {
@@ -129,11 +134,11 @@ func objects(i int, samples []sample) ([][]byte, error) {
 	return all, nil
 }
 
-// clone copies JSON that came from a file.
+// clone copies parsed JSON.
 func clone(m map[string]any) map[string]any {
 	text, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // it was read as JSON
+		panic(err) // cannot happen: it was parsed from JSON
 	}
 	var out map[string]any
 	if err := json.Unmarshal(text, &out); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// What is generated is what the program says of it: CRDs that are accepted, all different, with an object that is valid and one that is not.
+// TestGenerated: the CRDs are accepted and distinct, and each has a valid and an invalid object.
 func TestGenerated(t *testing.T) {
 	samples, err := readSamples("../../../deploy/samples")
 	if err != nil {

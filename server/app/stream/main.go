@@ -1,10 +1,8 @@
-// Command stream is what `make stream` runs: it starts the real server and has AdmitStream judge a million CronTabs and more, from this process, and prints how fast
-// that was and how much memory either process took at its most, beside what it may be.
+// Command stream is the load test of make stream. It streams a million and more CronTabs through AdmitStream and prints
+// the rate, and the peak memory of client and server.
 //
-// The memory is a condition, and one that is not met ends it with 1: it must not grow with the length of the stream. The rate is printed beside its bar and
-// judged by who reads it: a busy machine is slow.
-//
-// server.go runs the server, drive.go is the stream.
+// It exits with 1 if the memory exceeds its limit: it must not grow with the length of the stream. The rate is only
+// printed: it depends on the load of the machine.
 package main
 
 import (
@@ -17,15 +15,15 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/crdeval/crdeval/server/app/childserver"
 )
 
-// The bars: objects a second with client and server on two cores, and bytes resident of both together.
 const (
-	barRate   = 1_000_000.0 / 60
-	barMemory = 200 << 20
+	targetRate = 1_000_000.0 / 60 // objects per second with two cores for client and server
+	maxMemory  = 200 << 20        // resident bytes of client and server together
 )
 
-// settings are the flags.
 type settings struct {
 	binary, crd, object string
 	lengths             []int
@@ -34,16 +32,16 @@ type settings struct {
 func main() {
 	var s settings
 	var lengths string
-	flag.StringVar(&s.binary, "server-binary", "bin/crdeval", "the crdeval binary to start")
-	flag.StringVar(&s.crd, "crd", "deploy/samples/crds/crontabs.yaml", "the CRD")
-	flag.StringVar(&s.object, "object", "deploy/samples/objects/crontab-valid.yaml", "an object of it, which is sent under a name of its own each time")
-	flag.StringVar(&lengths, "n", "1000000,3000000", "how many objects, for each of the streams")
+	flag.StringVar(&s.binary, "server-binary", "bin/crdeval", "path of the crdeval binary")
+	flag.StringVar(&s.crd, "crd", "deploy/samples/crds/crontabs.yaml", "file with the CRD")
+	flag.StringVar(&s.object, "object", "deploy/samples/objects/crontab-valid.yaml", "file with an object; each copy gets another name")
+	flag.StringVar(&lengths, "n", "1000000,3000000", "comma-separated numbers of objects, one for each stream")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	for text := range strings.SplitSeq(lengths, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			fmt.Fprintf(os.Stderr, "stream: -n: %q is no number of objects\n", text)
+			fmt.Fprintf(os.Stderr, "stream: -n: %q is not a number of objects\n", text)
 			os.Exit(2)
 		}
 		s.lengths = append(s.lengths, n)
@@ -62,9 +60,9 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	server, err := start(ctx, s, dir)
+	server, err := childserver.Start(ctx, s.binary, dir, "--store=memory")
 	if err != nil {
 		return err
 	}
-	return errors.Join(drive(ctx, s, server), server.stop())
+	return errors.Join(stream(ctx, s, server), server.Stop())
 }

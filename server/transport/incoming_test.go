@@ -109,12 +109,12 @@ func TestMessagesUnderWay(t *testing.T) {
 	const method = "/crdeval.v1.Unknown/Call"
 	var short atomic.Bool
 	var refused atomic.Int32
-	gate := NewGate(GateOptions{MaxInFlight: 2, UnderPressure: short.Load, Refused: func() { refused.Add(1) }})
+	gate := NewGate(GateOptions{MaxInFlight: 2, UnderPressure: short.Load, Rejected: func() { refused.Add(1) }})
 	_, address := serveHealth(t, gate)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begin := func() error {
-		_, err := gate.arrivals.begin(ctx, method, accessLog{slog.New(slog.DiscardHandler)})
+		_, err := gate.incoming.begin(ctx, method, accessLog{slog.New(slog.DiscardHandler)})
 		return err
 	}
 	if err := begin(); err != nil {
@@ -130,22 +130,22 @@ func TestMessagesUnderWay(t *testing.T) {
 	until(t, "places of calls that are over are kept", func() bool { return gate.InFlight() == 0 })
 
 	probe := stalling(t, address, healthgrpc.Health_Check_FullMethodName)
-	until(t, "the probe takes no place", func() bool { return len(gate.arrivals.probes) == 1 })
+	until(t, "the probe takes no place", func() bool { return len(gate.incoming.probes) == 1 })
 	short.Store(true)
 	if err := <-probe; status.Code(err) != codes.Canceled {
 		t.Errorf("short of memory: %v", err)
 	}
 	short.Store(false)
-	until(t, "the probe's place is kept", func() bool { return len(gate.arrivals.probes) == 0 })
+	until(t, "the probe's place is kept", func() bool { return len(gate.incoming.probes) == 0 })
 
 	probe = stalling(t, address, healthgrpc.Health_Check_FullMethodName)
-	until(t, "the probe takes no place", func() bool { return len(gate.arrivals.probes) == 1 })
+	until(t, "the probe takes no place", func() bool { return len(gate.incoming.probes) == 1 })
 	began := time.Now()
 	gate.Drain()
-	if err := <-probe; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainArrivalTime {
+	if err := <-probe; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainTimeout {
 		t.Errorf("draining: %v after %v", err, time.Since(began))
 	}
-	until(t, "the probe's place is kept", func() bool { return len(gate.arrivals.probes) == 0 })
+	until(t, "the probe's place is kept", func() bool { return len(gate.incoming.probes) == 0 })
 	if refused.Load() != 3 {
 		t.Errorf("%d refusals counted", refused.Load())
 	}
@@ -154,8 +154,8 @@ func TestMessagesUnderWay(t *testing.T) {
 // TestPatience: a message has the time of a REST body of the longest that it can have.
 func TestPatience(t *testing.T) {
 	gate := NewGate(GateOptions{})
-	if NewServer(ServerOptions{Gate: gate, MaxMessageBytes: 64 << 20}).Stop(); gate.arrivals.patience != 158*time.Second {
-		t.Errorf("64 MiB have %v", gate.arrivals.patience)
+	if NewServer(ServerOptions{Gate: gate, MaxMessageBytes: 64 << 20}).Stop(); gate.incoming.timeout != 158*time.Second {
+		t.Errorf("64 MiB have %v", gate.incoming.timeout)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestWholeMessagesTakeNoPlace(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	client := healthgrpc.NewHealthClient(conn)
-	for range 2 * probesAtOnce {
+	for range 2 * maxIncomingProbes {
 		if _, err := client.Check(t.Context(), &healthgrpc.HealthCheckRequest{}); err != nil {
 			t.Fatal(err)
 		}
@@ -181,5 +181,5 @@ func TestWholeMessagesTakeNoPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, "places are kept", func() bool { return len(gate.arrivals.probes) == 0 && gate.InFlight() == 0 })
+	until(t, "places are kept", func() bool { return len(gate.incoming.probes) == 0 && gate.InFlight() == 0 })
 }

@@ -15,12 +15,13 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/app/childserver"
 )
 
-// named marks where the name of an object goes.
-const named = "NAME-OF-THE-OBJECT"
+// namePlaceholder marks the position of the name in the template.
+const namePlaceholder = "NAME-OF-THE-OBJECT"
 
-// template is the sample object as JSON, cut in two where its name goes.
+// template returns the sample object as JSON, split at its name.
 func template(path string) (before, after []byte, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -34,15 +35,15 @@ func template(path string) (before, after []byte, err error) {
 	if !ok {
 		return nil, nil, fmt.Errorf("%s has no metadata", path)
 	}
-	metadata["name"] = named
+	metadata["name"] = namePlaceholder
 	if text, err = yaml.Marshal(object); err == nil {
 		text, err = yaml.YAMLToJSON(text)
 	}
-	before, after, _ = bytes.Cut(text, []byte(named))
+	before, after, _ = bytes.Cut(text, []byte(namePlaceholder))
 	return before, after, err
 }
 
-// items yields n objects, each of another name.
+// items yields n objects with different names.
 func items(n int, before, after []byte) iter.Seq[*crdevalv1.EvaluationItem] {
 	return func(yield func(*crdevalv1.EvaluationItem) bool) {
 		for i := range n {
@@ -56,8 +57,15 @@ func items(n int, before, after []byte) iter.Seq[*crdevalv1.EvaluationItem] {
 	}
 }
 
-// drive streams each of the lengths, and judges the memory that it took.
-func drive(ctx context.Context, s settings, to *server) error {
+// stream streams each number of objects and checks the memory.
+func stream(ctx context.Context, s settings, server *childserver.Server) error {
+	manifest, err := os.ReadFile(s.crd)
+	if err != nil {
+		return err
+	}
+	if _, err := server.Client.RegisterCRD(ctx, manifest); err != nil {
+		return err
+	}
 	before, after, err := template(s.object)
 	if err != nil {
 		return err
@@ -66,36 +74,34 @@ func drive(ctx context.Context, s settings, to *server) error {
 	for _, n := range s.lengths {
 		begin := time.Now()
 		answered := 0
-		for r, err := range to.client.AdmitStream(ctx, items(n, before, after), crdeval.AdmitOptions{}) {
+		for r, err := range server.Client.AdmitStream(ctx, items(n, before, after), crdeval.AdmitOptions{}) {
 			switch {
 			case err != nil:
 				return err
 			case !r.Allowed():
 				return errors.Join(fmt.Errorf("object %d is not allowed: %v", answered, r.Verdict), r.Err)
 			case !bytes.Contains(r.Object(), strconv.AppendInt([]byte(`"c`), int64(answered), 10)):
-				return fmt.Errorf("object %d is answered by %s", answered, r.Object())
+				return fmt.Errorf("the result for object %d is %s", answered, r.Object())
 			}
 			answered++
 		}
 		rate := float64(answered) / time.Since(begin).Seconds()
 		if answered != n {
-			return fmt.Errorf("%d of %d objects were answered", answered, n)
+			return fmt.Errorf("%d results for %d objects", answered, n)
 		}
-		client, err := most(os.Getpid())
+		own, err := childserver.Memory(os.Getpid(), "VmHWM")
 		if err != nil {
 			return err
 		}
-		server, err := most(to.command.Process.Pid)
+		of, err := server.Memory("VmHWM")
 		if err != nil {
 			return err
 		}
 		fmt.Printf("stream/crontab  %d objects  ours %.0f objects/s  bar %.0f objects/s  client %s server %s together %s  bar %s  GOMAXPROCS=%d\n",
-			n, rate, barRate, mebibytes(client), mebibytes(server), mebibytes(client+server), mebibytes(barMemory), runtime.GOMAXPROCS(0))
-		if client+server > barMemory {
-			failed = errors.Join(failed, fmt.Errorf("%d objects took %s, which is more than %s", n, mebibytes(client+server), mebibytes(barMemory)))
+			n, rate, targetRate, childserver.MiB(own), childserver.MiB(of), childserver.MiB(own+of), childserver.MiB(maxMemory), runtime.GOMAXPROCS(0))
+		if own+of > maxMemory {
+			failed = errors.Join(failed, fmt.Errorf("%d objects took more memory than %s", n, childserver.MiB(maxMemory)))
 		}
 	}
 	return failed
 }
-
-func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
