@@ -76,7 +76,7 @@ generate() {
 	mkdir -p "$openapi" "$python_out"
 	find proto/crdeval -name '*.pb.go' -o -name '*.pb.gw.go' | xargs -r rm -f
 	buf generate
-	(cd "$tools" && GOWORK=off go run ./openapi "$openapi/crdeval.swagger.json" "$openapi/openapi.json")
+	(cd "$tools" && GOWORK=off go run ./openapi "$openapi/crdeval.swagger.json" "$openapi/openapi.json" "$openapi/openapi3.json")
 	rm "$openapi/crdeval.swagger.json"
 	find "$python_out" -name '*_pb2*.py' -o -name '*_pb2*.pyi' | xargs -r rm -f
 	"$cache/python/bin/python" -m grpc_tools.protoc -I proto -I proto/third_party \

@@ -116,8 +116,9 @@ var ownPages = map[string]func(*gateway, http.ResponseWriter, *http.Request){
 	"/healthz": func(_ *gateway, w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, []byte(`{"status":"SERVING"}`))
 	},
-	"/readyz":       (*gateway).ready,
-	"/openapi.json": func(_ *gateway, w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, openAPIV2) },
+	"/readyz":          (*gateway).ready,
+	"/openapi.json":    func(_ *gateway, w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, openAPIV2) },
+	"/openapi/v3.json": func(_ *gateway, w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, openAPIV3) },
 }
 
 // handlePaths adds the paths that grpc-gateway has no handlers for. WatchCrds replaces the generated handler.

@@ -3,12 +3,14 @@ package gateway
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	openapiv3 "github.com/google/gnostic-models/openapiv3"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/protobuf/proto"
 
@@ -182,8 +184,60 @@ func TestOpenAPI(t *testing.T) {
 	if !ok || document["type"] != nil || document["properties"] != nil {
 		t.Errorf("a Document is %v: it must be any JSON value", document)
 	}
-	if strings.Contains(string(openAPIV2), `"type": "string",
-          "format": "int64"`) {
-		t.Error("a 64-bit integer is documented as a string: it is written as a number")
+	cost := at(doc.Definitions["v1RuleReport"], "properties", "estimatedCost")
+	if cost["type"] != "string" || cost["format"] != "uint64" {
+		t.Errorf("a cost is %v: it may exceed what a number of JSON holds, and is written as a string", cost)
+	}
+	for name, d := range doc.Definitions {
+		if d["externalDocs"] != nil {
+			t.Errorf("%s has externalDocs, which openapi-generator rejects", name)
+		}
+	}
+}
+
+// at returns the object at a path of keys.
+func at(v map[string]any, keys ...string) map[string]any {
+	for _, key := range keys {
+		v, _ = v[key].(map[string]any)
+	}
+	return v
+}
+
+// TestOpenAPIV3: the document in OpenAPI 3.1 is valid and has the same operations, with names for clients, required fields and the security scheme.
+func TestOpenAPIV3(t *testing.T) {
+	if _, err := openapiv3.ParseDocument(openAPIV3); err != nil { // which rejects what OpenAPI 3 does not have
+		t.Error(err)
+	}
+	_, rest := serve(t, Options{})
+	code, text, _ := send(t, http.MethodGet, rest.URL+"/openapi/v3.json", nil, nil)
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(text), &doc); err != nil || code != http.StatusOK || doc["openapi"] != "3.1.0" {
+		t.Fatalf("HTTP %d, openapi %v, %v", code, doc["openapi"], err)
+	}
+	references(doc, func(to string) {
+		if keys := strings.Split(strings.TrimPrefix(to, "#/"), "/"); at(doc, keys...) == nil {
+			t.Errorf("%s is nowhere", to)
+		}
+	})
+	for path, calls := range description(t).Paths {
+		for method, call := range calls {
+			o := at(doc, "paths", path, method)
+			if o["operationId"] != call.OperationID || strings.ContainsAny(call.OperationID, "_0123456789") && !strings.Contains(call.OperationID, "V3") {
+				t.Errorf("%s %s: %v, %q", method, path, o["operationId"], call.OperationID)
+			}
+		}
+	}
+	if at(doc, "components", "securitySchemes", "bearer")["scheme"] != "bearer" || doc["security"] == nil || at(doc, "paths", "/healthz", "get")["security"] == nil {
+		t.Error("the security scheme is missing")
+	}
+	for name, want := range map[string]string{"v1Violation": "message", "v1EvaluationItem": "", "v1CrdChange": "changeClass"} {
+		required, _ := at(doc, "components", "schemas", name)["required"].([]any)
+		if slices.Contains(required, any(want)) != (want != "") || want == "" && len(required) > 0 {
+			t.Errorf("%s requires %v", name, required)
+		}
+	}
+	body := at(doc, "paths", "/v1/catalogs/{catalog}:validate", "post", "requestBody")
+	if body["required"] != true || len(at(body, "content")) != 2 {
+		t.Errorf("the body of validate is %v", body)
 	}
 }

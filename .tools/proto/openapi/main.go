@@ -1,10 +1,9 @@
-// Command openapi finishes the OpenAPI document that protoc-gen-openapiv2 wrote: over REST a crdeval.v1.Document is any JSON
-// value, inline, and not the message with two base64 fields that the protos alone suggest.
+// Command openapi finishes the OpenAPI document that protoc-gen-openapiv2 wrote, and converts it to OpenAPI 3.1.
 //
-//	openapi IN OUT
+//	openapi IN OUT OUT3
 //
-// It rewrites that one definition, fails if it is not there, makes 64-bit integers what the gateway writes them as, numbers, and streams
-// lines of events, says what the document is about, adds what the gateway serves that the protos have no paths for (routes.go), and writes it with stable formatting.
+// It makes a crdeval.v1.Document any JSON value, as it is over REST, describes streams as lines, adds what the gateway serves without a method in the
+// protos (routes.go), names operations, lists required fields, adds the security scheme (schema.go), and writes both documents with stable formatting.
 package main
 
 import (
@@ -19,15 +18,15 @@ import (
 const definition = "v1Document"
 
 func main() {
-	if len(os.Args) != 3 {
-		fail(fmt.Errorf("usage: openapi IN OUT"))
+	if len(os.Args) != 4 {
+		fail(fmt.Errorf("usage: openapi IN OUT OUT3"))
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fail(err)
 	}
 }
 
-func run(in, out string) error {
+func run(in, out, out3 string) error {
 	src, err := os.ReadFile(in)
 	if err != nil {
 		return err
@@ -41,12 +40,24 @@ func run(in, out string) error {
 	if err := unconstrain(doc); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
-	numbers(doc)
 	streams(doc)
 	introduce(doc)
 	if err := add(doc); err != nil {
 		return err
 	}
+	if err := nameOperations(doc); err != nil {
+		return err
+	}
+	secure(doc)
+	require(doc)
+	if err := write(out, doc); err != nil {
+		return err
+	}
+	return write(out3, convert(doc))
+}
+
+// write writes a document with sorted keys.
+func write(out string, doc map[string]any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -103,23 +114,6 @@ func introduce(doc map[string]any) {
 	}
 	doc["consumes"] = []any{"application/json", "application/yaml"}
 	doc["produces"] = []any{"application/json"}
-}
-
-// numbers turns strings of the formats int64 and uint64 into integers.
-func numbers(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		if format := v["format"]; v["type"] == "string" && (format == "int64" || format == "uint64") {
-			v["type"] = "integer"
-		}
-		for _, child := range v {
-			numbers(child)
-		}
-	case []any:
-		for _, child := range v {
-			numbers(child)
-		}
-	}
 }
 
 func fail(err error) {
