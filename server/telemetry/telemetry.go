@@ -47,6 +47,7 @@ type Telemetry struct {
 // New makes the providers. Spans and metrics are exported by OTLP, or to the console, as OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER,
 // OTEL_EXPORTER_OTLP_ENDPOINT and their relatives say; unless one of them is set, nothing leaves the process.
 func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, error) {
+	grpcLogger.Store(log)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("telemetry", "error", err) }))
 	about, err := resource.New(ctx,
 		resource.WithSchemaURL(""),
