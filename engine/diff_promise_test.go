@@ -125,7 +125,7 @@ func TestCompatibleMeansCompatible(t *testing.T) {
 var generated = []engine.ChangeKind{
 	engine.BoundLoosened, engine.BoundTightened, engine.DefaultAdded, engine.EmbeddedResourceAdded, engine.EmbeddedResourceRemoved,
 	engine.EnumAdded, engine.EnumRemoved, engine.EnumValueAdded, engine.EnumValueRemoved, engine.FormatAdded, engine.FormatRemoved,
-	engine.JunctorChanged, engine.JunctorLoosened, engine.JunctorTightened, engine.ListMapKeysChanged, engine.ListTypeChanged, engine.MapValuesChanged,
+	engine.LogicalOperatorChanged, engine.LogicalOperatorLoosened, engine.LogicalOperatorTightened, engine.ListMapKeysChanged, engine.ListTypeChanged, engine.MapValuesChanged,
 	engine.NullableAdded, engine.NullableRemoved, engine.PatternAdded, engine.PatternChanged, engine.PatternRemoved, engine.PreserveUnknownAdded,
 	engine.PreserveUnknownRemoved, engine.PropertyAdded, engine.PropertyRemoved, engine.RequiredAdded, engine.RequiredRemoved, engine.RuleAdded,
 	engine.RuleRemoved, engine.TypeChanged,

@@ -3,135 +3,142 @@ package compare
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Class is how much a change asks of somebody.
+// Class says how much a change affects somebody.
 type Class uint8
 
-// The classes, the most harmless first.
+// The classes, in ascending order.
 const (
 	Compatible Class = iota
 	Care
 	Breaking
 )
 
-// Impact is what a change means for each of those whom it can concern.
+// Impact has the class of a change for each of those that it can affect.
 type Impact struct {
-	// Stored are the objects in storage, Writers the clients whose writes were accepted, Readers those that count on what they could find.
-	Stored, Writers, Readers Class
+	Stored  Class // objects in storage
+	Writers Class // clients whose writes were accepted
+	Readers Class // clients that read objects
 }
 
-// Worst is the worst of the three.
+// Worst returns the highest of the three classes.
 func (i Impact) Worst() Class { return max(i.Stored, i.Writers, i.Readers) }
+
+var (
+	harmless       = Impact{}
+	breaksAll      = Impact{Breaking, Breaking, Breaking}
+	careForAll     = Impact{Care, Care, Care}
+	breaksWrites   = Impact{Breaking, Breaking, Compatible}
+	careForWrites  = Impact{Care, Care, Compatible}
+	breaksClients  = Impact{Compatible, Breaking, Breaking}
+	careForClients = Impact{Compatible, Care, Care}
+	breaksWriters  = Impact{Writers: Breaking}
+	breaksReaders  = Impact{Readers: Breaking}
+	careForReaders = Impact{Readers: Care}
+)
 
 // Change is one difference.
 type Change struct {
 	Impact
-	Kind Kind
-	// Version is that which changed, "" for what all versions share.
-	Version string
-	// Schema leads to the keyword from the schema of the version, nil outside of schemas.
+	Kind    Kind
+	Version string // the version that changed, "" for what all versions share
+	// Schema is the path of the keyword in the version's schema, nil outside of schemas.
 	Schema value.Path
-	// OldAt and NewAt lead to it from the roots of the CRDs as v1 writes them, whether it is there or not.
+	// OldAt and NewAt are the paths in the two CRDs as v1 writes them. The value may be missing there.
 	OldAt, NewAt value.Path
-	// InOld and InNew say in which of the two it is.
+	// InOld and InNew say which of the two CRDs have the value.
 	InOld, InNew bool
 	Message      string
-	// Old and New are what stands there, as JSON; nil where there is nothing, and for more than mostValueBytes.
+	// Old and New are the values as JSON, nil if they are missing or longer than maxValueBytes.
 	Old, New json.RawMessage
 }
 
-// mostValueBytes is how long a value may be that a change shows.
-const mostValueBytes = 4 << 10
+const maxValueBytes = 4 << 10
 
-// Options shape a comparison.
+// Options configure a comparison.
 type Options struct {
-	// Minor is the Kubernetes minor whose formats are known.
-	Minor int
-	// Most is how many changes are kept.
-	Most int
-	// Stored are the versions at which objects may be in storage.
-	Stored []string
+	Minor  int      // the Kubernetes minor whose formats are known
+	Most   int      // maximum number of changes in the result
+	Stored []string // the versions at which objects may be stored
 }
 
-// Result is what a comparison finds.
+// Result is the result of a comparison.
 type Result struct {
-	// Changes are the first of all in their order, Omitted is how many more there were. Worst is the worst class of all.
 	Changes []Change
-	Omitted int
-	Worst   Class
+	Omitted int   // changes beyond Options.Most
+	Worst   Class // of all changes
 }
 
-// comparison collects what is found.
+// comparison collects changes.
 type comparison struct {
 	Options
 	Result
-	ctx     context.Context
-	version string     // that is being compared, "" outside of versions
-	oldBase value.Path // of the version or of its schema, in the two CRDs
-	newBase value.Path
-	schema  bool // it is the schema that is being compared
-	visited int
-	stopped bool // the context has ended
+	ctx              context.Context
+	version          string     // see Change
+	oldBase, newBase value.Path // of the version or its schema, in the two CRDs
+	schema           bool       // the paths of changes are within a schema
+	steps            int
+	stopped          bool // the context has ended
 }
 
-// found is a change as those who find it tell it.
-type found struct {
-	kind     Kind
-	impact   Impact
-	at       value.Path // below the bases
-	oldAt    value.Path // in the old one, where that is another place
-	old, new any        // what stands there, nil for nothing
-	message  string
+// report adds a change at a path below the bases. old and new are nil if the value is missing.
+func (c *comparison) report(kind Kind, impact Impact, at value.Path, old, new any, format string, args ...any) {
+	c.reportMoved(kind, impact, at, at, old, new, format, args...)
 }
 
-// tell takes a change down. at is kept.
-func (c *comparison) tell(f found) {
-	c.Worst = max(c.Worst, f.impact.Worst())
+// reportMoved is report for a value that has different paths in the two CRDs.
+func (c *comparison) reportMoved(
+	kind Kind, impact Impact, oldAt, newAt value.Path, old, new any, format string, args ...any,
+) {
+	c.Worst = max(c.Worst, impact.Worst())
 	if len(c.Changes) >= c.Most {
 		c.Omitted++
 		return
 	}
-	at := f.at.Clone()
-	oldAt := at
-	if f.oldAt != nil {
-		oldAt = f.oldAt.Clone()
-	}
 	change := Change{
-		Impact: f.impact, Kind: f.kind, Version: c.version, Message: f.message,
-		OldAt: c.oldBase.With(oldAt...), NewAt: c.newBase.With(at...), InOld: f.old != nil, InNew: f.new != nil,
-		Old: shown(f.old), New: shown(f.new),
+		Impact: impact, Kind: kind, Version: c.version, Message: fmt.Sprintf(format, args...),
+		OldAt: c.oldBase.With(oldAt...), NewAt: c.newBase.With(newAt...), InOld: old != nil, InNew: new != nil,
+		Old: valueJSON(old), New: valueJSON(new),
 	}
 	if c.schema {
-		if change.Schema = at; !change.InNew {
-			change.Schema = oldAt
+		if change.Schema = newAt.Clone(); new == nil {
+			change.Schema = oldAt.Clone()
 		}
 	}
 	c.Changes = append(c.Changes, change)
 }
 
-// everybody is an impact on all.
-func everybody(c Class) Impact { return Impact{c, c, c} }
+// present stands for a value that is in a CRD and that the change does not show.
+type present struct{}
 
-// shown is a value as JSON, nil if there is none or if it is long.
-func shown(v any) json.RawMessage {
-	if v == nil {
+func valueJSON(v any) json.RawMessage {
+	if v == nil || v == (present{}) {
 		return nil
 	}
-	text, err := json.Marshal(v)
-	if err != nil || len(text) > mostValueBytes {
-		return nil
+	if text := jsonOf(v); len(text) <= maxValueBytes {
+		return json.RawMessage(text)
 	}
-	return text
+	return nil
 }
 
-// step looks now and then whether somebody still waits for the answer.
+// step reports whether to go on. It looks at the context now and then.
 func (c *comparison) step() bool {
 	const often = 256
-	if c.visited++; c.visited%often == 0 && c.ctx.Err() != nil {
+	if c.steps++; c.steps%often == 0 && c.ctx.Err() != nil {
 		c.stopped = true
 	}
 	return !c.stopped
+}
+
+// jsonOf returns a value as JSON, "" if it cannot be encoded.
+func jsonOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

@@ -1,3 +1,11 @@
+// Package compare finds the changes between two CRDs, and classifies the effect of each on stored objects, on clients that
+// write and on clients that read.
+//
+// A change is Compatible for stored objects only if every object that is valid under the old schema is valid under the new
+// one and keeps its value. A property test of package engine checks this. If two schemas do not suffice to decide, for
+// example about patterns, the class is Care.
+//
+// The package does not check whether the new CRD is acceptable; package definition does.
 package compare
 
 import (
@@ -14,15 +22,15 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// CRD is a CustomResourceDefinition with its defaults filled in.
+// CRD is a CustomResourceDefinition with defaults.
 type CRD = apiextensionsv1.CustomResourceDefinition
 
-// CRDs compares two. Of two that do not have the same name, that is all there is to say. The error is the context's.
+// CRDs compares two CRDs. If their names differ, that is the only change. The error is that of ctx.
 func CRDs(ctx context.Context, old, new *CRD, o Options) (*Result, error) {
 	c := &comparison{Options: o, ctx: ctx}
 	if old.Name != new.Name {
-		c.tell(found{kind: NameChanged, impact: everybody(Breaking), at: path("metadata", "name"), old: old.Name, new: new.Name,
-			message: fmt.Sprintf("this is another CRD: %s and its objects are no part of it", old.Name)})
+		c.report(NameChanged, breaksAll, path("metadata", "name"), old.Name, new.Name,
+			"this is another CRD: %s and its objects are not part of it", old.Name)
 		return &c.Result, nil
 	}
 	c.names(old, new)
@@ -35,7 +43,6 @@ func CRDs(ctx context.Context, old, new *CRD, o Options) (*Result, error) {
 	return &c.Result, nil
 }
 
-// path is one of member names.
 func path(names ...string) value.Path {
 	p := make(value.Path, len(names))
 	for i, name := range names {
@@ -44,81 +51,82 @@ func path(names ...string) value.Path {
 	return p
 }
 
-// names compares what a CRD and its objects are called, and where they live.
 func (c *comparison) names(old, new *CRD) {
-	changed := func(kind Kind, class Impact, at value.Path, was, is, message string) {
-		if was != is {
-			c.tell(found{kind: kind, impact: class, at: at, old: was, new: is, message: message})
+	changed := func(kind Kind, impact Impact, at value.Path, old, new, message string) {
+		if old != new {
+			c.report(kind, impact, at, old, new, "%s", message)
 		}
 	}
 	o, n := &old.Spec.Names, &new.Spec.Names
-	changed(GroupChanged, everybody(Breaking), path("spec", "group"), old.Spec.Group, new.Spec.Group,
-		"a CRD cannot change its group: no stored object is of the new one")
-	changed(ScopeChanged, everybody(Breaking), path("spec", "scope"), string(old.Spec.Scope), string(new.Spec.Scope),
+	changed(GroupChanged, breaksAll, path("spec", "group"), old.Spec.Group, new.Spec.Group,
+		"a CRD cannot change its group: stored objects belong to the old one")
+	changed(ScopeChanged, breaksAll, path("spec", "scope"), string(old.Spec.Scope), string(new.Spec.Scope),
 		"an established CRD cannot change its scope")
-	changed(PluralChanged, everybody(Breaking), path("spec", "names", "plural"), o.Plural, n.Plural,
-		"a CRD cannot change its plural, by which URLs name it")
-	changed(KindChanged, everybody(Breaking), path("spec", "names", "kind"), o.Kind, n.Kind,
-		"an established CRD cannot change its kind, which every object and client states")
-	changed(ListKindChanged, Impact{Readers: Care}, path("spec", "names", "listKind"), o.ListKind, n.ListKind,
-		"lists are of another kind")
-	changed(SingularChanged, Impact{Writers: Care, Readers: Care}, path("spec", "names", "singular"), o.Singular, n.Singular,
-		fmt.Sprintf("kubectl get %s finds nothing any more", o.Singular))
-	c.words(o.ShortNames, n.ShortNames, path("spec", "names", "shortNames"), ShortNameAdded, ShortNameRemoved, "the short name ")
-	c.words(o.Categories, n.Categories, path("spec", "names", "categories"), CategoryAdded, CategoryRemoved, "the category ")
-	if was, is := old.Spec.PreserveUnknownFields, new.Spec.PreserveUnknownFields; was != is {
-		f := found{kind: PreserveUnknownFieldsChanged, at: path("spec", "preserveUnknownFields"), old: was, new: is}
-		if f.impact, f.message = everybody(Breaking), "fields that no schema declares are pruned from now on: when objects are read, and for good with their next write"; is {
-			f.impact, f.message = Impact{Readers: Care}, "fields that no schema declares are kept"
-		}
-		c.tell(f)
+	changed(PluralChanged, breaksAll, path("spec", "names", "plural"), o.Plural, n.Plural,
+		"a CRD cannot change its plural, which is part of its name and of URLs")
+	changed(KindChanged, breaksAll, path("spec", "names", "kind"), o.Kind, n.Kind,
+		"an established CRD cannot change its kind, which all objects have")
+	changed(ListKindChanged, careForReaders, path("spec", "names", "listKind"), o.ListKind, n.ListKind,
+		"lists have another kind")
+	changed(SingularChanged, careForClients, path("spec", "names", "singular"), o.Singular, n.Singular,
+		fmt.Sprintf("kubectl get %s no longer works", o.Singular))
+	c.words(o.ShortNames, n.ShortNames, path("spec", "names", "shortNames"), ShortNameAdded, ShortNameRemoved, "short name")
+	c.words(o.Categories, n.Categories, path("spec", "names", "categories"), CategoryAdded, CategoryRemoved, "category")
+	at := path("spec", "preserveUnknownFields")
+	switch was, is := old.Spec.PreserveUnknownFields, new.Spec.PreserveUnknownFields; {
+	case is && !was:
+		c.report(PreserveUnknownFieldsChanged, careForReaders, at, was, is, "undeclared fields are kept")
+	case was && !is:
+		c.report(PreserveUnknownFieldsChanged, breaksAll, at, was, is,
+			"undeclared fields are pruned when objects are read, and lost with the next write")
 	}
 }
 
-// words compares lists whose order means nothing.
+// words compares lists as sets.
 func (c *comparison) words(old, new []string, at value.Path, added, removed Kind, what string) {
 	for i, word := range old {
 		if !slices.Contains(new, word) {
-			c.tell(found{kind: removed, impact: Impact{Writers: Care, Readers: Care}, at: at, oldAt: at.With(value.At(i)), old: word,
-				message: what + word + " is gone: commands that use it find nothing"})
+			c.reportMoved(removed, careForClients, at.With(value.At(i)), at, word, nil,
+				"the %s %s is removed: commands that use it fail", what, word)
 		}
 	}
 	for i, word := range new {
 		if !slices.Contains(old, word) {
-			c.tell(found{kind: added, at: at.With(value.At(i)), oldAt: at, new: word, message: what + word + " is new"})
+			c.reportMoved(added, harmless, at, at.With(value.At(i)), nil, word, "the %s %s is new", what, word)
 		}
 	}
 }
 
-// conversion compares how objects go from version to version.
 func (c *comparison) conversion(old, new *CRD) {
 	o, n := conversionOf(old), conversionOf(new)
 	at := path("spec", "conversion", "strategy")
 	switch {
 	case o.Strategy == n.Strategy:
 	case n.Strategy == apiextensionsv1.NoneConverter:
-		c.tell(found{kind: ConversionStrategyChanged, impact: everybody(Breaking), at: at, old: o.Strategy, new: n.Strategy,
-			message: "nothing but apiVersion changes between versions: what the webhook translated is lost"})
+		c.report(ConversionStrategyChanged, breaksAll, at, o.Strategy, n.Strategy,
+			"versions differ in apiVersion only: what the webhook converted is lost")
 	default:
-		c.tell(found{kind: ConversionStrategyChanged, impact: everybody(Care), at: at, old: o.Strategy, new: n.Strategy,
-			message: "a webhook converts: objects at other versions than the stored one are read and written only while it answers"})
+		c.report(ConversionStrategyChanged, careForAll, at, o.Strategy, n.Strategy,
+			"a webhook converts: objects at other versions than the stored one need its answer")
 	}
 	if o.Webhook == nil || n.Webhook == nil {
 		return
 	}
 	at = path("spec", "conversion", "webhook")
-	if !slices.Equal(o.Webhook.ConversionReviewVersions, n.Webhook.ConversionReviewVersions) {
-		c.tell(found{kind: ConversionWebhookChanged, impact: everybody(Care), at: at.With(value.Name("conversionReviewVersions")),
-			old: o.Webhook.ConversionReviewVersions, new: n.Webhook.ConversionReviewVersions,
-			message: "the webhook has to understand other versions of ConversionReview"})
+	if was, is := o.Webhook.ConversionReviewVersions, n.Webhook.ConversionReviewVersions; !slices.Equal(was, is) {
+		c.report(ConversionWebhookChanged, careForAll, at.With(value.Name("conversionReviewVersions")), was, is,
+			"the webhook must support other versions of ConversionReview")
 	}
-	if was, is := o.Webhook.ClientConfig, n.Webhook.ClientConfig; !reflect.DeepEqual(was, is) {
-		message := "another webhook is called"
-		if was != nil && is != nil && reflect.DeepEqual(was.URL, is.URL) && reflect.DeepEqual(was.Service, is.Service) && !bytes.Equal(was.CABundle, is.CABundle) {
-			message = "the webhook has to present a certificate of another authority"
-		}
-		c.tell(found{kind: ConversionWebhookChanged, impact: everybody(Care), at: at.With(value.Name("clientConfig")), old: was, new: is, message: message})
+	was, is := o.Webhook.ClientConfig, n.Webhook.ClientConfig
+	if reflect.DeepEqual(was, is) {
+		return
 	}
+	message := "another webhook is called"
+	if was != nil && is != nil && reflect.DeepEqual(was.URL, is.URL) && reflect.DeepEqual(was.Service, is.Service) &&
+		!bytes.Equal(was.CABundle, is.CABundle) {
+		message = "the webhook must present a certificate of another authority"
+	}
+	c.report(ConversionWebhookChanged, careForAll, at.With(value.Name("clientConfig")), was, is, "%s", message)
 }
 
 func conversionOf(crd *CRD) apiextensionsv1.CustomResourceConversion {
@@ -128,42 +136,36 @@ func conversionOf(crd *CRD) apiextensionsv1.CustomResourceConversion {
 	return *crd.Spec.Conversion
 }
 
-// metadata compares what metadata a user sets.
+// metadata compares annotations, labels and finalizers.
 func (c *comparison) metadata(old, new *CRD) {
 	var names []string
 	for _, part := range []struct {
 		name     string
 		old, new map[string]string
 	}{{"annotations", old.Annotations, new.Annotations}, {"labels", old.Labels, new.Labels}} {
-		keys := map[string]struct{}{}
-		for key, v := range part.old {
-			if w, there := part.new[key]; !there || v != w {
-				keys[key] = struct{}{}
-			}
+		all := maps.Clone(part.old)
+		if all == nil {
+			all = map[string]string{}
 		}
-		for key := range part.new {
-			if _, there := part.old[key]; !there {
-				keys[key] = struct{}{}
+		maps.Copy(all, part.new)
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			was, before := part.old[key]
+			if is, after := part.new[key]; before != after || was != is {
+				names = append(names, part.name+"["+key+"]")
 			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			names = append(names, part.name+"["+key+"]")
 		}
 	}
 	if !slices.Equal(old.Finalizers, new.Finalizers) {
 		names = append(names, "finalizers")
 	}
 	if len(names) > 0 {
-		c.tell(found{kind: MetadataChanged, at: path("metadata"), old: struct{}{}, new: struct{}{}, message: "of the CRD itself: " + few(names)})
-		last := &c.Changes[max(len(c.Changes)-1, 0)]
-		if last.Kind == MetadataChanged {
-			last.Old, last.New = nil, nil
-		}
+		c.report(MetadataChanged, harmless, path("metadata"), present{}, present{},
+			"the metadata of the CRD itself: %s", some(names))
 	}
 }
 
-// few lists the first of many names.
-func few(names []string) string {
+// some lists the first names of a list.
+func some(names []string) string {
 	const most = 10
 	if len(names) <= most {
 		return strings.Join(names, ", ")

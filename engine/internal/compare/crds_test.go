@@ -62,7 +62,7 @@ func TestBounded(t *testing.T) {
 
 // TestLongValues: what is long is not shown, but it is known to be there.
 func TestLongValues(t *testing.T) {
-	old := &Props{Type: "object", Properties: map[string]Props{"a": {Type: "string", Description: strings.Repeat("x", mostValueBytes)}, "b": {Type: "string"}}}
+	old := &Props{Type: "object", Properties: map[string]Props{"a": {Type: "string", Description: strings.Repeat("x", maxValueBytes)}, "b": {Type: "string"}}}
 	r := compared(t, crdOf(old), crdOf(&Props{Type: "object"}))
 	if c := r.Changes[0]; c.Old != nil || !c.InOld || c.InNew {
 		t.Errorf("%+v", c)

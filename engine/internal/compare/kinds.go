@@ -1,9 +1,9 @@
 package compare
 
-// Kind names what changed.
+// Kind is the kind of a change. Package engine documents the kinds.
 type Kind string
 
-// What all versions share.
+// Changes of what all versions share.
 const (
 	NameChanged                  Kind = "NameChanged"
 	GroupChanged                 Kind = "GroupChanged"
@@ -22,7 +22,7 @@ const (
 	MetadataChanged              Kind = "MetadataChanged"
 )
 
-// Versions and what they have beside a schema.
+// Changes of versions, except for their schemas.
 const (
 	VersionAdded              Kind = "VersionAdded"
 	VersionRemoved            Kind = "VersionRemoved"
@@ -48,48 +48,48 @@ const (
 	SchemaRemoved             Kind = "SchemaRemoved"
 )
 
-// Schemas.
+// Changes of schemas.
 const (
-	DocumentationChanged    Kind = "DocumentationChanged"
-	TypeChanged             Kind = "TypeChanged"
-	NullableAdded           Kind = "NullableAdded"
-	NullableRemoved         Kind = "NullableRemoved"
-	FormatAdded             Kind = "FormatAdded"
-	FormatRemoved           Kind = "FormatRemoved"
-	FormatChanged           Kind = "FormatChanged"
-	EnumAdded               Kind = "EnumAdded"
-	EnumRemoved             Kind = "EnumRemoved"
-	EnumValueAdded          Kind = "EnumValueAdded"
-	EnumValueRemoved        Kind = "EnumValueRemoved"
-	BoundTightened          Kind = "BoundTightened"
-	BoundLoosened           Kind = "BoundLoosened"
-	PatternAdded            Kind = "PatternAdded"
-	PatternRemoved          Kind = "PatternRemoved"
-	PatternChanged          Kind = "PatternChanged"
-	RequiredAdded           Kind = "RequiredAdded"
-	RequiredRemoved         Kind = "RequiredRemoved"
-	PropertyAdded           Kind = "PropertyAdded"
-	PropertyRemoved         Kind = "PropertyRemoved"
-	MapValuesAdded          Kind = "MapValuesAdded"
-	MapValuesRemoved        Kind = "MapValuesRemoved"
-	MapValuesChanged        Kind = "MapValuesChanged"
-	ItemsAdded              Kind = "ItemsAdded"
-	ItemsRemoved            Kind = "ItemsRemoved"
-	DefaultAdded            Kind = "DefaultAdded"
-	DefaultRemoved          Kind = "DefaultRemoved"
-	DefaultChanged          Kind = "DefaultChanged"
-	PreserveUnknownAdded    Kind = "PreserveUnknownAdded"
-	PreserveUnknownRemoved  Kind = "PreserveUnknownRemoved"
-	EmbeddedResourceAdded   Kind = "EmbeddedResourceAdded"
-	EmbeddedResourceRemoved Kind = "EmbeddedResourceRemoved"
-	ListTypeChanged         Kind = "ListTypeChanged"
-	ListMapKeysChanged      Kind = "ListMapKeysChanged"
-	MapTypeChanged          Kind = "MapTypeChanged"
-	JunctorTightened        Kind = "JunctorTightened"
-	JunctorLoosened         Kind = "JunctorLoosened"
-	JunctorChanged          Kind = "JunctorChanged"
-	RuleAdded               Kind = "RuleAdded"
-	RuleRemoved             Kind = "RuleRemoved"
-	RuleChanged             Kind = "RuleChanged"
-	RuleMessageChanged      Kind = "RuleMessageChanged"
+	DocumentationChanged     Kind = "DocumentationChanged"
+	TypeChanged              Kind = "TypeChanged"
+	NullableAdded            Kind = "NullableAdded"
+	NullableRemoved          Kind = "NullableRemoved"
+	FormatAdded              Kind = "FormatAdded"
+	FormatRemoved            Kind = "FormatRemoved"
+	FormatChanged            Kind = "FormatChanged"
+	EnumAdded                Kind = "EnumAdded"
+	EnumRemoved              Kind = "EnumRemoved"
+	EnumValueAdded           Kind = "EnumValueAdded"
+	EnumValueRemoved         Kind = "EnumValueRemoved"
+	BoundTightened           Kind = "BoundTightened"
+	BoundLoosened            Kind = "BoundLoosened"
+	PatternAdded             Kind = "PatternAdded"
+	PatternRemoved           Kind = "PatternRemoved"
+	PatternChanged           Kind = "PatternChanged"
+	RequiredAdded            Kind = "RequiredAdded"
+	RequiredRemoved          Kind = "RequiredRemoved"
+	PropertyAdded            Kind = "PropertyAdded"
+	PropertyRemoved          Kind = "PropertyRemoved"
+	MapValuesAdded           Kind = "MapValuesAdded"
+	MapValuesRemoved         Kind = "MapValuesRemoved"
+	MapValuesChanged         Kind = "MapValuesChanged"
+	ItemsAdded               Kind = "ItemsAdded"
+	ItemsRemoved             Kind = "ItemsRemoved"
+	DefaultAdded             Kind = "DefaultAdded"
+	DefaultRemoved           Kind = "DefaultRemoved"
+	DefaultChanged           Kind = "DefaultChanged"
+	PreserveUnknownAdded     Kind = "PreserveUnknownAdded"
+	PreserveUnknownRemoved   Kind = "PreserveUnknownRemoved"
+	EmbeddedResourceAdded    Kind = "EmbeddedResourceAdded"
+	EmbeddedResourceRemoved  Kind = "EmbeddedResourceRemoved"
+	ListTypeChanged          Kind = "ListTypeChanged"
+	ListMapKeysChanged       Kind = "ListMapKeysChanged"
+	MapTypeChanged           Kind = "MapTypeChanged"
+	LogicalOperatorTightened Kind = "LogicalOperatorTightened"
+	LogicalOperatorLoosened  Kind = "LogicalOperatorLoosened"
+	LogicalOperatorChanged   Kind = "LogicalOperatorChanged"
+	RuleAdded                Kind = "RuleAdded"
+	RuleRemoved              Kind = "RuleRemoved"
+	RuleChanged              Kind = "RuleChanged"
+	RuleMessageChanged       Kind = "RuleMessageChanged"
 )

@@ -1,26 +1,27 @@
 package compare
 
 import (
-	"fmt"
+	"maps"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// fate is what becomes of a field that an object's schema does not declare.
+// fate is what happens to a field that an object's schema does not declare.
 type fate uint8
 
 const (
 	pruned    fate = iota
-	kept           // as it is
-	governed       // by the schema of additionalProperties
-	emptied        // additionalProperties: true: it stays, but objects in it lose all that they have
+	kept           // unchanged
+	governed       // validated by the schema of additionalProperties
+	emptied        // additionalProperties: true. The field is kept, but objects in it lose all fields
 	forbidden      // additionalProperties: false
 )
 
 func keeps(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
 
-// fate of the fields that s does not declare; inherited: the list around it keeps what it does not know; all: the CRD does.
+// fate returns the fate of undeclared fields. inherited: the object is in a list that preserves unknown fields; all: the CRD
+// does.
 func (w *walk) fate(s *Props, inherited, all bool) fate {
 	switch a := s.AdditionalProperties; {
 	case a == nil && (all || inherited || keeps(s)):
@@ -44,202 +45,183 @@ func valueSchema(s *Props) *Props {
 	return s.AdditionalProperties.Schema
 }
 
-// required compares what an object has to have.
-func (w *walk) required(old, new *Props, at place) {
+func (w *walk) required(old, new *Props, at node) {
 	keyword := at.at("required")
-	seen := map[string]bool{}
+	reported := map[string]bool{}
 	for i, name := range new.Required {
-		if seen[name] || demands(old, name) {
+		if reported[name] || requires(old, name) {
 			continue
 		}
-		seen[name] = true
+		reported[name] = true
 		p, declared := new.Properties[name]
-		f := found{kind: RequiredAdded, at: keyword.With(value.At(i)), oldAt: keyword, new: name,
-			impact: Impact{Stored: Breaking, Writers: Breaking}, message: name + " is required: objects without it are refused"}
-		switch {
-		case at.root && implied(new, name, at) != nil:
-			f.impact, f.message = Impact{}, name+" is required, which every object has"
+		impact, what := breaksWrites, "required: objects without it are rejected"
+		switch known := implied(new, name, at) != nil; {
+		case at.root && known:
+			impact, what = harmless, "required, and all objects have it"
 		case declared && hasDefault(&p):
-			f.impact, f.message = Impact{}, name+" is required, and filled in with its default"
-		case !declared && w.fate(new, at.newKeeps, w.newKeepsAll) == pruned && implied(new, name, at) == nil:
-			f.message = name + " is required, but pruned: every object is refused"
+			impact, what = harmless, "required, and has a default"
+		case !declared && !known && w.fate(new, at.newKeeps, w.newKeepsAll) == pruned:
+			what = "required, but pruned: all objects are rejected"
 		}
-		w.tell(f)
+		w.reportMoved(RequiredAdded, impact, keyword, keyword.With(value.At(i)), nil, name, "%s is %s", name, what)
 	}
-	clear(seen)
+	clear(reported)
 	for i, name := range old.Required {
-		if !seen[name] && !demands(new, name) {
-			seen[name] = true
-			w.tell(found{kind: RequiredRemoved, impact: Impact{Readers: Care}, at: keyword, oldAt: keyword.With(value.At(i)), old: name,
-				message: name + " may be missing: readers have to expect that"})
+		if !reported[name] && !requires(new, name) {
+			reported[name] = true
+			w.reportMoved(RequiredRemoved, careForReaders, keyword.With(value.At(i)), keyword, name, nil,
+				"%s is optional: readers must expect objects without it", name)
 		}
 	}
 }
 
-// members compares the fields of an object, declared ones and others.
-func (w *walk) members(old, new *Props, at place) {
+// members compares declared and other fields of an object.
+func (w *walk) members(old, new *Props, at node) {
 	was, is := w.fate(old, at.oldKeeps, w.oldKeepsAll), w.fate(new, at.newKeeps, w.newKeepsAll)
-	names := schema.Names(old.Properties)
-	for _, name := range schema.Names(new.Properties) {
-		if _, both := old.Properties[name]; !both {
-			names = append(names, name)
-		}
-	}
-	if len(names) > len(old.Properties) {
-		set := make(map[string]struct{}, len(names))
-		for _, name := range names {
-			set[name] = struct{}{}
-		}
-		names = schema.Names(set)
-	}
-	for _, name := range names {
+	all := make(map[string]Props, max(len(old.Properties), len(new.Properties)))
+	maps.Copy(all, old.Properties)
+	maps.Copy(all, new.Properties)
+	for _, name := range schema.Names(all) {
 		o, before := old.Properties[name]
 		n, after := new.Properties[name]
 		below := at.below(value.Name("properties"), value.Name(name))
-		below.demanded = demands(new, name)
+		below.demanded = requires(new, name)
 		below.meta = name == "metadata" && (at.root || new.XEmbeddedResource)
-		guess := implied(old, name, at)
+		oldImplied, newImplied := implied(old, name, at), implied(new, name, at)
 		switch {
 		case before && after:
 			w.node(&o, &n, below)
-		case after && guess != nil:
-			w.node(guess, &n, below)
+		case after && oldImplied != nil:
+			w.node(oldImplied, &n, below)
 		case after && was == governed:
 			w.node(valueSchema(old), &n, below)
 		case after:
 			w.added(&n, new, was, at, below)
-		case implied(new, name, at) != nil:
-			w.node(&o, implied(new, name, at), below)
+		case newImplied != nil:
+			w.node(&o, newImplied, below)
 		case is == governed:
 			w.node(&o, valueSchema(new), below)
 		default:
-			w.gone(&o, is, at, below)
+			w.removedProperty(&o, is, at, below)
 		}
 	}
-	w.others(old, new, was, is, at)
+	w.undeclared(old, new, was, is, at)
 }
 
-// added tells of a property that the old schema did not declare; was is what became of it.
-func (w *walk) added(p, parent *Props, was fate, at, below place) {
-	f := found{kind: PropertyAdded, at: below.way, new: p}
-	switch {
+// added reports a new property; was is the fate that it had.
+func (w *walk) added(p, parent *Props, was fate, at, below node) {
+	impact, message := careForWrites, ""
+	switch withDefault := hasDefault(p); {
 	case at.meta:
-		f.impact, f.message = Impact{Stored: Care, Writers: Care}, "metadata that objects have already is checked"
+		message = "metadata that objects have already is validated"
 	case was == kept || was == emptied:
-		f.impact = Impact{Stored: Care, Writers: Care}
-		f.message = "objects may have the field already, as it was kept unchecked: what does not fit is pruned or refused"
-	case hasDefault(p) && (at.mapped || w.misjudged(p)):
-		f.impact = Impact{Stored: Care, Writers: Care}
-		f.message = "the field is new, and objects have its default when they are read: look whether it is valid, which API servers do not there"
-	case hasDefault(p) && (at.joined || at.ruled || parent.MaxProperties != nil):
-		f.impact = Impact{Stored: Care, Writers: Care}
-		f.message = "the field is new, and objects have its default when they are read: look whether bounds, junctors and rules around it allow that"
-	case hasDefault(p):
-		f.message = "the field is new; objects have its default when they are read"
+		message = "objects may have the field already, because undeclared fields were kept: " +
+			"undeclared fields in it are pruned, and invalid values are rejected"
+	case withDefault && (at.mapped || w.unknownFormat(p)):
+		message = "the field is new, and has its default when objects are read: " +
+			"check that the default is valid, because API servers do not check it here"
+	case withDefault && (at.combined || at.ruled || parent.MaxProperties != nil):
+		message = "the field is new, and has its default when objects are read: " +
+			"check that the bounds, logical operators and rules around it allow the default"
+	case withDefault:
+		impact, message = harmless, "the field is new, and has its default when objects are read"
 	default:
-		f.message = "the field is new"
+		impact, message = harmless, "the field is new"
 	}
-	w.tell(f)
+	w.report(PropertyAdded, impact, below.path, nil, p, "%s", message)
 }
 
-// misjudged reports whether a default may be accepted that is not valid: API servers judge defaults by formats that they leave out when they judge
-// objects.
-func (w *walk) misjudged(p *Props) bool {
+// unknownFormat reports whether an invalid default may be accepted: API servers validate defaults with formats that they do
+// not use for objects.
+func (w *walk) unknownFormat(p *Props) bool {
 	return schema.Any(p, func(s *Props) bool { return s.Format != "" && !w.knows(s) })
 }
 
-// gone tells of a property that the new schema does not declare; is is what becomes of it.
-func (w *walk) gone(p *Props, is fate, at, below place) {
-	f := found{kind: PropertyRemoved, at: below.way, old: p, impact: everybody(Breaking)}
+// removedProperty reports a removed property; is is the fate that it has now.
+func (w *walk) removedProperty(p *Props, is fate, at, below node) {
+	impact, message := breaksAll, ""
 	switch {
 	case at.meta:
-		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "the field is not checked any more"
+		impact, message = at.seen(Compatible), "the field is no longer validated"
 	case is == pruned:
-		f.message = "the field is pruned: readers do not find it, writes drop it, and what is stored is lost with the next write"
+		message = "the field is pruned: readers do not get it, writes ignore it, and the next write removes the stored value"
 	case is == forbidden:
-		f.message = "objects with the field are refused"
+		message = "objects with the field are rejected"
 	case is == emptied && w.kindsOf(p)&(objects|lists) != 0:
-		f.message = "the field stays, but objects in it lose all that they have"
+		message = "the field is kept, but objects in it lose all their fields"
 	default:
-		f.impact = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}
-		f.message = "the field is kept, but neither checked nor defaulted"
+		impact, message = at.seen(Care), "the field is kept, but neither validated nor defaulted"
 	}
-	w.tell(f)
+	w.report(PropertyRemoved, impact, below.path, p, nil, "%s", message)
 }
 
-// others compares what becomes of fields that are not declared.
-func (w *walk) others(old, new *Props, was, is fate, at place) {
-	keyword := at.at("additionalProperties")
+// undeclared compares additionalProperties and x-kubernetes-preserve-unknown-fields.
+func (w *walk) undeclared(old, new *Props, was, is fate, at node) {
 	if was == governed && is == governed {
 		below := at.below(value.Name("additionalProperties"))
 		below.mapped = true
 		w.node(valueSchema(old), valueSchema(new), below)
 		return
 	}
-	w.keeping(old, new, was, is, at)
-	if was == is || was != governed && was != emptied && was != forbidden && is != governed && is != emptied && is != forbidden {
+	w.preserving(old, new, was, is, at)
+	if was == is || was <= kept && is <= kept {
 		return
 	}
-	f := found{kind: MapValuesChanged, at: keyword}
+	kind := MapValuesChanged
+	var oldValue, newValue any
 	if old.AdditionalProperties != nil {
-		f.old = old.AdditionalProperties
+		oldValue = old.AdditionalProperties
 	} else {
-		f.kind = MapValuesAdded
+		kind = MapValuesAdded
 	}
 	if new.AdditionalProperties != nil {
-		f.new = new.AdditionalProperties
+		newValue = new.AdditionalProperties
 	} else {
-		f.kind = MapValuesRemoved
+		kind = MapValuesRemoved
 	}
+	impact, message := at.seen(Care), ""
 	switch {
 	case is == forbidden:
-		f.impact = Impact{Stored: Breaking, Writers: Breaking}
+		impact, message = breaksWrites, "objects with undeclared fields are rejected"
 		if was == pruned {
-			f.impact.Stored = at.seen()
+			impact.Stored = at.seen(Compatible).Stored
 		}
-		f.message = "objects with fields that are not declared are refused"
 	case was == forbidden:
-		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}, "fields that are not declared are not refused any more"
+		message = "undeclared fields are no longer rejected"
 	case is == pruned:
-		f.impact, f.message = everybody(Breaking), "fields that are not declared are pruned: what is stored is lost with the next write"
+		impact, message = breaksAll, "undeclared fields are pruned: the next write removes the stored values"
 	case was == pruned:
-		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "fields that are not declared are kept; they were pruned"
+		impact, message = at.seen(Compatible), "undeclared fields are kept; they were pruned"
 	case is == kept:
-		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}, "fields that are not declared are kept unchecked"
+		message = "undeclared fields are kept without validation"
 	case was == kept:
-		f.impact, f.message = Impact{Stored: Care, Writers: Care}, "fields that were kept unchecked are checked: what does not fit is pruned or refused"
+		impact, message = careForWrites, "undeclared fields, which were kept without validation, are validated and pruned"
 	case is == emptied && w.kindsOf(valueSchema(old))&(objects|lists) == 0:
-		f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}, "values are not checked any more"
+		message = "the values of the map are no longer validated"
 	case is == emptied:
-		f.impact, f.message = everybody(Breaking), "objects that are values of the map lose all that they have"
+		impact, message = breaksAll, "objects in the map lose all their fields"
 	default: // from emptied to governed
-		f.impact, f.message = Impact{Stored: Breaking, Writers: Breaking}, fmt.Sprintf("values have to be %s", typeName(valueSchema(new)))
+		impact, message = breaksWrites, "the values of the map must have type "+typeName(valueSchema(new))
 	}
-	w.tell(f)
+	w.report(kind, impact, at.at("additionalProperties"), oldValue, newValue, "%s", message)
 }
 
-// keeping compares x-kubernetes-preserve-unknown-fields.
-func (w *walk) keeping(old, new *Props, was, is fate, at place) {
+func (w *walk) preserving(old, new *Props, was, is fate, at node) {
 	keyword := at.at("x-kubernetes-preserve-unknown-fields")
-	before, after := keeps(old), keeps(new)
-	switch {
+	const same = "no effect: undeclared fields are kept as before"
+	switch before, after := keeps(old), keeps(new); {
 	case before == after:
+	case after && was == kept && is == kept:
+		w.report(PreserveUnknownAdded, at.seen(Compatible), keyword, nil, true, same)
 	case after:
-		f := found{kind: PreserveUnknownAdded, at: keyword, new: true, impact: Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care},
-			message: "fields that are not declared are kept: readers find them"}
-		if was == kept && is == kept {
-			f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "nothing changes: fields that are not declared are kept as before"
-		}
-		w.tell(f)
+		w.report(PreserveUnknownAdded, at.seen(Care), keyword, nil, true, "undeclared fields are kept: readers get them")
+	case is == kept:
+		w.report(PreserveUnknownRemoved, at.seen(Compatible), keyword, true, nil, same)
+	case is != pruned:
+		w.report(PreserveUnknownRemoved, at.seen(Compatible), keyword, true, nil,
+			"additionalProperties decides about undeclared fields")
 	default:
-		f := found{kind: PreserveUnknownRemoved, at: keyword, old: true, impact: everybody(Breaking),
-			message: "fields that are not declared are pruned: what is stored is lost with the next write"}
-		switch {
-		case is == kept:
-			f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "nothing changes: fields that are not declared are kept as before"
-		case is != pruned:
-			f.impact, f.message = Impact{Stored: at.seen(), Writers: at.seen()}, "what becomes of fields that are not declared is told by additionalProperties"
-		}
-		w.tell(f)
+		w.report(PreserveUnknownRemoved, breaksAll, keyword, true, nil,
+			"undeclared fields are pruned: the next write removes the stored values")
 	}
 }

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"regexp"
-	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -16,129 +15,129 @@ var (
 	oldSelf  = regexp.MustCompile(`\boldSelf\b`)
 )
 
-// compares reports whether a rule looks at the old value, so that it runs on updates alone, unless it says optionalOldSelf.
-func compares(r *rule) bool {
+// isTransition reports whether a rule uses oldSelf.
+func isTransition(r *rule) bool {
 	return oldSelf.MatchString(r.Rule) && oldSelf.MatchString(literals.ReplaceAllString(r.Rule, `""`))
 }
 
 func optional(r *rule) bool { return r.OptionalOldSelf != nil && *r.OptionalOldSelf }
 
-// rules compares x-kubernetes-validations. Rules are the same if their texts are; of those left, two with one message, or the only two, are
-// one that was changed.
-func (w *walk) rules(old, new *Props, at place) {
+// rules compares x-kubernetes-validations. Rules with the same text are the same rule. Of the others, two with the same
+// message, or the only two, are one rule that was changed.
+func (w *walk) rules(old, new *Props, at node) {
 	keyword := at.at("x-kubernetes-validations")
-	partner := make([]int, len(new.XValidations)) // of each new one, from 1
-	taken := make([]bool, len(old.XValidations))
-	pair := func(fits func(o, n *rule) bool) {
-		for i := range new.XValidations {
-			for j := 0; partner[i] == 0 && j < len(taken); j++ {
-				if !taken[j] && fits(&old.XValidations[j], &new.XValidations[i]) {
-					partner[i], taken[j] = j+1, true
-				}
+	p := newPairing(old.XValidations, new.XValidations)
+	for j := range p.old {
+		if o := &p.old[j]; !p.taken[j] {
+			impact := harmless
+			if isTransition(o) {
+				impact = careForReaders
 			}
+			w.reportMoved(RuleRemoved, impact, keyword.With(value.At(j)), keyword, o, nil,
+				"no longer checked: %s", truncated(o.Rule))
 		}
 	}
-	w.sameTexts(old.XValidations, new.XValidations, partner, taken)
-	const few = 64 // beyond, nobody looks for rules that were rewritten
-	if len(taken) <= few && len(partner) <= few {
-		pair(func(o, n *rule) bool {
-			return o.Message == n.Message && o.MessageExpression == n.MessageExpression && o.Message+o.MessageExpression != ""
-		})
-		if left(partner) == 1 && leftOver(taken) == 1 {
-			pair(func(*rule, *rule) bool { return true })
+	for i, j := range p.partner {
+		n, newAt := &p.new[i], keyword.With(value.At(i))
+		if j < 0 {
+			w.ruleAdded(n, at, keyword, newAt)
+		} else {
+			w.rulePair(&p.old[j], n, keyword.With(value.At(j)), newAt)
 		}
-	}
-	for j := range taken {
-		if !taken[j] {
-			o := &old.XValidations[j]
-			f := found{kind: RuleRemoved, at: keyword, oldAt: keyword.With(value.At(j)), old: o, message: "not asked any more: " + brief(o.Rule)}
-			if compares(o) {
-				f.impact.Readers = Care
-			}
-			w.tell(f)
-		}
-	}
-	for i := range partner {
-		n := &new.XValidations[i]
-		if partner[i] == 0 {
-			w.ruleAdded(n, at, keyword.With(value.At(i)), keyword)
-			continue
-		}
-		w.rulePair(&old.XValidations[partner[i]-1], n, keyword.With(value.At(i)), keyword.With(value.At(partner[i]-1)))
 	}
 }
 
-// sameTexts pairs rules whose texts are equal, in their order.
-func (w *walk) sameTexts(old, new []rule, partner []int, taken []bool) {
-	known := make(map[string][]int, len(old))
+// pairing pairs old and new rules.
+type pairing struct {
+	old, new          []rule
+	partner           []int // of each new rule, -1 for none
+	taken             []bool
+	unpaired, untaken int
+}
+
+func newPairing(old, new []rule) *pairing {
+	p := &pairing{
+		old: old, new: new, partner: make([]int, len(new)), taken: make([]bool, len(old)),
+		unpaired: len(new), untaken: len(old),
+	}
+	byText := make(map[string][]int, len(old))
 	for j := range old {
-		known[old[j].Rule] = append(known[old[j].Rule], j)
+		byText[old[j].Rule] = append(byText[old[j].Rule], j)
 	}
 	for i := range new {
-		if list := known[new[i].Rule]; len(list) > 0 {
-			partner[i], taken[list[0]] = list[0]+1, true
-			known[new[i].Rule] = list[1:]
+		p.partner[i] = -1
+		if list := byText[new[i].Rule]; len(list) > 0 {
+			p.pair(i, list[0])
+			byText[new[i].Rule] = list[1:]
+		}
+	}
+	const few = 64 // pairing the others takes quadratic time
+	if len(old) <= few && len(new) <= few {
+		p.pairIf(func(o, n *rule) bool {
+			return o.Message == n.Message && o.MessageExpression == n.MessageExpression && o.Message+o.MessageExpression != ""
+		})
+		if p.unpaired == 1 && p.untaken == 1 {
+			p.pairIf(func(*rule, *rule) bool { return true })
+		}
+	}
+	return p
+}
+
+func (p *pairing) pair(i, j int) {
+	p.partner[i], p.taken[j] = j, true
+	p.unpaired--
+	p.untaken--
+}
+
+func (p *pairing) pairIf(fits func(o, n *rule) bool) {
+	for i := range p.new {
+		for j := 0; p.partner[i] < 0 && j < len(p.old); j++ {
+			if !p.taken[j] && fits(&p.old[j], &p.new[i]) {
+				p.pair(i, j)
+			}
 		}
 	}
 }
 
-func left(partner []int) (n int) {
-	for _, p := range partner {
-		if p == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-func leftOver(taken []bool) int {
-	return len(taken) - len(slices.DeleteFunc(slices.Clone(taken), func(t bool) bool { return !t }))
-}
-
-func (w *walk) ruleAdded(n *rule, at place, newAt, oldAt value.Path) {
-	f := found{kind: RuleAdded, impact: at.tightened(), at: newAt, oldAt: oldAt, new: n}
+func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
+	impact, message := at.tightened(), ""
 	switch {
-	case compares(n) && !optional(n):
-		f.impact.Stored = Care
-		f.message = "updates that break it are refused: " + brief(n.Rule)
 	case optional(n):
-		f.impact.Stored = Care
-		f.message = "objects that break it are refused, also on updates that do not touch them, unless the rule itself forgives that: " + brief(n.Rule)
+		impact.Stored = Care
+		message = "objects that violate it are rejected, also by updates that do not change them, unless the rule allows that"
+	case isTransition(n):
+		impact.Stored = Care
+		message = "updates that violate it are rejected"
 	case at.root:
-		f.message = "objects that break it are refused, also on updates that do not touch what breaks it: " + brief(n.Rule)
+		message = "objects that violate it are rejected, also by updates that do not change the violation"
 	default:
-		f.message = "values that break it are refused, once they change: " + brief(n.Rule)
+		message = "values that violate it are rejected when they change"
 	}
-	w.tell(f)
+	w.reportMoved(RuleAdded, impact, oldAt, newAt, nil, n, "%s: %s", message, truncated(n.Rule))
 }
 
-func (w *walk) rulePair(o, n *rule, newAt, oldAt value.Path) {
-	f := found{kind: RuleChanged, at: newAt, oldAt: oldAt, old: o, new: n}
+func (w *walk) rulePair(o, n *rule, oldAt, newAt value.Path) {
+	kind, impact, message := RuleChanged, careForWrites, ""
 	switch {
 	case o.Rule != n.Rule:
-		f.impact, f.message = Impact{Stored: Care, Writers: Care}, "whether it asks for more than before, objects have to show: "+brief(n.Rule)
-	case optional(o) != optional(n):
-		f.impact = Impact{Stored: Care, Writers: Care}
-		f.message = "it runs on creates, too, and updates do not forgive it: " + brief(n.Rule)
-		if optional(o) {
-			f.message = "it runs where there is an old value alone: " + brief(n.Rule)
-		}
+		message = undecided + ": " + truncated(n.Rule)
+	case optional(n) && !optional(o):
+		message = "it runs on creates, too, and is not ratcheted: " + truncated(n.Rule)
+	case optional(o) && !optional(n):
+		message = "it runs only if there is an old value: " + truncated(n.Rule)
 	case o.Message != n.Message, o.MessageExpression != n.MessageExpression:
-		f.kind, f.message = RuleMessageChanged, "the rule is the same"
-	case !sameReason(o, n), o.FieldPath != n.FieldPath:
-		f.kind, f.message = RuleMessageChanged, "the rule is the same, its findings have another reason or field"
+		kind, impact, message = RuleMessageChanged, harmless, "the rule is the same"
+	case reason(o) != reason(n), o.FieldPath != n.FieldPath:
+		kind, impact, message = RuleMessageChanged, harmless, "the rule is the same, but has another reason or fieldPath"
 	default:
 		return
 	}
-	w.tell(f)
+	w.reportMoved(kind, impact, oldAt, newAt, o, n, "%s", message)
 }
 
-func sameReason(o, n *rule) bool {
-	reason := func(r *rule) apiextensionsv1.FieldValueErrorReason {
-		if r.Reason == nil {
-			return apiextensionsv1.FieldValueInvalid
-		}
-		return *r.Reason
+func reason(r *rule) apiextensionsv1.FieldValueErrorReason {
+	if r.Reason == nil {
+		return apiextensionsv1.FieldValueInvalid
 	}
-	return reason(o) == reason(n)
+	return *r.Reason
 }

@@ -1,7 +1,7 @@
 package compare
 
 import (
-	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -9,26 +9,24 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// subresources compares status and scale.
 func (c *comparison) subresources(o, n *version) {
 	at := path("subresources", "status")
 	switch was, is := schema.HasStatus(o), schema.HasStatus(n); {
 	case is && !was:
-		c.tell(found{kind: StatusAdded, impact: Impact{Writers: Breaking}, at: at, new: struct{}{},
-			message: "what clients write to status is dropped, unless they write to the subresource"})
+		c.report(StatusAdded, breaksWriters, at, nil, struct{}{},
+			"changes of status are ignored, unless clients write to the subresource")
 	case was && !is:
-		c.tell(found{kind: StatusRemoved, impact: Impact{Writers: Breaking}, at: at, old: struct{}{},
-			message: "writes to the subresource status get 404, and every other write replaces the status"})
+		c.report(StatusRemoved, breaksWriters, at, struct{}{}, nil,
+			"writes to the subresource status get 404, and all other writes replace the status")
 	}
 	at = path("subresources", "scale")
 	switch was, is := scaleOf(o), scaleOf(n); {
 	case was == nil && is == nil:
 	case was == nil:
-		c.tell(found{kind: ScaleAdded, impact: Impact{Stored: Care, Writers: Care}, at: at, new: is,
-			message: fmt.Sprintf("objects whose %s or %s is no number from 0 to 2147483647 are refused", is.SpecReplicasPath, is.StatusReplicasPath)})
+		c.report(ScaleAdded, careForWrites, at, nil, is,
+			"objects are rejected unless %s and %s are from 0 to 2147483647", is.SpecReplicasPath, is.StatusReplicasPath)
 	case is == nil:
-		c.tell(found{kind: ScaleRemoved, impact: Impact{Writers: Breaking, Readers: Breaking}, at: at, old: was,
-			message: "kubectl scale and autoscalers get 404"})
+		c.report(ScaleRemoved, breaksClients, at, was, nil, "kubectl scale and autoscalers get 404")
 	default:
 		c.scale(was, is, at)
 	}
@@ -47,93 +45,77 @@ func (c *comparison) scale(was, is *apiextensionsv1.CustomResourceSubresourceSca
 		{"statusReplicasPath", was.StatusReplicasPath, is.StatusReplicasPath},
 	} {
 		if p.was != p.is {
-			c.tell(found{kind: ScaleChanged, impact: everybody(Care), at: at.With(value.Name(p.name)), old: p.was, new: p.is,
-				message: fmt.Sprintf("the replicas are at %s instead of %s, and must be a number from 0 to 2147483647", p.is, p.was)})
+			c.report(ScaleChanged, careForAll, at.With(value.Name(p.name)), p.was, p.is,
+				"the replicas are at %s instead of %s, and must be from 0 to 2147483647", p.is, p.was)
 		}
 	}
-	was1, is1 := selector(was), selector(is)
-	f := found{kind: ScaleChanged, at: at.With(value.Name("labelSelectorPath"))}
-	switch {
-	case was1 == is1:
-		return
-	case was1 == "":
-		f.new, f.message = is1, "the label selector is at "+is1
-	case is1 == "":
-		f.old, f.impact, f.message = was1, Impact{Readers: Breaking}, "there is no label selector any more, which autoscalers need"
+	at = at.With(value.Name("labelSelectorPath"))
+	switch was, is := stringOf(was.LabelSelectorPath, ""), stringOf(is.LabelSelectorPath, ""); {
+	case was == is:
+	case was == "":
+		c.report(ScaleChanged, harmless, at, nil, is, "the label selector is at %s", is)
+	case is == "":
+		c.report(ScaleChanged, breaksReaders, at, was, nil, "there is no label selector, which autoscalers need")
 	default:
-		f.old, f.new, f.impact, f.message = was1, is1, Impact{Readers: Care}, fmt.Sprintf("the label selector is at %s instead of %s", is1, was1)
+		c.report(ScaleChanged, careForReaders, at, was, is, "the label selector is at %s instead of %s", is, was)
 	}
-	c.tell(f)
 }
 
-func selector(s *apiextensionsv1.CustomResourceSubresourceScale) string {
-	if s.LabelSelectorPath == nil {
-		return ""
+// stringOf returns *s, or a default if s is nil.
+func stringOf(s *string, otherwise string) string {
+	if s == nil {
+		return otherwise
 	}
-	return *s.LabelSelectorPath
+	return *s
 }
 
-// columns compares printer columns by their names; of equal names, the first.
+// columns compares printer columns by their names. Of several columns with one name it compares the first.
 func (c *comparison) columns(o, n *version) {
 	at := path("additionalPrinterColumns")
 	type column = apiextensionsv1.CustomResourceColumnDefinition
 	find := func(list []column, name string) int {
-		for i := range list {
-			if list[i].Name == name {
-				return i
-			}
-		}
-		return -1
+		return slices.IndexFunc(list, func(c column) bool { return c.Name == name })
 	}
-	for i := range o.AdditionalPrinterColumns {
-		if was := &o.AdditionalPrinterColumns[i]; find(o.AdditionalPrinterColumns, was.Name) == i && find(n.AdditionalPrinterColumns, was.Name) < 0 {
-			c.tell(found{kind: ColumnRemoved, impact: Impact{Readers: Care}, at: at, oldAt: at.With(value.At(i)), old: was,
-				message: "the column " + was.Name + " is gone from tables"})
+	old, new := o.AdditionalPrinterColumns, n.AdditionalPrinterColumns
+	for i := range old {
+		if was := &old[i]; find(old, was.Name) == i && find(new, was.Name) < 0 {
+			c.reportMoved(ColumnRemoved, careForReaders, at.With(value.At(i)), at, was, nil,
+				"tables no longer have the column %s", was.Name)
 		}
 	}
-	for i := range n.AdditionalPrinterColumns {
-		is := &n.AdditionalPrinterColumns[i]
-		if find(n.AdditionalPrinterColumns, is.Name) != i {
+	for i := range new {
+		is, newAt := &new[i], at.With(value.At(i))
+		if find(new, is.Name) != i {
 			continue
 		}
-		j := find(o.AdditionalPrinterColumns, is.Name)
+		j := find(old, is.Name)
 		if j < 0 {
-			c.tell(found{kind: ColumnAdded, at: at.With(value.At(i)), oldAt: at, new: is, message: "tables have the column " + is.Name})
+			c.reportMoved(ColumnAdded, harmless, at, newAt, nil, is, "tables have the column %s", is.Name)
 			continue
 		}
-		was := &o.AdditionalPrinterColumns[j]
-		if *was == *is {
-			continue
+		switch was, oldAt := &old[j], at.With(value.At(j)); {
+		case *was == *is:
+		case was.Type != is.Type || was.JSONPath != is.JSONPath:
+			c.reportMoved(ColumnChanged, careForReaders, oldAt, newAt, was, is, "the column %s shows another value", is.Name)
+		default:
+			c.reportMoved(ColumnChanged, harmless, oldAt, newAt, was, is, "the column %s has another description", is.Name)
 		}
-		f := found{kind: ColumnChanged, at: at.With(value.At(i)), oldAt: at.With(value.At(j)), old: was, new: is,
-			message: "the column " + is.Name + " is described otherwise"}
-		if was.Type != is.Type || was.JSONPath != is.JSONPath {
-			f.impact, f.message = Impact{Readers: Care}, "the column "+is.Name+" shows something else"
-		}
-		c.tell(f)
 	}
 }
 
-// selectable compares the fields by which lists can be filtered.
-func (c *comparison) selectable(o, n *version) {
+// selectableFields compares the fields by which lists can be filtered.
+func (c *comparison) selectableFields(o, n *version) {
 	at := path("selectableFields")
-	has := func(list []apiextensionsv1.SelectableField, p string) bool {
-		for i := range list {
-			if list[i].JSONPath == p {
-				return true
-			}
-		}
-		return false
-	}
-	for i := range o.SelectableFields {
-		if p := o.SelectableFields[i].JSONPath; !has(n.SelectableFields, p) {
-			c.tell(found{kind: SelectableFieldRemoved, impact: Impact{Readers: Breaking}, at: at, oldAt: at.With(value.At(i)), old: p,
-				message: "lists and watches that select by " + p + " are refused"})
+	for i, f := range o.SelectableFields {
+		if !slices.Contains(n.SelectableFields, f) {
+			c.reportMoved(SelectableFieldRemoved, breaksReaders, at.With(value.At(i)), at, f.JSONPath, nil,
+				"lists and watches that select by %s are rejected", f.JSONPath)
 		}
 	}
-	for i := range n.SelectableFields {
-		if p := n.SelectableFields[i].JSONPath; !has(o.SelectableFields, p) {
-			c.tell(found{kind: SelectableFieldAdded, at: at.With(value.At(i)), oldAt: at, new: p, message: "lists can be filtered by " + p})
+	for i, f := range n.SelectableFields {
+		if !slices.Contains(o.SelectableFields, f) {
+			c.reportMoved(SelectableFieldAdded, harmless, at, at.With(value.At(i)), nil, f.JSONPath,
+				"lists can be filtered by %s", f.JSONPath)
 		}
 	}
 }

@@ -2,8 +2,10 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
 // kinds is a set of kinds of JSON values.
@@ -19,7 +21,7 @@ const (
 	anything = booleans | integers | fractions | texts | lists | objects
 )
 
-// kindsOf are the kinds of values that a schema's type lets in, null aside.
+// kindsOf returns the kinds of values that a schema's type accepts, except null.
 func (w *walk) kindsOf(s *Props) kinds {
 	if s.XIntOrString {
 		return integers | texts
@@ -33,7 +35,7 @@ func (w *walk) kindsOf(s *Props) kinds {
 		return integers | fractions
 	case "string":
 		if w.knows(s) {
-			return texts | lists // the API server lets lists through where a text has a format
+			return texts | lists // API servers accept lists for a string with a format
 		}
 		return texts
 	case "array":
@@ -44,7 +46,6 @@ func (w *walk) kindsOf(s *Props) kinds {
 	return anything
 }
 
-// typeName is what a schema calls its type.
 func typeName(s *Props) string {
 	switch {
 	case s.XIntOrString:
@@ -55,8 +56,8 @@ func typeName(s *Props) string {
 	return s.Type
 }
 
-// types compares the types. It returns false if no value is of both.
-func (w *walk) types(old, new *Props, at place) bool {
+// types compares the types. It reports whether some value has both.
+func (w *walk) types(old, new *Props, at node) bool {
 	if old.Type == new.Type && old.XIntOrString == new.XIntOrString {
 		return true
 	}
@@ -65,137 +66,178 @@ func (w *walk) types(old, new *Props, at place) bool {
 	if new.XIntOrString && new.Type == "" || old.XIntOrString && old.Type == "" && new.Type == "" {
 		keyword = at.at("x-kubernetes-int-or-string")
 	}
-	f := found{kind: TypeChanged, at: keyword, old: typeName(old), new: typeName(new)}
-	f.message = fmt.Sprintf("%s instead of %s", f.new, f.old)
-	mixed := old.Type != "" && old.XIntOrString || new.Type != "" && new.XIntOrString // nobody writes that
+	var impact Impact
+	was, is := typeName(old), typeName(new)
+	message := is + " instead of " + was
+	mixed := old.Type != "" && old.XIntOrString || new.Type != "" && new.XIntOrString // unusual
 	switch {
 	case before&after == 0:
-		f.impact = everybody(Breaking)
-		f.message += ": no value is both"
+		impact = breaksAll
+		message += ": no value has both types"
 	case mixed:
-		f.impact = everybody(Care)
+		impact = careForAll
 	default:
 		if before&^after != 0 {
-			f.impact.Stored, f.impact.Writers = Breaking, Breaking
-			f.message += ": some values are refused"
+			impact = breaksWrites
+			message += ": some values are rejected"
 		} else {
-			f.impact.Stored, f.impact.Writers = at.seen(), at.seen()
-			f.message += ": every old value is one"
+			impact = at.seen(Compatible)
+			message += ": all old values are valid"
 			if at.ruled {
-				f.message += ", but rules see it otherwise"
+				message += ", but have another type in rules"
 			}
 		}
-		if after&^before != 0 {
-			f.impact.Readers = Breaking
-			if after&^before == fractions {
-				f.impact.Readers = Care
-			}
-			f.message += "; readers find values of other types"
+		switch after &^ before {
+		case 0:
+		case fractions:
+			impact.Readers = Care
+			message += "; readers can get values of other types"
+		default:
+			impact.Readers = Breaking
+			message += "; readers can get values of other types"
 		}
 	}
-	w.tell(f)
+	w.report(TypeChanged, impact, keyword, was, is, "%s", message)
 	return before&after != 0
 }
 
-// nullable compares whether null is a value.
-func (w *walk) nullable(old, new *Props, at place) {
+func (w *walk) nullable(old, new *Props, at node) {
 	keyword := at.at("nullable")
 	switch {
 	case new.Nullable && !old.Nullable:
-		w.tell(found{kind: NullableAdded, impact: Impact{Readers: Care}, at: keyword, old: false, new: true, message: "null is a value: readers find it"})
-	case old.Nullable && !new.Nullable:
-		f := found{kind: NullableRemoved, at: keyword, old: true, new: false, impact: Impact{Stored: Care, Writers: Care}, message: "null is dropped"}
-		switch {
-		case hasDefault(new):
-			f.message = "null is replaced with the default"
-		case at.demanded || at.item:
-			f.impact, f.message = Impact{Stored: Breaking, Writers: Breaking}, "null is refused"
-		}
-		w.tell(f)
+		w.report(NullableAdded, careForReaders, keyword, false, true, "null is accepted: readers can get it")
+	case !old.Nullable || new.Nullable:
+	case hasDefault(new):
+		w.report(NullableRemoved, careForWrites, keyword, true, false, "null is replaced by the default")
+	case at.demanded || at.item:
+		w.report(NullableRemoved, breaksWrites, keyword, true, false, "null is rejected")
+	default:
+		w.report(NullableRemoved, careForWrites, keyword, true, false, "null is dropped")
 	}
 }
 
-// knows reports whether the API server minds the format of a schema.
+// knows reports whether API servers validate the format of a schema.
 func (w *walk) knows(s *Props) bool {
-	return format.Supported(s.Format, typesOf(s), w.Minor)
-}
-
-func typesOf(s *Props) []string {
+	var types []string
 	switch {
 	case s.XIntOrString:
-		return []string{"integer", "string"}
-	case s.Type == "":
-		return nil
+		types = []string{"integer", "string"}
+	case s.Type != "":
+		types = []string{s.Type}
 	}
-	return []string{s.Type}
+	return format.Supported(s.Format, types, w.Minor)
 }
 
-// wider are the formats that all values of another satisfy, too.
+// wider maps formats to formats that accept all of their values.
 var wider = map[string]string{
 	"int32": "int64", "float": "double",
 	"uuid3": "uuid", "uuid4": "uuid", "uuid5": "uuid", "isbn10": "isbn", "isbn13": "isbn",
 }
 
-// within reports whether all values of one format satisfy another.
-func within(some, all string) bool { return wider[plain(some)] == plain(all) }
-
-// plain is the name by which a format is known.
-func plain(name string) string {
+// formatName returns the canonical name of a format.
+func formatName(name string) string {
 	if id := format.Lookup(name); id != format.None {
 		return id.String()
 	}
 	return name
 }
 
-// formats compares the formats.
-func (w *walk) formats(old, new *Props, at place) {
+func (w *walk) formats(old, new *Props, at node) {
 	if old.Format == new.Format && typeName(old) == typeName(new) {
 		return
 	}
 	was, is := w.knows(old), w.knows(new)
-	keyword := at.at("format")
-	f := found{kind: FormatChanged, at: keyword}
-	if old.Format != "" {
-		f.old = old.Format
-	}
-	if new.Format != "" {
-		f.new = new.Format
-	}
-	switch {
-	case old.Format == new.Format && was == is:
+	if old.Format == new.Format && was == is {
 		return
+	}
+	oldName, newName := formatName(old.Format), formatName(new.Format)
+	kind, impact, message := FormatChanged, harmless, ""
+	rejected := fmt.Sprintf("values that are not a valid %s are rejected", new.Format)
+	switch {
 	case !was && !is:
-		f.message = "nobody checks a format that is not known for the type"
-		switch {
-		case f.old == nil:
-			f.kind = FormatAdded
-		case f.new == nil:
-			f.kind = FormatRemoved
+		message = "API servers do not validate formats that they do not know for the type"
+		if old.Format == "" {
+			kind = FormatAdded
+		} else if new.Format == "" {
+			kind = FormatRemoved
 		}
 	case !was:
-		f.kind, f.impact = FormatAdded, at.tightened()
-		f.message = fmt.Sprintf("values that are no %s are refused", new.Format)
+		kind, impact, message = FormatAdded, at.tightened(), rejected
 	case !is:
-		f.kind, f.impact = FormatRemoved, Impact{Readers: Care}
-		f.message = fmt.Sprintf("values need not be %s any more", old.Format)
-		if w.kindsOf(old)&texts != 0 {
-			f.impact.Stored, f.impact.Writers = Care, Care // for lists, and for rules, which see times and durations as such
-			f.message += "; lists, which pass as texts with a format, are refused"
+		kind, impact = FormatRemoved, careForReaders
+		message = fmt.Sprintf("values need not be a valid %s any more", old.Format)
+		if w.kindsOf(old)&texts != 0 { // rules see dates and durations as such
+			impact = careForAll
+			message += "; lists, which API servers accept for a string with a format, are rejected"
 		}
-	case plain(old.Format) == plain(new.Format):
-		f.impact.Stored, f.impact.Writers = at.seen(), at.seen()
-		f.message = "another spelling of the same"
+	case oldName == newName:
+		impact, message = at.seen(Compatible), "another name of the same format"
+	case wider[oldName] == newName:
+		impact, message = at.seen(Care), fmt.Sprintf("readers can get values that are not a valid %s", old.Format)
+	case wider[newName] == oldName:
+		impact, message = at.tightened(), rejected
 	default:
-		f.impact = everybody(Breaking)
-		f.impact.Stored = at.stored()
-		f.message = fmt.Sprintf("values that are no %s are refused", new.Format)
-		switch {
-		case within(old.Format, new.Format):
-			f.impact = Impact{Stored: at.seen(), Writers: at.seen(), Readers: Care}
-			f.message = fmt.Sprintf("readers find values that are no %s", old.Format)
-		case within(new.Format, old.Format):
-			f.impact.Readers = Compatible
-		}
+		impact, message = Impact{at.stored(), Breaking, Breaking}, rejected
 	}
-	w.tell(f)
+	w.report(kind, impact, at.at("format"), text(old.Format), text(new.Format), "%s", message)
+}
+
+// text returns s, or nil if it is empty.
+func text(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// listTypes compares x-kubernetes-list-type, -list-map-keys and -map-type. The managedFields of stored objects refer to the
+// old type, so each change affects server-side apply.
+func (w *walk) listTypes(old, new *Props, at node) {
+	keyword := at.at("x-kubernetes-list-type")
+	oldValue, newValue := pointee(old.XListType), pointee(new.XListType)
+	switch was, is := stringOf(old.XListType, "atomic"), stringOf(new.XListType, "atomic"); {
+	case was == is && oldValue == newValue:
+	case was == is:
+		w.report(ListTypeChanged, harmless, keyword, oldValue, newValue, "no effect: atomic is the default of lists")
+	case is == "atomic":
+		w.report(ListTypeChanged, careForAll, keyword, oldValue, newValue,
+			"items may be equal, and one applier owns the whole list; as a %s it was merged", was)
+	default:
+		what := "items"
+		if is == "map" {
+			what = "items with equal keys"
+		}
+		w.report(ListTypeChanged, Impact{Stored: Care, Writers: Breaking}, keyword, oldValue, newValue,
+			"duplicate %s are rejected, except in objects that already have them; appliers own and merge single items", what)
+	}
+	if stringOf(old.XListType, "") == "map" && stringOf(new.XListType, "") == "map" {
+		w.listMapKeys(old.XListMapKeys, new.XListMapKeys, at.at("x-kubernetes-list-map-keys"))
+	}
+	keyword = at.at("x-kubernetes-map-type")
+	oldValue, newValue = pointee(old.XMapType), pointee(new.XMapType)
+	switch was, is := stringOf(old.XMapType, "granular"), stringOf(new.XMapType, "granular"); {
+	case was == is && oldValue == newValue:
+	case was == is:
+		w.report(MapTypeChanged, harmless, keyword, oldValue, newValue, "no effect: granular is the default of objects")
+	case is == "atomic":
+		w.report(MapTypeChanged, careForWrites, keyword, oldValue, newValue,
+			"one applier owns the whole object; its fields were merged")
+	default:
+		w.report(MapTypeChanged, careForWrites, keyword, oldValue, newValue,
+			"appliers own and merge single fields; one applier owned the whole object")
+	}
+}
+
+func (w *walk) listMapKeys(old, new []string, at value.Path) {
+	switch missing := slices.ContainsFunc(old, func(k string) bool { return !slices.Contains(new, k) }); {
+	case slices.Equal(old, new):
+	case missing:
+		w.report(ListMapKeysChanged, Impact{Stored: Care, Writers: Breaking}, at, old, new,
+			"other keys identify items: items with equal keys are rejected, except in objects that already have them")
+	case len(old) == len(new):
+		w.report(ListMapKeysChanged, Impact{Stored: Care}, at, old, new, "the same keys in another order")
+	default:
+		w.report(ListMapKeysChanged, careForAll, at, old, new,
+			"more keys identify items: appliers and their managedFields use fewer")
+	}
 }
