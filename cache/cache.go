@@ -33,7 +33,8 @@ type Options[K comparable, V any] struct {
 	MaxBuilds int
 	// OnBuild, if set, is called when a build starts; the function that it returns is called with the build's error, or nil, when the build ends.
 	OnBuild func(context.Context) (finished func(error))
-	// OnEvict, if set, is called for each value that is evicted to make room. The Cache is locked meanwhile, so OnEvict must not call it.
+	// OnEvict, if set, is called for each value that is evicted to make room or is too heavy to be cached. The Cache is
+	// locked meanwhile, so OnEvict must not call it.
 	OnEvict func(K, V)
 }
 
@@ -239,6 +240,9 @@ func (c *Cache[K, V]) add(key K, value V, weight int64) {
 	c.remove(key)
 	if weight = max(weight, 0); weight > c.options.MaxEntryBytes {
 		c.stats.Oversized++
+		if c.options.OnEvict != nil {
+			c.options.OnEvict(key, value)
+		}
 		return
 	}
 	// Bytes+weight could overflow.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 
+	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -81,14 +82,23 @@ func OpenAPIModels(ctx context.Context, crd PublishedCRD) (_ *OpenAPIDocument, e
 }
 
 // OpenAPIKept returns how many bytes of OpenAPI documents, and of parts of them, the process keeps because they were asked for lately: 40 MiB at most.
-func OpenAPIKept() int64 { return keptDocuments.Bytes() + keptParts.Bytes() + keptETags.Bytes() }
+func OpenAPIKept() int64 {
+	return keptDocuments.Stats().Bytes + keptParts.Stats().Bytes + keptETags.Stats().Bytes
+}
 
-// What is kept, in bytes: whole documents, parts of them, and the ETags of an index.
+// The caches of whole documents, of parts of them, and of the ETags of indexes.
 var (
-	keptDocuments = openapi.NewKept[*OpenAPIDocument](16 << 20)
-	keptParts     = openapi.NewKept[*openapi.Part](16 << 20)
-	keptETags     = openapi.NewKept[string](8 << 20)
+	keptDocuments = newOpenAPICache(16<<20, func(d *OpenAPIDocument) int64 { return int64(cap(d.JSON) + len(d.ETag)) })
+	keptParts     = newOpenAPICache(16<<20, (*openapi.Part).Size)
+	keptETags     = newOpenAPICache(8<<20, func(etag string) int64 { return int64(len(etag)) })
 )
+
+func newOpenAPICache[V any](maxBytes int64, weigh func(V) int64) *cache.Cache[string, V] {
+	const overhead = 256 // of an entry and its key
+	return cache.New(cache.Options[string, V]{
+		MaxBytes: maxBytes, MaxEntryBytes: maxBytes / 4, Weigh: func(v V) int64 { return overhead + weigh(v) },
+	})
+}
 
 // documentKey is the same for equal documents.
 func documentKey(group, version string, of []publishedVersion) string {
@@ -106,7 +116,7 @@ func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form ope
 		return nil, &Error{Reason: ReasonItemDeadline, Message: "the call ended before the OpenAPI document was made: " + err.Error(), Err: err}
 	}
 	key := fmt.Sprintf("%d %s %s", form, c.Revision, version)
-	if p, ok := keptParts.Get(key); ok {
+	if p, ok := keptParts.Cached(key); ok {
 		return p, nil
 	}
 	r, err := c.resource(ctx, version)
@@ -118,7 +128,7 @@ func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form ope
 		return nil, &Error{Reason: ReasonInternal, Message: "OpenAPI of " + c.Name + ", version " + version + ": " + err.Error(), Err: err}
 	}
 	if p.Size() <= keep {
-		keptParts.Put(key, p, p.Size())
+		keptParts.Add(key, p)
 	}
 	return p, nil
 }

@@ -79,7 +79,7 @@ func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...Publ
 	places := make([]openapi.Place, 0, len(members))
 	for at, of := range members {
 		key := documentKey(at.Group, at.Version, of)
-		etag, ok := keptETags.Get(key)
+		etag, ok := keptETags.Cached(key)
 		if !ok {
 			// Nothing of it is kept but the ETag: the document may never be asked for, and there may be thousands.
 			doc, err := one.document(ctx, openapi.V3Form, of, 0)
@@ -87,7 +87,7 @@ func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...Publ
 				return nil, err
 			}
 			etag = doc.ETag
-			keptETags.Put(key, etag, int64(len(etag)))
+			keptETags.Add(key, etag)
 		}
 		places = append(places, openapi.Place{Group: at.Group, Version: at.Version, ETag: etag})
 	}
@@ -103,13 +103,13 @@ func (p OpenAPIPublisher) maxBytes() int64 {
 
 // kept returns the document that is kept under a key, or makes it.
 func (p OpenAPIPublisher) kept(key string, make func() (*OpenAPIDocument, error)) (*OpenAPIDocument, error) {
-	doc, ok := keptDocuments.Get(key)
+	doc, ok := keptDocuments.Cached(key)
 	if !ok {
 		var err error
 		if doc, err = make(); err != nil {
 			return nil, err
 		}
-		keptDocuments.Put(key, doc, int64(cap(doc.JSON)+len(doc.ETag)))
+		keptDocuments.Add(key, doc)
 	}
 	if size := int64(len(doc.JSON)); size > p.maxBytes() {
 		return nil, openAPIError(openapi.TooLarge(size, p.maxBytes()))

@@ -118,7 +118,7 @@ var registrationOutcomes = map[registry.Outcome]crdevalv1.RegistrationOutcome{
 	registry.Created:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_CREATED,
 	registry.Updated:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED,
 	registry.Unchanged: crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED,
-	registry.Refused:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED,
+	registry.Rejected:  crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED,
 }
 
 // SetStoredVersions replaces the versions in which objects of a CRD may be stored.

@@ -6,83 +6,11 @@ import (
 	"strings"
 )
 
-// change is what a commit did to one CRD, or to a catalog itself.
+// change is the effect of a commit on one CRD, or on a catalog itself.
 type change struct {
-	catalog       string
-	before, after *crd // nil: there was none, there is none; both nil for a catalog that began or ended
-	began, ended  bool
-}
-
-// load makes a snapshot of a store's whole contents.
-func load(state State) (*snapshot, error) {
-	s, _, err := emptySnapshot().apply(Commit{Sequence: state.Sequence, Put: state.Entries})
-	return s, err
-}
-
-// apply returns the snapshot after a commit, and what that changed: catalogs that began, CRDs by name, catalogs that ended. The entries put
-// carry their versions.
-func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
-	next := *s
-	next.sequence = commit.Sequence
-	d := draft{next: &next, touched: map[string]*catalog{}, fresh: map[string]*revision{}, put: map[string]*crd{}}
-	put, deleted, err := keysOf(commit)
-	if err != nil {
-		return nil, nil, err
-	}
-	// Catalogs before groups and CRDs, revisions before the records that list them: the order of keys is not that of meaning.
-	for _, step := range []struct {
-		kind string
-		put  func(entryKey, Entry) error
-	}{{catalogPrefix, d.putCatalog}, {revisionPrefix, d.putRevision}, {crdPrefix, d.putCRD}, {groupPrefix, d.putGroup}} {
-		for i, key := range put {
-			if key.kind != step.kind {
-				continue
-			}
-			if err := step.put(key, commit.Put[i]); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	if err := d.former(); err != nil {
-		return nil, nil, err
-	}
-	for _, kind := range []string{catalogPrefix, crdPrefix, groupPrefix} { // a revision goes with the record that no longer lists it
-		for _, key := range deleted {
-			if key.kind != kind {
-				continue
-			}
-			if err := d.remove(key); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	for _, c := range d.put {
-		if err := d.index(c); err != nil {
-			return nil, nil, err
-		}
-	}
-	for _, c := range d.touched {
-		next.setCatalog(c)
-	}
-	slices.SortStableFunc(d.changes, func(a, b change) int { return strings.Compare(a.name(), b.name()) })
-	changes := slices.Concat(d.began, d.changes, d.ended)
-	return &next, changes, nil
-}
-
-// keysOf takes the keys of a commit apart.
-func keysOf(commit Commit) (put, deleted []entryKey, err error) {
-	put, deleted = make([]entryKey, len(commit.Put)), make([]entryKey, len(commit.Delete))
-	for i := range commit.Put {
-		if put[i], err = splitKey(commit.Put[i].Key); err != nil {
-			return nil, nil, err
-		}
-	}
-	for i := range commit.Delete {
-		if deleted[i], err = splitKey(commit.Delete[i]); err != nil {
-			return nil, nil, err
-		}
-	}
-	return put, deleted, nil
+	catalog          string
+	before, after    *crd // nil if the CRD did not or does not exist; both are nil for a catalog
+	created, deleted bool // the catalog
 }
 
 func (c *change) name() string {
@@ -92,23 +20,79 @@ func (c *change) name() string {
 	return c.before.name
 }
 
-// draft is a snapshot under construction.
-type draft struct {
-	next                  *snapshot
-	touched               map[string]*catalog  // copies to write to, by name
-	fresh                 map[string]*revision // by key, put in this commit
-	put                   map[string]*crd      // by key, put in this commit and not indexed yet
-	began, changes, ended []change
+// apply returns the snapshot after a commit, and the changes: created catalogs, CRDs by name, deleted catalogs. The entries
+// put have their versions.
+func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
+	next := *s
+	next.sequence = commit.Sequence
+	d := draft{
+		next: &next, touched: map[string]*catalog{}, revisions: map[string]*revision{}, crds: map[string]*crd{},
+	}
+	var err error
+	put, deleted := make([]entryKey, len(commit.Put)), make([]entryKey, len(commit.Delete))
+	for i := range commit.Put {
+		if put[i], err = parseKey(commit.Put[i].Key); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range commit.Delete {
+		if deleted[i], err = parseKey(commit.Delete[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	// Catalogs before groups and CRDs, revisions before the records that list them.
+	for _, step := range []struct {
+		kind string
+		put  func(entryKey, Entry) error
+	}{
+		{catalogPrefix, d.putCatalog}, {revisionPrefix, d.putRevision}, {crdPrefix, d.putCRD}, {groupPrefix, d.putGroup},
+	} {
+		for i, key := range put {
+			if key.kind == step.kind {
+				if err := step.put(key, commit.Put[i]); err != nil {
+					return nil, nil, err
+				}
+			}
+		}
+	}
+	// Revisions are dropped with the record that no longer lists them.
+	for _, kind := range []string{catalogPrefix, crdPrefix, groupPrefix} {
+		for _, key := range deleted {
+			if key.kind == kind {
+				d.remove(key)
+			}
+		}
+	}
+	for _, c := range d.crds {
+		if err := d.index(c); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, c := range d.touched {
+		next.setCatalog(c)
+	}
+	slices.SortStableFunc(d.changes, func(a, b change) int { return strings.Compare(a.name(), b.name()) })
+	return &next, slices.Concat(d.created, d.changes, d.deleted), nil
 }
 
-// touch returns a copy of a catalog to write to.
+// draft is a snapshot under construction.
+type draft struct {
+	next      *snapshot
+	touched   map[string]*catalog  // copies that may be modified, by name
+	revisions map[string]*revision // put by this commit, by key
+	crds      map[string]*crd      // put by this commit and not indexed yet, by key
+
+	created, changes, deleted []change
+}
+
+// touch returns a copy of a catalog that may be modified.
 func (d *draft) touch(name string) (*catalog, error) {
 	if c, ok := d.touched[name]; ok {
 		return c, nil
 	}
 	old, ok := d.next.catalogs.Get(name)
 	if !ok {
-		return nil, fmt.Errorf("the store has CRDs of a catalog %q that it does not have", name)
+		return nil, fmt.Errorf("the store has CRDs of catalog %q, but not the catalog", name)
 	}
 	c := *old
 	d.touched[name] = &c
@@ -123,7 +107,7 @@ func (d *draft) putCatalog(key entryKey, e Entry) error {
 	if _, ok := d.next.catalogs.Get(key.catalog); !ok {
 		d.touched[key.catalog] = &catalog{name: key.catalog}
 		d.next.counts.Catalogs++
-		d.began = append(d.began, change{catalog: key.catalog, began: true})
+		d.created = append(d.created, change{catalog: key.catalog, created: true})
 	}
 	c, err := d.touch(key.catalog)
 	if err != nil {
@@ -134,11 +118,11 @@ func (d *draft) putCatalog(key entryKey, e Entry) error {
 }
 
 func (d *draft) putRevision(key entryKey, e Entry) error {
-	rev, err := readRevision(key.digest, e.Value)
+	rev, err := decodeRevision(key.digest, e.Value)
 	if err != nil {
-		return fmt.Errorf("revision %s of CRD %s in catalog %s: %w", key.digest, key.crd, key.catalog, err)
+		return fmt.Errorf("revision %s of CRD %s in catalog %s: %w", key.digest, key.name, key.catalog, err)
 	}
-	d.fresh[e.Key] = rev
+	d.revisions[e.Key] = rev
 	return nil
 }
 
@@ -147,29 +131,29 @@ func (d *draft) putCRD(key entryKey, e Entry) error {
 	if err != nil {
 		return err
 	}
-	next := &crd{catalog: c.name, name: key.crd, version: e.Version}
+	next := &crd{catalog: c.name, name: key.name, version: e.Version}
 	if _, err := decodeRecord(e.Value, &next.record); err != nil {
-		return fmt.Errorf("CRD %s in catalog %s: %w", key.crd, key.catalog, err)
+		return fmt.Errorf("CRD %s in catalog %s: %w", key.name, key.catalog, err)
 	}
-	if len(next.record.Revisions) == 0 {
-		return fmt.Errorf("CRD %s in catalog %s: the record lists no revision", key.crd, key.catalog)
+	if len(next.record.Revisions) == 0 || next.record.Status == nil {
+		return fmt.Errorf("CRD %s in catalog %s: the record has no revision or no status", key.name, key.catalog)
 	}
-	old, _ := c.crds.Get(key.crd)
+	old, _ := c.crds.Get(key.name)
 	for _, ref := range next.record.Revisions {
-		rev := d.fresh[revisionKey(key.catalog, key.crd, ref.Digest)]
+		rev := d.revisions[revisionKey(key.catalog, key.name, ref.Digest)]
 		if rev == nil && old != nil {
 			rev = old.revision(ref.Digest)
 		}
 		if rev == nil {
-			return fmt.Errorf("CRD %s in catalog %s: the store lacks its revision %s", key.crd, key.catalog, ref.Digest)
+			return fmt.Errorf("CRD %s in catalog %s: the store lacks its revision %s", key.name, key.catalog, ref.Digest)
 		}
 		next.revisions = append(next.revisions, rev)
 	}
-	d.put[e.Key] = next
+	d.crds[e.Key] = next
 	return nil
 }
 
-// index gives a CRD that was put its place.
+// index adds a CRD that was put to its catalog.
 func (d *draft) index(next *crd) error {
 	c, err := d.touch(next.catalog)
 	if err != nil {
@@ -177,9 +161,14 @@ func (d *draft) index(next *crd) error {
 	}
 	old, _ := c.crds.Get(next.name)
 	if old != nil {
-		c.forget(old)
+		c.removeFromIndexes(old)
 	}
-	c.learn(next)
+	c.crds, c.sorted = c.crds.Set(next.name, next), c.sorted.Set(next.name, next)
+	name := next.desired().Group
+	c.groups = c.groups.Set(name, c.group(name).add(next))
+	if next.established() {
+		c.kinds = c.kinds.Set(groupKind{name, next.record.Status.AcceptedNames.Kind}, next)
+	}
 	d.next.counts.count(old, -1)
 	d.next.counts.count(next, 1)
 	d.changes = append(d.changes, change{catalog: c.name, before: old, after: next})
@@ -191,19 +180,16 @@ func (d *draft) putGroup(key entryKey, e Entry) error {
 	if err != nil {
 		return err
 	}
-	g := c.group(key.group)
+	g := c.group(key.name)
 	g.version = e.Version
-	c.groups = c.groups.Set(key.group, &g)
+	c.groups = c.groups.Set(key.name, &g)
 	return nil
 }
 
-func (d *draft) remove(key entryKey) error {
-	if _, ok := d.next.catalogs.Get(key.catalog); !ok {
-		return nil // it went with its catalog, or is not there
-	}
+func (d *draft) remove(key entryKey) {
 	c, err := d.touch(key.catalog)
 	if err != nil {
-		return err
+		return // the catalog was deleted, too
 	}
 	switch key.kind {
 	case catalogPrefix:
@@ -212,27 +198,26 @@ func (d *draft) remove(key entryKey) error {
 			d.changes = append(d.changes, change{catalog: c.name, before: old})
 		}
 		d.next.counts.Catalogs--
-		d.ended = append(d.ended, change{catalog: c.name, ended: true})
+		d.deleted = append(d.deleted, change{catalog: c.name, deleted: true})
 		d.next.removeCatalog(c.name)
 		delete(d.touched, c.name)
 	case crdPrefix:
-		if old, ok := c.crds.Get(key.crd); ok {
-			c.forget(old)
+		if old, ok := c.crds.Get(key.name); ok {
+			c.removeFromIndexes(old)
 			c.crds, c.sorted = c.crds.Delete(old.name), c.sorted.Delete(old.name)
 			d.next.counts.count(old, -1)
 			d.changes = append(d.changes, change{catalog: c.name, before: old})
 		}
 	case groupPrefix:
-		g := c.group(key.group)
+		g := c.group(key.name)
 		g.version = 0
-		if c.groups = c.groups.Set(key.group, &g); g.crds == 0 {
-			c.groups = c.groups.Delete(key.group)
+		if c.groups = c.groups.Set(key.name, &g); g.crds == 0 {
+			c.groups = c.groups.Delete(key.name)
 		}
 	}
-	return nil
 }
 
-// group returns a copy of a group, an empty one if there is none.
+// group returns a copy of a group, which is empty if the catalog does not have it.
 func (c *catalog) group(name string) group {
 	if g, ok := c.groups.Get(name); ok {
 		return *g
@@ -240,18 +225,8 @@ func (c *catalog) group(name string) group {
 	return group{}
 }
 
-// learn enters a CRD, forget takes what follows from it out again.
-func (c *catalog) learn(d *crd) {
-	c.crds, c.sorted = c.crds.Set(d.name, d), c.sorted.Set(d.name, d)
-	name := d.standing().Group
-	c.groups = c.groups.Set(name, c.group(name).add(d))
-	if d.established() {
-		c.kinds = c.kinds.Set(groupKind{name, d.record.Status.AcceptedNames.Kind}, d)
-	}
-}
-
-func (c *catalog) forget(d *crd) {
-	name := d.standing().Group
+func (c *catalog) removeFromIndexes(d *crd) {
+	name := d.desired().Group
 	if g := c.group(name).remove(d); g.crds == 0 && g.version == 0 {
 		c.groups = c.groups.Delete(name)
 	} else {
@@ -261,4 +236,49 @@ func (c *catalog) forget(d *crd) {
 	if holder, _ := c.kinds.Get(kind); holder != nil && holder.name == d.name {
 		c.kinds = c.kinds.Delete(kind)
 	}
+}
+
+// difference returns the changes between two snapshots, without those that were reverted in between.
+func difference(before, after *snapshot) []change {
+	var created, changes, deleted []change
+	for name, old := range before.sorted.All() {
+		current, ok := after.catalogs.Get(name)
+		if ok && current.record.Created.Equal(old.record.Created) {
+			changes = append(changes, old.difference(current)...)
+			continue
+		}
+		deleted = append(deleted, old.difference(&catalog{})...)
+		deleted = append(deleted, change{catalog: name, deleted: true})
+	}
+	for name, current := range after.sorted.All() {
+		if old, ok := before.catalogs.Get(name); ok && old.record.Created.Equal(current.record.Created) {
+			continue
+		}
+		created = append(created, change{catalog: name, created: true})
+		changes = append(changes, (&catalog{name: name}).difference(current)...)
+	}
+	// A catalog that was created again is deleted first.
+	return slices.Concat(deleted, created, changes)
+}
+
+// difference returns the changes of CRDs: those that existed, then new ones.
+func (c *catalog) difference(after *catalog) (changes []change) {
+	for name, old := range c.sorted.All() {
+		current, ok := after.crds.Get(name)
+		switch {
+		case !ok:
+			changes = append(changes, change{catalog: c.name, before: old})
+		case current.version == old.version:
+		case !current.record.Created.Equal(old.record.Created):
+			changes = append(changes, change{catalog: c.name, before: old}, change{catalog: c.name, after: current})
+		default:
+			changes = append(changes, change{catalog: c.name, before: old, after: current})
+		}
+	}
+	for name, current := range after.sorted.All() {
+		if _, ok := c.crds.Get(name); !ok {
+			changes = append(changes, change{catalog: c.name, after: current})
+		}
+	}
+	return changes
 }

@@ -66,7 +66,7 @@ func BenchmarkFind(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r.programs.Add("sha256:5", some)
+			r.Programs.Add("sha256:5", some)
 			b.ReportAllocs()
 			for b.Loop() {
 				v, err := r.View(b.Context(), "default", "")

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -10,53 +11,43 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// newEtag is a value that no write ever had.
+// newEtag returns a value that no other write has.
 func newEtag() string { return rand.Text()[:16] }
 
-func noCatalog(name string) *Error {
-	return &Error{
-		Reason: CatalogNotFound, Message: fmt.Sprintf("there is no catalog %q: create it first, or use %q", name, DefaultCatalog),
-		Metadata: map[string]string{"catalog": name},
-	}
-}
-
-func (s *snapshot) catalog(name string) (*catalog, error) {
-	if c, ok := s.catalogs.Get(name); ok {
-		return c, nil
-	}
-	return nil, noCatalog(name)
-}
-
 func (c *catalog) describe() Catalog {
-	return Catalog{Name: c.name, KubernetesMinor: c.record.KubernetesMinor, Etag: c.record.Etag, Created: c.record.Created, CRDs: c.crds.Len()}
+	return Catalog{
+		Name: c.name, KubernetesMinor: c.record.KubernetesMinor, Etag: c.record.Etag, Created: c.record.Created,
+		CRDs: c.crds.Len(),
+	}
 }
 
-// CreateCatalog creates an empty catalog and returns the write's token. kubernetesMinor is 0, for a stock latest Kubernetes, or
-// engine.OldestMinor to engine.LatestMinor.
+// Catalog returns a catalog.
+func (r *Registry) Catalog(ctx context.Context, name, atLeast string) (Catalog, error) {
+	_, c, err := r.catalogAt(ctx, name, atLeast)
+	if err != nil {
+		return Catalog{}, err
+	}
+	return c.describe(), nil
+}
+
+// CreateCatalog creates an empty catalog and returns the token of the write. kubernetesMinor is 0 (the latest Kubernetes) or
+// from engine.OldestMinor to engine.LatestMinor.
 func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMinor int) (Catalog, string, error) {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-		return Catalog{}, "", &Error{
-			Reason: InvalidArgument, Message: fmt.Sprintf("catalog: %q is no DNS-1123 label: %s", name, problems[0]),
-			Metadata: map[string]string{"field": "catalog"},
-		}
+		return Catalog{}, "", errorf(InvalidArgument, metadata{"field": "catalog"},
+			"catalog: %q is not a DNS-1123 label: %s", name, problems[0])
 	}
 	if kubernetesMinor != 0 && (kubernetesMinor < engine.OldestMinor || kubernetesMinor > engine.LatestMinor) {
-		return Catalog{}, "", &Error{
-			Reason:   InvalidArgument,
-			Message:  fmt.Sprintf("kubernetes_minor: %d is neither 0 nor %d to %d", kubernetesMinor, engine.OldestMinor, engine.LatestMinor),
-			Metadata: map[string]string{"field": "kubernetes_minor"},
-		}
+		return Catalog{}, "", errorf(InvalidArgument, metadata{"field": "kubernetes_minor"},
+			"kubernetes_minor: %d is neither 0 nor from %d to %d", kubernetesMinor, engine.OldestMinor, engine.LatestMinor)
 	}
-	if err := r.newest(ctx); err != nil {
-		return Catalog{}, "", err
-	}
-	w, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
+	w, err := r.writeLatest(ctx, func(s *snapshot) (p plan, err error) {
 		if _, ok := s.catalogs.Get(name); ok {
-			return p, &Error{Reason: CatalogExists, Message: fmt.Sprintf("catalog %q exists already", name), Metadata: map[string]string{"catalog": name}}
+			return p, errorf(CatalogExists, metadata{"catalog": name}, "catalog %q already exists", name)
 		}
 		p.expect(catalogKey(name), 0)
-		err = p.put(catalogKey(name), catalogRecord{KubernetesMinor: kubernetesMinor, Etag: newEtag(), Created: r.now().UTC()}, nil)
-		return p, err
+		record := catalogRecord{KubernetesMinor: kubernetesMinor, Etag: newEtag(), Created: r.Now().UTC()}
+		return p, p.put(catalogKey(name), record, nil)
 	})
 	if err != nil {
 		return Catalog{}, "", err
@@ -68,48 +59,29 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 	return c.describe(), r.tag.token(w.sequence), nil
 }
 
-// Catalog returns one.
-func (r *Registry) Catalog(ctx context.Context, name, atLeast string) (Catalog, error) {
-	s, err := r.at(ctx, atLeast)
-	if err != nil {
-		return Catalog{}, err
-	}
-	c, err := s.catalog(name)
-	if err != nil {
-		return Catalog{}, err
-	}
-	return c.describe(), nil
-}
-
-// DeleteCatalog removes a catalog, with the CRDs it has only by force; etag is a precondition if not empty. It returns the
-// write's token and how many CRDs went with it. The default catalog stays.
-func (r *Registry) DeleteCatalog(ctx context.Context, name string, force bool, etag string) (token string, crds int, err error) {
+// DeleteCatalog removes a catalog, and its CRDs if force is set. If etag is not empty, the catalog must have it. It returns
+// the token of the write and the number of deleted CRDs. The default catalog cannot be deleted.
+func (r *Registry) DeleteCatalog(
+	ctx context.Context, name string, force bool, etag string,
+) (token string, crds int, err error) {
+	m := metadata{"catalog": name}
 	if name == DefaultCatalog {
-		return "", 0, &Error{
-			Reason: CatalogProtected, Message: fmt.Sprintf("catalog %q cannot be deleted; delete its CRDs instead", name), Metadata: map[string]string{"catalog": name},
-		}
+		return "", 0, errorf(CatalogProtected, m, "catalog %q cannot be deleted; delete its CRDs instead", name)
 	}
-	if err := r.newest(ctx); err != nil {
-		return "", 0, err
-	}
-	w, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
+	w, err := r.writeLatest(ctx, func(s *snapshot) (p plan, err error) {
 		c, err := s.catalog(name)
 		if err != nil {
 			return p, err
 		}
 		if etag != "" && etag != c.record.Etag {
-			return p, &Error{
-				Reason: EtagMismatch, Message: fmt.Sprintf("catalog %q has etag %q, not %q: somebody wrote in between; read it again", name, c.record.Etag, etag),
-				Metadata: map[string]string{"catalog": name, "etag": c.record.Etag},
-			}
+			return p, errorf(EtagMismatch, metadata{"catalog": name, "etag": c.record.Etag},
+				"catalog %q has etag %q, not %q: another write changed it; read it again", name, c.record.Etag, etag)
 		}
 		if crds = c.crds.Len(); crds > 0 && !force {
-			return p, &Error{
-				Reason: CatalogNotEmpty, Message: fmt.Sprintf("catalog %q has %d CRDs: delete them first, or delete it with force", name, crds),
-				Metadata: map[string]string{"catalog": name, "crds": fmt.Sprint(crds)},
-			}
+			return p, errorf(CatalogNotEmpty, metadata{"catalog": name, "crds": fmt.Sprint(crds)},
+				"catalog %q has %d CRDs: delete them first, or use force", name, crds)
 		}
-		// Creating a CRD puts the catalog's entry anew and every registration expects it, so nothing can be left behind.
+		// The first registration of each CRD puts the catalog's entry, so no CRD is left without its catalog.
 		p.expect(catalogKey(name), c.version)
 		p.Delete = []string{catalogKey(name)}
 		p.DeletePrefix = []string{crdKey(name, ""), groupKey(name, ""), revisionPrefix + name + "/"}
@@ -119,4 +91,55 @@ func (r *Registry) DeleteCatalog(ctx context.Context, name string, force bool, e
 		return "", 0, err
 	}
 	return r.tag.token(w.sequence), crds, nil
+}
+
+// CRD returns a CRD with its manifest and status. revision selects a revision of the manifest; "" is the current one.
+func (r *Registry) CRD(ctx context.Context, catalog, name, revision, atLeast string) (*CRD, error) {
+	_, c, err := r.catalogAt(ctx, catalog, atLeast)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.crd(name)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := d.revisionAt(revision)
+	if err != nil {
+		return nil, err
+	}
+	return d.describeWithManifest(rev)
+}
+
+// describe describes a CRD at one of its revisions, without manifest and status.
+func (c *crd) describe(rev *revision) *CRD {
+	desired, status := &rev.summary.Desired, c.record.Status
+	names := &desired.Names
+	out := &CRD{
+		Catalog: c.catalog, Name: c.name, Revision: rev.digest, Etag: c.record.Etag, Generation: c.record.Generation,
+		Created: c.record.Created, Updated: c.record.Updated,
+		Group: desired.Group, Kind: names.Kind, ListKind: names.ListKind, Plural: names.Plural, Singular: names.Singular,
+		ShortNames: names.ShortNames, Categories: names.Categories, Scope: rev.summary.Scope,
+		Versions: rev.summary.Versions, StorageVersion: desired.StorageVersion, StoredVersions: status.StoredVersions,
+		AcceptedNames: status.AcceptedNames, ObservedGeneration: status.ObservedGeneration, Established: c.established(),
+	}
+	for i := range status.Conditions {
+		s := &status.Conditions[i]
+		out.Conditions = append(out.Conditions, Condition{
+			Type: string(s.Type), Status: string(s.Status), Reason: s.Reason, Message: s.Message,
+			LastTransitionTime: s.LastTransitionTime.Time, ObservedGeneration: s.ObservedGeneration,
+		})
+	}
+	return out
+}
+
+func (c *crd) describeWithManifest(rev *revision) (*CRD, error) {
+	out := c.describe(rev)
+	var err error
+	if out.Manifest, err = rev.unpack(c); err != nil {
+		return nil, err
+	}
+	if out.Status, err = json.Marshal(c.record.Status); err != nil {
+		return nil, fmt.Errorf("encoding the status of CRD %q in catalog %q: %w", c.name, c.catalog, err)
+	}
+	return out, nil
 }

@@ -29,7 +29,7 @@ func TestReplayTakesNoPlace(t *testing.T) {
 	r.compiling = make(chan struct{}, 1)
 	mustAccept(t, r, widget("Widget", "", "v1"), Created)
 	h := &halting{began: make(chan struct{}), goOn: make(chan struct{})}
-	r.engine.Observer = h
+	r.Engine.Observer = h
 	object := engine.YAML([]byte("apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\n"))
 	var wg sync.WaitGroup
 	for _, base := range []engine.Document{{}, widget("Widget", "base", "v1")} {

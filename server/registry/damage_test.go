@@ -20,12 +20,12 @@ func FuzzEntries(f *testing.F) {
 		`null`, `{"revisions":[{}]}`, `{"revisions":[{"digest":"sha256:1"}]}`, `{"revisions":[{"digest":"sha256:1"},{"digest":"sha256:1"}],"status":{}}`,
 		`{"revisions":[{"digest":"sha256:1"}],"status":{"conditions":[{}],"acceptedNames":{"shortNames":["","a","a"]}}}`,
 	} {
-		for _, summary := range []string{`null`, `{}`, `{"standing":{"group":"h.io"}}`, `{"group":"x.k8s.io"}`} {
+		for _, summary := range []string{`null`, `{}`, `{"desired":{"group":"h.io"}}`, `{"group":"x.k8s.io"}`} {
 			f.Add(append([]byte{byte(len(record))}, record...), append([]byte{byte(len(summary))}, summary...))
 		}
 	}
 	f.Fuzz(func(t *testing.T, crd, rev []byte) {
-		s, err := load(State{Sequence: 2, Entries: []Entry{
+		s, err := loadState(State{Sequence: 2, Entries: []Entry{
 			{Key: crdKey("default", "foos.g.io"), Value: crd, Version: 1},
 			{Key: revisionKey("default", "foos.g.io", "sha256:1"), Value: rev, Version: 2},
 		}})
@@ -40,7 +40,7 @@ func FuzzEntries(f *testing.F) {
 			if got := d.describe(d.current()); got.Name != name {
 				t.Errorf("%+v", got)
 			}
-			_, _ = d.describeWhole(d.current()) // the manifest may be damaged
+			_, _ = d.describeWithManifest(d.current()) // the manifest may be damaged
 			p, err := c.registration(name, foos("2"), 2, time.Unix(2000, 0))
 			if err != nil {
 				t.Fatal(err)

@@ -168,10 +168,10 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	if s := restarted.programs.Stats(); s.Builds != 2 || s.Entries != 2 {
+	if s := restarted.Programs.Stats(); s.Builds != 2 || s.Entries != 2 {
 		t.Errorf("each program is built once: %+v", s)
 	}
-	if s := r.programs.Stats(); s.Builds != 0 {
+	if s := r.Programs.Stats(); s.Builds != 0 {
 		t.Errorf("what was registered was compiled already: %+v", s)
 	}
 	_, err = after.Named(t.Context(), "crontabs.stable.example.com", "sha256:none")
@@ -201,8 +201,8 @@ func TestCatalogsShareProgramsNotRevisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := views[1].Named(t.Context(), "crontabs.stable.example.com", ""); err != nil || b.Revision() != a.Revision() || r.programs.Stats().Entries != 1 {
-		t.Errorf("%v, %+v", err, r.programs.Stats())
+	if b, err := views[1].Named(t.Context(), "crontabs.stable.example.com", ""); err != nil || b.Revision() != a.Revision() || r.Programs.Stats().Entries != 1 {
+		t.Errorf("%v, %+v", err, r.Programs.Stats())
 	}
 	other, err := r.Register(t.Context(), "pr-1", crontabs(9), Precondition{})
 	if err != nil {

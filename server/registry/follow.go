@@ -6,10 +6,8 @@ import (
 	"time"
 )
 
-// A store that others write to as well is followed: one goroutine applies every commit, ours included, in the store's order. So all replicas go
-// through the same states, and a token means the same to each.
-
-// Following says why the registry does not see what other replicas write, nil if it does. Evaluation goes on with what is known.
+// Following returns nil if the registry sees the writes of other replicas, otherwise the reason. Evaluation works all the
+// same, with the last snapshot.
 func (r *Registry) Following() error {
 	if r.watcher == nil {
 		return nil
@@ -20,34 +18,34 @@ func (r *Registry) Following() error {
 	return r.watcher.Following()
 }
 
-// setLost publishes err in a variable that is not written to again: Following reads it at any time.
+// setLost publishes err in a variable that is not modified afterwards: Following reads it at any time.
 func (r *Registry) setLost(err error) { r.lost.Store(&err) }
 
-// The pauses between attempts to load a store that could not be followed any longer.
+// The pauses between attempts to load the store after a watch failed.
 const (
-	firstPause = 50 * time.Millisecond
-	lastPause  = 2 * time.Second
+	minPause = 50 * time.Millisecond
+	maxPause = 2 * time.Second
 )
 
-// follow applies the commits of the store until Close. When that fails, it loads the store, with pauses.
+// follow applies the commits of the store until Close. When the watch fails, it loads the store and watches again.
 func (r *Registry) follow() {
-	ctx := r.lifetime
 	const never = ^uint64(0)
-	pause, loaded := firstPause, never // the sequence at which the store was loaded last
+	ctx, pause, loaded := r.lifetime, minPause, never // loaded is the sequence of the last load
 	for {
 		err := r.watchStore(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		// Whatever it was that was missed: what the store has now is what counts. Who came too late loads at once, unless loading did not help before.
-		atOnce := errors.Is(err, ErrCompacted) && r.snapshot.Load().sequence != loaded
+		// Compacted commits are loaded without a pause, unless the last load did not help.
+		atOnce := errors.Is(err, ErrCompacted) && r.Sequence() != loaded
 		if atOnce {
-			pause = firstPause
+			pause = minPause
 		}
-		for ; ; pause = min(2*pause, lastPause) {
+		for ; ; pause = min(2*pause, maxPause) {
 			r.setLost(err)
 			if !atOnce {
-				r.log.WarnContext(ctx, "the registry cannot follow its store; what is known is served, and it is tried again", "error", err)
+				r.Log.WarnContext(ctx, "the registry cannot follow its store; it serves the last known state and tries again",
+					"error", err)
 				if !sleep(ctx, pause) {
 					return
 				}
@@ -60,41 +58,41 @@ func (r *Registry) follow() {
 				return
 			}
 		}
-		if next := r.snapshot.Load().sequence; next == loaded {
-			pause = min(2*pause, lastPause)
+		if next := r.Sequence(); next == loaded {
+			pause = min(2*pause, maxPause)
 		} else {
-			pause, loaded = firstPause, next
+			pause, loaded = minPause, next
 		}
 		r.lost.Store(nil)
-		r.log.InfoContext(ctx, "the registry loaded its store anew and follows it", "sequence", loaded)
+		r.Log.InfoContext(ctx, "the registry loaded its store again and follows it", "sequence", loaded)
 	}
 }
 
-// watchStore applies commits until it has to give up, or cannot read one.
+// watchStore applies commits until the watch fails or a commit cannot be decoded.
 func (r *Registry) watchStore(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var unreadable error
-	err := r.watcher.Watch(ctx, r.snapshot.Load().sequence, func(c Commit) {
+	var invalid error
+	err := r.watcher.Watch(ctx, r.Sequence(), func(c Commit) {
 		current := r.snapshot.Load()
-		if unreadable != nil || c.Sequence <= current.sequence {
+		if invalid != nil || c.Sequence <= current.sequence {
 			return
 		}
 		next, changes, err := current.apply(c)
 		if err != nil {
-			unreadable = err
+			invalid = err
 			stop(err)
 			return
 		}
 		r.publish(next, changes)
 	})
-	if unreadable != nil {
-		return unreadable
+	if invalid != nil {
+		return invalid
 	}
 	return err
 }
 
-// sleep reports whether it was not woken by the end of ctx.
+// sleep reports whether d passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -68,7 +68,7 @@ func TestPartition(t *testing.T) {
 				start := time.Now()
 				_, err = register(t, r[1], "default", foos("3"), Precondition{})
 				wantReason(t, err, StoreUnavailable)
-				if took := time.Since(start); took != r[1].maxWrite {
+				if took := time.Since(start); took != r[1].MaxWrite {
 					t.Errorf("a write without a deadline failed after %v", took)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -89,7 +89,7 @@ func TestPartition(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				if took := time.Since(start); took > 2*r[1].maxWrite {
+				if took := time.Since(start); took > 2*r[1].MaxWrite {
 					t.Errorf("writes at once failed after %v", took)
 				}
 
@@ -140,7 +140,7 @@ func TestUnknownOutcome(t *testing.T) {
 		_, err := register(t, r[0], "default", foos("1"), Precondition{})
 		wantReason(t, err, StoreUnavailable)
 		var e *Error
-		if !errors.As(err, &e) || e.Metadata["outcome"] != "unknown" || e.Message != "the registry's store failed: the connection broke; whether it has the change is not known: try again, which does no harm if it has" {
+		if !errors.As(err, &e) || e.Metadata["outcome"] != "unknown" || e.Message != "the registry's store failed: the connection broke; the change may have been made or not: try again, which is safe in both cases" {
 			t.Errorf("%v", err)
 		}
 		links[0].afterCommit = nil
@@ -170,7 +170,7 @@ func TestUnreadableCommit(t *testing.T) {
 		if _, err := c.commit(Transaction{Delete: []string{"future/x"}}, nil); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(lastPause)
+		time.Sleep(maxPause)
 		synctest.Wait()
 		if err := r[0].Following(); err != nil {
 			t.Error(err)
@@ -198,7 +198,7 @@ func TestAlwaysTooLate(t *testing.T) {
 		l := &pastLink{link: &link{cluster: newCluster()}}
 		newRegistry(t, l, nil)
 		time.Sleep(time.Minute)
-		if n := l.loads.Load(); n > int32(time.Minute/lastPause)+10 {
+		if n := l.loads.Load(); n > int32(time.Minute/maxPause)+10 {
 			t.Errorf("loaded %d times in a minute", n)
 		}
 	})

@@ -7,16 +7,16 @@ import (
 	"github.com/crdeval/crdeval/server/registry/immutable"
 )
 
-// group is what follows from the CRDs of one API group of a catalog: who has which name, and who still waits for something. It is
-// never written to after it was made.
+// group indexes the CRDs of one API group of a catalog by their names. It is immutable.
 type group struct {
 	version uint64 // of its entry; 0 if the store has none
 	crds    int
-	holders immutable.Map[claim, string]
-	waiting immutable.Sorted[string, *crd]
+	holders immutable.Map[claim, string]   // accepted names to CRDs
+	waiting immutable.Sorted[string, *crd] // CRDs that other CRDs of the group can affect
 }
 
-// claim is a name that only one CRD of a group can have: for its resource (plural, singular, short names) or for its kind (kind, list kind).
+// claim is a name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as a kind (kind,
+// list kind).
 type claim struct {
 	kind bool
 	name string
@@ -37,7 +37,7 @@ func claims(n *engine.Names) iter.Seq[claim] {
 	}
 }
 
-// add returns the group with a CRD more.
+// add returns the group with one more CRD.
 func (g group) add(d *crd) *group {
 	g.crds++
 	for c := range claims(&d.record.Status.AcceptedNames) {
@@ -49,7 +49,7 @@ func (g group) add(d *crd) *group {
 	return &g
 }
 
-// remove returns the group without a CRD that it has.
+// remove returns the group without one of its CRDs.
 func (g group) remove(d *crd) *group {
 	g.crds--
 	for c := range claims(&d.record.Status.AcceptedNames) {
@@ -61,14 +61,16 @@ func (g group) remove(d *crd) *group {
 	return &g
 }
 
-// waits says whether what others of the group do can change the CRD's status: it lacks a name that it asks for, or is not established.
+// waits reports whether other CRDs of the group can affect the status: a wanted name is not accepted, or the CRD is not
+// established.
 func (c *crd) waits() bool {
-	return !c.established() || !sameNames(&c.record.Status.AcceptedNames, &c.standing().Names) || !isTrue(c.record.Status, namesAccepted)
+	return !c.established() || !isTrue(c.record.Status, namesAccepted) ||
+		!sameNames(&c.record.Status.AcceptedNames, &c.desired().Names)
 }
 
 func (c *crd) established() bool { return isTrue(c.record.Status, established) }
 
-// The types of conditions that decide something here.
+// Types of conditions.
 const (
 	established   = "Established"
 	namesAccepted = "NamesAccepted"

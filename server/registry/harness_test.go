@@ -108,7 +108,7 @@ func testRevision(digest string, group string, n engine.Names) *revision {
 		digest: "sha256:" + digest,
 		summary: &summary{
 			Scope: "Namespaced", Versions: []engine.VersionInfo{{Name: "v1", Served: true, Storage: true}},
-			Standing: engine.DesiredStatus{Group: group, Names: n, StorageVersion: "v1"},
+			Desired: engine.DesiredStatus{Group: group, Names: n, StorageVersion: "v1"},
 		},
 		manifest: pack([]byte(`{"digest":"` + digest + `"}`)),
 	}
@@ -117,7 +117,7 @@ func testRevision(digest string, group string, n engine.Names) *revision {
 // register is Register behind the compilation; every other revision has another spec.
 func register(t testing.TB, r *Registry, catalog string, rev *revision, p Precondition) (*CRD, error) {
 	t.Helper()
-	name := rev.summary.Standing.Names.Plural + "." + rev.summary.Standing.Group
+	name := rev.summary.Desired.Names.Plural + "." + rev.summary.Desired.Group
 	w, err := r.write(t.Context(), func(s *snapshot) (plan, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
@@ -130,13 +130,13 @@ func register(t testing.TB, r *Registry, catalog string, rev *revision, p Precon
 		if d, _ := c.crds.Get(name); d != nil {
 			generation += d.record.Generation
 		}
-		return c.registration(name, rev, generation, r.now().UTC())
+		return c.registration(name, rev, generation, r.Now().UTC())
 	})
 	if err != nil {
 		return nil, err
 	}
 	if w.more {
-		r.settleFurther(t.Context(), catalog, rev.summary.Standing.Group)
+		r.reconcileGroup(t.Context(), catalog, rev.summary.Desired.Group)
 	}
 	c, err := w.catalog(catalog)
 	if err != nil {
@@ -168,4 +168,9 @@ func wantReason(t testing.TB, err error, want Reason) {
 	case e.Message == "":
 		t.Errorf("reason %s without a message", want)
 	}
+}
+
+func loadState(state State) (*snapshot, error) {
+	s, _, err := emptySnapshot().apply(Commit{Sequence: state.Sequence, Put: state.Entries})
+	return s, err
 }

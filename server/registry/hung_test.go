@@ -81,7 +81,7 @@ func TestHungStore(t *testing.T) {
 			})
 		}
 		writes.Wait()
-		if took := time.Since(start); took > r.maxWrite {
+		if took := time.Since(start); took > r.MaxWrite {
 			t.Errorf("the writes failed after %v", took)
 		}
 		if r.Counts().CRDs != 0 {

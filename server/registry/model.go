@@ -13,10 +13,10 @@ type Catalog struct {
 	KubernetesMinor int
 	Etag            string
 	Created         time.Time // zero for the default catalog before its first write
-	CRDs            int       // how many it has
+	CRDs            int       // how many CRDs it has
 }
 
-// CRD describes a registered CRD, or, as the answer of a check, one as it would be registered.
+// CRD describes a registered CRD. In the answer to Check it describes the CRD as it would be registered.
 type CRD struct {
 	Catalog, Name    string
 	Revision, Etag   string
@@ -31,13 +31,13 @@ type CRD struct {
 	Versions         []engine.VersionInfo // in order of priority
 	StorageVersion   string
 	StoredVersions   []string
-	// AcceptedNames are those that the CRD has in its group: they are not those of its manifest while another CRD has one of them.
+	// AcceptedNames differ from those of the manifest while another CRD of the group holds one of its names.
 	AcceptedNames      engine.Names
 	ObservedGeneration int64
 	Established        bool
 	Conditions         []Condition
-	Manifest           []byte // canonical JSON; nil unless asked for
-	Status             []byte // JSON, as an API server shows it; nil unless the manifest was asked for
+	Manifest           []byte // canonical JSON; nil unless requested
+	Status             []byte // JSON, as an API server shows it; nil unless the manifest is requested
 }
 
 // Condition is a condition of a CRD's status.
@@ -47,63 +47,64 @@ type Condition struct {
 	ObservedGeneration            int64
 }
 
-// Registration is the outcome of registering or checking a manifest.
+// Registration is the result of registering or checking a manifest.
 type Registration struct {
 	Report  *engine.Report
 	CRD     *CRD    // nil unless Report.Accepted
-	Outcome Outcome // for a check: what registering would come to
-	Token   string  // of the write; empty for a check and for what was not accepted
+	Outcome Outcome // of a check: the outcome that registering would have
+	Token   string  // of the write; empty for a check and a rejected manifest
 }
 
-// Outcome says what a registration came to.
+// Outcome is the outcome of a registration.
 type Outcome string
 
 // The outcomes.
 const (
-	Created   Outcome = "CREATED"   // the catalog had no CRD of that name
-	Updated   Outcome = "UPDATED"   // another revision was current
-	Unchanged Outcome = "UNCHANGED" // that revision was current already
-	Refused   Outcome = "REFUSED"   // the report says why; nothing was written
+	Created   Outcome = "CREATED"
+	Updated   Outcome = "UPDATED"
+	Unchanged Outcome = "UNCHANGED" // the revision was current already
+	Rejected  Outcome = "REJECTED"  // nothing was written; the report has the reason
 )
 
-// Precondition of a registration. The zero value is none.
+// Precondition is a condition of a registration. The zero value always holds.
 type Precondition struct {
-	Etag       string // the CRD's current etag
-	CreateOnly bool   // the catalog has no CRD of that name
+	Etag       string // the CRD has this etag
+	CreateOnly bool   // the catalog has no CRD with the name
 }
 
-// Page asks for a part of a list.
+// Page selects a page of a list.
 type Page struct {
-	Size         int    // how many entries at most, from 1
-	Token        string // Next of the page before, empty for the first
+	Size         int    // maximum number of entries; 0 means DefaultPageSize
+	Token        string // Next of the previous page, empty for the first
 	WithManifest bool   // CRDs only
-	MaxBytes     int    // CRDs with manifests only: end the page before their sum exceeds this; at least one entry is listed
+	MaxBytes     int    // maximum sum of the manifests, unless the page has only one entry
 }
 
 // CRDPage is a page of a list of CRDs, by name.
 type CRDPage struct {
 	CRDs  []CRD
 	Next  string // empty on the last page
-	Token string // of the state listed
+	Token string // of the listed state
 }
 
 // CatalogPage is a page of the list of catalogs, by name.
 type CatalogPage struct {
 	Catalogs []Catalog
 	Next     string // empty on the last page
-	Token    string // of the state listed
+	Token    string // of the listed state
 }
 
 // View is a catalog at one moment, for evaluation. It is safe for concurrent use.
 type View interface {
-	// Named returns the CRD of that name, at that revision or, if revision is empty, at its current one, compiled.
+	// Named returns the compiled CRD of that name at a revision; "" is the current revision.
 	Named(ctx context.Context, name, revision string) (*engine.Definition, error)
-	// OfKind is Named for the established CRD that has that group and kind.
+	// OfKind is Named for the established CRD of a group and kind.
 	OfKind(ctx context.Context, group, kind, revision string) (*engine.Definition, error)
-	// Discoverable describes all CRDs, by name, for engine.Discover. Nothing is compiled.
+	// Discoverable describes all CRDs, by name, for engine.Discover. It compiles nothing.
 	Discoverable() []engine.DiscoverableCRD
-	// Published describes the established CRDs, by name, for engine.OpenAPIV3 and V2. Nothing is compiled.
+	// Published describes the established CRDs, by name, for engine.OpenAPIV3 and V2. It compiles nothing.
 	Published() []engine.PublishedCRD
-	// State is comparable: it equals that of another view of this process exactly if nothing was written to the catalog in between. It keeps nothing in memory.
+	// State is comparable: it equals that of another View of this process if the catalog did not change in between. It
+	// retains no memory.
 	State() any
 }

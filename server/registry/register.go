@@ -3,51 +3,53 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
 )
 
-// errJudgeAgain ends a write whose manifest was judged against what is registered no longer.
-var errJudgeAgain = errors.New("registry: the CRD has changed since it was judged")
+// errOutdated is the error of a write whose candidate was compiled against an older state.
+var errOutdated = errors.New("registry: the CRD has changed since the manifest was compiled")
 
-// Register judges a manifest and, if it is accepted, makes it the current revision of its name. If the catalog has a CRD of that name, it is judged as
-// an update of that, otherwise as a creation. When it returns without an error, the store has it for good. Registering what is
-// current already changes nothing: same etag, same generation, the token of now.
-func (r *Registry) Register(ctx context.Context, catalog string, manifest engine.Document, p Precondition) (Registration, error) {
-	if err := p.valid(); err != nil {
+// Register compiles a manifest and, if it is accepted, makes it the current revision of its CRD. A CRD with the same name is
+// updated. When Register returns without an error, the store has the revision. Registering the current revision again
+// changes nothing.
+func (r *Registry) Register(
+	ctx context.Context, catalog string, manifest engine.Document, p Precondition,
+) (Registration, error) {
+	if err := p.validate(); err != nil {
 		return Registration{}, err
 	}
-	if err := r.newest(ctx); err != nil {
+	if err := r.awaitLatest(ctx); err != nil {
 		return Registration{}, err
 	}
 	for {
-		// Compiling is the expensive part: it happens before the write's turn comes, with the catalog as it is now.
+		// Compiling is slow, so it happens before the write begins.
 		c, err := r.snapshot.Load().catalog(catalog)
 		if err != nil {
 			return Registration{}, err
 		}
-		j, err := r.judge(ctx, c, manifest)
+		j, err := r.compile(ctx, c, manifest)
 		if err != nil {
 			return Registration{}, err
 		}
-		done, err := r.enter(ctx, catalog, j, p)
+		done, err := r.writeCandidate(ctx, catalog, j, p)
 		switch {
-		case !errors.Is(err, errJudgeAgain):
+		case !errors.Is(err, errOutdated):
 			return done, err
 		case ctx.Err() != nil:
 			return Registration{}, context.Cause(ctx)
 		}
-		// Each time is somebody's success.
 	}
 }
 
-// enter registers what was judged; errJudgeAgain if it has to be judged anew.
-func (r *Registry) enter(ctx context.Context, catalog string, j *judged, p Precondition) (Registration, error) {
+// writeCandidate registers a compiled manifest, or returns errOutdated.
+func (r *Registry) writeCandidate(
+	ctx context.Context, catalog string, j *candidate, p Precondition,
+) (Registration, error) {
 	done := j.registration()
 	if j.revision == nil {
-		// A precondition that is not met is told before what else is wrong: whoever gave it meant another state than the one judged against.
+		// A failed precondition is returned first: the manifest was compiled against another state than the caller expects.
 		c, err := r.snapshot.Load().catalog(catalog)
 		if err == nil {
 			err = p.check(c, j.report.Name)
@@ -57,78 +59,78 @@ func (r *Registry) enter(ctx context.Context, catalog string, j *judged, p Preco
 		}
 		return done, nil
 	}
-	name := j.name
 	w, err := r.write(ctx, func(s *snapshot) (plan, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
 			return plan{}, err
 		}
-		if err := p.check(c, name); err != nil {
+		if err := p.check(c, j.name); err != nil {
 			return plan{}, err
 		}
-		if !j.holds(c) {
-			return plan{}, errJudgeAgain
+		if !j.current(c) {
+			return plan{}, errOutdated
 		}
-		return c.registration(name, j.revision, j.generation, r.now().UTC())
+		return c.registration(j.name, j.revision, j.generation, r.Now().UTC())
 	})
 	if err != nil {
 		return Registration{}, err
 	}
-	// Only now: a manifest that was not stored has no place in the budget of those that were.
-	r.programs.Add(j.revision.digest, j.definition)
+	r.Programs.Add(j.revision.digest, j.definition)
 	if w.more {
-		r.settleFurther(ctx, catalog, j.revision.summary.Standing.Group)
+		r.reconcileGroup(ctx, catalog, j.revision.summary.Desired.Group)
 	}
-	d, err := w.crd(catalog, name)
+	d, err := w.crd(catalog, j.name)
 	if err != nil {
 		return Registration{}, err
 	}
-	done.CRD = d.describe(d.current())
-	done.Token = r.tag.token(w.sequence)
+	done.CRD, done.Token = d.describe(d.current()), r.tag.token(w.sequence)
 	return done, nil
 }
 
-// settleFurther commits what is left of settling a group. What fails here is done by the next write to the group, or by Sweep.
-func (r *Registry) settleFurther(ctx context.Context, catalog, group string) {
+// reconcileGroup continues to reconcile the status of a group's CRDs. After a failure the next write to the group or Sweep
+// continues.
+func (r *Registry) reconcileGroup(ctx context.Context, catalog, group string) {
 	for more := true; more; {
 		w, err := r.write(ctx, func(s *snapshot) (plan, error) {
 			c, ok := s.catalogs.Get(catalog)
 			if !ok {
 				return plan{}, nil
 			}
-			return c.settling(group, r.now().UTC())
+			return c.reconciliation(group, r.Now().UTC())
 		})
 		if err != nil {
-			r.log.WarnContext(ctx, "the names of a group are not settled yet; the next write to it goes on", "catalog", catalog, "group", group, "error", err)
+			r.Log.WarnContext(ctx, "the status of some CRDs of a group is not reconciled yet; the next write to the group continues",
+				"catalog", catalog, "group", group, "error", err)
 		}
 		more = err == nil && w.more
 	}
 }
 
-// Check judges a manifest as Register does and stores nothing.
-func (r *Registry) Check(ctx context.Context, catalog string, manifest engine.Document, atLeast string) (Registration, error) {
-	s, err := r.at(ctx, atLeast)
+// Check returns what Register would return, and stores nothing.
+func (r *Registry) Check(
+	ctx context.Context, catalog string, manifest engine.Document, atLeast string,
+) (Registration, error) {
+	s, c, err := r.catalogAt(ctx, catalog, atLeast)
 	if err != nil {
 		return Registration{}, err
 	}
-	c, err := s.catalog(catalog)
-	if err != nil {
-		return Registration{}, err
-	}
-	j, err := r.judge(ctx, c, manifest)
-	if err != nil || j.revision == nil {
-		return j.answer(), err
-	}
-	after, err := s.with(c, j, r.now().UTC())
+	j, err := r.compile(ctx, c, manifest)
 	if err != nil {
 		return Registration{}, err
 	}
 	done := j.registration()
+	if j.revision == nil {
+		return done, nil
+	}
+	after, err := s.with(c, j, r.Now().UTC())
+	if err != nil {
+		return Registration{}, err
+	}
 	d, err := after.crd(j.name)
 	if err != nil {
 		return Registration{}, err
 	}
-	// What only a write gives it.
+	// Only a write sets these.
 	done.CRD = d.describe(d.current())
 	done.CRD.Etag, done.CRD.Generation, done.CRD.Created, done.CRD.Updated = "", 0, time.Time{}, time.Time{}
 	for i := range done.CRD.Conditions {
@@ -137,80 +139,66 @@ func (r *Registry) Check(ctx context.Context, catalog string, manifest engine.Do
 	return done, nil
 }
 
-// answer is registration for what may not have been judged.
-func (j *judged) answer() Registration {
-	if j == nil {
-		return Registration{}
-	}
-	return j.registration()
-}
-
-// with returns the catalog as it would be after registering what was judged against it.
-func (s *snapshot) with(c *catalog, j *judged, now time.Time) (*catalog, error) {
+// with returns the catalog as it would be after registering a candidate.
+func (s *snapshot) with(c *catalog, j *candidate, now time.Time) (*catalog, error) {
 	p, err := c.registration(j.name, j.revision, j.generation, now)
 	if err != nil || p.empty() {
 		return c, err
 	}
-	imagined := *s
-	imagined.setCatalog(c)
-	for i := range p.Put {
-		p.Put[i].Version = s.sequence + 1 // nobody else's, and never compared
+	base := *s
+	base.setCatalog(c)
+	commit := Commit{Sequence: s.sequence + 1, Put: p.Put, Delete: p.Delete}
+	for i := range commit.Put {
+		commit.Put[i].Version = commit.Sequence
 	}
-	after, _, err := imagined.apply(Commit{Sequence: s.sequence + 1, Put: p.Put, Delete: p.Delete})
+	after, _, err := base.apply(commit)
 	if err != nil {
 		return nil, err
 	}
 	return after.catalog(c.name)
 }
 
-// valid says whether a precondition can be met at all.
-func (p Precondition) valid() error {
+func (p Precondition) validate() error {
 	if p.Etag != "" && p.CreateOnly {
-		return &Error{Reason: InvalidArgument, Message: "etag and create_only exclude each other: give one", Metadata: map[string]string{"field": "create_only"}}
+		return errorf(InvalidArgument, metadata{"field": "create_only"}, "etag and create_only exclude each other")
 	}
 	return nil
 }
 
-// check says whether a precondition is met.
+// check returns an error if the precondition does not hold.
 func (p Precondition) check(c *catalog, name string) error {
 	d, _ := c.crds.Get(name)
+	m := metadata{"catalog": c.name, "crd": name}
+	if d != nil {
+		m["etag"] = d.record.Etag
+	}
 	switch {
 	case p.CreateOnly && d != nil:
-		return &Error{
-			Reason: CRDExists, Message: fmt.Sprintf("catalog %q has a CRD %q already, with etag %q", c.name, name, d.record.Etag),
-			Metadata: map[string]string{"catalog": c.name, "crd": name, "etag": d.record.Etag},
-		}
+		return errorf(CRDExists, m, "catalog %q already has a CRD %q, with etag %q", c.name, name, d.record.Etag)
 	case p.Etag != "" && d == nil:
-		return &Error{
-			Reason: EtagMismatch, Message: fmt.Sprintf("catalog %q has no CRD %q, so it cannot have etag %q: somebody deleted it; register it with create_only", c.name, name, p.Etag),
-			Metadata: map[string]string{"catalog": c.name, "crd": name},
-		}
+		return errorf(EtagMismatch, m,
+			"catalog %q has no CRD %q, so it cannot have etag %q: it was deleted; register it with create_only",
+			c.name, name, p.Etag)
 	case p.Etag != "" && p.Etag != d.record.Etag:
-		return &Error{
-			Reason: EtagMismatch, Message: fmt.Sprintf("CRD %q of catalog %q has etag %q, not %q: somebody wrote in between; read it again", name, c.name, d.record.Etag, p.Etag),
-			Metadata: map[string]string{"catalog": c.name, "crd": name, "etag": d.record.Etag},
-		}
+		return errorf(EtagMismatch, m, "CRD %q of catalog %q has etag %q, not %q: another write changed it; read it again",
+			name, c.name, d.record.Etag, p.Etag)
 	}
 	return nil
 }
 
-// Delete removes a CRD with all its revisions; etag is a precondition if not empty. CRDs of its group that waited for its names get them. It returns
-// the write's token.
-func (r *Registry) Delete(ctx context.Context, catalog, name, etag string) (token string, err error) {
+// Delete removes a CRD with all its revisions. If etag is not empty, the CRD must have it. Waiting CRDs of the group get the
+// names that become free. It returns the token of the write.
+func (r *Registry) Delete(ctx context.Context, catalogName, name, etag string) (token string, err error) {
 	group := ""
-	w, err := r.writeTo(ctx, catalog, name, etag, func(s *snapshot, d *crd) (plan, error) {
-		group = d.standing().Group
-		c, err := s.catalog(catalog)
-		if err != nil {
-			return plan{}, err
-		}
-		return c.deletion(d, r.now().UTC())
+	w, err := r.writeTo(ctx, catalogName, name, etag, func(c *catalog, d *crd) (plan, error) {
+		group = d.desired().Group
+		return c.deletion(d, r.Now().UTC())
 	})
 	if err != nil {
 		return "", err
 	}
 	if w.more {
-		r.settleFurther(ctx, catalog, group)
+		r.reconcileGroup(ctx, catalogName, group)
 	}
 	return r.tag.token(w.sequence), nil
 }

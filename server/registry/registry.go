@@ -1,3 +1,22 @@
+// Package registry keeps what callers register: catalogs, the CRDs in them, and the revisions and status of each CRD.
+//
+// All data is in memory, in one immutable snapshot behind an atomic pointer. Readers load the pointer once and need neither
+// locks nor the store. A write commits to the Store first, which makes it durable, and then publishes the next snapshot,
+// which shares all unchanged parts. Of a Store with several writers (a Watcher), the registry applies all commits in the
+// order of the store, its own included, so that all replicas go through the same snapshots.
+//
+// A revision is the digest of a CRD's canonical manifest. It never changes, and is the key of the compiled program in the
+// cache. Manifests are kept compressed, so that evicted programs are compiled again without the store. The status of a CRD
+// is stored, not computed: it depends on the history of the CRD's group, as in an API server.
+//
+//	model.go, error.go               types that callers see
+//	store.go, record.go              the Store interface, and the entries in a Store
+//	register.go, compile.go          registration: compile, then plan.go and reconcile.go within write.go
+//	apply.go, snapshot.go, group.go  a commit becomes the next snapshot; follow.go does so for a Watcher
+//	view.go, inline.go               evaluation; inline CRDs of a request
+//	token.go, lists.go               consistency tokens and pages
+//	history.go, watch.go             events of past commits, and Watch
+//	retention.go                     removal of old revisions
 package registry
 
 import (
@@ -16,51 +35,42 @@ import (
 
 // Options configure a Registry.
 type Options struct {
-	// Programs holds the compiled definitions, by revision. Required; the registry does not close it.
+	// Programs caches compiled definitions by revision. Required; the registry does not close it.
 	Programs *cache.Cache[string, *engine.Definition]
-	// Engine are the options for every compilation; KubernetesMinor is the catalog's own, and Existing the registry's.
+	// Engine holds the options of all compilations. The registry sets KubernetesMinor, Existing and Heavy itself.
 	Engine engine.Options
-	// MaxWait bounds how long a call waits for the write that its token names, when its own deadline is further away or it has none.
+	// MaxWait bounds how long a call waits for the write that its token names. An earlier deadline of the call wins.
 	// Default: 5 s.
 	MaxWait time.Duration
-	// MaxWrite bounds how long a write waits for a store that does not answer, when its caller's deadline is further away or it has none.
-	// Default: 5 s.
+	// MaxWrite bounds how long a write waits for the store. An earlier deadline of the call wins. Default: 5 s.
 	MaxWrite time.Duration
-	// MaxCompiles bounds how many manifests of up to 256 KiB are judged at once, and how many longer ones; more wait their turn for as long as
-	// their callers do. It keeps cores and memory for evaluations: a CRD of a few MiB may take seconds to judge, and tens of MiB. Those
-	// of usual size do not wait for them. Default: GOMAXPROCS.
+	// MaxCompiles bounds the concurrent compilations of manifests up to 256 KiB, and separately those of larger manifests
+	// and heavy rules, which may take seconds and tens of MiB. Default: GOMAXPROCS.
 	MaxCompiles int
-	// Now is the clock of all times that are kept. Default: time.Now.
+	// Now is the clock for all stored times. Default: time.Now.
 	Now func() time.Time
-	// Log gets what no caller is told. Default: slog.Default().
+	// Log receives failures that are not returned to callers. Default: slog.Default().
 	Log *slog.Logger
 }
 
-// Registry is all that is registered, over one Store. It is safe for concurrent use. Its errors are *Error, *engine.Error for
-// manifests that cannot be judged, and those of contexts.
+// Registry serves the contents of one Store. It is safe for concurrent use. It returns *Error, *engine.Error for
+// manifests that cannot be read, and context errors.
 type Registry struct {
-	store    Store
-	watcher  Watcher // the store, if others write to it as well
-	tag      storeTag
-	programs *cache.Cache[string, *engine.Definition]
-	engine   engine.Options
-	maxWait  time.Duration
-	maxWrite time.Duration
-	now      func() time.Time
-	log      *slog.Logger
+	Options
+	store   Store
+	watcher Watcher // the store, if it has other writers; otherwise nil
+	tag     storeTag
 
 	snapshot atomic.Pointer[snapshot]
-	changed  broadcast
-	lists    pinned
-	news     chronicle
-	overlaid *overlaid
+	changed  broadcast // wakes after each publish
+	lists    pinnedSnapshots
+	history  history
+	inline   *cache.Cache[inlineKey, *candidate]
 
-	// compiling and compilingLong have a place for each manifest that is judged at once; channels, so that waiting ends with the caller's context.
-	compiling, compilingLong chan struct{}
+	// Semaphores of compilations, and of the one write that may run at a time.
+	compiling, compilingLong, writing chan struct{}
 
-	// writing is held by the one write that is under way; a channel, so that waiting ends with the caller's context.
-	writing chan struct{}
-	stale   bool          // the last commit's outcome is unknown: load before the next write; guarded by writing
+	stale   bool          // a commit has an unknown outcome: load before the next write; guarded by writing
 	commits atomic.Uint64 // successful ones
 
 	following sync.WaitGroup        // the goroutine that follows the store
@@ -69,8 +79,8 @@ type Registry struct {
 	end       context.CancelFunc
 }
 
-// New loads what store has and serves it; a Watcher it follows from then on. ctx is that of loading. The registry does not close the store:
-// close the registry first.
+// New loads the store and, if it is a Watcher, follows it until Close. ctx bounds the loading. The registry does not close
+// the store: close the registry first.
 func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	if o.Programs == nil {
 		return nil, errors.New("registry: Options.Programs is nil")
@@ -91,23 +101,19 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 		o.Log = slog.Default()
 	}
 	r := &Registry{
-		store: store, tag: tagOf(store.ID()), programs: o.Programs, engine: o.Engine, maxWait: o.MaxWait, maxWrite: o.MaxWrite, now: o.Now, log: o.Log,
-		lists: pinned{now: o.Now}, writing: make(chan struct{}, 1), overlaid: newOverlaid(),
+		Options: o, store: store, tag: tagOf(store.ID()), lists: pinnedSnapshots{now: o.Now}, inline: newInlineCache(),
 		compiling: make(chan struct{}, o.MaxCompiles), compilingLong: make(chan struct{}, o.MaxCompiles),
+		writing: make(chan struct{}, 1),
 	}
-	r.lifetime, r.end = context.WithCancel(context.Background())
-	state, err := store.Load(ctx)
+	s, err := r.load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("loading the registry: %w", err)
-	}
-	s, err := load(state)
-	if err != nil {
-		return nil, fmt.Errorf("loading the registry: %w", err)
+		return nil, err
 	}
 	for name := range s.catalogs.All() {
-		r.news.begin(name, s.sequence)
+		r.history.begin(name, s.sequence)
 	}
 	r.snapshot.Store(s)
+	r.lifetime, r.end = context.WithCancel(context.Background())
 	if w, ok := store.(Watcher); ok {
 		r.watcher = w
 		r.following.Go(r.follow)
@@ -115,7 +121,8 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	return r, nil
 }
 
-// Close ends all Watches and stops following the store. It waits for that and for the write under way, or for ctx. Evaluation goes on.
+// Close ends all Watches and stops following the store. It waits for that and for the write that runs, or for ctx.
+// Evaluation continues to work.
 func (r *Registry) Close(ctx context.Context) error {
 	r.end()
 	idle := make(chan struct{})
@@ -129,30 +136,45 @@ func (r *Registry) Close(ctx context.Context) error {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("registry: the store still did not answer at the end of the grace period: %w", context.Cause(ctx))
+		return fmt.Errorf("registry: the store did not answer within the grace period: %w", context.Cause(ctx))
 	}
 }
 
-// publish makes a snapshot the one that is served. Only one goroutine at a time may: the one that follows the store, if it is a Watcher, otherwise
-// the one that is writing. Who watches is told of the changes when the snapshot is served, not before: what an event names can be asked for.
+// Sequence returns the sequence of the last applied commit. It is comparable between replicas of one store.
+func (r *Registry) Sequence() uint64 { return r.snapshot.Load().sequence }
+
+// Counts returns how much is registered, for metrics.
+func (r *Registry) Counts() Counts { return r.snapshot.Load().counts }
+
+// publish makes s the current snapshot, together with the events for its changes. Only one goroutine may call it: the one
+// that follows a Watcher, otherwise the one that writes.
 func (r *Registry) publish(s *snapshot, changes []change) {
-	r.news.add(r.snapshot.Load().sequence, s.sequence, changes, func() { r.snapshot.Store(s) })
+	r.history.add(r.Sequence(), s.sequence, changes, func() { r.snapshot.Store(s) })
 	r.changed.wake()
 }
 
-// reload takes what the store has now for what is registered, and tells of the differences.
-func (r *Registry) reload(ctx context.Context) error {
+func (r *Registry) load(ctx context.Context) (*snapshot, error) {
 	state, err := r.store.Load(ctx)
 	if err != nil {
-		return fmt.Errorf("loading the registry: %w", err)
+		return nil, fmt.Errorf("loading the registry: %w", err)
+	}
+	s, _, err := emptySnapshot().apply(Commit{Sequence: state.Sequence, Put: state.Entries})
+	if err != nil {
+		return nil, fmt.Errorf("loading the registry: %w", err)
+	}
+	return s, nil
+}
+
+// reload replaces the snapshot by the contents of the store.
+func (r *Registry) reload(ctx context.Context) error {
+	next, err := r.load(ctx)
+	if err != nil {
+		return err
 	}
 	current := r.snapshot.Load()
-	if state.Sequence < current.sequence {
-		return fmt.Errorf("the store is at %d and has been at %d: it was restored to an earlier state; restart this process to serve that", state.Sequence, current.sequence)
-	}
-	next, err := load(state)
-	if err != nil {
-		return fmt.Errorf("loading the registry: %w", err)
+	if next.sequence < current.sequence {
+		return fmt.Errorf("the store is at sequence %d, but was at %d: it was restored from a backup; restart this process",
+			next.sequence, current.sequence)
 	}
 	r.publish(next, difference(current, next))
 	return nil

@@ -136,7 +136,7 @@ func TestStoredVersionsAccumulate(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	for i, storage := range []string{"v1alpha1", "v1", "v1alpha1"} {
 		rev := testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: "foos"})
-		rev.summary.Standing.StorageVersion = storage
+		rev.summary.Desired.StorageVersion = storage
 		mustRegister(t, r, "default", rev)
 	}
 	if d, _ := r.CRD(t.Context(), "default", "foos.g.io", "", ""); fmt.Sprint(d.StoredVersions) != "[v1alpha1 v1]" || d.StorageVersion != "v1alpha1" {
@@ -304,10 +304,10 @@ func TestTokens(t *testing.T) {
 	}{
 		{"none", "", ""},
 		{"now", r.tag.token(0), ""},
-		{"garbage", "!!!", TokenForeign},
-		{"too short", mine[:8], TokenForeign},
-		{"something behind it", mine + "AA", TokenForeign},
-		{"another store's", tagOf("other").token(0), TokenForeign},
+		{"garbage", "!!!", TokenInvalid},
+		{"too short", mine[:8], TokenInvalid},
+		{"something behind it", mine + "AA", TokenInvalid},
+		{"another store's", tagOf("other").token(0), TokenInvalid},
 	} {
 		_, err := r.View(t.Context(), "default", tc.token)
 		t.Run(tc.name, func(t *testing.T) { wantReason(t, err, tc.want) })
@@ -326,8 +326,8 @@ func TestWaitingForAWrite(t *testing.T) {
 		start := time.Now()
 		_, err := r.View(t.Context(), "default", next)
 		wantReason(t, err, ReplicaBehind)
-		if waited := time.Since(start); waited != r.maxWait {
-			t.Errorf("without a deadline it waited %v, want %v", waited, r.maxWait)
+		if waited := time.Since(start); waited != r.MaxWait {
+			t.Errorf("without a deadline it waited %v, want %v", waited, r.MaxWait)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -406,10 +406,10 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	wantReason(t, err, InvalidArgument)
 	for _, bad := range []string{"!", "e30", next[:len(next)-4], token} {
 		_, err = r.CRDs(t.Context(), "default", Page{Token: bad}, "")
-		wantReason(t, err, TokenForeign)
+		wantReason(t, err, TokenInvalid)
 	}
 	_, err = r.Catalogs(t.Context(), Page{Token: next}, "") // another list's
-	wantReason(t, err, TokenForeign)
+	wantReason(t, err, TokenInvalid)
 
 	// A state that is not the newest is kept for a while only.
 	mustRegister(t, r, "default", testRevision("newer", "g.io", engine.Names{Plural: "q"}))
@@ -419,8 +419,8 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	c.advance(pinnedFor + time.Second)
 	_, err = r.CRDs(t.Context(), "default", Page{Token: next}, "")
 	wantReason(t, err, WatchExpired)
-	if _, err := r.Sweep(t.Context()); err != nil || len(r.lists.kept) != 0 {
-		t.Errorf("after a sweep %d old states are kept, %v", len(r.lists.kept), err)
+	if _, err := r.Sweep(t.Context()); err != nil || len(r.lists.pins) != 0 {
+		t.Errorf("after a sweep %d old states are kept, %v", len(r.lists.pins), err)
 	}
 }
 
@@ -502,7 +502,7 @@ func TestConflictsAreRetried(t *testing.T) {
 	_, err = register(t, a, "pr", testRevision("6", "g.io", engine.Names{Plural: "foos"}), Precondition{})
 	wantReason(t, err, CatalogNotFound)
 	store.fail = func(Transaction) error { return ErrConflict }
-	a.maxWrite = 20 * time.Millisecond
+	a.MaxWrite = 20 * time.Millisecond
 	_, err = register(t, a, "default", testRevision("7", "g.io", engine.Names{Plural: "foos"}), Precondition{})
 	wantReason(t, err, StoreUnavailable)
 }
@@ -520,16 +520,16 @@ func TestDamagedStores(t *testing.T) {
 		{"too many names", "crd/default/a/b", nil, "does not know"},
 		{"orphan", "crd/gone/foos.g.io", good.entries["crd/default/foos.g.io"].Value, `catalog "gone"`},
 		{"missing revision", "crd/default/bars.g.io", good.entries["crd/default/foos.g.io"].Value, "lacks its revision sha256:1"},
-		{"cut off", "crd/default/foos.g.io", []byte{200, 1, '{'}, "CRD foos.g.io in catalog default: the record is cut off"},
-		{"no JSON", "catalog/x", []byte{1, '{'}, "catalog x: the record cannot be read"},
-		{"no revisions", "crd/default/foos.g.io", []byte{2, '{', '}'}, "lists no revision"},
+		{"cut off", "crd/default/foos.g.io", []byte{200, 1, '{'}, "CRD foos.g.io in catalog default: the record is truncated"},
+		{"no JSON", "catalog/x", []byte{1, '{'}, "catalog x: decoding the record"},
+		{"no revisions", "crd/default/foos.g.io", []byte{2, '{', '}'}, "has no revision"},
 	} {
 		store := newMapStore()
 		for k, e := range good.entries {
 			store.entries[k] = e
 		}
 		store.entries[tc.key] = Entry{Key: tc.key, Value: tc.value, Version: 9}
-		_, err := New(t.Context(), store, Options{Programs: r.programs})
+		_, err := New(t.Context(), store, Options{Programs: r.Programs})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", tc.name, err)
 		}

@@ -5,34 +5,34 @@ import (
 	"github.com/crdeval/crdeval/server/registry/immutable"
 )
 
-// DefaultCatalog is the catalog that exists always.
+// DefaultCatalog always exists.
 const DefaultCatalog = "default"
 
-// initialEtag is the etag of the default catalog as long as no store has it.
+// initialEtag is the etag of the default catalog before its first write.
 const initialEtag = "initial"
 
-// snapshot is everything that is registered, at one moment. It is never written to after it was made: a commit makes another one, which
-// shares all that did not change.
+// snapshot is all that is registered at one moment. It is immutable; apply makes the next one, which shares all unchanged
+// parts.
 type snapshot struct {
 	sequence uint64
 	catalogs immutable.Map[string, *catalog]
-	sorted   immutable.Sorted[string, *catalog] // the same ones
+	sorted   immutable.Sorted[string, *catalog] // the same catalogs, by name
 	counts   Counts
 }
 
 type catalog struct {
 	name    string
-	version uint64 // of its entry; 0 for a default catalog that no store has
+	version uint64 // of its entry; 0 for a default catalog without one
 	record  catalogRecord
 	crds    immutable.Map[string, *crd]
-	sorted  immutable.Sorted[string, *crd] // the same ones
-	kinds   immutable.Map[groupKind, *crd] // the established CRD that has the kind
-	groups  immutable.Map[string, *group]  // those with CRDs, or with an entry
+	sorted  immutable.Sorted[string, *crd] // the same CRDs, by name
+	kinds   immutable.Map[groupKind, *crd] // the established CRDs
+	groups  immutable.Map[string, *group]  // groups with CRDs or with an entry
 }
 
 type groupKind struct{ group, kind string }
 
-// crd is one CRD. The revisions are those that the record lists, in its order.
+// crd is a CRD with the revisions that its record lists, in the same order.
 type crd struct {
 	catalog, name string
 	version       uint64 // of its entry
@@ -40,21 +40,7 @@ type crd struct {
 	revisions     []*revision
 }
 
-func (c *crd) current() *revision { return c.revisions[len(c.revisions)-1] }
-
-// revision returns one that is kept, nil if it is not.
-func (c *crd) revision(digest string) *revision {
-	for _, rev := range c.revisions {
-		if rev.digest == digest {
-			return rev
-		}
-	}
-	return nil
-}
-
-func (c *crd) standing() *engine.DesiredStatus { return &c.current().summary.Standing }
-
-// emptySnapshot has the default catalog and nothing else.
+// emptySnapshot returns the snapshot of a new store.
 func emptySnapshot() *snapshot {
 	s := &snapshot{}
 	s.setCatalog(&catalog{name: DefaultCatalog, record: catalogRecord{Etag: initialEtag}})
@@ -70,13 +56,60 @@ func (s *snapshot) removeCatalog(name string) {
 	s.catalogs, s.sorted = s.catalogs.Delete(name), s.sorted.Delete(name)
 }
 
+func (s *snapshot) catalog(name string) (*catalog, error) {
+	if c, ok := s.catalogs.Get(name); ok {
+		return c, nil
+	}
+	return nil, catalogNotFound(name)
+}
+
+func catalogNotFound(name string) *Error {
+	return errorf(CatalogNotFound, metadata{"catalog": name}, "there is no catalog %q: create it first, or use %q",
+		name, DefaultCatalog)
+}
+
+func (c *catalog) crd(name string) (*crd, error) {
+	if d, ok := c.crds.Get(name); ok {
+		return d, nil
+	}
+	return nil, errorf(CRDNotFound, metadata{"catalog": c.name, "crd": name},
+		"catalog %q has no CRD %q: register it, or list the catalog's CRDs", c.name, name)
+}
+
+func (c *crd) current() *revision { return c.revisions[len(c.revisions)-1] }
+
+func (c *crd) desired() *engine.DesiredStatus { return &c.current().summary.Desired }
+
+// revision returns the revision with a digest, or nil.
+func (c *crd) revision(digest string) *revision {
+	for _, rev := range c.revisions {
+		if rev.digest == digest {
+			return rev
+		}
+	}
+	return nil
+}
+
+// revisionAt returns the revision with a digest, or the current one for "".
+func (c *crd) revisionAt(digest string) (*revision, error) {
+	if digest == "" {
+		return c.current(), nil
+	}
+	if rev := c.revision(digest); rev != nil {
+		return rev, nil
+	}
+	return nil, errorf(RevisionNotFound, metadata{"catalog": c.catalog, "crd": c.name, "revision": digest},
+		"CRD %q of catalog %q has no revision %q: the last %d are kept, and all that were current within the last %v; "+
+			"the current revision is %s", c.name, c.catalog, digest, KeptRevisions, KeptFor, c.current().digest)
+}
+
 // Counts says how much is registered.
 type Counts struct {
 	Catalogs, CRDs, Revisions int
-	ManifestBytes             int64 // of all revisions, as they are kept
+	ManifestBytes             int64 // of all revisions, compressed
 }
 
-// count adds a CRD, or takes it away.
+// count adds sign times a CRD, which may be nil.
 func (n *Counts) count(d *crd, sign int) {
 	if d == nil {
 		return
@@ -87,6 +120,3 @@ func (n *Counts) count(d *crd, sign int) {
 		n.ManifestBytes += int64(sign) * int64(len(rev.manifest))
 	}
 }
-
-// Counts counts, for metrics.
-func (r *Registry) Counts() Counts { return r.snapshot.Load().counts }

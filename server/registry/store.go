@@ -5,21 +5,19 @@ import (
 	"errors"
 )
 
-// Store keeps entries, bytes by key, durably. It knows nothing of catalogs and CRDs: the registry has one encoding for all stores.
-// Implementations are safe for concurrent use, and are held to what storetest checks.
+// Store keeps entries, which are bytes by key, durably. The registry encodes catalogs and CRDs; a Store does not know them.
+// Implementations are safe for concurrent use and must pass the tests of storetest.
 type Store interface {
-	// ID names the store's contents for good: it is made once, when the store is created, and survives restarts as the contents do.
-	// Tokens carry it. It is not empty.
+	// ID identifies the contents of the store. It is created with the store, survives restarts and is not empty.
 	ID() string
-	// Load returns all entries, of one moment, and the sequence of that moment.
+	// Load returns all entries and the sequence at one moment. It includes the effect of each Commit that returned before.
 	Load(ctx context.Context) (State, error)
-	// Commit makes all changes of t or none. When it returns nil error they are durable: neither a crash of the process nor of the machine
-	// loses them. The sequence it returns is greater than every one before, and is the Version of the entries put. ErrConflict means
-	// that an expectation did not hold and nothing changed, ErrTooLarge that the store does not take so much at once and nothing changed. After
-	// any other error, and when ctx ended, the outcome is unknown: it may be committed, or be so a moment later, which expectations guard against.
-	// A Failure among the errors has words for callers.
+	// Commit makes all changes of t, or none. It returns when they are durable. The sequence is greater than all before, and
+	// becomes the Version of the entries put. ErrConflict (an expectation failed), ErrTooLarge and a Failure with Unchanged
+	// mean that nothing changed. After other errors, and when ctx ends, the outcome is unknown: the commit may still happen
+	// later, but not after the next Load. Callers do not modify t afterwards.
 	Commit(ctx context.Context, t Transaction) (sequence uint64, err error)
-	// Close gives up the store. Calls after it fail with ErrClosed.
+	// Close releases the store. Calls after it return ErrClosed.
 	Close() error
 }
 
@@ -29,69 +27,65 @@ type State struct {
 	Entries  []Entry // in ascending order of keys
 }
 
-// Entry is one key with its value. Keys are not empty; values may be, and are at most some MiB. A store keeps no reference to bytes it was given
-// that it would write to, nor do callers write to bytes that a store gave them.
+// Entry is a key, which is not empty, with a value of at most some MiB. Neither the store nor its callers modify values.
 type Entry struct {
 	Key     string
 	Value   []byte
 	Version uint64 // the sequence of the commit that put it; ignored in a Transaction
 }
 
-// Transaction is a set of changes that belong together. A key appears at most once in Put and Delete together, and none of Put has a prefix in
+// Transaction is a set of changes. A key appears at most once in Put and Delete together, and no key of Put has a prefix in
 // DeletePrefix.
 type Transaction struct {
 	Expect       []Expectation
 	Put          []Entry
-	Delete       []string // a key that is not there is no error
-	DeletePrefix []string // all keys that begin with one of these, however many; none is empty
+	Delete       []string // keys, which need not exist
+	DeletePrefix []string // prefixes of keys, not empty
 }
 
-// Expectation is a condition of a Transaction: Key's entry has that Version, 0 meaning that there is no such entry.
+// Expectation is the condition that the entry of Key has a Version, or does not exist if Version is 0.
 type Expectation struct {
 	Key     string
 	Version uint64
 }
 
-// Watcher is a Store that others write to as well, as replicas that share one do.
+// Watcher is a Store with several writers, such as replicas that share it.
 type Watcher interface {
 	Store
-	// Watch tells of every commit with a sequence greater than after, by whomever, in order, each once and whole, until ctx ends; then it returns
-	// the context's cause. It returns when it has to give up, with ErrCompacted if commits behind after are no longer kept: Load then, and
-	// watch from there. It hides what heals by itself, a lost connection for example.
-	Watch(ctx context.Context, after uint64, tell func(Commit)) error
-	// Latest is a sequence that no commit which was answered before the call exceeds, by whomever; the Watch comes to it.
+	// Watch calls apply for every commit with a sequence greater than after, in order, until ctx ends; then it returns the
+	// context's cause. It recovers from failures such as lost connections. It returns ErrCompacted if the store no longer
+	// has some of the commits: load, and watch from there.
+	Watch(ctx context.Context, after uint64, apply func(Commit)) error
+	// Latest returns a sequence that Watch reaches and that is not below that of any commit answered before the call.
 	Latest(ctx context.Context) (uint64, error)
-	// Following is nil while a Watch runs and is known to miss nothing: its connection lives. Otherwise it says why not. It does not block.
+	// Following returns nil while a Watch is connected, otherwise the reason. It does not block.
 	Following() error
 }
 
-// Commit is what one commit changed. Keys deleted by prefix are in Delete, each.
+// Commit is the effect of one commit. Keys deleted by prefix are listed in Delete.
 type Commit struct {
 	Sequence uint64
 	Put      []Entry
 	Delete   []string
 }
 
+// Errors of stores, which may be wrapped.
 var (
-	// ErrCompacted is the error of a Watch that came too late for some commits.
 	ErrCompacted = errors.New("registry: the store no longer keeps the commits to watch")
-	// ErrConflict is the error of a Commit of which an expectation did not hold.
-	ErrConflict = errors.New("registry: the store has changed meanwhile")
-	// ErrTooLarge is the error of a Commit with more or larger entries than the store takes in one transaction. It is wrapped by what says how much that is.
-	ErrTooLarge = errors.New("registry: more than the store takes in one transaction")
-	// ErrClosed is the error of calls on a closed store.
-	ErrClosed = errors.New("registry: the store is closed")
+	ErrConflict  = errors.New("registry: the store has changed meanwhile")
+	ErrTooLarge  = errors.New("registry: the transaction is too large for the store")
+	ErrClosed    = errors.New("registry: the store is closed")
 )
 
-// Failure is why a store could not do what it was asked for: an error that says it twice.
+// Failure is an error of a store with separate texts for callers and for the log.
 type Failure struct {
-	Public    string // for callers: a clause without addresses, "it has no space left" for example
-	Unchanged bool   // nothing was written, for certain
-	Err       error  // for the server's log: with where, and what to check
+	Public    string // a clause for callers, without addresses: "it has no space left"
+	Unchanged bool   // nothing was written
+	Err       error  // for the server's log
 }
 
-// Error returns what is for the log.
+// Error returns the text for the log.
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (f *Failure) Unwrap() error { return f.Err }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A token names a write: the store that has it (the first 8 bytes of the SHA-256 of the store's ID) and the sequence, as base64url. The
-// first byte is the format. Callers treat it as opaque.
+// A token identifies a write. It is the base64url of a format byte, the first 8 bytes of the SHA-256 of the store's ID, and
+// the sequence as a uvarint. It is opaque to callers.
 const (
 	tokenFormat = 1
 	storeTagLen = 8
@@ -30,27 +30,29 @@ func (t storeTag) token(sequence uint64) string {
 }
 
 func (t storeTag) parse(token string) (sequence uint64, err error) {
+	const header = 1 + storeTagLen
 	b, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(b) < 1+storeTagLen+1 || b[0] != tokenFormat {
-		return 0, &Error{Reason: TokenForeign, Message: "this is no token of crdeval: pass on what it answered, unchanged"}
+	n := 0
+	if err == nil && len(b) > header && b[0] == tokenFormat {
+		sequence, n = binary.Uvarint(b[header:])
 	}
-	sequence, n := binary.Uvarint(b[1+storeTagLen:])
-	if n != len(b)-1-storeTagLen {
-		return 0, &Error{Reason: TokenForeign, Message: "this is no token of crdeval: pass on what it answered, unchanged"}
-	}
-	if storeTag(b[1:1+storeTagLen]) != t {
-		return 0, &Error{Reason: TokenForeign, Message: "the token is one of another store, whose writes this server never sees: ask a server of that store, or go on without the token"}
+	switch {
+	case n <= 0 || n != len(b)-header:
+		return 0, errorf(TokenInvalid, nil, "this is not a token of crdeval: pass tokens on unchanged")
+	case storeTag(b[1:header]) != t:
+		return 0, errorf(TokenInvalid, nil, "the token is from another store, whose writes this server does not see: "+
+			"use a server of that store, or omit the token")
 	}
 	return sequence, nil
 }
 
-// broadcast wakes all who wait for something to change.
+// broadcast wakes all goroutines that wait for a change.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}
 }
 
-// next is closed by the next call of wake.
+// next returns a channel that the next call of wake closes.
 func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,10 +71,10 @@ func (b *broadcast) wake() {
 	}
 }
 
-// answerMargin is what a wait leaves of a call's deadline, so that REPLICA_BEHIND still reaches the caller.
+// answerMargin is the part of a call's deadline that is left for the answer when waiting ends.
 const answerMargin = 50 * time.Millisecond
 
-// at returns the newest snapshot, having waited until it includes the write that the token names, if there is one.
+// at returns the current snapshot. If token is not empty, it waits for a snapshot that includes the token's write.
 func (r *Registry) at(ctx context.Context, token string) (*snapshot, error) {
 	if token == "" {
 		return r.snapshot.Load(), ctx.Err()
@@ -84,11 +86,11 @@ func (r *Registry) at(ctx context.Context, token string) (*snapshot, error) {
 	if s := r.snapshot.Load(); s.sequence >= want {
 		return s, ctx.Err()
 	}
-	patience := r.maxWait
+	wait := r.MaxWait
 	if deadline, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(deadline)-answerMargin)
+		wait = min(wait, time.Until(deadline)-answerMargin)
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		changed := r.changed.next()
@@ -101,11 +103,19 @@ func (r *Registry) at(ctx context.Context, token string) (*snapshot, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-timer.C:
-			return nil, &Error{
-				Reason:   ReplicaBehind,
-				Message:  fmt.Sprintf("this replica is at %d and has not seen the write that at_least names, %d: try again, here or at another replica", r.Sequence(), want),
-				Metadata: map[string]string{"behind": fmt.Sprint(want - r.Sequence())},
-			}
+			return nil, errorf(ReplicaBehind, metadata{"behind": fmt.Sprint(want - s.sequence)},
+				"this replica is at %d and has not applied the write of at_least, %d: try again, here or at another replica",
+				s.sequence, want)
 		}
 	}
+}
+
+// catalogAt returns a catalog in the snapshot of at.
+func (r *Registry) catalogAt(ctx context.Context, name, token string) (*snapshot, *catalog, error) {
+	s, err := r.at(ctx, token)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := s.catalog(name)
+	return s, c, err
 }

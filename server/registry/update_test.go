@@ -49,7 +49,7 @@ func TestUpdates(t *testing.T) {
 	if c := first.CRD.condition("Established"); c.Status != "True" || !c.LastTransitionTime.Equal(time.Unix(1000, 0)) {
 		t.Errorf("%+v", c)
 	}
-	refused := mustAccept(t, r, widget("Gadget", "", "v1"), Refused)
+	refused := mustAccept(t, r, widget("Gadget", "", "v1"), Rejected)
 	if !refused.Report.Update || refused.CRD != nil || refused.Token != "" || !strings.Contains(refused.Report.Rejection.Message, "field is immutable") {
 		t.Errorf("%+v", refused.Report.Rejection)
 	}
@@ -70,11 +70,11 @@ func TestUpdates(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	// What was stored may not vanish before it is migrated.
-	refused = mustAccept(t, r, widget("Widget", "", "v2"), Refused)
+	refused = mustAccept(t, r, widget("Widget", "", "v2"), Rejected)
 	if v := refused.Report.Violations; len(v) != 1 || v[0].Field != "status.storedVersions[0]" {
 		t.Errorf("%+v", v)
 	}
-	if checked, err := r.Check(t.Context(), "default", widget("Widget", "", "v2"), ""); err != nil || checked.Outcome != Refused {
+	if checked, err := r.Check(t.Context(), "default", widget("Widget", "", "v2"), ""); err != nil || checked.Outcome != Rejected {
 		t.Errorf("%+v, %v", checked, err)
 	}
 
@@ -146,12 +146,12 @@ func TestSetStoredVersionsRefusals(t *testing.T) {
 func TestJudgedAgain(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	c, _ := r.snapshot.Load().catalog("default")
-	gadget, err := r.judge(t.Context(), c, widget("Gadget", "", "v1"))
+	gadget, err := r.compile(t.Context(), c, widget("Gadget", "", "v1"))
 	if err != nil || gadget.revision == nil {
 		t.Fatalf("%+v, %v", gadget, err)
 	}
 	mustAccept(t, r, widget("Widget", "", "v1"), Created)
-	if _, err := r.enter(t.Context(), "default", gadget, Precondition{}); !errors.Is(err, errJudgeAgain) {
+	if _, err := r.writeCandidate(t.Context(), "default", gadget, Precondition{}); !errors.Is(err, errOutdated) {
 		t.Errorf("got %v", err)
 	}
 	// In a race each is judged against what is there in the end: no two kinds.
@@ -175,7 +175,7 @@ func TestJudgedAgain(t *testing.T) {
 		for _, o := range outcomes {
 			count[o]++
 		}
-		if count[Created] != 1 || count[Unchanged] != 2 || count[Refused] != 3 {
+		if count[Created] != 1 || count[Unchanged] != 2 || count[Rejected] != 3 {
 			t.Errorf("%v", count)
 		}
 	}
@@ -197,7 +197,7 @@ func TestRegisterAll(t *testing.T) {
 	if err != nil || len(out) != len(list) || token != r.last() {
 		t.Fatalf("%d, %v", len(out), err)
 	}
-	for i, want := range []Outcome{Created, Created, "", Refused, "", Updated, ""} {
+	for i, want := range []Outcome{Created, Created, "", Rejected, "", Updated, ""} {
 		if out[i].Registration.Outcome != want || (want == "") != (out[i].Err != nil) {
 			t.Errorf("%d: %s, %v; want %q", i, out[i].Registration.Outcome, out[i].Err, want)
 		}

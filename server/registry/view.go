@@ -2,27 +2,20 @@ package registry
 
 import (
 	"context"
-	"fmt"
 	"weak"
 
 	"github.com/crdeval/crdeval/engine"
 )
 
-// catalogView is a catalog of one snapshot.
+// catalogView implements View for a catalog of one snapshot.
 type catalogView struct {
 	registry *Registry
 	catalog  *catalog
 }
 
-var _ View = catalogView{}
-
-// View returns a catalog as it is now, for the evaluation of one batch. Writes that come later do not change it.
+// View returns a catalog at this moment, for the evaluation of one batch. Later writes do not change it.
 func (r *Registry) View(ctx context.Context, catalog, atLeast string) (View, error) {
-	s, err := r.at(ctx, atLeast)
-	if err != nil {
-		return nil, err
-	}
-	c, err := s.catalog(catalog)
+	_, c, err := r.catalogAt(ctx, catalog, atLeast)
 	if err != nil {
 		return nil, err
 	}
@@ -43,16 +36,14 @@ func (v catalogView) OfKind(ctx context.Context, group, kind, revision string) (
 	if d, ok := v.catalog.kinds.Get(groupKind{group, kind}); ok {
 		return v.definition(ctx, d, revision)
 	}
-	// One that asks for the kind and is not established: the answer is that, not "not found".
+	// For a CRD that wants the kind, the error is that it is not established.
 	for _, d := range v.catalog.group(group).waiting.All() {
-		if d.standing().Names.Kind == kind {
+		if d.desired().Names.Kind == kind {
 			return v.definition(ctx, d, revision)
 		}
 	}
-	return nil, &Error{
-		Reason: CRDNotFound, Message: fmt.Sprintf("catalog %q has no CRD for kind %q of group %q: register it, or name the CRD", v.catalog.name, kind, group),
-		Metadata: map[string]string{"catalog": v.catalog.name, "group": group, "kind": kind},
-	}
+	return nil, errorf(CRDNotFound, metadata{"catalog": v.catalog.name, "group": group, "kind": kind},
+		"catalog %q has no CRD for kind %q of group %q: register it, or name the CRD", v.catalog.name, kind, group)
 }
 
 // Discoverable implements View.
@@ -61,7 +52,7 @@ func (v catalogView) Discoverable() []engine.DiscoverableCRD {
 	for _, d := range v.catalog.sorted.All() {
 		s := d.current().summary
 		list = append(list, engine.DiscoverableCRD{
-			Name: d.name, Scope: engine.Scope(s.Scope), Versions: s.Versions, Desired: s.Standing, Status: *d.record.Status,
+			Name: d.name, Scope: engine.Scope(s.Scope), Versions: s.Versions, Desired: s.Desired, Status: *d.record.Status,
 		})
 	}
 	return list
@@ -75,10 +66,11 @@ func (v catalogView) Published() []engine.PublishedCRD {
 			continue
 		}
 		rev := d.current()
-		names := d.record.Status.AcceptedNames       // which discovery tells
-		names.Kind = rev.summary.Standing.Names.Kind // which documents are about
+		names := d.record.Status.AcceptedNames      // discovery shows these
+		names.Kind = rev.summary.Desired.Names.Kind // OpenAPI documents show this
 		list = append(list, engine.PublishedCRD{
-			Name: d.name, Group: rev.summary.Standing.Group, Revision: rev.digest, Versions: rev.summary.Versions, Names: names,
+			Name: d.name, Group: rev.summary.Desired.Group, Revision: rev.digest, Versions: rev.summary.Versions,
+			Names:    names,
 			Manifest: func(context.Context) ([]byte, error) { return rev.unpack(d) },
 		})
 	}
@@ -88,24 +80,24 @@ func (v catalogView) Published() []engine.PublishedCRD {
 // State implements View.
 func (v catalogView) State() any { return weak.Make(v.catalog) }
 
-// definition returns the compiled program of a revision, from the cache or built.
+// definition returns an established CRD compiled.
 func (v catalogView) definition(ctx context.Context, d *crd, digest string) (*engine.Definition, error) {
 	if !d.established() {
 		return nil, notEstablished(d)
 	}
-	rev, err := d.at(digest)
+	rev, err := d.revisionAt(digest)
 	if err != nil {
 		return nil, err
 	}
 	return v.registry.program(ctx, v.catalog, d, rev)
 }
 
-// program returns a revision compiled, whether or not its CRD is established.
+// program returns a compiled revision, from the cache if possible.
 func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revision) (*engine.Definition, error) {
-	if program, ok := r.programs.Cached(rev.digest); ok {
+	if program, ok := r.Programs.Cached(rev.digest); ok { // does not allocate the closure below
 		return program, nil
 	}
-	return r.programs.Get(ctx, rev.digest, func(ctx context.Context) (*engine.Definition, error) {
+	return r.Programs.Get(ctx, rev.digest, func(ctx context.Context) (*engine.Definition, error) {
 		manifest, err := rev.unpack(d)
 		if err != nil {
 			return nil, err
@@ -114,17 +106,15 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 	})
 }
 
-// notEstablished says why: names that another CRD has, mostly.
 func notEstablished(d *crd) error {
-	e := &Error{Reason: CRDNotEstablished, Metadata: map[string]string{"catalog": d.catalog, "crd": d.name}}
-	why := "its status has no condition that says why"
+	m := metadata{"catalog": d.catalog, "crd": d.name}
+	why := "its status has no condition with the reason"
 	if c := condition(d.record.Status, established); c != nil {
 		why = c.Message
 	}
 	if c := condition(d.record.Status, namesAccepted); c != nil && c.Status == "False" {
-		why = c.Message + ", by a CRD registered before it"
-		e.Metadata["conflict"] = c.Reason
+		why = c.Message + ", by a CRD that was registered earlier"
+		m["conflict"] = c.Reason
 	}
-	e.Message = fmt.Sprintf("CRD %q of catalog %q is not established: %s", d.name, d.catalog, why)
-	return e
+	return errorf(CRDNotEstablished, m, "CRD %q of catalog %q is not established: %s", d.name, d.catalog, why)
 }

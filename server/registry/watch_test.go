@@ -120,7 +120,7 @@ func TestWatch(t *testing.T) {
 			catalog, from string
 			want          Reason
 		}{
-			{"never", "", CatalogNotFound}, {"default", "rubbish", TokenForeign}, {"default", r.tag.token(1 << 40), ReplicaBehind},
+			{"never", "", CatalogNotFound}, {"default", "rubbish", TokenInvalid}, {"default", r.tag.token(1 << 40), ReplicaBehind},
 			{"other", resume, WatchExpired}, // from before it began
 		} {
 			wantReason(t, r.Watch(t.Context(), tc.catalog, tc.from, nil), tc.want)
@@ -237,7 +237,7 @@ func TestSlowWatchers(t *testing.T) {
 		quick.want(t, "SYNCED")
 		before := r.last()
 		const each = 1000
-		for range mostNews/each + 2 {
+		for range maxEvents/each + 2 {
 			var changes []change
 			for i := range each {
 				changes = append(changes, change{catalog: "default", before: bare(i), after: bare(i + 1)})
@@ -245,14 +245,14 @@ func TestSlowWatchers(t *testing.T) {
 			r.publish(r.snapshot.Load().next(), changes)
 			synctest.Wait()
 		}
-		if n := len(quick.events); n != each*(mostNews/each+2) {
+		if n := len(quick.events); n != each*(maxEvents/each+2) {
 			t.Errorf("the quick one heard %d", n)
 		}
 		close(resume)
 		wantReason(t, <-done, WatchExpired)
 		wantReason(t, r.Watch(t.Context(), "default", before, nil), WatchExpired)
-		if r.news.bytes > allNewsBytes || r.news.bytes != r.news.ring("default").bytes {
-			t.Errorf("%d bytes of news", r.news.bytes)
+		if r.history.bytes > maxAllEventBytes || r.history.bytes != r.history.log("default").bytes {
+			t.Errorf("%d bytes of news", r.history.bytes)
 		}
 	})
 }
@@ -272,7 +272,7 @@ func bare(i int) *crd {
 
 // All catalogs together have a bound, too: it is the one with most that forgets.
 func TestNewsOfAllCatalogs(t *testing.T) {
-	var c chronicle
+	var c history
 	for i := range 10 {
 		c.begin(fmt.Sprint(i), 0)
 	}
@@ -292,16 +292,16 @@ func TestNewsOfAllCatalogs(t *testing.T) {
 		}
 	}
 	sum := 0
-	for _, r := range c.rings {
+	for _, r := range c.logs {
 		sum += r.bytes
 	}
-	if c.bytes > allNewsBytes || sum != c.bytes {
-		t.Errorf("%d bytes, %d by ring", c.bytes, sum)
+	if c.bytes > maxAllEventBytes || sum != c.bytes {
+		t.Errorf("%d bytes, %d by log", c.bytes, sum)
 	}
-	if _, err := c.ring("0").position(0); err != nil {
+	if _, err := c.log("0").position(0); err != nil {
 		t.Errorf("the quiet catalog forgot: %v", err)
 	}
-	_, err := c.ring("1").position(1)
+	_, err := c.log("1").position(1)
 	wantReason(t, err, WatchExpired)
 }
 

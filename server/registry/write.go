@@ -8,24 +8,33 @@ import (
 	"time"
 )
 
-// written is what a write led to: the state of the moment of its commit. A catalog or CRD in it may be gone already.
+// written is the snapshot right after a write.
 type written struct {
 	*snapshot
-	more bool // a plan's
+	more bool // see plan
 }
 
-// write makes one change: propose looks at the newest snapshot and says what to commit; an empty plan commits nothing. It returns a snapshot
-// that includes the change. propose may run several times, since other replicas write as well.
+// crd returns a CRD as the write left it.
+func (w written) crd(catalog, name string) (*crd, error) {
+	c, err := w.catalog(catalog)
+	if err != nil {
+		return nil, err
+	}
+	return c.crd(name)
+}
+
+// write commits the plan that propose returns for the current snapshot; it commits nothing for an empty plan. It returns a
+// snapshot that includes the change. It calls propose again if another replica wrote first.
 func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, error)) (written, error) {
-	if err := r.turn(ctx); err != nil {
+	if err := r.beginWrite(ctx); err != nil {
 		return written{}, err
 	}
-	defer r.endTurn()
-	patience, cancel := r.patience(ctx)
+	defer r.endWrite()
+	bounded, cancel := r.storeContext(ctx)
 	defer cancel()
 	for {
 		if r.stale {
-			if err := r.reload(patience); err != nil {
+			if err := r.reload(bounded); err != nil {
 				return written{}, r.unavailable(ctx, err, false)
 			}
 			r.stale = false
@@ -35,36 +44,43 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 		if err != nil || p.empty() {
 			return written{current, false}, err
 		}
-		sequence, err := r.store.Commit(patience, p.Transaction)
+		sequence, err := r.store.Commit(bounded, p.Transaction)
 		switch {
 		case err == nil:
 			r.commits.Add(1)
-			s, err := r.committed(patience, current, p.Transaction, sequence)
+			s, err := r.committed(bounded, current, p.Transaction, sequence)
 			return written{s, p.more}, err
 		case errors.Is(err, ErrConflict):
-			if err := r.catchUp(patience, current); err != nil {
+			if err := r.catchUp(bounded, current); err != nil {
 				return written{}, r.unavailable(ctx, err, false)
 			}
 		case errors.Is(err, ErrTooLarge):
 			return written{}, tooLarge(err)
 		default:
 			if r.watcher == nil && mayBeWritten(err) { // a Watcher reports the commit if it was made
-				r.stale = r.reload(patience) != nil
+				r.stale = r.reload(bounded) != nil
 			}
 			return written{}, r.unavailable(ctx, err, mayBeWritten(err))
 		}
-		if patience.Err() != nil {
+		if bounded.Err() != nil {
 			return written{}, r.unavailable(ctx, ErrConflict, false)
 		}
 	}
 }
 
-// writeTo is write of a change to a CRD that is there, and has the etag, if that is not empty. It begins with the newest state.
-func (r *Registry) writeTo(ctx context.Context, catalog, name, etag string, propose func(*snapshot, *crd) (plan, error)) (written, error) {
-	if err := r.newest(ctx); err != nil {
+// writeLatest is write after all earlier writes of other replicas were applied.
+func (r *Registry) writeLatest(ctx context.Context, propose func(*snapshot) (plan, error)) (written, error) {
+	if err := r.awaitLatest(ctx); err != nil {
 		return written{}, err
 	}
-	return r.write(ctx, func(s *snapshot) (plan, error) {
+	return r.write(ctx, propose)
+}
+
+// writeTo is writeLatest for an existing CRD, which must have the etag if that is not empty.
+func (r *Registry) writeTo(
+	ctx context.Context, catalog, name, etag string, propose func(*catalog, *crd) (plan, error),
+) (written, error) {
+	return r.writeLatest(ctx, func(s *snapshot) (plan, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
 			return plan{}, err
@@ -76,23 +92,14 @@ func (r *Registry) writeTo(ctx context.Context, catalog, name, etag string, prop
 		if err := (Precondition{Etag: etag}).check(c, name); err != nil {
 			return plan{}, err
 		}
-		return propose(s, d)
+		return propose(c, d)
 	})
 }
 
-// crd returns one as the write left it.
-func (w written) crd(catalog, name string) (*crd, error) {
-	c, err := w.catalog(catalog)
-	if err != nil {
-		return nil, err
-	}
-	return c.crd(name)
-}
-
-// turn waits until this write may begin. It gives up when no commit has succeeded for r.maxWrite: the store does not answer, and all that wait
-// for it fail at the same time instead of one after the other.
-func (r *Registry) turn(ctx context.Context) error {
-	ticker := time.NewTicker(r.maxWrite)
+// beginWrite waits until no other write runs. It gives up when no commit has succeeded for r.MaxWrite: then the store does
+// not answer, and all waiting writes fail at the same time instead of one after the other.
+func (r *Registry) beginWrite(ctx context.Context) error {
+	ticker := time.NewTicker(r.MaxWrite)
 	defer ticker.Stop()
 	commits := r.commits.Load()
 	for {
@@ -108,14 +115,14 @@ func (r *Registry) turn(ctx context.Context) error {
 		case <-ticker.C:
 			before := commits
 			if commits = r.commits.Load(); commits == before {
-				return r.unavailable(ctx, errOthersWait, false)
+				return r.unavailable(ctx, errEarlierWrites, false)
 			}
 		}
 	}
 }
 
-// endTurn lets the next write begin. If the outcome of the last commit is unknown, it first loads the store, in the background.
-func (r *Registry) endTurn() {
+// endWrite lets the next write begin. If the outcome of a commit is unknown, it first loads the store in the background.
+func (r *Registry) endWrite() {
 	if !r.stale {
 		<-r.writing
 		return
@@ -124,16 +131,15 @@ func (r *Registry) endTurn() {
 		defer func() { <-r.writing }()
 		err := r.reload(r.lifetime)
 		if r.stale = err != nil; r.stale {
-			r.log.WarnContext(r.lifetime, "cannot load the registry's store after a failed commit; the next write tries again", "error", err)
+			r.Log.WarnContext(r.lifetime, "cannot load the registry's store after a failed commit; the next write tries again",
+				"error", err)
 		}
 	}()
 }
 
-var errOthersWait = errors.New("writes that came earlier still wait for it")
-
-// patience is the context of a commit: it ends early enough for the caller to be told.
-func (r *Registry) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	wait := r.maxWrite
+// storeContext bounds ctx by MaxWrite, and so that a failure can be returned before the deadline of ctx.
+func (r *Registry) storeContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	wait := r.MaxWrite
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := time.Until(deadline); left > 2*answerMargin {
 			wait = min(wait, left-answerMargin)
@@ -142,34 +148,36 @@ func (r *Registry) patience(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeout(ctx, wait)
 }
 
-// committed makes a committed transaction visible, and returns the state that it led to.
-func (r *Registry) committed(ctx context.Context, current *snapshot, t Transaction, sequence uint64) (*snapshot, error) {
+// committed publishes a committed transaction and returns the resulting snapshot.
+func (r *Registry) committed(
+	ctx context.Context, current *snapshot, t Transaction, sequence uint64,
+) (*snapshot, error) {
 	for i := range t.Put {
 		t.Put[i].Version = sequence
 	}
 	next, changes, err := current.apply(Commit{Sequence: sequence, Put: t.Put, Delete: t.Delete})
 	switch {
 	case err != nil:
-		r.stale = r.watcher == nil // it is committed, but we cannot read it: that is a fault of ours
-		return nil, fmt.Errorf("reading what was just written: %w", err)
+		r.stale = r.watcher == nil
+		return nil, fmt.Errorf("reading back a committed write: %w", err)
 	case r.watcher != nil:
-		// The same commit comes the way on which those of others come, in its place among them. If it does not come soon it is durable all the same.
+		// The watch delivers the commit in its order. If that takes too long, the write is durable all the same.
 		seen, cancel := context.WithTimeout(ctx, visibleWithin)
 		defer cancel()
 		r.await(seen, sequence)
 	case sequence == current.sequence+1:
 		r.publish(next, changes)
 	default:
-		// Others wrote in between, to entries that we did not touch: their writes belong to that sequence too.
+		// There was another commit in between, for example one that was given up and then made.
 		r.stale = r.reload(ctx) != nil
 	}
 	return next, nil
 }
 
-// visibleWithin bounds how long a write that is durable waits to be seen here as well.
+// visibleWithin bounds how long a durable write waits until this replica has applied it.
 const visibleWithin = 2 * time.Second
 
-// catchUp returns when the snapshot is newer than the one that a plan was made of.
+// catchUp waits for a snapshot newer than current.
 func (r *Registry) catchUp(ctx context.Context, current *snapshot) error {
 	if r.watcher == nil {
 		return r.reload(ctx)
@@ -177,14 +185,36 @@ func (r *Registry) catchUp(ctx context.Context, current *snapshot) error {
 	if r.await(ctx, current.sequence+1) {
 		return nil
 	}
-	return fmt.Errorf("another replica's write came first and is not seen here yet: %w", errors.Join(context.Cause(ctx), r.Following()))
+	return fmt.Errorf("another replica wrote first, and this one has not applied that write yet: %w",
+		errors.Join(context.Cause(ctx), r.Following()))
 }
 
-// await waits for a snapshot of a sequence or a later one, and says whether there is one.
+// awaitLatest waits until the snapshot includes every write that any replica answered before the call. Each write begins
+// with it, so that a client that changes replicas is never answered from an older state.
+func (r *Registry) awaitLatest(ctx context.Context) error {
+	if r.watcher == nil {
+		return nil
+	}
+	bounded, cancel := r.storeContext(ctx)
+	defer cancel()
+	sequence, err := r.watcher.Latest(bounded)
+	if err == nil && !r.await(bounded, sequence) {
+		err = &Failure{
+			Public: "this replica has not applied all writes of other replicas yet", Unchanged: true,
+			Err: errors.Join(errBehind, context.Cause(bounded), r.Following()),
+		}
+	}
+	if err != nil {
+		return r.unavailable(ctx, err, false)
+	}
+	return nil
+}
+
+// await waits for a snapshot of a sequence or a later one, and reports whether there is one.
 func (r *Registry) await(ctx context.Context, sequence uint64) bool {
 	for {
 		changed := r.changed.next()
-		if r.snapshot.Load().sequence >= sequence {
+		if r.Sequence() >= sequence {
 			return true
 		}
 		select {
@@ -197,13 +227,18 @@ func (r *Registry) await(ctx context.Context, sequence uint64) bool {
 	}
 }
 
-// unavailable is the error of a store that failed. Callers are told the kind of failure; where on the server it happened is for the log.
+var (
+	errEarlierWrites = errors.New("earlier writes still wait for it")
+	errBehind        = errors.New("the watch has not delivered all commits of the store")
+)
+
+// unavailable returns the error of a failed store. Details go to the log only.
 func (r *Registry) unavailable(ctx context.Context, err error, outcomeUnknown bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	r.log.ErrorContext(ctx, "the registry's store failed", "error", err)
-	what := "the server's log says how"
+	r.Log.ErrorContext(ctx, "the registry's store failed", "error", err)
+	what := "the server's log has the details"
 	var number syscall.Errno
 	var failure *Failure
 	switch {
@@ -212,32 +247,34 @@ func (r *Registry) unavailable(ctx context.Context, err error, outcomeUnknown bo
 	case errors.As(err, &number):
 		what = number.Error()
 	case errors.Is(err, ErrConflict):
-		what = "each attempt was overtaken by another write"
+		what = "other writes came first at each attempt"
 	case errors.Is(err, ErrClosed):
 		what = "it is closed"
-	case errors.Is(err, errOthersWait):
-		what = errOthersWait.Error()
+	case errors.Is(err, errEarlierWrites):
+		what = err.Error()
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		what = "it did not answer in time"
 	}
-	e := &Error{Reason: StoreUnavailable, Message: "the registry's store failed: " + what + "; try again", Err: err}
+	e := errorf(StoreUnavailable, nil, "the registry's store failed: %s; try again", what)
 	if outcomeUnknown {
-		e.Message = "the registry's store failed: " + what + "; whether it has the change is not known: try again, which does no harm if it has"
-		e.Metadata = map[string]string{"outcome": "unknown"}
+		e = errorf(StoreUnavailable, metadata{"outcome": "unknown"},
+			"the registry's store failed: %s; the change may have been made or not: try again, which is safe in both cases", what)
 	}
+	e.Err = err
 	return e
 }
 
-// mayBeWritten tells of a commit's error whether the commit can have been made.
+// mayBeWritten reports whether the transaction of a failed Commit may have been or may still be made.
 func mayBeWritten(err error) bool {
 	failure := (*Failure)(nil)
 	return !errors.Is(err, ErrClosed) && (!errors.As(err, &failure) || !failure.Unchanged)
 }
 
 func tooLarge(err error) error {
-	what := "this is more than the registry's store takes in one write"
+	e := errorf(LimitExceeded, nil, "the registry's store does not accept so much in one write")
 	if failure := (*Failure)(nil); errors.As(err, &failure) {
-		what += ": " + failure.Public
+		e.Message += ": " + failure.Public
 	}
-	return &Error{Reason: LimitExceeded, Message: what, Err: err}
+	e.Err = err
+	return e
 }

@@ -189,7 +189,7 @@ const RegistrationFailed = "ERROR"
 // registry.Outcome or RegistrationFailed.
 func (t *Telemetry) CountRegistrations() (func(outcome string), error) {
 	var sets []attribute.Set
-	outcomes := []string{string(registry.Created), string(registry.Updated), string(registry.Unchanged), string(registry.Refused)}
+	outcomes := []string{string(registry.Created), string(registry.Updated), string(registry.Unchanged), string(registry.Rejected)}
 	for _, outcome := range append(outcomes, RegistrationFailed) {
 		sets = append(sets, attribute.NewSet(attribute.String("outcome", strings.ToLower(outcome))))
 	}

@@ -128,29 +128,3 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("of nothing: %v %s", err, empty)
 	}
 }
-
-func TestKept(t *testing.T) {
-	k := NewKept[int](4000)
-	for i := range 20 {
-		k.Put(fmt.Sprint(i), i, 500)
-		if k.Bytes() > 4000 {
-			t.Fatalf("%d bytes are kept", k.Bytes())
-		}
-		k.Get("0") // used, so it stays
-	}
-	if v, ok := k.Get("0"); !ok || v != 0 {
-		t.Error("what is used went")
-	}
-	if _, ok := k.Get("5"); ok {
-		t.Error("what is not used stayed")
-	}
-	if v, ok := k.Get("19"); !ok || v != 19 {
-		t.Error("the newest went")
-	}
-	before := k.Bytes()
-	k.Put("large", 1, 1001)
-	k.Put("19", 7, 500)
-	if _, ok := k.Get("large"); ok || k.Bytes() != before {
-		t.Error("one too large was kept, or one counted twice")
-	}
-}

@@ -87,7 +87,7 @@ func (r *localRegistry) Register(
 	options := r.options()
 	report, err := engine.Check(ctx, manifest, options)
 	if err != nil || !report.Accepted {
-		return registry.Registration{Report: report, Outcome: registry.Refused}, err
+		return registry.Registration{Report: report, Outcome: registry.Rejected}, err
 	}
 	known := r.find(report.Name)
 	options.Terminating = known != nil && known.existing.Terminating // an update does not end the deletion

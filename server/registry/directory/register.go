@@ -177,7 +177,7 @@ func final(err error) bool {
 	switch {
 	case errors.As(err, &fromRegistry):
 		switch fromRegistry.Reason {
-		case registry.InvalidArgument, registry.CRDRefused, registry.LimitExceeded:
+		case registry.InvalidArgument, registry.CRDRejected, registry.LimitExceeded:
 			return true
 		}
 		return false

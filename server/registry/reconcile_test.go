@@ -47,13 +47,13 @@ func TestSettlingAPartIsSettlingAll(t *testing.T) {
 				n.ShortNames = append(n.ShortNames, word())
 			}
 			rev := testRevision(fmt.Sprint(i), "g.io", n)
-			rev.summary.Standing.InvalidCABundle = random.IntN(5) == 0
+			rev.summary.Desired.InvalidCABundle = random.IntN(5) == 0
 			mustRegister(t, r, "default", rev)
 			if whole[name] == nil {
 				whole[name] = &engine.CRDStatus{Name: name, Created: c.now.UTC()}
 			}
-			whole[name].Desired = rev.summary.Standing
-			whole[name].Status = rev.summary.Standing.AddStoredVersion(whole[name].Status)
+			whole[name].Desired = rev.summary.Desired
+			whole[name].Status = rev.summary.Desired.AddStoredVersion(whole[name].Status)
 			settle(name)
 		}
 		catalog, _ := r.snapshot.Load().catalogs.Get("default")

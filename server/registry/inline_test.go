@@ -2,7 +2,6 @@ package registry
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -38,13 +37,13 @@ func TestOverlay(t *testing.T) {
 		t.Error("the overlay was registered")
 	}
 	// Three manifests, each compiled once: when it was judged.
-	if s := r.programs.Stats(); s.Entries != 3 || s.Builds != 0 || r.overlaid.Len() != 2 {
-		t.Errorf("%+v, %d verdicts", s, r.overlaid.Len())
+	if s := r.Programs.Stats(); s.Entries != 3 || s.Builds != 0 || r.inline.Stats().Entries != 2 {
+		t.Errorf("%+v, %d cached", s, r.inline.Stats().Entries)
 	}
 	// A verdict holds as long as what it was made against is registered.
 	mustAccept(t, r, widget("Gadget", "", "v1"), Created)
 	_, err := r.ViewWith(t.Context(), "default", "", []engine.Document{widget("Widget", "", "v1")})
-	wantReason(t, err, CRDRefused)
+	wantReason(t, err, CRDRejected)
 }
 
 func TestOverlayRefusals(t *testing.T) {
@@ -57,15 +56,14 @@ func TestOverlayRefusals(t *testing.T) {
 		want    Reason
 		message string
 	}{
-		{"refused", []engine.Document{crontabs(1), bad}, CRDRefused, "crds[1]: "},
-		{"refused as an update", []engine.Document{widget("Gadget", "", "v1")}, CRDRefused, "field is immutable"},
-		{"refused as an update of the overlay", []engine.Document{crontabs(1), engine.YAML([]byte(strings.Replace(string(crontabs(1).YAML), "scope: Namespaced", "scope: Cluster", 1)))}, CRDRefused, "field is immutable"},
-		{"too many", slices.Repeat([]engine.Document{crontabs(1)}, MaxOverlay+1), LimitExceeded, "16"},
+		{"refused", []engine.Document{crontabs(1), bad}, CRDRejected, "crds[1]: "},
+		{"refused as an update", []engine.Document{widget("Gadget", "", "v1")}, CRDRejected, "field is immutable"},
+		{"refused as an update of the overlay", []engine.Document{crontabs(1), engine.YAML([]byte(strings.Replace(string(crontabs(1).YAML), "scope: Namespaced", "scope: Cluster", 1)))}, CRDRejected, "field is immutable"},
 	} {
 		_, err := r.ViewWith(t.Context(), "default", "", tc.overlay)
 		wantReason(t, err, tc.want)
 		var e *Error
-		if errors.As(err, &e) && (!strings.Contains(e.Message, tc.message) || (e.Report != nil) != (tc.want == CRDRefused)) {
+		if errors.As(err, &e) && (!strings.Contains(e.Message, tc.message) || (e.Report != nil) != (tc.want == CRDRejected)) {
 			t.Errorf("%s: %+v", tc.name, e)
 		}
 	}

@@ -1,0 +1,141 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// candidate is a manifest that was compiled against one state of its catalog.
+type candidate struct {
+	catalogEtag string
+	old         *crd // the CRD with the same name, or nil
+	report      *engine.Report
+
+	// The rest is set if the manifest was accepted.
+	name       string
+	definition *engine.Definition // nil in the cache of inline CRDs
+	revision   *revision
+	generation int64 // metadata.generation after the write
+}
+
+// current reports whether the result still holds: neither the catalog nor the CRD changed.
+func (j *candidate) current(c *catalog) bool {
+	now, _ := c.crds.Get(j.name)
+	if c.record.Etag != j.catalogEtag || (now == nil) != (j.old == nil) {
+		return false
+	}
+	return now == nil || now.record.Etag == j.old.record.Etag
+}
+
+// registration returns the result that registering has, without the parts that only a write adds.
+func (j *candidate) registration() Registration {
+	done := Registration{Report: j.report, Outcome: Updated}
+	switch {
+	case j.revision == nil:
+		done.Outcome = Rejected
+	case j.old == nil:
+		done.Outcome = Created
+	case j.old.current().digest == j.revision.digest:
+		done.Outcome = Unchanged
+	}
+	return done
+}
+
+// compile compiles a manifest for a catalog: as an update of the CRD with its name, if there is one.
+func (r *Registry) compile(ctx context.Context, c *catalog, manifest engine.Document) (*candidate, error) {
+	slot, err := r.compileSlot(ctx, size(manifest))
+	if err != nil {
+		return nil, err
+	}
+	defer slot.release()
+	j := &candidate{catalogEtag: c.record.Etag}
+	existing := existing{catalog: c}
+	o := r.options(c)
+	o.Existing, o.Heavy = existing.find, slot.heavy
+	j.definition, j.report, err = engine.Compile(ctx, manifest, o)
+	if err != nil || existing.err != nil {
+		return nil, cmp.Or(existing.err, err)
+	}
+	if j.definition != nil {
+		j.name, j.revision, j.generation = j.definition.Name(), revisionOf(j.definition), j.report.Generation
+		j.old, _ = c.crds.Get(j.name)
+	}
+	return j, nil
+}
+
+// options returns the engine's options for a catalog.
+func (r *Registry) options(c *catalog) engine.Options {
+	o := r.Engine
+	o.KubernetesMinor = c.record.KubernetesMinor
+	return o
+}
+
+// existing implements engine.Options.Existing.
+type existing struct {
+	catalog  *catalog
+	name     string // of the CRD that manifest belongs to
+	manifest []byte
+	err      error // of unpacking a manifest
+}
+
+func (e *existing) find(name string) *engine.Existing {
+	d, ok := e.catalog.crds.Get(name)
+	if !ok {
+		return nil
+	}
+	if e.name != name {
+		if e.manifest, e.err = d.current().unpack(d); e.err != nil {
+			return nil
+		}
+		e.name = name
+	}
+	return &engine.Existing{Manifest: e.manifest, Generation: d.record.Generation, Status: *d.record.Status}
+}
+
+// longManifest is the size above which manifests have slots of their own. Most manifests have some 10 KiB.
+const longManifest = 256 << 10
+
+func size(d engine.Document) int { return len(d.JSON) + len(d.YAML) }
+
+// slot is the right to compile.
+type slot struct {
+	r    *Registry
+	held chan struct{} // the semaphore; nil if none is held
+}
+
+// compileSlot waits for a slot to compile documents of so many bytes.
+func (r *Registry) compileSlot(ctx context.Context, bytes int) (*slot, error) {
+	s := &slot{r: r}
+	if bytes > longManifest {
+		return s, s.acquire(ctx, r.compilingLong)
+	}
+	return s, s.acquire(ctx, r.compiling)
+}
+
+func (s *slot) acquire(ctx context.Context, semaphore chan struct{}) error {
+	select {
+	case semaphore <- struct{}{}:
+		s.held = semaphore
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// heavy implements engine.Options.Heavy: it exchanges the slot for one of long manifests.
+func (s *slot) heavy(ctx context.Context) error {
+	if s.held == s.r.compilingLong {
+		return nil
+	}
+	s.release()
+	return s.acquire(ctx, s.r.compilingLong)
+}
+
+func (s *slot) release() {
+	if s.held != nil {
+		<-s.held
+		s.held = nil
+	}
+}

@@ -1,0 +1,45 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// panickingObserver panics in every compilation, as a fault of the compiler would.
+type panickingObserver struct{ engine.Observer }
+
+func (panickingObserver) Compiled(context.Context, engine.CompileEvent) {
+	panic("a fault of the compiler")
+}
+
+// A panic in a compilation is the error of that manifest. RegisterAll compiles in goroutines of its own, where a panic would end the process.
+func TestCompilePanics(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	r.Engine.Observer = panickingObserver{}
+	wantInternal := func(err error) {
+		t.Helper()
+		var e *engine.Error
+		if !errors.As(err, &e) || e.Reason != engine.ReasonInternal {
+			t.Errorf("got %v", err)
+		}
+	}
+	done, _, err := r.RegisterAll(t.Context(), DefaultCatalog, []Submission{{Manifest: crontabs(10)}, {Manifest: crontabs(9)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range done {
+		wantInternal(d.Err)
+	}
+	_, err = r.Register(t.Context(), DefaultCatalog, crontabs(10), Precondition{})
+	wantInternal(err)
+	_, err = r.Check(t.Context(), DefaultCatalog, crontabs(10), "")
+	wantInternal(err)
+
+	r.Engine.Observer = nil
+	if done, err := r.Register(t.Context(), DefaultCatalog, crontabs(10), Precondition{}); err != nil || !done.Report.Accepted {
+		t.Errorf("afterwards: %+v, %v", done.Report, err)
+	}
+}

@@ -1,0 +1,71 @@
+package registry
+
+import (
+	"slices"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/registry/immutable"
+)
+
+// maxReconciled bounds the CRDs whose status one commit changes, so that stores accept it. Further commits change the rest.
+const maxReconciled = 16
+
+func (c *crd) crdStatus() engine.CRDStatus {
+	return engine.CRDStatus{Name: c.name, Created: c.record.Created, Desired: *c.desired(), Status: *c.record.Status}
+}
+
+// reconcile decides which CRD holds which name of a group, after changed was put or the CRD named deleted was deleted. It
+// replaces the status of changed and returns copies of other CRDs with their new status, up to maxReconciled.
+//
+// A status depends on other CRDs only if a CRD waits for a name. So only the waiting CRDs and the holders of the names that
+// they want take part.
+func (c *catalog) reconcile(
+	groupName string, changed *crd, deleted string, now time.Time,
+) (others []*crd, more bool) {
+	g := c.group(groupName)
+	var candidates, involved immutable.Sorted[string, *crd]
+	candidates = g.waiting.Delete(deleted)
+	changedName := ""
+	if changed != nil {
+		changedName = changed.name
+		candidates = candidates.Set(changedName, changed)
+	}
+	involved = candidates
+	for _, d := range candidates.All() {
+		for wanted := range claims(&d.desired().Names) {
+			holder, held := g.holders.Get(wanted)
+			if _, found := involved.Get(holder); !held || found || holder == deleted {
+				continue
+			}
+			if other, ok := c.crds.Get(holder); ok {
+				involved = involved.Set(holder, other)
+			}
+		}
+	}
+	var statuses []engine.CRDStatus
+	for _, d := range involved.All() {
+		statuses = append(statuses, d.crdStatus())
+	}
+	names := engine.ReconcileStatus(statuses, changedName, now)
+	for i := range statuses {
+		before, _ := involved.Get(statuses[i].Name)
+		switch {
+		case before == changed:
+			changed.record.Status = &statuses[i].Status
+		case !slices.Contains(names, before.name):
+		case len(others) == maxReconciled:
+			more = true
+		default:
+			after := *before
+			after.record.Status = &statuses[i].Status
+			others = append(others, &after)
+		}
+	}
+	return others, more
+}
+
+func sameNames(a, b *engine.Names) bool {
+	return a.Plural == b.Plural && a.Singular == b.Singular && slices.Equal(a.ShortNames, b.ShortNames) &&
+		a.Kind == b.Kind && a.ListKind == b.ListKind && slices.Equal(a.Categories, b.Categories)
+}

@@ -1,0 +1,121 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// Submission is one of several manifests to register.
+type Submission struct {
+	Manifest     engine.Document
+	Precondition Precondition
+}
+
+// Submitted is the result of a Submission: a Registration or an error.
+type Submitted struct {
+	Registration Registration
+	Err          error
+}
+
+// RegisterAll registers several manifests in their order and returns a result for each. A rejected manifest does not affect
+// the others. When the store fails or ctx ends, the rest is not tried. It returns the token of the last write, or of the
+// current state.
+func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submission) ([]Submitted, string, error) {
+	if err := r.awaitLatest(ctx); err != nil {
+		return nil, "", err
+	}
+	if _, err := r.snapshot.Load().catalog(catalog); err != nil {
+		return nil, "", err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	compiled := r.compileAll(ctx, catalog, list)
+	out := make([]Submitted, len(list))
+	token := r.tag.token(r.Sequence())
+	var failed error // of the store or of ctx
+	for i := range list {
+		c := <-compiled[i]
+		var done Registration
+		err := c.err
+		switch {
+		case failed != nil:
+			err = notTried(failed)
+		case err == nil:
+			done, err = r.writeCandidate(ctx, catalog, c.candidate, list[i].Precondition)
+			if errors.Is(err, errOutdated) {
+				done, err = r.Register(ctx, catalog, list[i].Manifest, list[i].Precondition)
+			}
+		}
+		if err != nil {
+			out[i].Err = err
+			var e *Error
+			if failed == nil && (errors.As(err, &e) && e.Reason == StoreUnavailable || ctx.Err() != nil) {
+				failed = err
+				cancel()
+			}
+			continue
+		}
+		if out[i].Registration = done; done.Token != "" {
+			token = done.Token
+		}
+	}
+	return out, token, nil
+}
+
+// notTried returns the error of a submission after the one that failed.
+func notTried(failed error) error {
+	e := (*Error)(nil)
+	if !errors.As(failed, &e) {
+		return failed
+	}
+	return &Error{
+		Reason: e.Reason, Err: failed,
+		Message: "not tried, because the registry's store failed at an earlier submission: try again",
+	}
+}
+
+// compileResult is a compiled manifest or an error.
+type compileResult struct {
+	candidate *candidate
+	err       error
+}
+
+// compileAll compiles manifests while earlier ones are written, at most cap(r.compiling) ahead.
+func (r *Registry) compileAll(ctx context.Context, catalog string, list []Submission) []chan compileResult {
+	out := make([]chan compileResult, len(list))
+	for i := range out {
+		out[i] = make(chan compileResult)
+	}
+	next := make(chan int)
+	go func() {
+		defer close(next)
+		for i := range list {
+			next <- i
+		}
+	}()
+	for range min(len(list), cap(r.compiling)) {
+		go func() {
+			for i := range next {
+				j, err := r.compileSubmission(ctx, catalog, list[i])
+				out[i] <- compileResult{j, err}
+			}
+		}()
+	}
+	return out
+}
+
+func (r *Registry) compileSubmission(ctx context.Context, catalog string, s Submission) (*candidate, error) {
+	if err := s.Precondition.validate(); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	c, err := r.snapshot.Load().catalog(catalog)
+	if err != nil {
+		return nil, err
+	}
+	return r.compile(ctx, c, s.Manifest)
+}
