@@ -23,13 +23,13 @@ import (
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// sweepInterval is how often revisions that need not be kept any longer are looked for.
+// sweepInterval is how often old revisions are removed.
 const sweepInterval = time.Hour
 
-// Build says what was built.
+// Build is the version and the commit of the binary.
 type Build struct{ Version, Commit string }
 
-// App is a server that was started: it is listening and, once Run was called, serving.
+// App is a server. Start makes it listen, Run makes it serve.
 type App struct {
 	config Config
 	build  Build
@@ -38,22 +38,22 @@ type App struct {
 	telemetry *telemetry.Telemetry
 	programs  *cache.Cache[string, *engine.Definition]
 	registry  *counted
-	tls       *transport.TLS // nil: none
+	tls       *transport.TLS // nil: no TLS
 	tokens    *transport.Tokens
 	gate      *transport.Gate
-	refused   func()      // counts a call refused with OVERLOADED
-	short     func() bool // says that memory is; nil: there is no limit
+	rejected  func()      // counts a call rejected with OVERLOADED
+	short     func() bool // reports whether memory is short; nil: no limit
 	health    *health.Server
 	grpc      *grpc.Server
 	inProcess *inprocess.Conn // calls the same services for the REST gateway
 	web       []web
 
 	grpcListeners []net.Listener
-	loaded        chan struct{}   // closed when the directories of CRDs are loaded
-	draining      context.Context // ends when calls that would last come to an end
+	loaded        chan struct{}   // closed when the directories of --crds are loaded
+	draining      context.Context // ends when watches have to end
 	drain         func()
-	background    context.Context // ends when closing begins
-	tasks         sync.WaitGroup  // what runs in it
+	background    context.Context // ends when closing starts
+	tasks         sync.WaitGroup  // running in background
 	endTasks      func(context.Context) error
 	closing       closing
 }
@@ -64,8 +64,7 @@ type web struct {
 	listeners []net.Listener
 }
 
-// Start starts everything in order, up to listening. On an error everything that was started is closed again. ctx bounds starting
-// alone.
+// Start starts all parts in order and listens. After an error it closes what it started. ctx only bounds the start.
 func Start(ctx context.Context, c Config, b Build, log *slog.Logger) (*App, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -127,7 +126,7 @@ func (a *App) startRegistry(ctx context.Context) error {
 		return err
 	}
 	a.closing.then("the registry", inner.Close)
-	a.closing.then("background tasks", a.endTasks) // they use the registry
+	a.closing.then("background tasks", a.endTasks) // before the registry, which they use
 	registered, err := a.telemetry.CountRegistrations()
 	if err != nil {
 		return err
@@ -158,20 +157,20 @@ func (a *App) startSecurity(context.Context) (err error) {
 	return nil
 }
 
-// task runs f in the background until closing begins.
+// task runs f in the background until closing starts.
 func (a *App) task(f func(context.Context)) { a.tasks.Go(func() { f(a.background) }) }
 
 func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory()
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	a.short = pressure(limit)
-	methods := map[string]bool{} // written before the first call is served
+	methods := map[string]bool{} // complete before the first call
 	var err error
-	if a.refused, err = a.telemetry.CountRejectedCalls(); err != nil {
+	if a.rejected, err = a.telemetry.CountRejectedCalls(); err != nil {
 		return err
 	}
 	a.gate = transport.NewGate(transport.GateOptions{
-		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Rejected: a.refused,
+		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Rejected: a.rejected,
 	})
 	if err := a.telemetry.ObserveInFlight(a.gate.InFlight); err != nil {
 		return err
@@ -188,7 +187,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	})
 	services := inprocess.Registrar{a.grpc, a.inProcess}
 	a.health = health.NewServer()
-	a.become(healthv1.HealthCheckResponse_NOT_SERVING) // until Run
+	a.setHealth(healthv1.HealthCheckResponse_NOT_SERVING) // until Run
 	healthv1.RegisterHealthServer(services, a.health)
 	reflection.Register(a.grpc)
 	failedItem, err := a.telemetry.CountFailedItems()
@@ -196,7 +195,8 @@ func (a *App) startGRPC(ctx context.Context) error {
 		return err
 	}
 	api.Register(services, api.Options{
-		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit, Draining: a.draining.Done(), ItemFailed: failedItem, Refused: a.refused, Log: a.log,
+		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
+		Draining: a.draining.Done(), ItemFailed: failedItem, Refused: a.rejected, Log: a.log,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {
@@ -207,7 +207,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	return err
 }
 
-// listen listens on all addresses. Listeners that nobody came to serve are closed at the end.
+// listen listens on all addresses. Closing the App closes the listeners.
 func (a *App) listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
 	var all []net.Listener
 	for _, address := range addresses {

@@ -167,10 +167,10 @@ func TestTheWholeWay(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &registered); err != nil || code != http.StatusOK || !registered.Accepted || registered.Token == "" {
 		t.Fatalf("%d %s", code, body)
 	}
-	code, body = fetch(t, rest, http.MethodPost, "/v1/catalogs/default:validate", "application/json", `{"atLeast": "", "items": [
+	code, body = fetch(t, rest, http.MethodPost, "/v1/catalogs/default:validate", "application/json", `{"options": {"atLeast": ""}, "items": [
 		{"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}},
 		{"object": {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 11}}}]}`)
-	if code != http.StatusBadRequest { // at_least is an option
+	if code != http.StatusBadRequest { // atLeast is a field of the request
 		t.Errorf("%d %s", code, body)
 	}
 	conn := r.conn(t)
@@ -397,7 +397,7 @@ func TestDrainingHasADeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	if err := r.shutDownForTest(); err == nil || !strings.Contains(err.Error(), "cut off") {
+	if err := r.shutDownForTest(); err == nil || !strings.Contains(err.Error(), "aborted") {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(begin); took > 30*time.Second {
@@ -433,7 +433,7 @@ func TestStartFailures(t *testing.T) {
 		"a taken metrics port":     {[]string{"--metrics-address=" + taken.Addr().String()}, "address already in use"},
 		"a directory that is none": {[]string{"--store=bolt", "--data-dir=" + file}, "not a directory"},
 		"no certificate":           {[]string{"--tls-cert=/missing", "--tls-key=/missing"}, "/missing"},
-		"no tokens":                {[]string{"--auth-token-file=" + file}, "has no token"},
+		"no tokens":                {[]string{"--auth-token-file=/missing"}, "/missing"},
 		"an invalid configuration": {[]string{"--max-batch-items=0"}, "--max-batch-items"},
 	} {
 		c, _ := Defaults(append([]string{"--grpc-address=127.0.0.1:0", "--http-address=127.0.0.1:0", "--store=memory"}, tc.flags...)...)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Bytes is a size. It is written as a number of bytes, or with a unit: KiB, MiB, GiB (1024 each; Ki, Mi, Gi for short) or kB, MB, GB (1000 each).
+// Bytes is a size. Its text is a number with an optional unit: KiB, MiB, GiB (or Ki, Mi, Gi), kB, MB, GB.
 type Bytes int64
 
-// The units that results are written in.
+// Units of Bytes.
 const (
 	KiB Bytes = 1 << 10
 	MiB Bytes = 1 << 20
@@ -37,13 +37,13 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/unit {
-		return fmt.Errorf("%q is no size: a whole number of bytes, or with one of the units KiB, MiB, GiB, kB, MB, GB", s)
+		return fmt.Errorf("%q is not a size: use a whole number of bytes, or a unit KiB, MiB, GiB, kB, MB, GB", s)
 	}
 	*b = Bytes(n * unit)
 	return nil
 }
 
-// String writes the size with the largest binary unit that divides it.
+// String returns the size in the largest binary unit that divides it.
 func (b Bytes) String() string {
 	for _, u := range units[:3] {
 		if b != 0 && int64(b)%u.value == 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// closing is the stack of what was started. What was started last is closed first.
+// closing is a stack of functions that close what was started.
 type closing struct{ steps []closeStep }
 
 type closeStep struct {
@@ -21,11 +21,11 @@ func (c *closing) then(name string, f func(context.Context) error) {
 	c.steps = append(c.steps, closeStep{name, f})
 }
 
-// stepGrace is what a step may take after ctx has ended.
+// stepGrace is the time for a step after ctx has ended.
 const stepGrace = 500 * time.Millisecond
 
-// all runs every step, also after one failed, and forgets them. It does not wait for a step for long once ctx has ended: what a call that
-// runs on still holds must not keep the process alive.
+// all runs and removes all steps, the last one first. After ctx has ended, it waits for each step only for stepGrace: a
+// call that does not end must not keep the process alive.
 func (c *closing) all(ctx context.Context) error {
 	var errs []error
 	for _, s := range slices.Backward(c.steps) {
@@ -49,6 +49,6 @@ func (s closeStep) run(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-time.After(stepGrace):
-		return fmt.Errorf("it was not done in time: %w", context.Cause(ctx))
+		return fmt.Errorf("timeout: %w", context.Cause(ctx))
 	}
 }

@@ -8,19 +8,18 @@ import (
 	"runtime/metrics"
 )
 
-// A service whose live heap is small and whose garbage is much would spend its time collecting: with 10 MiB alive, Go collects every 10 MiB,
-// which a batch or two are. So the heap may grow to gcFloor, or a quarter of the memory limit, before a collection. A heap of which more than that is
-// alive doubles, as Go has it by default, as long as that is no more than gcGrowth: what a cache of some hundred MiB holds should not be paid for twice. A still
-// larger one grows by half.
+// With Go's default, a service with a small live heap and much garbage collects too often: with 10 MiB live, after every
+// 10 MiB, which is a batch or two. So a heap may grow to gcFloor, or a quarter of the memory limit, before a collection.
+// A larger heap doubles, but grows by at most gcGrowth, or by half if that is more.
 const (
 	gcFloor   = 80 << 20
 	gcGrowth  = 192 << 20
-	gcDefault = 100 // GOGC's own
+	gcDefault = 100 // of GOGC
 	gcLeast   = 50
 	gcMost    = 1600
 )
 
-// gcPercent is the GOGC at which a heap with live bytes alive grows to the floor, or by gcGrowth.
+// gcPercent returns the GOGC for a live heap.
 func gcPercent(live, floor int64) int {
 	if live <= 0 {
 		return gcMost
@@ -29,9 +28,7 @@ func gcPercent(live, floor int64) int {
 	return int(min(max((floor-live)*100/live, large), gcMost))
 }
 
-// paceCollector sets GOGC by what is alive until ctx ends, then sets it back. It does nothing if GOGC is set.
-//
-// It looks after every collection and not now and then: a heap that grows while nobody looks would grow by the percentage of the small one that it was.
+// paceCollector sets GOGC after each collection until ctx ends, unless the environment sets GOGC.
 func paceCollector(ctx context.Context, limit int64) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -46,7 +43,7 @@ func paceCollector(ctx context.Context, limit int64) {
 	collected := collections(ctx)
 	for set := gcDefault; ; {
 		metrics.Read(sample)
-		// Setting it stops the world, for microseconds; a small difference is not worth that.
+		// Setting GOGC stops the world for some microseconds, so small changes are skipped.
 		if percent := gcPercent(int64(sample[0].Value.Uint64()), floor); abs(percent-set) > set/8 {
 			debug.SetGCPercent(percent)
 			set = percent
@@ -61,15 +58,15 @@ func paceCollector(ctx context.Context, limit int64) {
 
 func abs(n int) int { return max(n, -n) }
 
-// collections has an element after each collection, or after several, until ctx ends.
+// collections returns a channel with an element after each collection until ctx ends. It may combine several.
 func collections(ctx context.Context) <-chan struct{} {
-	told := make(chan struct{}, 1)
+	done := make(chan struct{}, 1)
 	var wait func()
 	wait = func() {
-		garbage := new([16]byte) // not so small that others share its memory and keep it
+		garbage := new([16]byte) // large enough not to share memory with other objects
 		runtime.AddCleanup(garbage, func(struct{}) {
 			select {
-			case told <- struct{}{}:
+			case done <- struct{}{}:
 			default:
 			}
 			if ctx.Err() == nil {
@@ -78,5 +75,5 @@ func collections(ctx context.Context) <-chan struct{} {
 		}, struct{}{})
 	}
 	wait()
-	return told
+	return done
 }

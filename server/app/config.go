@@ -1,7 +1,5 @@
-// Package app puts the service together: one Config, everything started in order, everything closed in the reverse order within a deadline.
-//
-// It is the only package that knows all others, and it does nothing else: config.go is what can be set, app.go the order, run.go
-// serving and draining.
+// Package app configures, starts and stops the service: config.go has the settings, app.go the order of the start, run.go
+// serving and draining. It is the only package that imports all others of the server.
 package app
 
 import (
@@ -25,56 +23,54 @@ const (
 	StoreEtcd   = "etcd"
 )
 
-// Config is everything that can be set, and the one place where it has a name, a default and an explanation: flags, environment variables
-// (CRDEVAL_ and the flag's name), the keys of the configuration file and docs/configuration.md all come from these tags. A flag goes before
-// an environment variable, that before the file, that before the default.
-//
-// No field is a secret: keys and tokens are in files, of which this has the paths.
+// Config has all settings. Its tags define the flags, the environment variables (CRDEVAL_ and the name of the flag), the
+// keys of the configuration file, and docs/configuration.md. Precedence: flag, environment variable, file, default.
+// No setting is a secret: keys and tokens are in files.
 type Config struct {
-	Config kong.ConfigFlag `help:"Read settings from this YAML file: the same names as the flags, without dashes in front." placeholder:"FILE" group:"General"`
+	Config kong.ConfigFlag `help:"YAML file with settings. The keys are the names of the flags." placeholder:"FILE" group:"General"`
 
-	GRPCAddress    []string `name:"grpc-address" default:"localhost:9090" sep:"," help:"Listen for gRPC: host:port, :port for all interfaces, or unix:///path. Several by commas." group:"Network"`
-	HTTPAddress    []string `name:"http-address" default:"localhost:8080" sep:"," help:"Listen for REST, with /healthz, /readyz and /openapi.json: as for --grpc-address. 'off' for none." group:"Network"`
-	MetricsAddress string   `help:"Serve /metrics, /healthz and /readyz here, without TLS, instead of /metrics on --http-address." placeholder:"ADDRESS" group:"Network"`
+	GRPCAddress    []string `name:"grpc-address" default:"localhost:9090" sep:"," help:"Comma-separated gRPC addresses: host:port, :port (all interfaces) or unix:///path." group:"Network"`
+	HTTPAddress    []string `name:"http-address" default:"localhost:8080" sep:"," help:"Comma-separated addresses of REST, /healthz, /readyz and /openapi.json, as for --grpc-address. 'off' disables them." group:"Network"`
+	MetricsAddress string   `help:"Address of /metrics, /healthz and /readyz, without TLS. Default: /metrics is on --http-address." placeholder:"ADDRESS" group:"Network"`
 
-	TLSCert       string `name:"tls-cert" help:"PEM file with the server's certificate and its intermediates. TCP listeners speak TLS then. It is read again when it changes." placeholder:"FILE" group:"Security"`
-	TLSKey        string `name:"tls-key" help:"PEM file with the certificate's private key." placeholder:"FILE" group:"Security"`
-	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with the authorities of clients: they must present a certificate of one of them." placeholder:"FILE" group:"Security"`
-	AuthTokenFile string `help:"File with the bearer tokens that callers may present, one a line. Without it callers need none. It is read again when it changes." placeholder:"FILE" group:"Security"`
+	TLSCert       string `name:"tls-cert" help:"PEM file with the certificate of the server and its intermediates. Enables TLS on TCP. Reloaded when it changes." placeholder:"FILE" group:"Security"`
+	TLSKey        string `name:"tls-key" help:"PEM file with the private key of the certificate." placeholder:"FILE" group:"Security"`
+	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with CAs of client certificates. Clients must present a certificate." placeholder:"FILE" group:"Security"`
+	AuthTokenFile string `help:"File with accepted bearer tokens, one on each line. An empty file rejects all callers. Default: no token is needed. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 
-	Store       string        `default:"bolt" help:"Where CRDs are kept: bolt (a file in --data-dir), memory (nowhere: all is gone with the process) or etcd (shared by all replicas)." group:"Registry"`
-	DataDir     string        `default:"data" help:"Directory of the file of --store=bolt. One process at a time may use it." group:"Registry"`
-	MaxWait     time.Duration `default:"5s" help:"How long a call waits for the write that its at_least names, if its own deadline is later." group:"Registry"`
-	CRDs        []string      `name:"crds" sep:"," help:"Register the CRDs in this directory's files (*.yaml, *.yml, *.json) before being ready, and again as they change. Several by commas." placeholder:"DIR" group:"Registry"`
-	CRDsCatalog string        `name:"crds-catalog" default:"default" help:"Catalog for the CRDs of --crds. It is created if there is none of that name." group:"Registry"`
+	Store       string        `default:"bolt" help:"Store of the CRDs: bolt (a file in --data-dir), memory (lost when the process ends), etcd (shared by replicas)." group:"Registry"`
+	DataDir     string        `default:"data" help:"Directory of the bolt store. Only one process can use it." group:"Registry"`
+	MaxWait     time.Duration `default:"5s" help:"Maximum time that a call waits for the write named by its at_least." group:"Registry"`
+	CRDs        []string      `name:"crds" sep:"," help:"Comma-separated directories. The server registers the CRDs in their files (*.yaml, *.yml, *.json) before it is ready, and when they change." placeholder:"DIR" group:"Registry"`
+	CRDsCatalog string        `name:"crds-catalog" default:"default" help:"Catalog for the CRDs of --crds. It is created if it does not exist." group:"Registry"`
 
-	EtcdEndpoints    []string `sep:"," help:"Clients' addresses of etcd's members for --store=etcd: http://host:2379 or https://host:2379. Several by commas." placeholder:"URL" group:"etcd"`
-	EtcdPrefix       string   `default:"/crdeval/" help:"What the keys in etcd begin with: replicas with one prefix share one registry." group:"etcd"`
-	EtcdCA           string   `name:"etcd-ca" help:"PEM file with the authorities of etcd's certificates. Default: the system's." placeholder:"FILE" group:"etcd"`
-	EtcdCert         string   `help:"PEM file with the certificate that etcd knows this server by. It is read for each connection." placeholder:"FILE" group:"etcd"`
-	EtcdKey          string   `help:"PEM file with that certificate's private key." placeholder:"FILE" group:"etcd"`
-	EtcdUser         string   `help:"User that etcd knows this server by." placeholder:"NAME" group:"etcd"`
-	EtcdPasswordFile string   `help:"File with that user's password." placeholder:"FILE" group:"etcd"`
+	EtcdEndpoints    []string `sep:"," help:"Comma-separated client URLs of etcd, such as https://host:2379." placeholder:"URL" group:"etcd"`
+	EtcdPrefix       string   `default:"/crdeval/" help:"Prefix of the keys in etcd. Replicas with the same prefix share a registry." group:"etcd"`
+	EtcdCA           string   `name:"etcd-ca" help:"PEM file with the CAs of etcd. Default: the CAs of the system." placeholder:"FILE" group:"etcd"`
+	EtcdCert         string   `help:"PEM file with the client certificate for etcd. Read for each connection." placeholder:"FILE" group:"etcd"`
+	EtcdKey          string   `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"etcd"`
+	EtcdUser         string   `help:"User name for etcd." placeholder:"NAME" group:"etcd"`
+	EtcdPasswordFile string   `help:"File with the password of the user." placeholder:"FILE" group:"etcd"`
 
-	CacheBytes    Bytes `default:"256MiB" help:"Memory for compiled programs. The least recently used are dropped and built again when needed." group:"Resources"`
-	MaxInFlight   int   `default:"256" help:"Calls in flight, over gRPC and REST together; more are refused with OVERLOADED. A quarter of them, at most 64, may be streams. 0: no bound." group:"Resources"`
-	RESTBodyBytes Bytes `name:"rest-body-bytes" default:"0" help:"Memory for the bodies of REST requests, all together; those without room are refused with OVERLOADED. 0: four times --max-message-bytes." group:"Resources"`
+	CacheBytes    Bytes `default:"256MiB" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed." group:"Resources"`
+	MaxInFlight   int   `default:"256" help:"Maximum calls in flight, over gRPC and REST. Further calls are rejected with OVERLOADED. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
+	RESTBodyBytes Bytes `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes." group:"Resources"`
 
-	MaxMessageBytes  Bytes `default:"64MiB" help:"Size of one message or REST body, either way." group:"Limits"`
-	MaxBatchItems    int   `default:"1000" help:"Items in one evaluation call." group:"Limits"`
-	MaxDocumentBytes Bytes `default:"3MiB" help:"Size of one document or CRD." group:"Limits"`
-	MaxDocumentDepth int   `default:"10000" help:"Levels of nesting in one document." group:"Limits"`
-	MaxAliasFactor   int   `default:"10" help:"Times its own size that a YAML document may have after its aliases are expanded, where that is more than --max-alias-bytes." group:"Limits"`
-	MaxAliasBytes    Bytes `default:"3MiB" help:"Size that a YAML document may have in any case after its aliases are expanded." group:"Limits"`
+	MaxMessageBytes  Bytes `default:"64MiB" help:"Maximum size of a message or REST body, in either direction." group:"Limits"`
+	MaxBatchItems    int   `default:"1000" help:"Maximum items of an evaluation call." group:"Limits"`
+	MaxDocumentBytes Bytes `default:"3MiB" help:"Maximum size of a document or CRD." group:"Limits"`
+	MaxDocumentDepth int   `default:"10000" help:"Maximum nesting depth of a document." group:"Limits"`
+	MaxAliasFactor   int   `default:"10" help:"Maximum growth of a YAML document by its aliases, as a factor of its size. Applies above --max-alias-bytes." group:"Limits"`
+	MaxAliasBytes    Bytes `default:"3MiB" help:"Size up to which a YAML document may grow by its aliases in any case." group:"Limits"`
 
-	DrainDelay   time.Duration `default:"0s" help:"After SIGTERM: how long to be unready yet serve everything, so that load balancers notice." group:"Shutdown"`
-	DrainTimeout time.Duration `default:"20s" help:"Then: how long calls in flight may take to end before they are cut off." group:"Shutdown"`
+	DrainDelay   time.Duration `default:"0s" help:"Time after SIGTERM in which the server is not ready and still accepts calls, so that load balancers notice." group:"Shutdown"`
+	DrainTimeout time.Duration `default:"20s" help:"Maximum time for calls in flight after that. Then they are aborted." group:"Shutdown"`
 
-	LogLevel  slog.Level `default:"info" help:"Log from this level on: debug (every call), info, warn, error." group:"Logging"`
-	LogFormat string     `default:"text" help:"How log lines look on stderr: text or json." group:"Logging"`
+	LogLevel  slog.Level `default:"info" help:"Lowest level to log: debug (every call), info, warn, error." group:"Logging"`
+	LogFormat string     `default:"text" help:"Format of log lines on stderr: text or json." group:"Logging"`
 }
 
-// Validate finds everything that is wrong, not the first thing only. What files hold is checked when they are read.
+// Validate returns all errors in the settings. The content of files is checked when they are read.
 func (c *Config) Validate() error {
 	var errs []error
 	wrong := func(flag, format string, args ...any) {
@@ -88,7 +84,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	if len(c.GRPCAddress) == 0 {
-		wrong("grpc-address", "there must be one")
+		wrong("grpc-address", "an address is required")
 	}
 	addresses("grpc-address", c.GRPCAddress)
 	addresses("http-address", c.httpAddresses())
@@ -108,13 +104,13 @@ func (c *Config) Validate() error {
 		}
 	}
 	if c.MaxDocumentBytes > c.MaxMessageBytes {
-		wrong("max-document-bytes", "%v is more than a whole message may have, --max-message-bytes=%v", c.MaxDocumentBytes, c.MaxMessageBytes)
+		wrong("max-document-bytes", "%v exceeds --max-message-bytes=%v", c.MaxDocumentBytes, c.MaxMessageBytes)
 	}
 	if c.CacheBytes < 0 {
 		wrong("cache-bytes", "%d is negative", c.CacheBytes)
 	}
 	if c.RESTBodyBytes < 0 || c.RESTBodyBytes != 0 && c.RESTBodyBytes < c.MaxMessageBytes {
-		wrong("rest-body-bytes", "%v is not room for one whole message, --max-message-bytes=%v", c.RESTBodyBytes, c.MaxMessageBytes)
+		wrong("rest-body-bytes", "%v is less than --max-message-bytes=%v", c.RESTBodyBytes, c.MaxMessageBytes)
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		wrong("log-format", "%q is neither text nor json", c.LogFormat)
@@ -130,10 +126,10 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// maxLimit is the largest value of a limit: what fits the int32 of messages and of gRPC's own lengths.
+// maxLimit is the largest limit. Messages and gRPC have int32 lengths.
 const maxLimit = 1<<31 - 1
 
-// bodiesAtOnce is how many of the largest REST bodies there is room for by default.
+// bodiesAtOnce is the default number of REST bodies of maximum size.
 const bodiesAtOnce = 4
 
 func (c *Config) restBodyBytes() Bytes {
@@ -143,7 +139,7 @@ func (c *Config) restBodyBytes() Bytes {
 	return c.RESTBodyBytes
 }
 
-// httpAddresses are none for "off".
+// httpAddresses returns nil for "off".
 func (c *Config) httpAddresses() []string {
 	if len(c.HTTPAddress) == 1 && strings.EqualFold(c.HTTPAddress[0], "off") {
 		return nil
@@ -162,10 +158,13 @@ func (c *Config) documents() engine.Limits {
 }
 
 func (c *Config) limits() api.Limits {
-	return api.Limits{MaxBatchItems: c.MaxBatchItems, MaxMessageBytes: int(c.MaxMessageBytes), MaxStreams: c.maxStreams(), Documents: c.documents()}
+	return api.Limits{
+		MaxBatchItems: c.MaxBatchItems, MaxMessageBytes: int(c.MaxMessageBytes),
+		MaxStreams: c.maxStreams(), Documents: c.documents(),
+	}
 }
 
-// maxStreams leaves three quarters of the places for calls in flight to those that end soon. 0: the default.
+// maxStreams returns the limit of streams, 0 for the default. It leaves most slots to other calls.
 func (c *Config) maxStreams() int {
 	const share, most = 4, 64
 	if c.MaxInFlight == 0 {

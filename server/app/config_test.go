@@ -160,17 +160,17 @@ func TestPrecedence(t *testing.T) {
 
 func TestFilesThatAreWrong(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
-		"unknown keys":    {"data-dir: x\nzzz: 1\ndatadir: y\n", "no settings datadir, zzz"},
+		"unknown keys":    {"data-dir: x\nzzz: 1\ndatadir: y\n", "unknown settings datadir, zzz"},
 		"not a mapping":   {"- a\n", "configuration file"},
 		"not YAML":        {"a: [\n", "configuration file"},
 		"nested":          {"grpc:\n  address: x\n", "line 2: grpc"},
-		"null":            {"data-dir:\n", "data-dir: a value is a scalar"},
+		"null":            {"data-dir:\n", "data-dir: a value must be a scalar"},
 		"two documents":   {"data-dir: x\n---\ndata-dir: y\n", "more than one document"},
 		"a bad value":     {"cache-bytes: lots\n", "lots"},
 		"not in the enum": {"store: consul\n", "store"},
-		"itself":          {"config: other.yaml\n", "no settings config"},
+		"itself":          {"config: other.yaml\n", "unknown settings config"},
 		"a duplicate key": {"data-dir: x\ndata-dir: y\n", "already defined"},
-		"a list of lists": {"grpc-address: [[x]]\n", "a list has scalars"},
+		"a list of lists": {"grpc-address: [[x]]\n", "a list must have scalars"},
 	} {
 		if _, err := parse(t, "--config", write(t, tc.content)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
@@ -196,7 +196,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	err = c.Validate()
 	for _, want := range []string{
 		"--grpc-address", "--http-address", "--metrics-address", "--tls-cert", "--max-batch-items", "--max-in-flight", "--cache-bytes", "--max-message-bytes", "--drain-timeout",
-		"--rest-body-bytes: 1GiB is not room for one whole message, --max-message-bytes=4GiB",
+		"--rest-body-bytes: 1GiB is less than --max-message-bytes=4GiB",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s in %v", want, err)
@@ -204,7 +204,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 	c.EtcdEndpoints, c.CRDs, c.CRDsCatalog = []string{"http://a:1"}, []string{""}, "No Label"
 	err = c.Validate()
-	for _, want := range []string{"--etcd-endpoints: the store is memory, not etcd", "--crds: one", "--crds-catalog: \"No Label\""} {
+	for _, want := range []string{"--etcd-endpoints: needs --store=etcd, but the store is memory", "--crds: a directory name is empty", "--crds-catalog: \"No Label\""} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s in %v", want, err)
 		}
@@ -227,7 +227,7 @@ func TestUnreadableValuesAtOnce(t *testing.T) {
 	_, err = parser.Parse([]string{"--config", path, "--cache-bytes=lots", "--max-batch-items=x", "--max-alias-factor=0", "--store=shelf", "--log-format=xml", "--max-wait=7s"})
 	err = errors.Join(unreadable(), err)
 	for _, want := range []string{
-		`--drain-timeout: `, `--log-level: `, `--cache-bytes: "lots" is no size`, `--max-batch-items: `, `--max-alias-factor: 0 is not between`, `--store: "shelf" is none of`, `--log-format: "xml"`,
+		`--drain-timeout: `, `--log-level: `, `--cache-bytes: "lots" is not a size`, `--max-batch-items: `, `--max-alias-factor: 0 is not between`, `--store: "shelf" is not bolt`, `--log-format: "xml"`,
 	} {
 		if strings.Count(fmt.Sprint(err), want) != 1 {
 			t.Errorf("not one word of %s in %v", want, err)
@@ -248,9 +248,9 @@ func TestEtcdSettings(t *testing.T) {
 		"no endpoint": {nil, []string{"--etcd-endpoints: --store=etcd needs at least one"}},
 		"everything at once": {
 			[]string{"--etcd-endpoints=a:2379,http://b,https://c:2379,http://d:2379/x", "--etcd-prefix=/", "--etcd-cert=y", "--etcd-user=u"},
-			[]string{`"a:2379" is not of the form`, `"http://b" is not`, `"http://d:2379/x" is not`, "--etcd-prefix", "--etcd-cert: a certificate and its key", "--etcd-user: a user and a password"},
+			[]string{`"a:2379" is not a URL like`, `"http://b" is not`, `"http://d:2379/x" is not`, "--etcd-prefix", "--etcd-cert: --etcd-cert and --etcd-key must", "--etcd-user: --etcd-user and --etcd-password-file must"},
 		},
-		"schemes": {[]string{"--etcd-endpoints=http://a:1,https://b:2", "--etcd-ca=x"}, []string{"some have http and some https", "--etcd-ca: --etcd-endpoints are reached by http"}},
+		"schemes": {[]string{"--etcd-endpoints=http://a:1,https://b:2", "--etcd-ca=x"}, []string{"http and https cannot be mixed", "--etcd-ca: needs https"}},
 	} {
 		_, err := Defaults(append([]string{"--store=etcd"}, tc.flags...)...)
 		for _, want := range tc.want {

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// warnOfExposure logs what a network can do that the configuration may not have meant: it is allowed, and said once.
+// warnOfExposure logs a warning if a network can reach the server without authentication or encryption.
 func (a *App) warnOfExposure(ctx context.Context) {
 	var open []string
 	for _, address := range append(a.config.httpAddresses(), a.config.GRPCAddress...) {
@@ -18,13 +18,13 @@ func (a *App) warnOfExposure(ctx context.Context) {
 	switch {
 	case len(open) == 0:
 	case a.tokens == nil && a.config.TLSClientCA == "":
-		a.log.WarnContext(ctx, "whoever reaches these addresses may register and delete CRDs: --auth-token-file or --tls-client-ca says who may", "addresses", open)
+		a.log.WarnContext(ctx, "every client that can reach these addresses can register and delete CRDs: consider --auth-token-file or --tls-client-ca", "addresses", open)
 	case a.tokens != nil && a.tls == nil:
-		a.log.WarnContext(ctx, "tokens cross the network in plain text on their way to these addresses: --tls-cert and --tls-key encrypt it", "addresses", open)
+		a.log.WarnContext(ctx, "tokens are sent to these addresses in plain text: consider --tls-cert and --tls-key", "addresses", open)
 	}
 }
 
-// loopback says whether host:port is reached from this host alone.
+// loopback reports whether only this host can reach host:port.
 func loopback(target string) bool {
 	host, _, err := net.SplitHostPort(target)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A server that is open to a network says so, once; one that is not says nothing.
+// A server that is open to a network logs one warning.
 func TestExposureIsLogged(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte("s3cret\n"), 0o600); err != nil {
@@ -20,9 +20,9 @@ func TestExposureIsLogged(t *testing.T) {
 	}{
 		{"localhost", nil, ""},
 		{"a unix socket", []string{"--http-address=off", "--grpc-address=unix://" + filepath.Join(t.TempDir(), "s")}, ""},
-		{"all interfaces", []string{"--grpc-address=:0"}, "whoever reaches these addresses"},
-		{"REST alone", []string{"--http-address=0.0.0.0:0"}, "whoever reaches these addresses"},
-		{"tokens in plain text", []string{"--grpc-address=:0", "--auth-token-file=" + tokens}, "tokens cross the network"},
+		{"all interfaces", []string{"--grpc-address=:0"}, "every client that can reach these addresses"},
+		{"REST alone", []string{"--http-address=0.0.0.0:0"}, "every client that can reach these addresses"},
+		{"tokens in plain text", []string{"--grpc-address=:0", "--auth-token-file=" + tokens}, "tokens are sent to these addresses"},
 		{"tokens on localhost", []string{"--auth-token-file=" + tokens}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

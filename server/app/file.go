@@ -11,8 +11,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// LoadFile reads a configuration file for kong: a YAML mapping of flag names to values. A key that is no flag is an error, and so is a value
-// that is a mapping: nothing that somebody wrote is ignored.
+// LoadFile reads a configuration file: a YAML mapping of flag names to values. Unknown keys are errors.
 func LoadFile(r io.Reader) (kong.Resolver, error) {
 	var root map[string]yaml.Node
 	d := yaml.NewDecoder(r)
@@ -20,7 +19,7 @@ func LoadFile(r io.Reader) (kong.Resolver, error) {
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("configuration file: there is more than one document in it")
+		return nil, errors.New("configuration file: it has more than one document")
 	}
 	f := file{}
 	var errs []error
@@ -34,7 +33,7 @@ func LoadFile(r io.Reader) (kong.Resolver, error) {
 	return f, errors.Join(errs...)
 }
 
-// text spells a value as a flag would.
+// text returns a value in the syntax of a flag.
 func text(n *yaml.Node) (string, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
@@ -43,19 +42,19 @@ func text(n *yaml.Node) (string, error) {
 		var parts []string
 		for _, item := range n.Content {
 			if item.Kind != yaml.ScalarNode {
-				return "", errors.New("a list has scalars")
+				return "", errors.New("a list must have scalars")
 			}
 			parts = append(parts, item.Value)
 		}
 		return strings.Join(parts, ","), nil
 	}
-	return "", errors.New("a value is a scalar or a list of scalars")
+	return "", errors.New("a value must be a scalar or a list of scalars")
 }
 
-// file is a kong.Resolver of the file's values as texts.
+// file is a kong.Resolver of values by flag name.
 type file map[string]string
 
-// Validate implements kong.Resolver: every key is a flag of some command.
+// Validate implements kong.Resolver. It rejects keys that are not flags.
 func (f file) Validate(application *kong.Application) error {
 	known := map[string]bool{}
 	_ = kong.Visit(application.Node, func(node kong.Visitable, next kong.Next) error {
@@ -74,12 +73,12 @@ func (f file) Validate(application *kong.Application) error {
 	}
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
-		return fmt.Errorf("configuration file: there are no settings %s", strings.Join(unknown, ", "))
+		return fmt.Errorf("configuration file: unknown settings %s", strings.Join(unknown, ", "))
 	}
 	return nil
 }
 
-// Resolve implements kong.Resolver. kong asks resolvers also for flags that the environment sets; the environment goes first.
+// Resolve implements kong.Resolver. The environment takes precedence over the file.
 func (f file) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	value, ok := f[flag.Name]
 	if !ok || setByEnvironment(flag) {

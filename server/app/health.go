@@ -9,11 +9,12 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// followInterval is how often health looks whether the registry follows its store.
+// followInterval is how often the health of the registry is updated.
 const followInterval = time.Second
 
-// become sets the health of the server, and with it that of each service. What the registry cannot do at the moment the others can do without.
-func (a *App) become(s healthv1.HealthCheckResponse_ServingStatus) {
+// setHealth sets the health of the server and of each service. While the registry does not follow its store, only its
+// service is not serving.
+func (a *App) setHealth(s healthv1.HealthCheckResponse_ServingStatus) {
 	a.health.SetServingStatus("", s)
 	a.health.SetServingStatus(crdevalv1.EvaluationService_ServiceDesc.ServiceName, s)
 	a.health.SetServingStatus(crdevalv1.PresentationService_ServiceDesc.ServiceName, s)
@@ -24,7 +25,7 @@ func (a *App) become(s healthv1.HealthCheckResponse_ServingStatus) {
 	a.health.SetServingStatus(crdevalv1.RegistryService_ServiceDesc.ServiceName, s)
 }
 
-// followHealth keeps the health of the registry's service true until ctx ends: in a partition, evaluation goes on and registrations fail.
+// followHealth updates the health until ctx ends.
 func (a *App) followHealth(ctx context.Context) {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
@@ -33,15 +34,15 @@ func (a *App) followHealth(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			a.become(healthv1.HealthCheckResponse_SERVING)
+			a.setHealth(healthv1.HealthCheckResponse_SERVING)
 		}
 	}
 }
 
-// trouble says what does not work although the server is ready, "" if all does.
+// trouble returns what does not work although the server is ready, "" if all does.
 func (a *App) trouble() string {
 	if a.registry.Following() == nil {
 		return ""
 	}
-	return "the registry's store cannot be followed, the log says why: what is known is evaluated, registrations fail"
+	return "the registry does not follow its store (see the log): registrations fail, evaluations use the last known state"
 }

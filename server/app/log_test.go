@@ -38,7 +38,7 @@ func TestTheLogWarnsOfAnEmptiedRegistry(t *testing.T) {
 		if err := r.stop(); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(r.log.String(), "the registry's file has no bytes"); got != warned {
+		if got := strings.Contains(r.log.String(), "the file of the registry is empty"); got != warned {
 			t.Errorf("warned: %t\n%s", got, r.log)
 		}
 	}

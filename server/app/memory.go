@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Where a container's memory limit stands: cgroup v2, then v1.
+// cgroupFiles have the memory limit of a container: cgroup v2, then v1.
 var cgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
 // containerLimit returns the container's memory limit, 0 if there is none.
@@ -23,7 +23,7 @@ func containerLimit(files []string) int64 {
 			continue
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
-		if err == nil && n > 0 && n < 1<<60 { // v1 spells "none" as a huge number, v2 as "max"
+		if err == nil && n > 0 && n < 1<<60 { // unlimited is a huge number in v1 and "max" in v2
 			return n
 		}
 		return 0
@@ -31,7 +31,7 @@ func containerLimit(files []string) int64 {
 	return 0
 }
 
-// limitMemory tells Go's garbage collector of the container's limit, unless GOMEMLIMIT does, and returns the limit in force; 0 is none.
+// limitMemory sets Go's memory limit from the container, unless GOMEMLIMIT does. It returns the limit, 0 if there is none.
 func limitMemory() int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := containerLimit(cgroupFiles); limit > 0 {
@@ -44,18 +44,18 @@ func limitMemory() int64 {
 	return 0
 }
 
-// pressure says whether memory is short: whether what the last garbage collection found alive is more than seven eighths of the
-// limit. It looks at most ten times a second. It is nil without a limit.
+// pressure returns a function that reports whether memory is short: whether the live heap of the last collection exceeds
+// seven eighths of the limit. It is nil without a limit.
 //
-// Who is refused allocates next to nothing, so that the collection which would find memory again may not come about for minutes: while memory is short, one is begun
-// every second.
+// While calls are rejected, little is allocated and a collection may be minutes away. So the function starts one every
+// second.
 func pressure(limit int64) func() bool {
 	if limit <= 0 {
 		return nil
 	}
 	var (
-		next    atomic.Int64 // when to look again, in nanoseconds since start
-		collect atomic.Int64 // when to begin a collection if memory is short
+		next    atomic.Int64 // time of the next check, in nanoseconds since start
+		collect atomic.Int64 // time of the next collection
 		short   atomic.Bool
 		start   = time.Now()
 	)

@@ -14,31 +14,35 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// environmentPrefix begins the names of all environment variables.
+// environmentPrefix is the prefix of environment variables.
 const environmentPrefix = "CRDEVAL_"
 
-// KongOptions are what a parser of a command line with a Config needs.
+// KongOptions returns the options of a parser for Config.
 func KongOptions() []kong.Option {
 	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(LoadFile)}
 }
 
-// Tolerant are options for a parser that goes on behind values that cannot be read, so that a person is told of all of them at once; unreadable returns them after
-// the parse. What is wrong with values that can be read Config.Validate says, which the parser calls.
+// Tolerant returns options for a parser that continues after values that cannot be parsed, so that all errors are
+// reported at once. After the parse, unreadable returns the errors of these values.
 func Tolerant() (options []kong.Option, unreadable func() error) {
-	var told []error
-	for _, t := range []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[Bytes](), reflect.TypeFor[time.Duration](), reflect.TypeFor[slog.Level]()} {
+	var errs []error
+	types := []reflect.Type{
+		reflect.TypeFor[int](), reflect.TypeFor[Bytes](), reflect.TypeFor[time.Duration](), reflect.TypeFor[slog.Level](),
+	}
+	for _, t := range types {
 		strict := kong.NewRegistry().RegisterDefaults().ForType(t)
 		options = append(options, kong.TypeMapper(t, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 			value := reflect.New(t).Elem()
 			if err := strict.Decode(ctx, value); err != nil {
 				err = fmt.Errorf("--%s: %w", ctx.Value.Name, err)
-				if !slices.ContainsFunc(told, func(e error) bool { return e.Error() == err.Error() }) {
-					told = append(told, err)
+				if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
+					errs = append(errs, err)
 				}
-				// The default in its place, so that nothing else is said of it.
+				// Use the default, so that Config.Validate reports no further error.
 				value.SetZero()
 				if ctx.Value.HasDefault {
-					ctx = &kong.DecodeContext{Value: ctx.Value, Scan: kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: ctx.Value.Default})}
+					scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: ctx.Value.Default})
+					ctx = &kong.DecodeContext{Value: ctx.Value, Scan: scan}
 					if err := strict.Decode(ctx, value); err != nil {
 						return err
 					}
@@ -48,7 +52,7 @@ func Tolerant() (options []kong.Option, unreadable func() error) {
 			return nil
 		})))
 	}
-	return options, func() error { return errors.Join(told...) }
+	return options, func() error { return errors.Join(errs...) }
 }
 
 func setByEnvironment(flag *kong.Flag) bool {
@@ -60,8 +64,7 @@ func setByEnvironment(flag *kong.Flag) bool {
 	return false
 }
 
-// WarnOfEnvironment logs every variable of the environment (as os.Environ gives it) that looks like a setting and is none: a misspelt one would
-// be ignored in silence.
+// WarnOfEnvironment logs a warning for each variable of environ (see os.Environ) that looks like a setting and is not.
 func WarnOfEnvironment(ctx context.Context, environ []string, known []*kong.Flag, log *slog.Logger) {
 	settings := map[string]bool{}
 	for _, flag := range known {
@@ -72,13 +75,12 @@ func WarnOfEnvironment(ctx context.Context, environ []string, known []*kong.Flag
 	slices.Sort(environ)
 	for _, entry := range environ {
 		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, environmentPrefix) && !settings[name] {
-			log.WarnContext(ctx, "this variable is no setting and is ignored: crdeval serve --help lists them", "variable", name)
+			log.WarnContext(ctx, "unknown variable ignored: see crdeval serve --help", "variable", name)
 		}
 	}
 }
 
-// Defaults returns the configuration of a server that nobody configured. Flags may be given as on a command line; the environment
-// is not looked at.
+// Defaults returns the default configuration, changed by flags. It ignores the environment.
 func Defaults(flags ...string) (Config, error) {
 	var c Config
 	parser, err := kong.New(&c, kong.Configuration(LoadFile))
@@ -89,7 +91,7 @@ func Defaults(flags ...string) (Config, error) {
 	return c, err
 }
 
-// Reference is docs/configuration.md: what can be set, from the tags of Config.
+// Reference returns docs/configuration.md, generated from the tags of Config.
 func Reference() (string, error) {
 	var c Config
 	parser, err := kong.New(&c, KongOptions()...)
@@ -121,29 +123,35 @@ const referenceHead = `# Configuration
 
 <!-- Generated from the tags of Config in server/app/config.go: go test ./server/app -update -->
 
-` + "`crdeval serve`" + ` takes every setting as a flag, as an environment variable, and as a key of a YAML file (` + "`--config FILE`" + `) that is the flag's name:
+Every setting of ` + "`crdeval serve`" + ` is a flag, an environment variable, and a key of a YAML file (` + "`--config FILE`" + `):
 
     crdeval serve --grpc-address :9090 --cache-bytes 1GiB
     CRDEVAL_GRPC_ADDRESS=:9090 CRDEVAL_CACHE_BYTES=1GiB crdeval serve
     printf 'grpc-address: [":9090"]\ncache-bytes: 1GiB\n' > crdeval.yaml && crdeval serve --config crdeval.yaml
 
-A flag goes before the environment, the environment before the file, the file before the default. Unknown flags and unknown keys of the file are
-errors; so are settings that contradict each other, and all of those are told at once. A variable that begins with ` + "`CRDEVAL_`" + ` and is no setting is
-warned of. A list takes its values by commas, or several flags. Secrets are never settings: they are in files whose paths are.
-
-Sizes are bytes, or have a unit: ` + "`KiB`, `MiB`, `GiB` (1024 each) or `kB`, `MB`, `GB` (1000 each)" + `. Durations are written as ` + "`500ms`, `20s`, `1m30s`" + `.
+- A flag takes precedence over an environment variable, a variable over the file, and the file over the default.
+- Unknown flags, unknown keys and contradicting settings are errors. The server reports all of them at once.
+- The server logs a warning for unknown variables that start with ` + "`CRDEVAL_`" + `.
+- Lists have comma-separated values. Their flags can also be repeated.
+- No setting is a secret. Keys and tokens are in files.
+- Sizes are bytes, or have a unit: ` + "`KiB`, `MiB`, `GiB` (1024 each) or `kB`, `MB`, `GB` (1000 each)" + `.
+- Durations have units: ` + "`500ms`, `20s`, `1m30s`" + `.
 `
 
 const referenceTail = `
-## What needs no token
+## Calls without a token
 
-With ` + "`--auth-token-file`" + ` every call needs a token, over gRPC and REST, but for those of orchestrators: ` + "`grpc.health.v1.Health`, `GET /healthz`, `GET /readyz`, `GET /openapi.json` and `GET /metrics`" + `. With ` + "`--metrics-address`" + ` the metrics are there and no longer on ` + "`--http-address`" + `.
+With ` + "`--auth-token-file`" + `, every call over gRPC and REST needs a token, except those of orchestrators:
+` + "`grpc.health.v1.Health`, `GET /healthz`, `GET /readyz`, `GET /openapi.json` and `GET /metrics`" + `. With ` + "`--metrics-address`" + `,
+the metrics are only on that address.
 
-## What else is read from the environment
+## Other environment variables
 
-- Traces and metrics are exported as OpenTelemetry's own variables say: ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_SERVICE_NAME`" + `
-  and so on. Unless one of the first three is set, nothing is exported; ` + "`/metrics`" + ` is there always.
-- ` + "`GOMAXPROCS`, `GOMEMLIMIT` and `GOGC`" + ` are Go's. Without ` + "`GOGC`" + ` a small heap grows to 80 MiB, or a quarter of the memory limit, before it is collected, one of hundreds of MiB by 192 MiB, a larger one by half.
-  Without ` + "`GOMEMLIMIT`" + ` the memory limit is nine tenths of the container's, if there is one. With a memory limit, calls are
-  refused with ` + "`OVERLOADED`" + ` while what is live in memory comes close to it.
+- The variables of OpenTelemetry configure the export of traces and metrics: ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" + `,
+  ` + "`OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_SERVICE_NAME`" + ` and others. Nothing is exported unless one of
+  the first three is set. ` + "`/metrics`" + ` is always available.
+- ` + "`GOMAXPROCS`, `GOMEMLIMIT` and `GOGC`" + ` are variables of Go. Without ` + "`GOGC`" + `, a small heap grows to 80 MiB, or a
+  quarter of the memory limit, before a collection. A heap of hundreds of MiB grows by 192 MiB, a larger heap by half.
+- Without ` + "`GOMEMLIMIT`" + `, the memory limit is nine tenths of the limit of the container, if there is one. With a memory
+  limit, the server rejects calls with ` + "`OVERLOADED`" + ` while the live heap is close to it.
 `

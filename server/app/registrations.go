@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/server/telemetry"
 )
 
-// counted is the registry as the handlers and the directories see it: what comes of registrations is counted, and how many watch.
+// counted is a registry that counts registrations and watches.
 type counted struct {
 	*registry.Registry
 	registered func(outcome string)
@@ -35,10 +35,9 @@ func (c *counted) RegisterAll(ctx context.Context, catalog string, list []regist
 }
 
 func (c *counted) count(done registry.Registration, err error) {
-	switch {
-	case err != nil:
+	if err != nil {
 		c.registered(telemetry.RegistrationFailed)
-	default:
+	} else {
 		c.registered(string(done.Outcome))
 	}
 }
@@ -50,7 +49,7 @@ func (c *counted) Watch(ctx context.Context, catalog, from string, tell func(reg
 	return c.Registry.Watch(ctx, catalog, from, tell)
 }
 
-// startDirectories has the directories of --crds loaded, which makes the server ready, and watched.
+// startDirectories loads and watches the directories of --crds. The server is ready after the first load.
 func (a *App) startDirectories(ctx context.Context) error {
 	if len(a.config.CRDs) == 0 {
 		close(a.loaded)

@@ -15,18 +15,16 @@ import (
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// GRPCAddresses and HTTPAddresses say where the server listens, as the system chose where the configuration had port 0.
+// GRPCAddresses returns the addresses of the gRPC listeners, with the actual ports.
 func (a *App) GRPCAddresses() []net.Addr {
 	var all []net.Addr
 	for _, l := range a.grpcListeners {
-		if n := l.Addr().Network(); n == "tcp" || n == "unix" {
-			all = append(all, l.Addr())
-		}
+		all = append(all, l.Addr())
 	}
 	return all
 }
 
-// HTTPAddresses are those of REST first, then that of metrics.
+// HTTPAddresses returns the addresses of REST, then that of --metrics-address.
 func (a *App) HTTPAddresses() []net.Addr {
 	var all []net.Addr
 	for _, w := range a.web {
@@ -37,7 +35,8 @@ func (a *App) HTTPAddresses() []net.Addr {
 	return all
 }
 
-// Run serves until ctx ends or a listener fails, then drains and closes everything. It returns nil if that went well and no call was cut off.
+// Run serves until ctx ends or a listener fails, then drains and closes everything. It returns an error if a call was
+// aborted.
 func (a *App) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	var serving int
@@ -67,7 +66,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.warnOfExposure(ctx)
 	err := a.untilReady(ctx, failed)
 	if err == nil && ctx.Err() == nil {
-		a.become(healthv1.HealthCheckResponse_SERVING)
+		a.setHealth(healthv1.HealthCheckResponse_SERVING)
 		a.task(a.followHealth)
 		a.log.InfoContext(ctx, "serving", "version", a.build.Version, "grpc", addresses(a.GRPCAddresses()), "http", addresses(a.HTTPAddresses()),
 			"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.tokens != nil)
@@ -86,7 +85,7 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// untilReady waits until the directories of CRDs are loaded: calls are served meanwhile, yet nobody is told to send any.
+// untilReady waits until the directories of --crds are loaded. The server accepts calls meanwhile, but is not ready.
 func (a *App) untilReady(ctx context.Context, failed <-chan error) error {
 	select {
 	case <-a.loaded:
@@ -97,21 +96,21 @@ func (a *App) untilReady(ctx context.Context, failed <-chan error) error {
 	return nil
 }
 
-// closeTimeout is what closing may take after the drain: writing back telemetry, ending builds.
+// closeTimeout is the time for closing after draining: exporting telemetry, ending builds.
 const closeTimeout = 5 * time.Second
 
-// shutDown becomes unready, drains within the configured time, and closes the stack.
+// shutDown sets the health to not serving, drains, and closes everything.
 func (a *App) shutDown(ctx context.Context) error {
 	a.log.InfoContext(ctx, "draining", "delay", a.config.DrainDelay, "timeout", a.config.DrainTimeout)
 	a.health.Shutdown()
 	time.Sleep(a.config.DrainDelay)
-	a.drain()      // watches end: they would outlast any drain
-	a.gate.Drain() // so does what never arrives
+	a.drain() // ends watches
+	a.gate.Drain()
 
 	draining, cancel := context.WithTimeout(ctx, a.config.DrainTimeout)
 	defer cancel()
 	graceful := true
-	for _, w := range a.web { // before gRPC, through which it answers
+	for _, w := range a.web { // before gRPC: REST calls the same services
 		graceful = transport.DrainHTTP(draining, w.server) && graceful
 	}
 	graceful = transport.Drain(draining, a.grpc) && graceful
@@ -120,7 +119,7 @@ func (a *App) shutDown(ctx context.Context) error {
 	defer cancel()
 	err := a.closing.all(closing)
 	if !graceful {
-		err = errors.Join(err, fmt.Errorf("calls in flight were cut off after --drain-timeout=%v", a.config.DrainTimeout))
+		err = errors.Join(err, fmt.Errorf("calls in flight were aborted after --drain-timeout=%v", a.config.DrainTimeout))
 	}
 	a.log.InfoContext(ctx, "stopped", "graceful", graceful)
 	return err

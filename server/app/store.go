@@ -19,18 +19,18 @@ import (
 	"github.com/crdeval/crdeval/server/registry/memory"
 )
 
-// checkStore finds what is wrong with the settings of the registry.
+// checkStore reports the errors in the settings of the registry.
 func (c *Config) checkStore(wrong func(flag, format string, args ...any)) {
 	switch c.Store {
 	case StoreBolt:
 		if c.DataDir == "" {
-			wrong("data-dir", "the bolt store needs one; --store=memory does not")
+			wrong("data-dir", "--store=bolt needs a directory")
 		}
 	case StoreMemory:
 	case StoreEtcd:
 		c.checkEtcd(wrong)
 	default:
-		wrong("store", "%q is none of bolt, memory and etcd", c.Store)
+		wrong("store", "%q is not bolt, memory or etcd", c.Store)
 	}
 	if c.Store != StoreEtcd {
 		for flag, set := range map[string]bool{
@@ -38,55 +38,55 @@ func (c *Config) checkStore(wrong func(flag, format string, args ...any)) {
 			"etcd-user": c.EtcdUser != "", "etcd-password-file": c.EtcdPasswordFile != "",
 		} {
 			if set {
-				wrong(flag, "the store is %s, not etcd: add --store=etcd, or leave this out", c.Store)
+				wrong(flag, "needs --store=etcd, but the store is %s", c.Store)
 			}
 		}
 	}
 	for _, dir := range c.CRDs {
 		if dir == "" {
-			wrong("crds", "one of the directories has no name")
+			wrong("crds", "a directory name is empty")
 		}
 	}
 	if problems := validation.IsDNS1123Label(c.CRDsCatalog); len(problems) > 0 {
-		wrong("crds-catalog", "%q is no DNS-1123 label: %s", c.CRDsCatalog, problems[0])
+		wrong("crds-catalog", "%q is not a DNS-1123 label: %s", c.CRDsCatalog, problems[0])
 	}
 }
 
 func (c *Config) checkEtcd(wrong func(flag, format string, args ...any)) {
 	if len(c.EtcdEndpoints) == 0 {
-		wrong("etcd-endpoints", "--store=etcd needs at least one, http://localhost:2379 for example")
+		wrong("etcd-endpoints", "--store=etcd needs at least one URL, such as http://localhost:2379")
 	}
 	schemes := map[string]bool{}
 	for _, endpoint := range c.EtcdEndpoints {
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" || u.User != nil {
-			wrong("etcd-endpoints", "%q is not of the form http://host:2379 or https://host:2379", endpoint)
+			wrong("etcd-endpoints", "%q is not a URL like http://host:2379 or https://host:2379", endpoint)
 			continue
 		}
 		schemes[u.Scheme] = true
 	}
 	if len(schemes) > 1 {
-		wrong("etcd-endpoints", "some have http and some https: give one kind")
+		wrong("etcd-endpoints", "http and https cannot be mixed")
 	}
 	if schemes["http"] {
 		for flag, file := range map[string]string{"etcd-ca": c.EtcdCA, "etcd-cert": c.EtcdCert, "etcd-key": c.EtcdKey} {
 			if file != "" {
-				wrong(flag, "--etcd-endpoints are reached by http, without TLS: write https")
+				wrong(flag, "needs https in --etcd-endpoints")
 			}
 		}
 	}
 	if !strings.HasPrefix(c.EtcdPrefix, "/") || strings.Trim(c.EtcdPrefix, "/") == "" {
-		wrong("etcd-prefix", "%q does not begin with a slash and a name, as /crdeval/ does", c.EtcdPrefix)
+		wrong("etcd-prefix", "%q does not start with a slash and a name, such as /crdeval/", c.EtcdPrefix)
 	}
 	if (c.EtcdCert == "") != (c.EtcdKey == "") {
-		wrong("etcd-cert", "a certificate and its key belong together: give --etcd-cert and --etcd-key, or neither")
+		wrong("etcd-cert", "--etcd-cert and --etcd-key must be used together")
 	}
 	if (c.EtcdUser == "") != (c.EtcdPasswordFile == "") {
-		wrong("etcd-user", "a user and a password belong together: give --etcd-user and --etcd-password-file, or neither")
+		wrong("etcd-user", "--etcd-user and --etcd-password-file must be used together")
 	}
 }
 
-// openStore opens the store that the configuration names.
+// openStore opens the configured store.
 func (a *App) openStore(ctx context.Context) (registry.Store, error) {
 	switch a.config.Store {
 	case StoreMemory:
@@ -94,8 +94,8 @@ func (a *App) openStore(ctx context.Context) (registry.Store, error) {
 	case StoreBolt:
 		path := filepath.Join(a.config.DataDir, bolt.FileName)
 		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-			// A process that was killed while it made the file leaves one, and so does who empties a file that had contents.
-			a.log.WarnContext(ctx, "the registry's file has no bytes: a new, empty registry begins in it; if it had contents, stop and restore it from a backup", "file", path)
+			// A process was killed while it created the file, or the file was truncated.
+			a.log.WarnContext(ctx, "the file of the registry is empty: the server creates a new registry; if it had content, restore a backup", "file", path)
 		}
 		return bolt.Open(a.config.DataDir)
 	case StoreEtcd:
@@ -106,10 +106,10 @@ func (a *App) openStore(ctx context.Context) (registry.Store, error) {
 		o.Log = a.log
 		return etcd.Open(ctx, o)
 	}
-	return nil, fmt.Errorf("--store: there is no store %q", a.config.Store)
+	return nil, fmt.Errorf("--store: unknown store %q", a.config.Store)
 }
 
-// etcd reads what files hold.
+// etcd returns the options of the etcd store, with the content of the files.
 func (c *Config) etcd() (etcd.Options, error) {
 	o := etcd.Options{Endpoints: c.EtcdEndpoints, Prefix: c.EtcdPrefix, Username: c.EtcdUser}
 	var errs []error
@@ -140,7 +140,7 @@ func (c *Config) etcd() (etcd.Options, error) {
 		if _, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey); err != nil {
 			errs = append(errs, fmt.Errorf("--etcd-cert, --etcd-key: %w", err))
 		}
-		// For each connection: certificates are replaced while a server runs.
+		// Read for each connection, because certificates are rotated.
 		o.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey)
 			return &pair, err

@@ -12,11 +12,10 @@ import (
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// startWeb makes the HTTP servers: the REST gateway, which calls the services in process, and the operator's server if it has an address of
-// its own.
+// startWeb creates the HTTP servers: the REST gateway, and the one of --metrics-address.
 func (a *App) startWeb(ctx context.Context) error {
 	if addresses := a.config.httpAddresses(); len(addresses) > 0 {
-		bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.refused)
+		bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.rejected)
 		context.AfterFunc(a.draining, bodies.Drain)
 		if err := a.telemetry.ObserveBodies(bodies.Taken); err != nil {
 			return err
@@ -34,7 +33,8 @@ func (a *App) startWeb(ctx context.Context) error {
 			pages["/metrics"] = a.telemetry.Handler()
 		}
 		rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
-			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble, Reviewed: reviewed, UnderPressure: a.short,
+			MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble,
+			Reviewed: reviewed, UnderPressure: a.short,
 			Before: func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 			Limits: value.Limits{
 				MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
@@ -43,7 +43,7 @@ func (a *App) startWeb(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// No http.ServeMux in front: it answers paths that are not in its own form with a redirect in HTML.
+		// Without http.ServeMux, which answers some paths with a redirect in HTML.
 		if err := a.addWeb(ctx, a.telemetry.HTTPHandler(rest), addresses, a.tls); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t 
 	return nil
 }
 
-// operations is what an orchestrator and Prometheus need, without what callers need.
+// operations returns the handler for orchestrators and Prometheus.
 func (a *App) operations() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.telemetry.Handler())
@@ -82,7 +82,7 @@ func (a *App) operations() http.Handler {
 	return mux
 }
 
-// writeStatus answers as the gateway does at its /healthz and /readyz.
+// writeStatus writes the response of /healthz and /readyz, like the gateway.
 func writeStatus(w http.ResponseWriter, s healthv1.HealthCheckResponse_ServingStatus, trouble string) {
 	w.Header().Set("Content-Type", "application/json")
 	if s != healthv1.HealthCheckResponse_SERVING {

@@ -224,7 +224,7 @@ func TestServeAndHealthcheck(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d\n%s", code, &log)
 	}
-	if text := log.String(); strings.Count(text, "this variable is no setting") != 1 || !strings.Contains(text, "CRDEVAL_CACHE_BITES") {
+	if text := log.String(); strings.Count(text, "unknown variable ignored") != 1 || !strings.Contains(text, "CRDEVAL_CACHE_BITES") {
 		t.Errorf("no warning of a misspelt variable:\n%s", text)
 	}
 	for line := range strings.Lines(log.String()) {
