@@ -70,8 +70,8 @@ func Cases() []string {
 	return names
 }
 
-// Run runs the cases whose names the pattern matches and prints a line for each; a case that fails does not keep the others from running. It sets
-// GOMAXPROCS, and puts it back.
+// Run runs the cases whose names the pattern matches and prints a line for each; a case that fails does not keep the
+// others from running. It sets GOMAXPROCS, and puts it back.
 func Run(pattern *regexp.Regexp, out io.Writer, o Options) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	loaded := make([]func() (*object, error), len(objects))

@@ -54,9 +54,10 @@ func TestNoSuchCase(t *testing.T) {
 	}
 }
 
-// TestAllocations gates what whole writes allocate: nothing but the new bytes if they are accepted, and little more than the texts if not.
+// TestAllocations gates what whole writes allocate: nothing but the new bytes if they are accepted, and little more
+// than the texts if not.
 func TestAllocations(t *testing.T) {
-	refused := map[string]float64{"crontab": 75, "httproute-small": 75, "httproute-large": 320, "prometheus": 160, "certificate": 70}
+	rejected := map[string]float64{"crontab": 75, "httproute-small": 75, "httproute-large": 320, "prometheus": 160, "certificate": 70}
 	for i := range objects {
 		obj, err := load("../testdata/bench", i)
 		if err != nil {
@@ -85,16 +86,17 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("update/%s: %v allocations", obj.name, n)
 		}
 		if n := testing.AllocsPerRun(100, func() {
-			if _, _, err := us.refused(obj.faulty); err != nil {
+			if _, _, err := us.rejected(obj.faulty); err != nil {
 				t.Fatal(err)
 			}
-		}); n > refused[obj.name] {
-			t.Errorf("reject/%s: %v allocations, more than %v", obj.name, n, refused[obj.name])
+		}); n > rejected[obj.name] {
+			t.Errorf("reject/%s: %v allocations, more than %v", obj.name, n, rejected[obj.name])
 		}
 	}
 }
 
-// updates is how many updates an iteration of BenchmarkOurs makes, so that making the versions of the object hardly counts.
+// updates is how many updates an iteration of BenchmarkOurs makes, so that making the versions of the object hardly
+// counts.
 const updates = 1000
 
 // BenchmarkOurs is our side of cases alone, for profiles.
@@ -108,7 +110,7 @@ func BenchmarkOurs(b *testing.B) {
 			}
 			return err
 		},
-		"reject": func(us *ours, obj *object) error { _, _, err := us.refused(obj.faulty); return err },
+		"reject": func(us *ours, obj *object) error { _, _, err := us.rejected(obj.faulty); return err },
 	} {
 		for i := range objects {
 			b.Run(name+"/"+objects[i].name, func(b *testing.B) {

@@ -17,7 +17,8 @@ func compileVersion(o Options, name string, obj *object) (string, error) {
 	return compile(o, name, one)
 }
 
-// compile compares what it takes to make a decoded definition ready for objects, rules included: all served versions, on one core.
+// compile compares what it takes to make a decoded definition ready for objects, rules included: all served versions,
+// on one core.
 func compile(o Options, name string, obj *object) (string, error) {
 	crd, err := stored(obj)
 	if err != nil {

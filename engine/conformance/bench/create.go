@@ -11,14 +11,15 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// structural compares creates on one core: strict decoding, metadata, pruning, nulls, defaults, OpenAPI validation, embedded metadata, list types. Rules
-// and the validation of the object's own metadata are set aside on both sides. Our figure has the object's new bytes in it, upstream's ends with its map.
+// structural compares creates on one core: strict decoding, metadata, pruning, nulls, defaults, OpenAPI validation,
+// embedded metadata, list types. Rules and the validation of the object's own metadata are set aside on both sides. Our
+// figure has the object's new bytes in it, upstream's ends with its map.
 func structural(o Options, name string, obj *object) (string, error) {
 	return accepted(o, name, obj.bare(), (*ours).structural, func(u *upstream, body []byte) (any, error) { return u.structural(body) })
 }
 
-// admit compares whole creates on one core, from the bytes of the request to those for the database and for the client: all of structural, the object's own metadata
-// and the rules, within upstream's budget, then storage.
+// admit compares whole creates on one core, from the bytes of the request to those for the database and for the client:
+// all of structural, the object's own metadata and the rules, within upstream's budget, then storage.
 func admit(o Options, name string, obj *object) (string, error) {
 	our, err := newOurs(obj)
 	if err != nil {
@@ -104,7 +105,8 @@ func sameObject(text []byte, object any) error {
 // faults is how many findings the faulty objects have.
 const faults = 10
 
-// reject compares whole creates of an object with ten findings, from its bytes to the findings and the Status that a client gets.
+// reject compares whole creates of an object with ten findings, from its bytes to the findings and the Status that a
+// client gets.
 func reject(o Options, name string, obj *object) (string, error) {
 	us, err := newOurs(obj)
 	if err != nil {
@@ -118,23 +120,23 @@ func reject(o Options, name string, obj *object) (string, error) {
 		return "", err
 	}
 	a, b, err := compare(o, func() error {
-		_, _, err := us.refused(obj.faulty)
+		_, _, err := us.rejected(obj.faulty)
 		return err
 	}, func() error {
-		_, _, err := them.refused(obj.faulty)
+		_, _, err := them.rejected(obj.faulty)
 		return err
 	})
 	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
 }
 
-// sameFindings makes sure that both sides find the same ten faults, text for text, before anything is timed. Upstream's order, and with it that of
-// the Status's message, is random.
+// sameFindings makes sure that both sides find the same ten faults, text for text, before anything is timed. Upstream's
+// order, and with it that of the Status's message, is random.
 func sameFindings(us *ours, them *upstream, body []byte) error {
-	our, refusal, err := us.refused(body)
+	our, rejection, err := us.rejected(body)
 	if err != nil {
 		return fmt.Errorf("ours: %w", err)
 	}
-	their, status, err := them.refused(body)
+	their, status, err := them.rejected(body)
 	if err != nil {
 		return fmt.Errorf("upstream: %w", err)
 	}
@@ -149,8 +151,8 @@ func sameFindings(us *ours, them *upstream, body []byte) error {
 	if n := len(their); n != faults {
 		return fmt.Errorf("%d findings, not %d: %w", n, faults, their.ToAggregate())
 	}
-	if s := status.Status(); s.Code != refusal.Code || string(s.Reason) != refusal.Reason || !sameLetters(s.Message, refusal.Message) {
-		return fmt.Errorf("ours answers %+v and upstream %+v", *refusal, s)
+	if s := status.Status(); s.Code != rejection.Code || string(s.Reason) != rejection.Reason || !sameLetters(s.Message, rejection.Message) {
+		return fmt.Errorf("ours answers %+v and upstream %+v", *rejection, s)
 	}
 	return nil
 }

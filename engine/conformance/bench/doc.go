@@ -1,5 +1,5 @@
-// Package bench measures crdeval beside the API server's own library, in one process and in alternation, so that a figure
-// of one is worth something next to the figure of the other. make bench runs it; [Cases] names what there is.
+// Package bench measures crdeval beside the API server's own library, in one process and in alternation, so that a
+// figure of one is worth something next to the figure of the other. make bench runs it; [Cases] names what there is.
 //
 //   - structural: a create of one object. Strict decoding, metadata coercion, pruning, nulls, defaults, OpenAPI validation, embedded
 //     metadata, list types; not the validation of the object's own metadata. Ours ends with the bytes of the new object, upstream's
@@ -26,7 +26,7 @@
 //     verdict alone is asked for, as upstream tells nothing else. Each side collects its garbage as it ships: the server as it paces
 //     itself, upstream's library by Go's default; GOGC in the environment sets it for both.
 //
-// For structural cases rules are taken out of the definitions, on both sides. Before anything is timed, both sides must come to the same object, or to
-// the same findings. Figures are medians; the sides take turns, each turn begins with a collected heap. Time on
-// one core is processor time; objects a second are by the clock.
+// For structural cases rules are taken out of the definitions, on both sides. Before anything is timed, both sides must
+// come to the same object, or to the same findings. Figures are medians; the sides take turns, each turn begins with a
+// collected heap. Time on one core is processor time; objects a second are by the clock.
 package bench

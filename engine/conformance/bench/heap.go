@@ -10,8 +10,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// heap compares what one compiled version retains: the mean of many copies that share nothing but the patterns that ours interns process-wide,
-// which are shown apart. Upstream's copies share the texts of the definition that they were made from, ours hold their own.
+// heap compares what one compiled version retains: the mean of many copies that share nothing but the patterns that
+// ours interns process-wide, which are shown apart. Upstream's copies share the texts of the definition that they were
+// made from, ours hold their own.
 func heap(o Options, name string, obj *object) (string, error) {
 	v, err := obj.version()
 	if err != nil {

@@ -12,7 +12,8 @@ func timeLine(name string, ours, upstream figure, procs int) string {
 		times(upstream.seconds/ours.seconds), upstream.allocs/math.Max(1, ours.allocs), procs)
 }
 
-// heapLine is the line of a case that is measured in retained bytes. patterns is what ours keeps once for the whole process.
+// heapLine is the line of a case that is measured in retained bytes. patterns is what ours keeps once for the whole
+// process.
 func heapLine(name string, ours, upstream, patterns float64, count, procs int) string {
 	return fmt.Sprintf("%s  ours %s KiB upstream %s KiB ratio %s  patterns %d of %s KiB  GOMAXPROCS=%d",
 		name, kibibytes(ours), kibibytes(upstream), times(upstream/ours), count, kibibytes(patterns), procs)

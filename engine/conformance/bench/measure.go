@@ -18,7 +18,7 @@ type Options struct {
 	Copies int
 	// Streamed is how many objects the case stream/crontab sends; 0 is 1,000,000.
 	Streamed int
-	// Progress is told about sources that are fetched and cases that begin; nil for silence.
+	// Progress, if set, is called for each module that is fetched and each case that begins.
 	Progress func(string)
 }
 
@@ -27,8 +27,8 @@ func Defaults() Options {
 	return Options{Folder: "testdata/bench", Rounds: 11, Turn: 60 * time.Millisecond, Copies: 20}
 }
 
-// figure is what one operation takes. The time is that of the processor, the collector's included: on one core it is what a clock shows on a machine with
-// nothing else to do, and neighbours do not change it.
+// figure is what one operation takes. The time is that of the processor, the collector's included: on one core it is
+// what a clock shows on a machine with nothing else to do, and neighbours do not change it.
 type figure struct {
 	seconds float64
 	allocs  float64
@@ -37,8 +37,8 @@ type figure struct {
 // side is one of two that do the same.
 type side func() error
 
-// compare lets both sides work in turn and returns the medians of both. Each turn starts with a collected heap, so that nobody pays for the other's
-// garbage, and with a few operations that nobody counts, since collecting empties pools.
+// compare lets both sides work in turn and returns the medians of both. Each turn starts with a collected heap, so that
+// nobody pays for the other's garbage, and with a few operations that nobody counts, since collecting empties pools.
 func compare(o Options, ours, upstream side) (a, b figure, err error) {
 	sides := [2]side{ours, upstream}
 	var n [2]int

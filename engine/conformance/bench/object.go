@@ -22,7 +22,8 @@ type object struct {
 	crd    *apiextensionsv1.CustomResourceDefinition // decoded, defaulted, names accepted
 }
 
-// objects are the benchmarks' objects: files of testdata/bench, and where their definitions come from. No module: a file beside the object.
+// objects are the benchmarks' objects: files of testdata/bench, and where their definitions come from. No module: a
+// file beside the object.
 var objects = []struct{ name, module, crd string }{
 	{"crontab", "", "crontab-crd.yaml"},
 	{"httproute-small", "sigs.k8s.io/gateway-api", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
@@ -53,7 +54,7 @@ func load(folder string, i int) (*object, error) {
 	}
 	registered, answer := oracle.Register(manifest, false)
 	if !answer.Accepted() {
-		return nil, fmt.Errorf("bench: upstream refuses the definition of %s: %+v", spec.name, answer)
+		return nil, fmt.Errorf("bench: upstream rejects the definition of %s: %+v", spec.name, answer)
 	}
 	return &object{name: spec.name, body: body, faulty: faulty, text: manifest, crd: registered.V1}, nil
 }

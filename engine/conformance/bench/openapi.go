@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/openapi"
 )
 
-// openAPIV3 compares the documents of v3 of all served versions on one core, made anew, with their ETags: ours from the stored manifest, upstream's from the
-// decoded definition that its controller has at hand.
+// openAPIV3 compares the documents of v3 of all served versions on one core, made anew, with their ETags: ours from the
+// stored manifest, upstream's from the decoded definition that its controller has at hand.
 func openAPIV3(o Options, name string, obj *object) (string, error) {
 	return documents(o, name, obj, func(ctx context.Context, crd engine.PublishedCRD) (out [][]byte, err error) {
 		for _, v := range crd.Versions {

@@ -48,7 +48,7 @@ func stored(o *object) (*apiextensionsv1.CustomResourceDefinition, error) {
 		return nil, err
 	}
 	if d == nil {
-		return nil, fmt.Errorf("bench: the engine refuses the definition of %s: %+v", o.name, report.Violations)
+		return nil, fmt.Errorf("bench: the engine rejects the definition of %s: %+v", o.name, report.Violations)
 	}
 	m, err := definition.Decode(d.Manifest())
 	if err != nil {
@@ -116,8 +116,8 @@ func (o *ours) accepted(r *admission.Request) ([]byte, error) {
 	return out.Object, nil
 }
 
-// refused is the whole create of an object with findings: the findings, and the answer that a client gets.
-func (o *ours) refused(body []byte) ([]admission.Finding, *admission.Rejection, error) {
+// rejected is the whole create of an object with findings: the findings, and the answer that a client gets.
+func (o *ours) rejected(body []byte) ([]admission.Finding, *admission.Rejection, error) {
 	out, err := o.definition.Create(context.Background(), &admission.Request{Version: o.version, Body: body, Handler: true})
 	switch {
 	case err != nil:

@@ -22,7 +22,8 @@ type submission struct {
 	stored   []byte           // the same as upstream has it in storage
 }
 
-// register compares what it takes to take in a CRD, from the bytes of its manifest until objects could be judged, on one core.
+// register compares what it takes to take in a CRD, from the bytes of its manifest until objects could be judged, on
+// one core.
 func register(o Options, name string, obj *object) (string, error) {
 	return registerAll(o, name, []submission{{manifest: obj.text}})
 }
@@ -127,7 +128,8 @@ func registerOurs(manifest []byte, existing *engine.Existing) (*engine.Definitio
 	return d, report, nil
 }
 
-// updated registers the definition of an object with both sides and returns the update that adds a property at the root of each version's schema.
+// updated registers the definition of an object with both sides and returns the update that adds a property at the root
+// of each version's schema.
 func updated(obj *object) (submission, error) {
 	d, _, err := registerOurs(obj.text, nil)
 	if err != nil {

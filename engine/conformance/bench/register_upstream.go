@@ -17,8 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// registrar is the API server's endpoint for CustomResourceDefinitions, driven without anything that the server does around it: no negotiation,
-// no admission, no managed fields, no storage.
+// registrar is the API server's endpoint for CustomResourceDefinitions, driven without anything that the server does
+// around it: no negotiation, no admission, no managed fields, no storage.
 type registrar struct {
 	scheme   *runtime.Scheme
 	decoder  runtime.Decoder
@@ -47,8 +47,9 @@ type warned struct{ texts []string }
 
 func (w *warned) AddWarning(_, text string) { w.texts = append(w.texts, text) }
 
-// register is a create of a CRD as createHandler and the registry's store do it, or with old, its bytes in storage, an update of it, up to the bytes
-// that are stored, and then what serving all its served versions needs. It returns the warnings, and what is stored.
+// register is a create of a CRD as createHandler and the registry's store do it, or with old, its bytes in storage, an
+// update of it, up to the bytes that are stored, and then what serving all its served versions needs. It returns the
+// warnings, and what is stored.
 func (r *registrar) register(manifest, old []byte) (warnings []string, stored []byte, err error) {
 	var warned warned
 	ctx := warning.WithWarningRecorder(request.WithNamespace(context.Background(), ""), &warned)
@@ -80,7 +81,8 @@ func (r *registrar) register(manifest, old []byte) (warnings []string, stored []
 	if err := r.encoder.Encode(crd, &text); err != nil {
 		return nil, nil, fmt.Errorf("upstream: %w", err)
 	}
-	// A server serves what its informer decodes from storage; that it is converted once more is all that is counted of that.
+	// A server serves what its informer decodes from storage; that it is converted once more is all that is counted of
+	// that.
 	v1 := &apiextensionsv1.CustomResourceDefinition{}
 	if err := r.scheme.Convert(crd, v1, nil); err != nil {
 		return nil, nil, fmt.Errorf("upstream: %w", err)

@@ -65,8 +65,8 @@ func (s *service) close() error {
 	return s.stop()
 }
 
-// overGRPC compares objects a second: ours in batches through client, network and server in this process, upstream's called as a function, on the same
-// cores. Both do whole creates, rules included.
+// overGRPC compares objects a second: ours in batches through client, network and server in this process, upstream's
+// called as a function, on the same cores. Both do whole creates, rules included.
 func overGRPC(o Options, name string, obj *object) (string, error) {
 	return overNetwork(o, name, obj, (*service).grpcCall)
 }
@@ -95,7 +95,8 @@ func overNetwork(o Options, name string, obj *object, caller func(*service, []by
 	return rateLine(name, ours, upstream, procs), err
 }
 
-// grpcCall is one batch over gRPC, every verdict looked at. It asks for the verdict alone, as upstream tells nothing else: not what was filled in.
+// grpcCall is one batch over gRPC, every verdict looked at. It asks for the verdict alone, as upstream tells nothing
+// else: not what was filled in.
 func (s *service) grpcCall(body []byte) side {
 	options := &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}
 	return func() error {
@@ -142,7 +143,7 @@ func (s *service) restCall(body []byte) side {
 			return err
 		}
 		answer, err := io.ReadAll(response.Body)
-		_ = response.Body.Close() // read to its end, or the error is told
+		_ = response.Body.Close() // read to its end, or the error is returned
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 // written is what comes of a write: the bytes for the database and those for the client.
 type written struct{ stored, answered []byte }
 
-// same makes sure that both sides come to the same bytes, but for the order of keys and white space, before anything is timed. Ours names what is stored only if it
-// is not what is answered.
+// same makes sure that both sides come to the same bytes, but for the order of keys and white space, before anything is
+// timed. Ours names what is stored only if it is not what is answered.
 func (w written) same(theirs written) error {
 	if w.stored == nil {
 		w.stored = w.answered
@@ -32,8 +32,9 @@ func sameText(ours, theirs []byte) error {
 	return sameObject(ours, object)
 }
 
-// write is what becomes of an object that was accepted: it is encoded for the database and decoded from there as whatever is read is, and that is encoded for the
-// client. Upstream would copy the whole object once more, to convert it to the version that it is of; that is left out.
+// write is what becomes of an object that was accepted: it is encoded for the database and decoded from there as
+// whatever is read is, and that is encoded for the client. Upstream would copy the whole object once more, to convert
+// it to the version that it is of; that is left out.
 func (u *upstream) write(object *unstructured.Unstructured) (w written, err error) {
 	if w.stored, err = encode(object); err != nil {
 		return w, err
@@ -52,8 +53,8 @@ func encode(object *unstructured.Unstructured) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// read is what becomes of bytes from the database: malformed metadata is dropped, the rest coerced and defaulted; and after its conversion, which here changes
-// nothing, coerced once more.
+// read is what becomes of bytes from the database: malformed metadata is dropped, the rest coerced and defaulted; and
+// after its conversion, which here changes nothing, coerced once more.
 func (u *upstream) read(text []byte) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	if _, _, err := unstructured.UnstructuredJSONScheme.Decode(text, nil, object); err != nil {

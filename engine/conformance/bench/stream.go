@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// streamed is the case stream/crontab: the real server and a client, two processes, and a million CronTabs through AdmitStream. What is compared is
-// no time of upstream's, which has no stream, but the bars: objects a second, and the memory of both processes at its most. It runs what `make stream` runs.
+// streamed is the case stream/crontab: the real server and a client, two processes, and a million CronTabs through
+// AdmitStream. What is compared is no time of upstream's, which has no stream, but the bars: objects a second, and the
+// memory of both processes at its most. It runs what `make stream` runs.
 func streamed(o Options, _ string, _ *object) (line string, err error) {
 	dir, err := os.MkdirTemp("", "crdeval-bench")
 	if err != nil {

@@ -24,7 +24,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// tableRows is how many objects a table of the benchmarks has; of objects above largeObject bytes a tenth, since upstream keeps all of them as maps at a time.
+// tableRows is how many objects a table of the benchmarks has; of objects above largeObject bytes a tenth, since
+// upstream keeps all of them as maps at a time.
 const (
 	tableRows   = 10_000
 	largeObject = 4 << 10
@@ -33,8 +34,8 @@ const (
 // tableRounds are enough where an operation is thousands.
 const tableRounds = 5
 
-// table compares tables of 10,000 objects on one core, from the bytes in storage to the bytes of the Table with the metadata of each object: what a list with
-// `kubectl get` takes of an API server behind its storage.
+// table compares tables of 10,000 objects on one core, from the bytes in storage to the bytes of the Table with the
+// metadata of each object: what a list with `kubectl get` takes of an API server behind its storage.
 func table(o Options, name string, obj *object) (string, error) {
 	t, err := newTables(obj)
 	if err != nil {
@@ -54,7 +55,8 @@ func table(o Options, name string, obj *object) (string, error) {
 	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
 }
 
-// tableRow compares the converters alone: 10,000 objects that are read already, as trees and as maps, to rows. Ours are printed, upstream's are not.
+// tableRow compares the converters alone: 10,000 objects that are read already, as trees and as maps, to rows. Ours are
+// printed, upstream's are not.
 func tableRow(o Options, name string, obj *object) (string, error) {
 	t, err := newTables(obj)
 	if err != nil {
@@ -159,7 +161,8 @@ func (t *tables) ours() ([]byte, error) {
 	return made.JSON(), nil
 }
 
-// read reads an object from storage: the storage's decoder, coercion and defaults, as crdConversionRESTOptionsGetter has them.
+// read reads an object from storage: the storage's decoder, coercion and defaults, as crdConversionRESTOptionsGetter
+// has them.
 func (t *tables) read(text []byte) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(text); err != nil {

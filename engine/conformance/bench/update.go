@@ -11,8 +11,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
-// update compares whole updates on one core, from the bytes of the old object and of the request to those for the database and for the client: the old object is read
-// as from storage, the new one has another label; everything is validated with the old object beside it.
+// update compares whole updates on one core, from the bytes of the old object and of the request to those for the
+// database and for the client: the old object is read as from storage, the new one has another label; everything is
+// validated with the old object beside it.
 func update(o Options, name string, obj *object) (string, error) {
 	us, err := newOurs(obj)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// upstream is one version as the API server's custom resource handler holds it, driven without anything that the server does around it: no
-// negotiation, no admission, no managed fields, no database.
+// upstream is one version as the API server's custom resource handler holds it, driven without anything that the server
+// does around it: no negotiation, no admission, no managed fields, no database.
 type upstream struct {
 	kind      schema.GroupVersionKind
 	decoder   runtime.Decoder
@@ -69,9 +69,9 @@ func newUpstream(o *object) (*upstream, error) {
 	return u, nil
 }
 
-// compileUpstream makes of one version what serving needs to judge its objects, as crdHandler.getOrCreateServingInfoFor does, its two conversions to
-// the internal version included; what serving builds beside that (codecs, converters, models for server-side apply) is left out. The rules are
-// compiled as NewStrategy does.
+// compileUpstream makes of one version what serving needs to judge its objects, as crdHandler.getOrCreateServingInfoFor
+// does, its two conversions to the internal version included; what serving builds beside that (codecs, converters,
+// models for server-side apply) is left out. The rules are compiled as NewStrategy does.
 func compileUpstream(v *apiextensionsv1.CustomResourceDefinitionVersion) (*structuralschema.Structural, validation.SchemaValidator, *cel.Validator, error) {
 	props, err := internalSchema(v)
 	if err != nil {
@@ -177,8 +177,9 @@ func (u *upstream) admit(body []byte) (written, error) {
 	return u.write(object)
 }
 
-// refused is the whole create of an object with findings: the findings, and the answer that a client gets, as rest.BeforeCreate makes it.
-func (u *upstream) refused(body []byte) (field.ErrorList, *apierrors.StatusError, error) {
+// rejected is the whole create of an object with findings: the findings, and the answer that a client gets, as
+// rest.BeforeCreate makes it.
+func (u *upstream) rejected(body []byte) (field.ErrorList, *apierrors.StatusError, error) {
 	object, errs, err := u.judge(body)
 	switch {
 	case err != nil:

@@ -19,7 +19,7 @@ type Case struct {
 	// Root: the schema is the root of a resource.
 	Root  bool
 	Rules []Rule
-	// Self is the value, Old the one it replaces, nil if there is none.
+	// Self is the new value. Old is the value that it replaces, nil on creation.
 	Self, Old *tree.Node
 }
 
@@ -205,7 +205,8 @@ func varied(e *tree.Node, n int) *tree.Node {
 	return e
 }
 
-// full is a schema whose values have everything that expressions may ask for: every property, an element in every list, the key a in every map.
+// full is a schema whose values have everything that expressions may ask for: every property, an element in every list,
+// the key a in every map.
 func full(schema *tree.Node) *tree.Node {
 	s := schema.Clone()
 	s.Walk(func(n, _ *tree.Node, _ int) {

@@ -175,7 +175,8 @@ func (v Verdict) equal(w Verdict) bool {
 	return v.Left == w.Left && slices.Equal(v.Findings, w.Findings)
 }
 
-// closure compares the i-th rule's closure: what it answers must be upstream's value, at upstream's cost; it must not answer above the limit.
+// closure compares the i-th rule's closure: what it answers must be upstream's value, at upstream's cost; it must not
+// answer above the limit.
 func (p *pairing) closure(i int, self, old any, d document, n *Counts, tell func(outcome, string)) {
 	want := p.up.evaluate(i, self, old)
 	clean := want.Error == "" && (want.Value == "true" || want.Value == "false")

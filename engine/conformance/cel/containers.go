@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// containers makes a condition about a list, a map or an object of the data: upstream has values of its own for these, with equalities, sums and errors of their own.
-// Nil if there is none in scope.
+// containers returns a condition about a list, a map or an object of the data. Kubernetes implements its own CEL values
+// for these, with their own equality, addition and errors. containers returns nil if the scope has no such value.
 func (g *generator) containers(s *scope) *expression {
 	var found []route
 	for _, at := range s.routes(g, 4) {

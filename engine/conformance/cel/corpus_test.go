@@ -12,8 +12,8 @@ import (
 	"github.com/crdeval/crdeval/internal/testenv"
 )
 
-// TestCorpusRules: every rule of real definitions compiles, or fails, as upstream says, costs what upstream says, and judges generated values as upstream does, by replay
-// and by closure.
+// TestCorpusRules: every rule of real definitions compiles, or fails, as upstream says, costs what upstream says, and
+// judges generated values as upstream does, by replay and by closure.
 func TestCorpusRules(t *testing.T) {
 	c, err := corpus.Load(func(m string) { t.Log("fetching", m) })
 	if err != nil {
@@ -80,7 +80,7 @@ func corpusPlace(t *testing.T, name string, c *Case, nth int, n *Counts) {
 	}
 }
 
-// eachPlace visits every schema with rules of its own, value validations of junctors aside.
+// eachPlace visits every schema with rules of its own, except those below allOf, anyOf, oneOf and not.
 func eachPlace(s *tree.Node, root bool, visit func(s *tree.Node, root bool)) {
 	if s == nil || s.Kind != tree.Object {
 		return

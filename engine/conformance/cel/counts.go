@@ -10,8 +10,8 @@ import (
 // Counts say what a run was made of.
 type Counts struct {
 	Cases, Disagreements, Unordered, Crashed int
-	// Rules were compiled, Refused of them did not compile, Unclosed of the others have no closure.
-	Rules, Refused, Unclosed int
+	// Rules were compiled, Rejected of them did not compile, Unclosed of the others have no closure.
+	Rules, Rejected, Unclosed int
 	// Evaluations of rules, Clean of them without an error; Answered by a closure, CleanAnswered of the clean ones.
 	Evaluations, Clean, CleanAnswered int
 	// Missing counts what closures lack.
@@ -23,7 +23,7 @@ func (n *Counts) compiled(o *ours, u *upstream) {
 		n.Rules++
 		switch {
 		case u.compiled[i].Error != nil:
-			n.Refused++
+			n.Rejected++
 		case o.closures[i] == nil:
 			n.Unclosed++
 			if n.Missing == nil {
@@ -50,7 +50,7 @@ func (n *Counts) add(m *Counts) {
 	n.Unordered += m.Unordered
 	n.Crashed += m.Crashed
 	n.Rules += m.Rules
-	n.Refused += m.Refused
+	n.Rejected += m.Rejected
 	n.Unclosed += m.Unclosed
 	n.Evaluations += m.Evaluations
 	n.Clean += m.Clean
@@ -71,7 +71,7 @@ func (n *Counts) String() string {
 // Detail says how the cases were made up.
 func (n *Counts) Detail() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %d rules: %d refused by both sides, %d without a closure; upstream panicked on %d groups\n", n.Rules, n.Refused, n.Unclosed, n.Crashed)
+	fmt.Fprintf(&b, "  %d rules: %d rejected by both sides, %d without a closure; upstream panicked on %d groups\n", n.Rules, n.Rejected, n.Unclosed, n.Crashed)
 	fmt.Fprintf(&b, "  %d evaluations, %d without an error, closures answered %.1f%% of these", n.Evaluations, n.Clean, 100*float64(n.CleanAnswered)/float64(max(n.Clean, 1)))
 	reasons := sortedKeys(n.Missing)
 	sort.SliceStable(reasons, func(i, j int) bool { return n.Missing[reasons[i]] > n.Missing[reasons[j]] })
@@ -81,5 +81,6 @@ func (n *Counts) Detail() string {
 	return b.String()
 }
 
-// Failed reports whether the run is red: a disagreement, or upstream at odds with itself in more than one case of twenty (folds over maps are drawn often).
+// Failed reports whether the run is red: a disagreement, or upstream at odds with itself in more than one case of
+// twenty (folds over maps are drawn often).
 func (n *Counts) Failed() bool { return n.Disagreements > 0 || n.Unordered*20 > n.Cases }

@@ -20,7 +20,8 @@ type generator struct {
 	bound int
 }
 
-// rarely is true in n of a thousand cases. What fails is drawn rarely at each node, since one failure ends most expressions.
+// rarely is true in n of a thousand cases. What fails is drawn rarely at each node, since one failure ends most
+// expressions.
 func (g *generator) rarely(n int) bool { return g.r.IntN(1000) < n }
 
 // typed draws an expression of a type, at most depth calls deep.
@@ -111,7 +112,8 @@ func (g *generator) forked(s *scope, t *types.Type, depth int) *expression {
 	return generate.Pick(g.r, fit).e
 }
 
-// producing picks an overload whose result is of a type: the function first, so that comparisons, of which there are sixty, leave room.
+// producing picks an overload whose result is of a type: the function first, so that comparisons, of which there are
+// sixty, leave room.
 func (g *generator) producing(t *types.Type) *overload {
 	start := g.r.IntN(len(functionNames))
 	if t.Kind() == types.BoolKind && g.r.Chance(55) {
@@ -144,7 +146,8 @@ func (g *generator) apply(s *scope, o *overload, t *types.Type, depth int) *expr
 	return spell(o, g.arguments(s, o, b, depth))
 }
 
-// arguments draws the arguments of a call. Containers come from the data as often as not: they say what type parameters stand for.
+// arguments draws the arguments of a call. Containers come from the data as often as not: they say what type parameters
+// stand for.
 func (g *generator) arguments(s *scope, o *overload, b bindings, depth int) []*expression {
 	arguments := make([]*expression, len(o.arguments))
 	for i, a := range o.arguments {
@@ -172,7 +175,8 @@ func (g *generator) arguments(s *scope, o *overload, b bindings, depth int) []*e
 	return arguments
 }
 
-// argument draws an argument: from the table of texts made for it, of a wrong type behind dyn() now and then, or as any expression.
+// argument draws an argument: from the table of texts made for it, of a wrong type behind dyn() now and then, or as any
+// expression.
 func (g *generator) argument(s *scope, o *overload, i int, t *types.Type, depth int) *expression {
 	if g.rarely(6) {
 		return call("dyn", g.typed(s, generate.Pick(g.r, simple), depth-1))

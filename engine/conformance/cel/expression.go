@@ -2,7 +2,8 @@ package cel
 
 import "strings"
 
-// expression is generated text with its structure, so that it can be shrunk: fixed pieces with operands between them. There is one piece more than operands.
+// expression is generated text with its structure, so that it can be shrunk: fixed pieces with operands between them.
+// There is one piece more than operands.
 type expression struct {
 	pieces   []string
 	operands []*expression

@@ -12,9 +12,10 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// TestRulesAtLevels: upstream's tests of rules anywhere in a schema, of ratcheting and of optional old values, as definitions and requests on both sides.
+// TestRulesAtLevels: upstream's tests of rules anywhere in a schema, of ratcheting and of optional old values, as
+// definitions and requests on both sides.
 func TestRulesAtLevels(t *testing.T) {
-	served, refused := 0, 0
+	served, rejected := 0, 0
 	for _, row := range rows(t, tables.Rules, "TestValidationExpressionsAtSchemaLevels", "TestRatcheting", "TestOptionalOldSelf", "TestOptionalOldSelfCheckForNull", "TestReasonAndFldPath") {
 		schema, err := tree.Parse(row.Schema)
 		if err != nil {
@@ -34,7 +35,7 @@ func TestRulesAtLevels(t *testing.T) {
 			continue
 		}
 		if up == nil || our == nil {
-			refused++
+			rejected++
 			continue
 		}
 		served++
@@ -53,13 +54,13 @@ func TestRulesAtLevels(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d definitions served, %d refused", served, refused)
+	t.Logf("%d definitions served, %d rejected", served, rejected)
 	if served < 20 {
 		t.Error("the tables were not read whole")
 	}
 }
 
-// envelope makes an object of a row's root; nil if there is none.
+// envelope returns an object with the fields of a row's root, nil for an empty document.
 func envelope(t *testing.T, doc json.RawMessage) []byte {
 	t.Helper()
 	if len(doc) == 0 || string(doc) == "null" {

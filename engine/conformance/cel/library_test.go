@@ -11,11 +11,13 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
-// frame makes a rule of an expression of any type: what stands around it costs the same whatever it is, and keeps it from being folded into a constant.
+// frame makes a rule of an expression of any type: what stands around it costs the same whatever it is, and keeps it
+// from being folded into a constant.
 func frame(expression string) string { return "[dyn(" + expression + "), dyn(self.b)].size() == 2" }
 
-// TestPinnedLibraryCosts: costs and estimates that the tests of Kubernetes' functions pin. Those tests run without cel-go's optimizations, which API servers have: where
-// upstream's own cost differs for that reason, ours is held against upstream's.
+// TestPinnedLibraryCosts: costs and estimates that the tests of Kubernetes' functions pin. Those tests run without
+// cel-go's optimizations, which API servers have: where upstream's own cost differs for that reason, ours is held
+// against upstream's.
 func TestPinnedLibraryCosts(t *testing.T) {
 	schema := tree.Obj("type", "object", "properties", tree.Obj("b", tree.Obj("type", "boolean")))
 	v := Values{Self: tree.Obj("b", true)}
@@ -49,17 +51,17 @@ func TestPinnedLibraryCosts(t *testing.T) {
 		t.Fatal("the frame does not hold")
 	}
 	around, aroundEstimate = around-2, aroundEstimate-2 // self and its member
-	pinned, optimized, estimates, refused, open := 0, 0, 0, 0, 0
+	pinned, optimized, estimates, rejected, open := 0, 0, 0, 0, 0
 	for _, row := range rows(t, tables.Libraries) {
 		if strings.Contains(row.Rule, "jsonpatch.") {
-			refused++ // for mutating policies alone
+			rejected++ // for mutating policies alone
 			continue
 		}
 		cost, estimate, ok := measure(frame(row.Rule))
 		switch {
 		case !ok:
 			open++
-			t.Logf("refused, or left to replay: %s", row.Rule)
+			t.Logf("rejected, or left to replay: %s", row.Rule)
 		case cost-around == row.Cost:
 			pinned++
 		default:
@@ -69,7 +71,7 @@ func TestPinnedLibraryCosts(t *testing.T) {
 			estimates++
 		}
 	}
-	t.Logf("%d costs as pinned, %d estimates; %d cost less with optimizations, %d are refused or left to replay, %d are not for rules", pinned, estimates, optimized, open, refused)
+	t.Logf("%d costs as pinned, %d estimates; %d cost less with optimizations, %d are rejected or left to replay, %d are not for rules", pinned, estimates, optimized, open, rejected)
 	if pinned < 100 || estimates < 170 || open > 30 {
 		t.Error("too few are as pinned")
 	}

@@ -37,7 +37,8 @@ var (
 	messageLiterals = []string{"google.protobuf.Int64Value{value: 1}", "google.protobuf.StringValue{value: 'a'}", "google.protobuf.BoolValue{}", "google.protobuf.Value{}", "google.protobuf.Struct{fields: {'a': null}}"}
 )
 
-// hints are the texts that a function's string arguments are drawn from, by overload; the argument's number follows, the target counting as 0.
+// hints are the texts that a function's string arguments are drawn from, by overload; the argument's number follows,
+// the target counting as 0.
 var hints = map[string][]string{
 	"string_to_duration/0": durationTexts, "string_to_timestamp/0": timestampTexts, "string_to_quantity/0": quantityTexts, "is_quantity_string/0": quantityTexts,
 	"string_to_ip/0": ipTexts, "is_ip/0": ipTexts, "ip_is_canonical/0": ipTexts, "cidr_contains_ip_string/1": ipTexts, "string_to_cidr/0": cidrTexts, "is_cidr/0": cidrTexts,
@@ -120,7 +121,7 @@ func (g *generator) literal(t *types.Type, depth int) *expression {
 	return call("dyn", pick(intLiterals))
 }
 
-// mostlyEarly picks from a table whose later half is what functions refuse.
+// mostlyEarly picks from a table whose later half is what functions reject.
 func (g *generator) mostlyEarly(from []string) string {
 	if g.r.Chance(94) {
 		return generate.Pick(g.r, from[:(len(from)+1)/2])

@@ -8,7 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// macros are all of the environment's, and what else syntax makes. Each makes an expression of a type of its choice. (Filled by init: they draw each other.)
+// macros are all of the environment's, and what else syntax makes. Each makes an expression of a type of its choice.
+// (Filled by init: they draw each other.)
 var macros []macro
 
 type macro struct {
@@ -83,7 +84,7 @@ func allMacros() []macro {
 	}
 }
 
-// macro draws one whose result fits, nil if there is none.
+// macro draws a macro whose result has type t. It returns nil if no macro fits.
 func (g *generator) macro(s *scope, t *types.Type, depth int) *expression {
 	switch {
 	case t.Kind() == types.BoolKind:

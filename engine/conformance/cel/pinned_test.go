@@ -95,7 +95,8 @@ func valuesOf(t *testing.T, self, old json.RawMessage) Values {
 	return v
 }
 
-// TestPinnedCosts: the costs at run time that upstream's test of their stability pins are ours, by replay and by closure.
+// TestPinnedCosts: the costs at run time that upstream's test of their stability pins are ours, by replay and by
+// closure.
 func TestPinnedCosts(t *testing.T) {
 	checked, closed := 0, 0
 	for _, row := range rows(t, tables.Rules, "TestCelCostStability") {
@@ -178,7 +179,8 @@ func TestPinnedEstimates(t *testing.T) {
 	}
 }
 
-// TestExpressionTables: what upstream's tests of compilation and validation compile and run, on both sides, and as those tests expect.
+// TestExpressionTables: what upstream's tests of compilation and validation compile and run, on both sides, and as
+// those tests expect.
 func TestExpressionTables(t *testing.T) {
 	var n Counts
 	for i, row := range rows(t, tables.Rules, "TestCelCompilation") {

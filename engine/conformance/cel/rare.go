@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// rareTexts are conditions that chance makes too seldom: each reaches a part of upstream that hardly anything else does. L stands for a list of the data, S for a list of
-// strings, M for a map, V for any value.
+// rareTexts are conditions that chance makes too seldom: each reaches a part of upstream that hardly anything else
+// does. L stands for a list of the data, S for a list of strings, M for a map, V for any value.
 var rareTexts = []string{
 	// regular expressions: constant and computed, wrong ones, on what is no string
 	`'a'.find('[') == ''`, `'a'.findAll('(').size() == 1`, `'a'.findAll('*', 1).size() == 1`, `'a'.find('[' + '') == ''`, `'a'.findAll('(' + '').size() == 1`, `'a'.findAll('(' + '', 1).size() == 1`, `'a'.matches('[' + '')`,

@@ -8,7 +8,8 @@ import (
 // shrinkTries bounds the comparisons that shrinking one disagreement may take.
 const shrinkTries = 1500
 
-// shrinkCase makes a disagreement small: fewer rules, smaller expressions, a smaller schema and smaller values that still differ in the same way.
+// shrinkCase makes a disagreement small: fewer rules, smaller expressions, a smaller schema and smaller values that
+// still differ in the same way.
 func shrinkCase(d *disagreement) {
 	want := signature(d.diffs)
 	tries := shrinkTries
@@ -92,7 +93,8 @@ func shrinkRule(d *disagreement, i int, still func(*Case, Values) bool) {
 // simplest are replacements for any operand.
 var simplest = []string{"true", "false", "0", "1", "''", "'a'", "[]", "{}", "null", "self", "[0]", "['a']", "1u", "1.0", "b''", "optional.none()"}
 
-// shrinkExpression replaces the whole by an operand, operands by their own operands or by constants, as long as keep says that the rest will do.
+// shrinkExpression replaces the whole by an operand, operands by their own operands or by constants, as long as keep
+// says that the rest will do.
 func shrinkExpression(e *expression, keep func(*expression) bool) *expression {
 	for changed := true; changed; {
 		changed = false

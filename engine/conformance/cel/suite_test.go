@@ -40,7 +40,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestUpstreamPanics: rules on which upstream's compiler panics, which makes an API server answer 500, are refused.
+// TestUpstreamPanics: rules on which upstream's compiler panics, which makes an API server answer 500, are rejected.
 func TestUpstreamPanics(t *testing.T) {
 	schema := tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("x-kubernetes-int-or-string", true)))
 	for _, r := range []string{"[?self.x].size() == 1", "{?'a': self.x}.size() == 1", "[?dyn(1), ?self.x].size() == 1", "{b'a': 1}.size() == 1", "{dyn(b''): 1}[dyn(1)] == 1"} {

@@ -9,7 +9,8 @@ import (
 // targets is the number of things that an expression can be made around: every overload and every macro.
 var targets int
 
-// around makes a condition around the n-th target, so that all of them are drawn equally often, whatever chance prefers.
+// around makes a condition around the n-th target, so that all of them are drawn equally often, whatever chance
+// prefers.
 func (g *generator) around(s *scope, n int, depth int) *expression {
 	var e *expression
 	var t *types.Type
@@ -139,7 +140,7 @@ func (g *generator) failingScalar() *expression {
 	return text(generate.Pick(g.r, []string{"1 / 0", "1 % 0", "-9223372036854775807 - 2", "0u - 1u", "1u / 0u", "int(1e300)", "uint(-1)", "duration('x')", "timestamp('x')", "int('x')", "9223372036854775807 * 2"}))
 }
 
-// flawed spoils a text: what the parser or the checker refuses.
+// flawed spoils a text: what the parser or the checker rejects.
 func (g *generator) flawed(s *scope, e *expression) *expression {
 	switch g.r.IntN(12) {
 	case 0:

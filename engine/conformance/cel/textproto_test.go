@@ -19,7 +19,8 @@ import (
 	"github.com/crdeval/crdeval/internal/testenv"
 )
 
-// TestLanguage runs CEL's own conformance tests as rules, as far as they need nothing but the language: on both sides, which must agree whatever the tests expect.
+// TestLanguage runs CEL's own conformance tests as rules, as far as they need nothing but the language: on both sides,
+// which must agree whatever the tests expect.
 func TestLanguage(t *testing.T) {
 	dir, err := tables.ModuleDir("cel.dev/expr")
 	if err != nil {
@@ -64,14 +65,14 @@ func TestLanguage(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d tests need more than the language; of the rules made of the others upstream runs %d as the tests expect, %d otherwise, and refuses %d", apart, asExpected, otherwise, broken)
+	t.Logf("%d tests need more than the language; of the rules made of the others upstream runs %d as the tests expect, %d otherwise, and rejects %d", apart, asExpected, otherwise, broken)
 	t.Log(n.Detail())
 	if asExpected < testenv.Portion(1000) {
 		t.Errorf("only %d as expected: the files were not read whole", asExpected)
 	}
 }
 
-// language compares one rule; nil if upstream refuses it.
+// language compares one rule; nil if upstream rejects it.
 func language(t *testing.T, name, text_ string, n *Counts) *Result {
 	t.Helper()
 	c := &Case{Schema: tree.Obj("type", "object"), Rules: []Rule{{rule: text(text_)}}}

@@ -68,8 +68,8 @@ type SuiteFile struct {
 	Data                 []byte
 }
 
-// Load reads the corpus from the user's cache directory, or fetches its modules and fills the cache. progress is told each module that is
-// fetched; nil for silence.
+// Load reads the corpus from the user's cache directory, or fetches its modules and fills the cache. progress, if not
+// nil, is called with each module that is fetched.
 func Load(progress func(string)) (*Corpus, error) {
 	file, err := cacheFile()
 	if err != nil {

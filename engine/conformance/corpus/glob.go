@@ -14,7 +14,8 @@ type match struct {
 	tag  string // what stood before the glob's colon
 }
 
-// find lists the files of a module that the globs select, each once, with the tag of the first glob that matches; sorted by path.
+// find lists the files of a module that the globs select, each once, with the tag of the first glob that matches;
+// sorted by path.
 func find(root string, globs []string) ([]match, error) {
 	type pattern struct {
 		re       *regexp.Regexp

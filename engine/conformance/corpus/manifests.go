@@ -105,7 +105,8 @@ func (c *Corpus) addSample(x *index, modulePath, path, promise string, doc []byt
 
 var separator = regexp.MustCompile(`(?m)^---[ \t]*(#.*)?$`)
 
-// documents reads the JSON form of each document of a YAML or JSON file; what cannot be read is left out, as templates cannot.
+// documents reads the JSON form of each document of a YAML or JSON file; what cannot be read is left out, as templates
+// cannot.
 func documents(path string) [][]byte {
 	switch filepath.Ext(path) {
 	case ".yaml", ".yml", ".json":

@@ -1,13 +1,13 @@
-// Package corpus fetches real CustomResourceDefinitions and real objects: Go modules whose zips ship them, downloaded through
-// the module proxy into the module cache. Nothing of it is committed; what was read from them is kept, as JSON, in the
-// user's cache directory, keyed by this package's table.
+// Package corpus fetches real CustomResourceDefinitions and real objects: Go modules whose zips ship them, downloaded
+// through the module proxy into the module cache. Nothing of it is committed; what was read from them is kept, as JSON,
+// in the user's cache directory, keyed by this package's table.
 package corpus
 
 // module is one source: which files of it are definitions, which hold objects, and which test suites it ships.
 type module struct {
 	path, version string
-	// crds and samples are globs: ** crosses directories, a leading ! excludes. A tag before a sample glob ("valid:", "invalid:") is the outcome
-	// that the directory promises.
+	// crds and samples are globs: ** crosses directories, a leading ! excludes. A tag before a sample glob ("valid:",
+	// "invalid:") is the outcome that the directory promises.
 	crds, samples []string
 	// suites are globs with the suite's format in front.
 	suites []string
@@ -16,7 +16,7 @@ type module struct {
 // RatchetingModule is the module whose samples are the objects of upstream's test of ratcheting.
 const RatchetingModule = "k8s.io/apiextensions-apiserver"
 
-// modules pins exact versions: the proxy serves a subset of them and refuses "latest".
+// modules pins exact versions: the proxy serves a subset of them and rejects "latest".
 var modules = []module{
 	{"sigs.k8s.io/gateway-api", "v1.5.1",
 		[]string{"config/crd/standard/*.yaml", "config/crd/experimental/*.yaml"},

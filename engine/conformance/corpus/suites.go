@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// readSuites keeps a module's suite files and takes what needs neither rules nor updates out of them: the objects, as samples without a promise, and
-// the cases of the JSON Schema suite.
+// readSuites keeps a module's suite files and takes what needs neither rules nor updates out of them: the objects, as
+// samples without a promise, and the cases of the JSON Schema suite.
 func (c *Corpus) readSuites(m module, dir string, x *index) error {
 	for _, suite := range m.suites {
 		format, _, _ := strings.Cut(suite, ":")

@@ -1,5 +1,6 @@
-// Package cover tells which of upstream's statements a run has reached. Agreement on cases says little if the cases go through half of the
-// code: so the run is built with coverage of upstream's packages, and what it did not reach is printed, a line a package.
+// Package cover tells which of upstream's statements a run has reached. Agreement on cases says little if the cases go
+// through half of the code: so the run is built with coverage of upstream's packages, and what it did not reach is
+// printed, a line a package.
 package cover
 
 import (
@@ -29,7 +30,8 @@ type Package struct {
 // Share is the part of a package's reachable statements that a run must reach, in percent.
 const Share = 95.0
 
-// Packages are what a run is measured by: those that judge objects and definitions must be reached; schemas of definitions are shown.
+// Packages are what a run is measured by: those that judge objects and definitions must be reached; schemas of
+// definitions are shown.
 var Packages = []Package{
 	{"k8s.io/kube-openapi/pkg/validation/validate", true},
 	{"k8s.io/kube-openapi/pkg/validation/strfmt", true},
@@ -49,7 +51,8 @@ var Packages = []Package{
 	{"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation", true},
 }
 
-// Flag is the value of -coverpkg for a binary whose main package is named: without the main package in it, Go writes no coverage at exit.
+// Flag is the value of -coverpkg for a binary whose main package is named: without the main package in it, Go writes no
+// coverage at exit.
 func Flag(main string) string {
 	paths := []string{main}
 	for _, p := range Packages {
@@ -125,14 +128,15 @@ func parseBlock(line string) (b Block, err error) {
 
 func beforeDot(s string) string { s, _, _ = strings.Cut(s, "."); return s }
 
-// Exclusion is a line of unreachable.txt: a function, a range of lines or a file, and the reason why no case can reach it.
+// Exclusion is a line of unreachable.txt: a function, a range of lines or a file, and the reason why no case can reach
+// it.
 type Exclusion struct {
 	File, What, Reason string
 	lines              [][2]int
 }
 
-// Exclusions reads the reviewed list. A line is "file.go what: reason", what being "*", "Name", "Type.Name", "*.Name", "12" or "12-15"; the file is named with its
-// import path.
+// Exclusions reads the reviewed list. A line is "file.go what: reason", what being "*", "Name", "Type.Name", "*.Name",
+// "12" or "12-15"; the file is named with its import path.
 func Exclusions(r io.Reader) ([]*Exclusion, error) {
 	var all []*Exclusion
 	dirs := map[string]string{}

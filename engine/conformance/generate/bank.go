@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// The bank of expressions: each asks something about a value, written §, of the type that it stands under. Some hold for nearly every value, some for few, some end in
-// an error. Elements of lists and values of maps are asked about by [truth], which fills in @.
+// The bank of expressions: each asks something about a value, written §, of the type that it stands under. Some hold
+// for nearly every value, some for few, some end in an error. Elements of lists and values of maps are asked about by
+// [truth], which fills in @.
 var bank = map[celType][]string{
 	celString: {
 		"§ == §", "§.size() >= 0", "size(§) < 4", "§ != 'a'", "§ == 'a' || § == 'b' || § == ''", "§ < 'm'", "§ <= §", "§ in ['a', 'b', 'c', 'ab']", "§ in []", "§ in [§]", "!(§ in ['x'])",
@@ -92,5 +93,6 @@ var badRules = []string{
 	"jsonpatch.escapeKey('a') == 'a'", "format.named('nosuch').hasValue()", "quantity('x').sign() == 1", "ip('x').family() == 4", "[1, 2].sum() == 3 && [1].sortBy(x, -x) == [1]", "duration('1h') == duration('60m') && 'a'.matches('[')",
 }
 
-// unbounded finds expressions over values whose size the estimator does not know, such as lists written in the rule: registration refuses them for what they might cost.
+// unbounded finds expressions over values whose size the estimator does not know, such as lists written in the rule:
+// registration rejects them for what they might cost.
 var unbounded = regexp.MustCompile(`type\(§\) == type|map\(k, k\)\.isSorted|last\(\) == |\]\.(join|isSorted|distinct|sort|max|min|sum|flatten)|string\(§\)\.|string\(§\) \+|string\(string|lists\.range\(§\)|quantity\(string|duration\(string|'%|quote\(|timestamp\(string|int\(string|\.sort\(\)\[|\.sort\(\)\.|distinct\(\) ==|flatten`)

@@ -259,7 +259,8 @@ func legacy(r Rand, crd, spec, ver *tree.Node) {
 	}
 }
 
-// Form makes the group of a definition with one or two things about it, above its schemas, unusual; objects are generated in case it is accepted.
+// Form makes the group of a definition with one or two things about it, above its schemas, unusual; objects are
+// generated in case it is accepted.
 func Form(r Rand) Group {
 	schema := formSchema()
 	if r.Chance(20) {

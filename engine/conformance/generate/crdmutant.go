@@ -14,8 +14,9 @@ func (c *Real) Mutants() int { return c.sites[len(c.sites)-1] * mutations }
 // mutations is the number of ways to change a node of a definition.
 const mutations = 12
 
-// Mutant makes the group of the i-th single mutation. The definition is cut around the mutated node, since upstream's time goes with the
-// size of a definition and its checks do not look far; a few objects are generated in case the mutant is accepted.
+// Mutant makes the group of the i-th single mutation. The definition is cut around the mutated node, since upstream's
+// time goes with the size of a definition and its checks do not look far; a few objects are generated in case the
+// mutant is accepted.
 func (c *Real) Mutant(r Rand, i int) Group {
 	i %= c.Mutants()
 	site, way := i/mutations, i%mutations
@@ -92,8 +93,9 @@ type cutter struct {
 	index  int
 }
 
-// copy copies a node. way leads from it to the node that is kept, nil off that way; inSchema says that it is, or is part of, a schema, properties that its members are
-// properties, budget how many levels below the way are kept, held which properties must stay, said which words the rules above use: properties that rules select stay.
+// copy copies a node. way leads from it to the node that is kept, nil off that way; inSchema says that it is, or is
+// part of, a schema, properties that its members are properties, budget how many levels below the way are kept, held
+// which properties must stay, said which words the rules above use: properties that rules select stay.
 func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget int, held, said map[string]bool) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Raw: n.Raw}
 	if rules := n.Get("x-kubernetes-validations"); inSchema && n.Kind == tree.Object && rules != nil {

@@ -37,8 +37,8 @@ func places(schema, value, parent *tree.Node, index int, out []place) []place {
 	return out
 }
 
-// Break puts n defects into an object, each at a random value and made for the schema there: a wrong type, a null, a missing or unknown member, a bound
-// crossed by one, a duplicate.
+// Break puts n defects into an object, each at a random value and made for the schema there: a wrong type, a null, a
+// missing or unknown member, a bound crossed by one, a duplicate.
 func Break(r Rand, schema, object *tree.Node, n int) {
 	for range n {
 		at := places(schema, object, nil, 0, nil)

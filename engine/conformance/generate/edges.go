@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Edges makes a group in which edge values meet the keywords that read them: numbers meet bounds, formats, enums, sets and keys of map lists; strings
-// meet lengths, patterns, enums and names of fields.
+// Edges makes a group in which edge values meet the keywords that read them: numbers meet bounds, formats, enums, sets
+// and keys of map lists; strings meet lengths, patterns, enums and names of fields.
 func Edges(r Rand) Group {
 	switch r.IntN(6) {
 	case 0, 1:
@@ -160,7 +160,8 @@ func stringEdges(r Rand) Group {
 	return g
 }
 
-// keyEdges is about names: dots that make two paths one, case, escapes, duplicates spelt in two ways, prefixes of each other.
+// keyEdges is about names: dots that make two paths one, case, escapes, duplicates spelt in two ways, prefixes of each
+// other.
 func keyEdges(r Rand) Group {
 	props := tree.Obj()
 	for _, k := range Keys {
@@ -182,7 +183,8 @@ func keyEdges(r Rand) Group {
 		if o.Kind != tree.Object {
 			o = tree.Obj()
 		}
-		// Two findings at one path make upstream's answer random: rare enough that such cases stay below one in a thousand.
+		// Two findings at one path make upstream's answer random: rare enough that such cases stay below one in a
+		// thousand.
 		if r.Chance(10) {
 			o.Set("a", tree.Obj("b", Pick(r, []*tree.Node{tree.Int(1), tree.Str("x"), tree.Raw("1.0")})))
 		}
@@ -249,7 +251,8 @@ func nesting(r Rand) Group {
 	return g
 }
 
-// FormatGroup makes a group that tries a format's table, whole and mutated, on every type that a format can stand beside.
+// FormatGroup makes a group that tries a format's table, whole and mutated, on every type that a format can stand
+// beside.
 func FormatGroup(r Rand, n int) Group {
 	f := FormatNames[n%len(FormatNames)]
 	table := Formats[strings.ToLower(strings.ReplaceAll(f, "-", ""))]

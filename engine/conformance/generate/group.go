@@ -30,7 +30,8 @@ type Object struct {
 	YAML      bool
 	// FieldValidation is Warn, Strict, Ignore or empty.
 	FieldValidation string
-	// Patch is the media type of a Body that is a patch of Old. Name is that of the URL, empty for Old's own; Namespace likewise.
+	// Patch is the media type of a Body that is a patch of Old. Name is that of the URL, empty for Old's own; Namespace
+	// likewise.
 	Patch, Name, Namespace string
 	// Mutation is a merge patch that mutating admission makes.
 	Mutation []byte

@@ -2,8 +2,9 @@ package generate
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// junctors adds allOf, anyOf, oneOf and not to a schema, with value validations of fields that the schema declares.
-func junctors(r Rand, s *tree.Node, depth int) {
+// addLogicalOperators adds allOf, anyOf, oneOf and not to a schema, with validations of fields that the schema
+// declares.
+func addLogicalOperators(r Rand, s *tree.Node, depth int) {
 	if s.Get("x-kubernetes-int-or-string") != nil && s.Get("anyOf") != nil {
 		return
 	}
@@ -52,7 +53,7 @@ func valueValidation(r Rand, s *tree.Node, depth int) *tree.Node {
 		}
 	}
 	if depth > 0 && r.Chance(20) {
-		junctors(r, v, depth-1)
+		addLogicalOperators(r, v, depth-1)
 	}
 	return v
 }

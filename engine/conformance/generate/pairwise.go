@@ -128,7 +128,8 @@ func junctor(name string) func(Rand, *tree.Node) {
 	}
 }
 
-// positions are the places where a schema under test is put; each wraps the schema into a root, and a value of it into root members.
+// positions are the places where a schema under test is put; each wraps the schema into a root, and a value of it into
+// root members.
 var positions = []struct {
 	name string
 	root func(s *tree.Node) *tree.Node
@@ -173,7 +174,8 @@ type combination struct {
 
 var combinations = combine()
 
-// combine lists all pairs of keywords that share a base type, and the triples of the keywords that are known to interact, each at every position.
+// combine lists all pairs of keywords that share a base type, and the triples of the keywords that are known to
+// interact, each at every position.
 func combine() []combination {
 	var all []combination
 	add := func(words ...int) {
@@ -207,7 +209,8 @@ func combine() []combination {
 // Combinations is the number of points of the pairwise space.
 func Combinations() int { return len(combinations) }
 
-// Pairwise makes the group of a point of the space, and twelve objects: valid ones, one for each way to break it, null, absent, wrong types, unknown fields.
+// Pairwise makes the group of a point of the space, and twelve objects: valid ones, one for each way to break it, null,
+// absent, wrong types, unknown fields.
 func Pairwise(r Rand, point int) Group {
 	c := combinations[point%len(combinations)]
 	s := base(r, c.base)

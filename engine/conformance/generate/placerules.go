@@ -32,7 +32,8 @@ func sitesOf(s *tree.Node, root, correlated bool, out []site) []site {
 	return sitesOf(s.Get("additionalProperties"), false, correlated, out)
 }
 
-// AddRules puts rules at some nodes of a root schema. Sizes are bounded first, for the most part: rules over unbounded data are refused for what they might cost.
+// AddRules puts rules at some nodes of a root schema. Sizes are bounded first, for the most part: rules over unbounded
+// data are rejected for what they might cost.
 func AddRules(r Rand, schema *tree.Node) {
 	all := sitesOf(schema, true, true, nil)
 	if r.Chance(92) {
@@ -43,7 +44,7 @@ func AddRules(r Rand, schema *tree.Node) {
 	p := &speaker{Rand: r}
 	for i := range r.Between(1, 4) {
 		at := Pick(r, all)
-		if visible(at.schema) == invisible && r.Chance(85) { // registration refuses it
+		if visible(at.schema) == invisible && r.Chance(85) { // registration rejects it
 			continue
 		}
 		if i == 0 && r.Chance(40) {
@@ -71,7 +72,7 @@ func bounded(r Rand, s *tree.Node) {
 	}
 }
 
-// addRules appends n rules to a node; bad is the percentage of those that registration refuses.
+// addRules appends n rules to a node; bad is the percentage of those that registration rejects.
 func (p *speaker) addRules(at site, n, bad int) {
 	rules := at.schema.Get("x-kubernetes-validations")
 	if rules == nil || rules.Kind != tree.Array {
@@ -199,7 +200,7 @@ func (p *speaker) message(at site, old string, optional bool, bad int) string {
 	return strings.ReplaceAll(Pick(r, saying), "§", said)
 }
 
-// fieldPath writes a path to a node below, or null if there is none.
+// fieldPath returns a path to a node below the schema, or null if the schema has no properties.
 func fieldPath(r Rand, s *tree.Node) *tree.Node {
 	path := ""
 	for range r.Between(1, 3) {

@@ -1,8 +1,9 @@
 // Package generate makes cases: definitions and objects that are likely to tell two implementations apart.
 //
 // Everything is a pure function of a seed: the same seed and number make the same case on every machine, so that a
-// disagreement is named by two numbers. Generators of definitions aim at what upstream accepts, since a refused definition has no objects;
-// generators of objects start from a valid one and break it in few places, since an object that is wrong everywhere tests little.
+// disagreement is named by two numbers. Generators of definitions aim at what upstream accepts, since a rejected
+// definition has no objects; generators of objects start from a valid one and break it in few places, since an object
+// that is wrong everywhere tests little.
 package generate
 
 import (

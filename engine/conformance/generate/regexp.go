@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// sample makes a string that a regular expression probably matches; anchors are taken as given, look at the result before trusting it.
+// sample makes a string that a regular expression probably matches; anchors are taken as given, look at the result
+// before trusting it.
 func sample(r Rand, expr string) (string, bool) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {

@@ -75,7 +75,7 @@ func keyedList(key *tree.Node, more ...any) *tree.Node {
 var nonStructural = planted("ab", tree.Obj(), tree.Obj("items", tree.Obj("type", "string")), tree.Obj("type", "object", "anyOf", tree.Arr(tree.Obj("properties", tree.Obj("x", tree.Obj("type", "string"))))), tree.Obj("type", "string", "$ref", "#/x"), tree.Obj("type", "object", "patternProperties", tree.Obj("a", tree.Obj())),
 	tree.Obj("type", "array", "items", tree.Arr(tree.Obj("type", "string"))), tree.Obj("type", "object", "additionalProperties", tree.Obj("type", "string"), "properties", tree.Obj("x", tree.Obj("type", "string"))), tree.Obj("type", "object", "properties", tree.Obj("metadata", tree.Obj())), tree.Obj("type", "array"))
 
-// relics are all of them. There is at least one for each thing that an update forgives.
+// relics are all of them. Each kind of error that an update ratchets occurs at least once.
 var relics = []relic{
 	// Schemas that are not structural, and fields that are not pruned.
 	nonStructural,
@@ -84,7 +84,7 @@ var relics = []relic{
 		spec.Set("preserveUnknownFields", true)
 		nonStructural(r, crd, spec, ver)
 	},
-	// Types that are none.
+	// Unknown types.
 	planted("ac", tree.Obj("type", "bogus"), tree.Obj("type", "array", "items", tree.Obj("type", "null")), tree.Obj("type", "date"), tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("type", "any"))), tree.Obj("type", "string", "not", tree.Obj("type", "bogus"))),
 	// Defaults that are not pruned, or not valid.
 	planted("bd", tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("type", "string")), "default", tree.Obj("y", 1)), tree.Obj("type", "object", "default", tree.Obj("y", tree.Obj("z", 1))), tree.Obj("type", "string", "default", 1), tree.Obj("type", "string", "default", "x"),
@@ -125,7 +125,7 @@ var relics = []relic{
 	// Rules of the stored environment, at the rule and at the message.
 	planted("eg", ruledBy(tree.Obj("rule", "self.l.includes('a')"), tree.Obj("rule", "!self.l.includes('a')"), tree.Obj("rule", "true", "messageExpression", "self.l.includes('a') ? 'a' : 'b'"), tree.Obj("rule", "self.few.includes('a')"), tree.Obj("rule", "self.few.includes('a')", "messageExpression", "self.few.includes('b') ? 'a' : 'b'"),
 		tree.Obj("rule", "self.few.includes('b') ? true : false", "messageExpression", "self.few.includes('a') ? 'x' : 'y'"))...),
-	// Rules that are too dear, or nearly.
+	// Rules that are over or close to the cost limit.
 	planted("fh", ruledBy(tree.Obj("rule", "self.l.all(x, self.l.all(y, x == y))"), tree.Obj("rule", "self.l.all(x, self.l.all(y, x != y + y))"), tree.Obj("rule", "true", "messageExpression", "self.l.map(x, self.l.map(y, y + x).join('')).join('')"), tree.Obj("rule", "self.l.all(x, x.contains('abc'))"),
 		tree.Obj("rule", "self.l.all(x, self.few.all(y, x == y))"))...),
 	// Rules that are wrong.

@@ -7,8 +7,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Replaced makes the group of a definition that replaces another one in storage: both come from one base, real or generated, and either may be what today's
-// validation refuses.
+// Replaced makes the group of a definition that replaces another one in storage: both come from one base, real or
+// generated, and either may be what today's validation rejects.
 func (c *Real) Replaced(r Rand) Group {
 	var old *tree.Node
 	name := "replaced"
@@ -86,7 +86,7 @@ func (c *Real) Again(r Rand, i int) Group {
 
 // replacement makes the group of two definitions.
 func replacement(r Rand, name string, old, fresh *tree.Node) Group {
-	// A manifest of another name is none of the old one's.
+	// A manifest with another name does not replace the old one.
 	if meta := fresh.Get("metadata"); meta != nil && meta.Kind == tree.Object && !r.Chance(3) {
 		if held := old.At("metadata", "name"); held != nil {
 			meta.Set("name", held.Clone())
@@ -163,7 +163,8 @@ func relicIn(r Rand, crd *tree.Node) {
 	}
 }
 
-// parts are a definition's spec, one of its versions and that version's schema; the version is nil if anything on the way is not what it is mostly.
+// parts are a definition's spec, one of its versions and that version's schema; the version is nil if anything on the
+// way is not what it is mostly.
 func parts(crd *tree.Node) (spec, ver, schema *tree.Node) {
 	spec = crd.Get("spec")
 	versions := spec.Get("versions")

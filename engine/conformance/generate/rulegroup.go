@@ -6,7 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Rules makes a group of a random schema with rules and of objects that are mostly valid otherwise: a blocking finding keeps rules from running.
+// Rules makes a group of a random schema with rules and of objects that are mostly valid otherwise: a blocking finding
+// keeps rules from running.
 func Rules(r Rand) Group {
 	crd, schema := ruled(r)
 	g := Group{Name: "rules", CRD: crd.JSON()}
@@ -95,7 +96,8 @@ func objectOf(r Rand, schema *tree.Node) *tree.Node {
 	return o
 }
 
-// nudge replaces a value of an object by another that the schema probably accepts, or adds or drops a member or an item.
+// nudge replaces a value of an object by another that the schema probably accepts, or adds or drops a member or an
+// item.
 func nudge(r Rand, schema, object *tree.Node) {
 	at := places(schema, object, nil, 0, nil)
 	if len(at) < 2 {
@@ -114,8 +116,8 @@ func nudge(r Rand, schema, object *tree.Node) {
 	}
 }
 
-// Limits makes a group whose rules run near the limits of run-time cost: 1,000,000 for a call and 10,000,000 for an object. Strings are long because cost goes with
-// their length and time hardly does.
+// Limits makes a group whose rules run near the limits of run-time cost: 1,000,000 for a call and 10,000,000 for an
+// object. Strings are long because cost goes with their length and time hardly does.
 func Limits(r Rand) Group {
 	switch r.IntN(12) {
 	case 0:

@@ -13,7 +13,8 @@ type ruleSite struct{ definition, node int }
 // RuleSites is the number of schemas of the corpus that have rules.
 func (c *Real) RuleSites() int { return len(c.ruled) }
 
-// RuleMutant makes the group of a real definition, cut around a schema with rules, whose rules or whose bounds are changed in one or two places.
+// RuleMutant makes the group of a real definition, cut around a schema with rules, whose rules or whose bounds are
+// changed in one or two places.
 func (c *Real) RuleMutant(r Rand, i int) Group {
 	at := c.ruled[i%len(c.ruled)]
 	cut := cutter{r: r, way: wayTo(c.small[at.definition], at.node)}
@@ -113,7 +114,7 @@ func rebound(r Rand, crd *tree.Node) {
 	})
 }
 
-// Expressions makes a group of a random schema with rules of which many are refused.
+// Expressions makes a group of a random schema with rules of which many are rejected.
 func Expressions(r Rand) Group {
 	schema := Schema(r)
 	all := sitesOf(schema, true, true, nil)

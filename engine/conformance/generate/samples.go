@@ -82,7 +82,8 @@ func (c *Real) Sample(r Rand, i int) Group {
 	return g
 }
 
-// identify gives a manifest what a client would: a name, and a namespace where there are namespaces. Most manifests leave it to kubectl.
+// identify gives a manifest what a client would: a name, and a namespace where there are namespaces. Most manifests
+// leave it to kubectl.
 func identify(doc *tree.Node, scope string) {
 	meta := doc.Get("metadata")
 	if meta == nil || meta.Kind != tree.Object {
@@ -133,7 +134,8 @@ func (c *Real) Generated(r Rand, i int) Group {
 	return g
 }
 
-// SchemaSuite makes the group of one case of the JSON Schema suite: the schema, made structural where types are missing, judges the data.
+// SchemaSuite makes the group of one case of the JSON Schema suite: the schema, made structural where types are
+// missing, judges the data.
 func (c *Real) SchemaSuite(i int) Group {
 	k := c.corpus.Schemas[i%len(c.corpus.Schemas)]
 	g := Group{Name: "jsonschema " + k.Name}

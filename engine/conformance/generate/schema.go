@@ -33,13 +33,14 @@ func Schema(r Rand) *tree.Node {
 		root.Set("x-kubernetes-preserve-unknown-fields", true)
 	}
 	if r.Chance(20) {
-		junctors(r, root, 2)
+		addLogicalOperators(r, root, 2)
 	}
 	describe(r, root)
 	return root
 }
 
-// structural makes a schema for one place; as restricts it: "" anything, "scalar" scalars alone, "item" what an item may be.
+// structural makes a schema for one place; as restricts it: "" anything, "scalar" scalars alone, "item" what an item
+// may be.
 func structural(r Rand, depth int, as string) *tree.Node {
 	weights := []int{8, 5, 8, 6, 5, 3, 3, 2, 2, 2}
 	if depth <= 0 || as == "scalar" {
@@ -90,7 +91,7 @@ func structural(r Rand, depth int, as string) *tree.Node {
 		s.Set("nullable", r.Chance(80))
 	}
 	if r.Chance(6) {
-		junctors(r, s, 2)
+		addLogicalOperators(r, s, 2)
 	}
 	if r.Chance(15) && as != "item" {
 		d := Value(r, s, 2)
@@ -105,7 +106,8 @@ func structural(r Rand, depth int, as string) *tree.Node {
 	return s
 }
 
-// deepDefault reports, in most cases, that a value makes a poor default: one that registration refuses as unpruned or null.
+// deepDefault reports, in most cases, that a value makes a poor default: one that registration rejects as unpruned or
+// null.
 func deepDefault(r Rand, s, d *tree.Node) bool {
 	return d.Raw == "null" && r.Chance(90) || s.Get("x-kubernetes-embedded-resource") != nil && r.Chance(70)
 }

@@ -2,7 +2,7 @@ package generate
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// eachSchema visits a schema and all below it, junctors included.
+// eachSchema visits a schema and all schemas below it, those of allOf, anyOf, oneOf and not included.
 func eachSchema(s *tree.Node, visit func(*tree.Node)) {
 	if s == nil || s.Kind != tree.Object {
 		return
@@ -43,7 +43,7 @@ func withoutTexts(crd *tree.Node) {
 	crd.Delete("status")
 }
 
-// approval keeps the annotation without which definitions of protected groups are refused.
+// approval keeps the annotation without which definitions of protected groups are rejected.
 func approval(crd *tree.Node) *tree.Node {
 	name, _ := crd.At("spec", "group").Text()
 	for _, suffix := range []string{".k8s.io", ".kubernetes.io"} {

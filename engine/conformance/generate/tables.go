@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Numbers are literals at which number handling bends: the ends of int32, int64 and of float64's exact integers, zeros, exponents, fractions that are
-// no fractions, what overflows.
+// Numbers are literals at which number handling bends: the ends of int32, int64 and of float64's exact integers, zeros,
+// exponents, fractions that are no fractions, what overflows.
 var Numbers = []string{
 	"0", "-0", "0.0", "-0.0", "1", "-1", "2", "3", "5", "7", "10", "100", "1.0", "1.5", "-1.5", "0.5", "2.5", "1e0", "1e3", "1E3", "1e+3", "10e-1", "1e-7", "1e21", "1e20", "123456789.5",
 	"0.1", "0.2", "0.3", "0.30000000000000004", "5e-324", "1.7976931348623157e308", "1e308", "3.4028234663852886e38", "3.5e38", "-3.5e38", "1e-46",
@@ -54,7 +54,7 @@ var Patterns = []struct {
 	{`^[\w.-]+@x\.y$`, []string{"a.b@x.y"}, []string{"@x.y"}},
 }
 
-// badPatterns are expressions that RE2 refuses.
+// badPatterns are expressions that RE2 rejects.
 var badPatterns = []string{`(?=a)`, `[`, `(`, `*`, `a{1001}`, `\Z`, `(?P<n`, `[z-a]`, `\8`}
 
 // Any makes a random JSON value.

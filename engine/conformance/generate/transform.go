@@ -5,7 +5,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Transforms makes groups whose objects are read from storage, converted, pruned and defaulted. The definition has a second version, whose schema differs a little.
+// Transforms makes groups whose objects are read from storage, converted, pruned and defaulted. The definition has a
+// second version, whose schema differs a little.
 func (c *Real) Transforms(r Rand, n int) Group {
 	var g Group
 	switch r.IntN(5) {

@@ -34,8 +34,8 @@ func Updates(r Rand) Group {
 	return g
 }
 
-// nearKeys makes a group of map lists whose items have several keys, numbers among them that differ in digits that upstream does not look at when it looks for an
-// item's old value.
+// nearKeys makes a group of map lists whose items have several keys, numbers among them that differ in digits that
+// upstream does not look at when it looks for an item's old value.
 func nearKeys(r Rand) Group {
 	n := tree.Obj("type", "integer", "minimum", 2, "x-kubernetes-validations", tree.Arr(tree.Obj("rule", Pick(r, []string{"self == oldSelf", "self > oldSelf", "self > 3"}))))
 	item := tree.Obj("type", "object", "required", tree.Arr(tree.Str("k"), tree.Str("j")), "properties", tree.Obj("k", tree.Obj("type", "string"), "j", tree.Obj("type", "number"), "n", n))
@@ -297,7 +297,8 @@ func secondVersion(r Rand, crd *tree.Node) {
 	list.Items = append(list.Items, second)
 }
 
-// ratchetSchema makes a schema in which everything that ratcheting distinguishes stands side by side, with bounds that data breaks often.
+// ratchetSchema makes a schema in which everything that ratcheting distinguishes stands side by side, with bounds that
+// data breaks often.
 func ratchetSchema(r Rand) *tree.Node {
 	scalar := func() *tree.Node {
 		s := Pick(r, []*tree.Node{tree.Obj("type", "integer", "minimum", 2), tree.Obj("type", "string", "maxLength", 2), tree.Obj("type", "number", "maximum", 1), tree.Obj("type", "string", "enum", tree.Arr(tree.Str("a"), tree.Str("b"))), tree.Obj("x-kubernetes-int-or-string", true, "pattern", "^a"), tree.Obj("type", "string", "format", "date", "nullable", true)})

@@ -8,7 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Value makes a value that the schema probably accepts: junctors are followed along one branch, nots are ignored, patterns are sampled.
+// Value returns a value that the schema probably accepts. It follows one branch of allOf, anyOf and oneOf, ignores not,
+// and generates strings from patterns.
 func Value(r Rand, schema *tree.Node, depth int) *tree.Node {
 	s := resolve(r, schema, 3)
 	if e := s.Get("enum"); e != nil && len(e.Items) > 0 {
@@ -44,7 +45,7 @@ func Value(r Rand, schema *tree.Node, depth int) *tree.Node {
 	return Any(r, min(depth, 3))
 }
 
-// resolve overlays one branch of each junctor on the schema.
+// resolve merges one branch of each allOf, anyOf and oneOf into the schema.
 func resolve(r Rand, s *tree.Node, depth int) *tree.Node {
 	if depth == 0 {
 		return s

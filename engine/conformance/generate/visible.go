@@ -67,7 +67,8 @@ func visible(s *tree.Node) celType {
 	return invisible
 }
 
-// reserved are the words that names of fields must not be; upstream's escaping adds namespace and the like to CEL's own.
+// reserved are the words that names of fields must not be; upstream's escaping adds namespace and the like to CEL's
+// own.
 var reserved = map[string]bool{
 	"true": true, "false": true, "null": true, "in": true, "as": true, "break": true, "const": true, "continue": true, "else": true, "for": true, "function": true,
 	"if": true, "import": true, "let": true, "loop": true, "package": true, "namespace": true, "return": true, "var": true, "void": true, "while": true,

@@ -9,7 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Writes makes a group of all kinds of writes to objects of a definition with several versions, any of which is the stored one, and whose schemas and defaults differ.
+// Writes makes a group of all kinds of writes to objects of a definition with several versions, any of which is the
+// stored one, and whose schemas and defaults differ.
 func Writes(r Rand) Group {
 	crd, _ := ruled(r)
 	switch r.IntN(10) {
@@ -75,7 +76,8 @@ func member(parent *tree.Node, key string) *tree.Node {
 	return parent.Get(key)
 }
 
-// anotherVersion adds a version whose schema differs from the first one's: it lacks properties, has others, has other defaults, or keeps what is unknown.
+// anotherVersion adds a version whose schema differs from the first one's: it lacks properties, has others, has other
+// defaults, or keeps what is unknown.
 func anotherVersion(r Rand, crd *tree.Node, name string) {
 	list := crd.At("spec", "versions")
 	made := list.Items[0].Clone().Set("name", name).Set("storage", false)
@@ -212,7 +214,8 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	}
 }
 
-// creation makes a request to create an object, now and then one that leaves its name to the server, or that has what only a server may say.
+// creation makes a request to create an object, now and then one that leaves its name to the server, or that has what
+// only a server may say.
 func creation(r Rand, endpoint *tree.Node) Object {
 	name, _ := endpoint.Get("name").Text()
 	schema := endpoint.At("schema", "openAPIV3Schema")
@@ -320,7 +323,8 @@ func scaleBody(r Rand, old *tree.Node) *tree.Node {
 	return s
 }
 
-// Stored makes a group of objects in storage (Old), at all versions of a definition whose names tell it apart from those of other numbers.
+// Stored makes a group of objects in storage (Old), at all versions of a definition whose names tell it apart from
+// those of other numbers.
 func Stored(r Rand, n int) Group {
 	schema := Schema(r)
 	crd := Manifest(schema)

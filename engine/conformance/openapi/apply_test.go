@@ -27,8 +27,9 @@ import (
 	"github.com/crdeval/crdeval/internal/testenv"
 )
 
-// TestServerSideApply tracks the same writes with upstream's field manager twice: over the types that the API server's handler of custom resources makes for
-// itself, and over those of our document. What comes out, owners included, is the same.
+// TestServerSideApply tracks the same writes with upstream's field manager twice: over the types that the API server's
+// handler of custom resources makes for itself, and over those of our document. What comes out, owners included, is the
+// same.
 func TestServerSideApply(t *testing.T) {
 	n := testenv.Volume(1000)
 	c, err := corpus.Load(nil)
@@ -46,13 +47,13 @@ func TestServerSideApply(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d applies (%d refused, %d of them conflicts) and %d updates of objects of %d CRDs", sum.applies, sum.refused, sum.conflicts, sum.updates, sum.crds)
-	if sum.refused > sum.applies/2 || sum.conflicts < sum.applies/100 || sum.crds < n/50 {
+	t.Logf("%d applies (%d rejected, %d of them conflicts) and %d updates of objects of %d CRDs", sum.applies, sum.rejected, sum.conflicts, sum.updates, sum.crds)
+	if sum.rejected > sum.applies/2 || sum.conflicts < sum.applies/100 || sum.crds < n/50 {
 		t.Errorf("the applies have lost their balance")
 	}
 }
 
-type tally struct{ crds, applies, updates, refused, conflicts int }
+type tally struct{ crds, applies, updates, rejected, conflicts int }
 
 // crd tracks writes to one object of one CRD.
 func (sum *tally) crd(t *testing.T, m *maker) {
@@ -152,7 +153,7 @@ func (sum *tally) crd(t *testing.T, m *maker) {
 		}
 		sum.applies++
 		if said[0] != "<nil>" {
-			sum.refused++
+			sum.rejected++
 			if strings.Contains(said[0], "conflict") {
 				sum.conflicts++
 			}
@@ -165,8 +166,8 @@ func sorted(text string) string {
 	return strings.Join(slices.Sorted(strings.SplitSeq(text, "\n")), "\n")
 }
 
-// handlersModels are the types that upstream's handler makes for a CRD (customresource_handler.go, buildOpenAPIModelsForApply), what the server itself serves
-// left out.
+// handlersModels are the types that upstream's handler makes for a CRD (customresource_handler.go,
+// buildOpenAPIModelsForApply), what the server itself serves left out.
 func handlersModels(crd *apiextensionsv1.CustomResourceDefinition) (map[string]*spec.Schema, error) {
 	var docs []*spec3.OpenAPI
 	for _, v := range crd.Spec.Versions {

@@ -122,7 +122,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// paths are some ways through the properties of a document's kinds: the empty one, and others of which one in ten goes astray.
+// paths are some ways through the properties of a document's kinds: the empty one, and others of which one in ten goes
+// astray.
 func (m *maker) paths(document []byte, count int) [][]string {
 	var doc struct {
 		Components struct{ Schemas map[string]json.RawMessage }

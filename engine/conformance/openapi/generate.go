@@ -119,7 +119,8 @@ func (m *maker) schema() *tree.Node {
 	return m.root()
 }
 
-// root makes a root schema out of what the documents change on the way: null, int-or-string, unknown fields, embedded resources, and what is empty.
+// root makes a root schema out of what the documents change on the way: null, int-or-string, unknown fields, embedded
+// resources, and what is empty.
 func (m *maker) root() *tree.Node {
 	s := m.place(4)
 	s.Set("type", "object")
@@ -215,7 +216,7 @@ func (m *maker) keywords(s *tree.Node) {
 	for range m.IntN(3) {
 		k := m.IntN(20)
 		if m.Chance(90) && (k == 2 || k == 11 && typ != "object" || k == 12 && typ != "array" || k == 18 || k == 13) {
-			continue // mostly refused
+			continue // mostly rejected
 		}
 		switch k {
 		case 0:

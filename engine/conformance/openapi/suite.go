@@ -43,7 +43,7 @@ func (n *Counts) String() string {
 
 // Detail says how the cases were made up.
 func (n *Counts) Detail() string {
-	return fmt.Sprintf("  %d CRDs (%d of them would be refused today, %d schemas are not published), %d documents of %d MiB; upstream panicked on %d groups",
+	return fmt.Sprintf("  %d CRDs (%d of them would be rejected today, %d schemas are not published), %d documents of %d MiB; upstream panicked on %d groups",
 		n.Cases, n.Unacceptable, n.Unpublished, n.Documents, n.Bytes>>20, n.Crashed)
 }
 

@@ -1,4 +1,5 @@
-// Package openapi compares the engine's OpenAPI documents with those that upstream's controllers would publish for the same CRDs.
+// Package openapi compares the engine's OpenAPI documents with those that upstream's controllers would publish for the
+// same CRDs.
 package openapi
 
 import (
@@ -18,7 +19,8 @@ var (
 	v2Options = builder.Options{V2: true, IncludeSelectableFields: true}
 )
 
-// UpstreamV3 is what upstream's openapiv3 controller hands out for the CRDs that serve a version: the bytes it would send.
+// UpstreamV3 is what upstream's openapiv3 controller hands out for the CRDs that serve a version: the bytes it would
+// send.
 func UpstreamV3(crds []*apiextensionsv1.CustomResourceDefinition, version string) ([]byte, error) {
 	docs := make([]*spec3.OpenAPI, len(crds))
 	for i, crd := range crds {
@@ -35,8 +37,8 @@ func UpstreamV3(crds []*apiextensionsv1.CustomResourceDefinition, version string
 	return json.Marshal(merged)
 }
 
-// UpstreamV2 is what upstream's openapi controller makes of all served versions of CRDs, beside which nothing else is served. The bytes are as
-// encoding/json prints them.
+// UpstreamV2 is what upstream's openapi controller makes of all served versions of CRDs, beside which nothing else is
+// served. The bytes are as encoding/json prints them.
 func UpstreamV2(crds []*apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	var all []*spec.Swagger
 	for _, crd := range crds {

@@ -11,8 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Address makes of a write a request to a URL, for the API server's own handlers: that of the old object, or for a creation the namespace that the object says. False: the
-// answer would be about what is the server's alone, and not crdeval's. It could have no such old object, or would have to call a webhook; field management has its say about
+// Address makes of a write a request to a URL, for the API server's own handlers: that of the old object, or for a
+// creation the namespace that the object says. False: the answer would be about what is the server's alone, and not
+// crdeval's. It could have no such old object, or would have to call a webhook; field management has its say about
 // managed fields that are sent.
 func (d *Definition) Address(r Request) (Request, bool) {
 	if !r.Writes() || d.converter == nil && len(d.CRD.Spec.Versions) > 1 || bytes.Contains(r.Body, managed) || bytes.Contains(r.Old, managed) {
@@ -33,7 +34,7 @@ func (d *Definition) Address(r Request) (Request, bool) {
 		old.Metadata.UID == "" && bytes.Contains(r.Body, []byte(`"uid"`)) {
 		return r, false
 	}
-	// The write is about what is stored, and whoever reads that is told its resourceVersion.
+	// Stored objects have a resourceVersion, which clients send back in a write.
 	version, had := resourceVersionOf(r.Body), resourceVersionOf(r.Old)
 	if r.Patch != "" || revisionOf(version) == 0 {
 		if version = had; revisionOf(had) == 0 {
@@ -84,7 +85,7 @@ func namespaceOf(r Request) string {
 	return o.Metadata.Namespace
 }
 
-// revisionOf reads a resourceVersion as storage does; 0 if it is none.
+// revisionOf parses a resourceVersion as storage does. It returns 0 for an invalid one.
 func revisionOf(text string) uint64 {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

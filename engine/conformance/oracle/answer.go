@@ -73,39 +73,40 @@ func FindingsOf(l field.ErrorList) []Finding {
 	return out
 }
 
-// Refusal is the metav1.Status of a request that ended before validation.
-type Refusal struct {
+// Rejection is the metav1.Status of a request that ended before validation.
+type Rejection struct {
 	Code    int32  `json:"code"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
 // refusalOf renders the error of a request handler as the API server's error responder does.
-func refusalOf(err error) *Refusal {
+func refusalOf(err error) *Rejection {
 	if s, ok := err.(apierrors.APIStatus); ok {
 		st := s.Status()
-		return &Refusal{Code: st.Code, Reason: string(st.Reason), Message: st.Message}
+		return &Rejection{Code: st.Code, Reason: string(st.Reason), Message: st.Message}
 	}
-	return &Refusal{Code: 500, Message: err.Error()}
+	return &Rejection{Code: 500, Message: err.Error()}
 }
 
 // Answer is everything upstream says about one document.
 type Answer struct {
-	// Refusal is set when the request ended before validation; everything else is then empty, but for Strict.
-	Refusal *Refusal `json:"refusal,omitempty"`
-	// DecodeError is the text of the error that the refusal wraps, without the API server's preamble.
+	// Rejection is set when the request ended before validation; everything else is then empty, but for Strict.
+	Rejection *Rejection `json:"rejection,omitempty"`
+	// DecodeError is the text of the error that the rejection wraps, without the API server's preamble.
 	DecodeError string `json:"decodeError,omitempty"`
-	// Object is the object as it would be stored in the request's version, had it been accepted. Of a definition that was accepted it is what is stored at v1, without
-	// status and without what a server sets in metadata.
+	// Object is the object as it would be stored in the request's version, had it been accepted. Of a definition that
+	// was accepted it is what is stored at v1, without status and without what a server sets in metadata.
 	Object json.RawMessage `json:"object,omitempty"`
-	// Stored is what the storage is given, in the storage version, by the API server's own handlers; Object is then what the client is answered. Neither has what a
-	// server alone can make: managed fields, and of a creation the uid and the time. Deletes: the object is removed instead, since its last finalizer goes.
+	// Stored is what the storage is given, in the storage version, by the API server's own handlers; Object is then
+	// what the client is answered. Neither has what a server alone can make: managed fields, and of a creation the uid
+	// and the time. Deletes: the object is removed instead, since its last finalizer goes.
 	Stored  json.RawMessage `json:"stored,omitempty"`
 	Deletes bool            `json:"deletes,omitempty"`
 	// Decoded and OldDecoded are what mutating admission sees, managed fields included.
 	Decoded    json.RawMessage `json:"decoded,omitempty"`
 	OldDecoded json.RawMessage `json:"oldDecoded,omitempty"`
-	// Status is the body of a refusal.
+	// Status is the body of a rejection.
 	Status json.RawMessage `json:"status,omitempty"`
 	// Generation and StoredVersions are what a definition that was accepted has then.
 	Generation     int64    `json:"generation,omitempty"`
@@ -116,18 +117,19 @@ type Answer struct {
 	Errors []Finding `json:"errors,omitempty"`
 	// Warnings holds what the strategies warn of; strict decoding and deprecation apart.
 	Warnings []string `json:"warnings,omitempty"`
-	// Forgiven counts the warnings that are ratcheted failures of rules. Their order means nothing: upstream walks Go maps.
-	Forgiven int `json:"forgiven,omitempty"`
+	// Ratcheted counts the warnings that are ratcheted failures of rules. Their order means nothing: upstream walks Go
+	// maps.
+	Ratcheted int `json:"ratcheted,omitempty"`
 }
 
 // Accepted reports whether upstream would carry out the request.
-func (a Answer) Accepted() bool { return a.Refusal == nil && len(a.Errors) == 0 }
+func (a Answer) Accepted() bool { return a.Rejection == nil && len(a.Errors) == 0 }
 
 // Compare lists how ours differs from upstream's answer; nothing if it does not. Findings are compared as multisets,
 // objects as JSON values, strict errors and warnings as lists.
 func Compare(upstream, ours Answer) []string {
 	var d []string
-	if diff := compareRefusals(upstream.Refusal, ours.Refusal); diff != "" {
+	if diff := compareRefusals(upstream.Rejection, ours.Rejection); diff != "" {
 		d = append(d, diff)
 	}
 	if !sameJSON(upstream.Object, ours.Object) {
@@ -139,16 +141,17 @@ func Compare(upstream, ours Answer) []string {
 	d = append(d, compareLists("stored version", upstream.StoredVersions, ours.StoredVersions)...)
 	d = append(d, compareLists("strict error", upstream.Strict, ours.Strict)...)
 	before, after := upstream.Warnings, ours.Warnings
-	if upstream.Forgiven > 1 && runes(before) > cutFrom && runes(after) > cutFrom {
+	if upstream.Ratcheted > 1 && runes(before) > cutFrom && runes(after) > cutFrom {
 		before, after = nil, nil // which of so many the recorder cuts or drops depends on their order
-	} else if upstream.Forgiven > 1 {
+	} else if upstream.Ratcheted > 1 {
 		before, after = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))
 	}
 	d = append(d, compareLists("warning", before, after)...)
 	return append(d, compareFindings(upstream.Errors, ours.Errors)...)
 }
 
-// cutFrom is the number of runes from which warnings may have been cut: the API server sends 4,096 in all, or those of 256 that fit.
+// cutFrom is the number of runes from which warnings may have been cut: the API server sends 4,096 in all, or those of
+// 256 that fit.
 const cutFrom = 3800
 
 func runes(texts []string) (n int) {
@@ -161,18 +164,18 @@ func runes(texts []string) (n int) {
 // ownWords are the reasons of errors that crdeval words itself.
 var ownWords = map[string]bool{"NOT_A_CRD": true, "MANIFEST_UNREADABLE": true, "LIMIT_EXCEEDED": true}
 
-func compareRefusals(upstream, ours *Refusal) string {
+func compareRefusals(upstream, ours *Rejection) string {
 	switch {
 	case upstream == nil && ours == nil:
 		return ""
 	case upstream == nil:
-		return fmt.Sprintf("refusal: upstream none, ours %+v", *ours)
+		return fmt.Sprintf("rejection: upstream none, ours %+v", *ours)
 	case ours == nil:
-		return fmt.Sprintf("refusal: upstream %+v, ours none", *upstream)
+		return fmt.Sprintf("rejection: upstream %+v, ours none", *upstream)
 	case ownWords[ours.Reason] || upstream.Reason == Unworded:
 		return "" // a document that is not judged at all: crdeval says so in its own words
 	case upstream.Code != ours.Code || upstream.Reason != ours.Reason || Timeless(sent(upstream.Message)) != Timeless(sent(ours.Message)):
-		return fmt.Sprintf("refusal: upstream %+v, ours %+v", *upstream, *ours)
+		return fmt.Sprintf("rejection: upstream %+v, ours %+v", *upstream, *ours)
 	}
 	return ""
 }

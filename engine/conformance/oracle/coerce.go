@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// coercer stands for unstructuredSchemaCoercer of upstream's customresource_handler.go: the same calls in the same order.
+// coercer stands for unstructuredSchemaCoercer of upstream's customresource_handler.go: the same calls in the same
+// order.
 type coercer struct {
 	lenient               bool // dropInvalidMetadata and repairGeneration: bytes from storage
 	schemas               map[string]*structuralschema.Structural

@@ -54,10 +54,12 @@ type Request struct {
 	YAML bool
 	// FieldValidation is Warn, Strict or Ignore; empty means Warn.
 	FieldValidation string
-	// Handler adds what the request handler does to metadata after decoding; Namespace is then the URL's, empty for one that fits.
+	// Handler adds what the request handler does to metadata after decoding; Namespace is then the URL's, empty for one
+	// that fits.
 	Handler   bool
 	Namespace string
-	// Whole puts the request to the API server's own handlers, with Name and Namespace in its URL. Patch is then the media type of a Body that is a patch of Old.
+	// Whole puts the request to the API server's own handlers, with Name and Namespace in its URL. Patch is then the
+	// media type of a Body that is a patch of Old.
 	Whole bool
 	Name  string
 	Patch string
@@ -85,26 +87,27 @@ func (creator) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	return u, nil
 }
 
-// create answers a create request: decode, coerce, default, prepare, validate. Server-made metadata (uid, times, managed fields, generated
-// names) is left as the request has it. Warnings are the headers that a client would see, each once.
+// create answers a create request: decode, coerce, default, prepare, validate. Server-made metadata (uid, times,
+// managed fields, generated names) is left as the request has it. Warnings are the headers that a client would see,
+// each once.
 func (d *Definition) create(r Request) Answer {
 	v := d.versions[r.Version]
 	if v == nil || !v.served {
-		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
+		return Answer{Rejection: &Rejection{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
 	}
 	var headers headers
 	headers.add(v.warnings...)
-	obj, strict, refusal := d.decode(v, r)
+	obj, strict, rejection := d.decode(v, r)
 	for _, text := range strict {
 		headers.add(yamlWarnings(text)...)
 	}
-	if refusal != nil {
-		refusal.Warnings = headers.sent()
-		return *refusal
+	if rejection != nil {
+		rejection.Warnings = headers.sent()
+		return *rejection
 	}
 	if r.Handler {
 		if err := d.handle(obj, r, &headers); err != nil {
-			return Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
+			return Answer{Rejection: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
 		}
 	}
 	answer := Answer{Strict: strict}
@@ -119,8 +122,8 @@ func (d *Definition) create(r Request) Answer {
 	return answer
 }
 
-// nameNotGenerated replaces upstream's text about an object that has a generateName and no name by crdeval's: an API server
-// generates the name before it validates.
+// nameNotGenerated replaces upstream's text about an object that has a generateName and no name by crdeval's: an API
+// server generates the name before it validates.
 func (a *Answer) nameNotGenerated(obj *unstructured.Unstructured) {
 	if obj.GetName() != "" || obj.GetGenerateName() == "" {
 		return
@@ -142,7 +145,7 @@ func (d *Definition) Answer(r Request) Answer {
 		return d.serve(r)
 	}
 	if d.unserved && r.Op == Read {
-		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}}
+		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}}
 	}
 	switch r.Op {
 	case Read:
@@ -159,11 +162,11 @@ func (d *Definition) Answer(r Request) Answer {
 		return d.create(r)
 	}
 	if errors.Is(err, ErrNoMetadata) {
-		return Answer{Refusal: &Refusal{Code: 500, Reason: Panic}}
+		return Answer{Rejection: &Rejection{Code: 500, Reason: Panic}}
 	}
 	if err != nil {
 		// What an API server would say of it depends on which of its parts was asked.
-		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
+		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
 	return a
 }
@@ -171,7 +174,7 @@ func (d *Definition) Answer(r Request) Answer {
 // Panic is the reason of an answer that upstream ends with a panic: there is nothing to be equal to.
 const Panic = "Panic"
 
-// Unworded is the reason of a refusal whose text is not compared.
+// Unworded is the reason of a rejection whose text is not compared.
 const Unworded = "Unworded"
 
 // decode stands for the first half of createHandler (apiserver/pkg/endpoints/handlers/create.go).
@@ -196,14 +199,15 @@ func (d *Definition) decode(v *version, r Request) (*unstructured.Unstructured, 
 			}
 		}
 		if !isStrict || obj == nil || r.FieldValidation == Strict {
-			// Upstream decodes into the object that it asks for its kind afterwards, so a body that was read decides the text.
-			return nil, nil, &Answer{Refusal: refusalOf(decodeFailure(original, err, gvk, r.Body)), DecodeError: err.Error()}
+			// Upstream decodes into the object that it asks for its kind afterwards, so a body that was read decides
+			// the text.
+			return nil, nil, &Answer{Rejection: refusalOf(decodeFailure(original, err, gvk, r.Body)), DecodeError: err.Error()}
 		}
 	}
 	if gvk.GroupVersion() != v.gvk.GroupVersion() {
 		err := apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%v)",
 			gvk.GroupVersion().String(), v.gvk.GroupVersion().String()))
-		return nil, strict, &Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+		return nil, strict, &Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
 	}
 	return obj.(*unstructured.Unstructured), strict, nil
 }

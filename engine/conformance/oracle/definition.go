@@ -43,7 +43,8 @@ type version struct {
 	hasStatus bool
 }
 
-// Compile prepares a registered definition for its objects: structural schemas with pruned defaults, validators, strategies, converter.
+// Compile prepares a registered definition for its objects: structural schemas with pruned defaults, validators,
+// strategies, converter.
 func Compile(r *Registered) (*Definition, error) {
 	crd := r.V1
 	d := &Definition{
@@ -80,7 +81,7 @@ func Compile(r *Registered) (*Definition, error) {
 func (d *Definition) serve(r Request) Answer {
 	s, err := d.server()
 	if err != nil {
-		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
+		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
 	return s.serve(d.CRD, r)
 }

@@ -12,8 +12,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// handle stands for what createHandler does to metadata between decoding and the strategy: namespaces are matched, repeated owner references are
-// dropped. System fields are not wiped, since they are the caller's here: of requests to the API server's own handlers they are.
+// handle stands for what createHandler does to metadata between decoding and the strategy: namespaces are matched,
+// repeated owner references are dropped. System fields are not wiped, since they are the caller's here: of requests to
+// the API server's own handlers they are.
 func (d *Definition) handle(obj *unstructured.Unstructured, r Request, headers *headers) error {
 	namespace := r.Namespace
 	if d.CRD.Spec.Scope != apiextensionsv1.NamespaceScoped {
@@ -31,8 +32,9 @@ func (d *Definition) handle(obj *unstructured.Unstructured, r Request, headers *
 	return nil
 }
 
-// tracked is the object as it is validated: the field manager has written its managed fields anew by then. (What it writes is valid. Entries
-// of the request survive it only if they claim fields that the object does not have, which are not generated.)
+// tracked is the object as it is validated: the field manager has written its managed fields anew by then. (What it
+// writes is valid. Entries of the request survive it only if they claim fields that the object does not have, which are
+// not generated.)
 func tracked(obj *unstructured.Unstructured, r Request) *unstructured.Unstructured {
 	if r.Handler && len(obj.GetManagedFields()) > 0 {
 		obj = obj.DeepCopy()

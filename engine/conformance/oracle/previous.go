@@ -6,7 +6,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Previous is a definition in storage, as a case tells of it.
+// Previous is the stored CRD of a case.
 type Previous struct {
 	// Manifest is what it was made of, at v1 or v1beta1. It need not be acceptable today.
 	Manifest json.RawMessage `json:"manifest"`
@@ -49,7 +49,8 @@ func AtV1(manifest []byte) ([]byte, error) {
 	return json.Marshal(v1)
 }
 
-// Keep puts the definition into storage. It is nil if nothing can be stored: a manifest that cannot be decoded, or one without a name.
+// Keep puts the definition into storage. It is nil if nothing can be stored: a manifest that cannot be decoded, or one
+// without a name.
 func (p *Previous) Keep() *Registered {
 	if p == nil {
 		return nil

@@ -35,24 +35,25 @@ type Registered struct {
 	V1 *apiextensionsv1.CustomResourceDefinition
 }
 
-// Register creates a CustomResourceDefinition: strict decoding (so that unknown and duplicate fields become warnings), defaults,
-// conversion, PrepareForCreate, validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or v1beta1.
+// Register creates a CustomResourceDefinition: strict decoding (so that unknown and duplicate fields become warnings),
+// defaults, conversion, PrepareForCreate, validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or
+// v1beta1.
 //
-// A v1beta1 manifest whose definition preserves unknown fields cannot be created any more, but older servers stored such definitions: it is answered for as an
-// update of the stored definition that changes nothing.
+// A v1beta1 manifest whose definition preserves unknown fields cannot be created any more, but older servers stored
+// such definitions: it is answered for as an update of the stored definition that changes nothing.
 //
 // The first result is nil when the manifest could not be decoded.
 func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 	crd, headers, version, err := prepared(manifest, yaml)
 	if err != nil {
-		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+		return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
 	}
 	ctx := context.Background()
 	if version == "v1beta1" && crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields {
 		old := kept(crd)
 		return old.update(old.Internal.DeepCopy(), headers)
 	}
-	// The texts of WarningsOnCreate are told with refusals, too: upstream keeps them for accepted definitions.
+	// Rejections include the warnings of WarningsOnCreate here. Kubernetes returns them only for accepted CRDs.
 	headers.addSorted(crdStrategy.WarningsOnCreate(ctx, crd))
 	return answered(crd, crdStrategy.Validate(ctx, crd), headers)
 }
@@ -93,11 +94,11 @@ func answered(crd *apiextensions.CustomResourceDefinition, errs field.ErrorList,
 	answer := Answer{Warnings: headers.sent(), Errors: FindingsOf(errs)}
 	r, err := registered(crd)
 	if err != nil {
-		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+		return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
 	}
 	if len(errs) == 0 {
 		if answer.Object, err = Canonical(r.Stored); err != nil {
-			return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+			return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
 		}
 		answer.Generation, answer.StoredVersions = r.Stored.Generation, r.Stored.Status.StoredVersions
 	}
@@ -154,7 +155,8 @@ func written(crd *apiextensions.CustomResourceDefinition) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// stored writes a definition and reads it back, so that the handlers' view has been through a round trip as on a server.
+// stored writes a definition and reads it back, so that the handlers' view has been through a round trip as on a
+// server.
 func stored(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	doc, err := written(crd)
 	if err != nil {
@@ -163,7 +165,7 @@ func stored(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.Custo
 	return read(doc)
 }
 
-// read reads a definition from storage. Whoever reads it gets it through the internal form once more, where the text -0 is 0.
+// read reads a CRD from storage. It converts through the internal version, where -0 becomes 0.
 func read(doc []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
 	held, _, err := codecs.UniversalDeserializer().Decode(doc, nil, &apiextensionsv1.CustomResourceDefinition{})
 	if err != nil {

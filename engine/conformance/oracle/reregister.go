@@ -28,7 +28,8 @@ func (r *Registered) Fresh(established bool) State {
 	return State{Generation: 1, Status: status}
 }
 
-// Keep puts a definition into storage in a state, accepted or not: what today's validation refuses an older server may have stored.
+// Keep puts a definition into storage in a state, accepted or not: what today's validation rejects an older server may
+// have stored.
 func (r *Registered) Keep(s State) (*Registered, error) {
 	held := r.Stored.DeepCopy()
 	held.Generation, held.Status = s.Generation, *s.Status.DeepCopy()
@@ -46,7 +47,8 @@ func (r *Registered) Keep(s State) (*Registered, error) {
 	return out, scheme.Convert(out.Stored.DeepCopy(), out.Internal, nil)
 }
 
-// kept is what an older server stored of a definition at v1beta1, which has a place for all that v1beta1 can say; its names are accepted and it is not yet served.
+// kept is what an older server stored of a definition at v1beta1, which has a place for all that v1beta1 can say; its
+// names are accepted and it is not yet served.
 func kept(crd *apiextensions.CustomResourceDefinition) *Registered {
 	old := crd.DeepCopy()
 	identify(old)
@@ -64,15 +66,16 @@ func identify(crd metav1.Object) {
 	crd.SetCreationTimestamp(metav1.Time{Time: time.Date(2020, 2, 2, 2, 2, 2, 0, time.UTC)})
 }
 
-// RegisterUpdate replaces a definition in storage by a manifest, as a PUT does that carries the uid and the resource version of what is stored: decoding, defaults,
-// conversion, rest.BeforeUpdate with the strategy's PrepareForUpdate and validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or v1beta1. A manifest of
-// another name is none of the stored definition's: it is created.
+// RegisterUpdate replaces a definition in storage by a manifest, as a PUT does that carries the uid and the resource
+// version of what is stored: decoding, defaults, conversion, rest.BeforeUpdate with the strategy's PrepareForUpdate and
+// validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or v1beta1. A manifest with another name creates
+// another CRD.
 //
 // The first result is nil when the manifest could not be decoded.
 func RegisterUpdate(old *Registered, manifest []byte, yaml bool) (*Registered, Answer) {
 	crd, headers, _, err := received(manifest, yaml)
 	if err != nil {
-		return nil, Answer{Refusal: refusalOf(err), DecodeError: err.Error()}
+		return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
 	}
 	if crd.Name != old.Internal.Name {
 		return Register(manifest, yaml)
@@ -87,12 +90,13 @@ func (r *Registered) update(crd *apiextensions.CustomResourceDefinition, headers
 	ctx := context.Background()
 	old := r.Internal.DeepCopy()
 	before(ctx, crdStrategy, crd, old)
-	// As on creation, warnings are told with refusals, too.
+	// As on creation, rejections include warnings.
 	headers.addSorted(crdStrategy.WarningsOnUpdate(ctx, crd, old))
 	return answered(crd, rest.ValidateUpdate(ctx, crd, old, crdStrategy), headers)
 }
 
-// UpdateStatus answers an update of the status of a stored definition: what a migration does when it has left a storage version.
+// UpdateStatus answers an update of the status of a stored definition: what a migration does when it has left a storage
+// version.
 func UpdateStatus(old *Registered, status apiextensionsv1.CustomResourceDefinitionStatus) (field.ErrorList, error) {
 	next := old.Stored.DeepCopy()
 	next.Status = *status.DeepCopy()
@@ -110,8 +114,8 @@ var serverFields = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid",
 }
 
-// AsRead is the canonical form of a definition that was put into storage as doc. What storage holds and what is read of it differ in little: a default of -0 is 0,
-// and items that are null are none.
+// AsRead returns the canonical form of a CRD that was stored as doc. Reading changes little: a default of -0 becomes 0,
+// and null items disappear.
 func AsRead(doc []byte) (json.RawMessage, error) {
 	crd, err := read(doc)
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// GetScale answers a GET of the scale subresource of r.Old, at r.Version. It is Whole: Name and Namespace are those of the URL.
+// GetScale answers a GET of the scale subresource of r.Old, at r.Version. It is Whole: Name and Namespace are those of
+// the URL.
 func (d *Definition) GetScale(r Request) Answer {
 	s, err := d.server()
 	if err != nil {
-		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
+		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
 	r.Op, r.Patch = Scale, ""
 	_, info := r.addressed(d.CRD)
@@ -35,7 +36,7 @@ func (d *Definition) GetScale(r Request) Answer {
 	}
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" {
-		return Answer{Refusal: &Refusal{Code: int32(response.Code), Message: strings.TrimSpace(string(body))}}
+		return Answer{Rejection: &Rejection{Code: int32(response.Code), Message: strings.TrimSpace(string(body))}}
 	}
-	return Answer{Refusal: &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}, Status: body}
+	return Answer{Rejection: &Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}, Status: body}
 }

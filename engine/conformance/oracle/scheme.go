@@ -1,9 +1,9 @@
 // Package oracle asks upstream: it drives k8s.io/apiextensions-apiserver through the same steps as its API server takes
 // them, for the registration of a CustomResourceDefinition and for the objects of one.
 //
-// It holds no opinion of its own. Where upstream's step is exported it is called; where it is not (the coercing decoder of
-// the custom resource handler) its exported building blocks are called in the same order, and the file says which function
-// of upstream it stands for. Answers are plain data, see [Answer]; [Compare] tells how two of them differ.
+// It holds no opinion of its own. Where upstream's step is exported it is called; where it is not (the coercing decoder
+// of the custom resource handler) its exported building blocks are called in the same order, and the file says which
+// function of upstream it stands for. Answers are plain data, see [Answer]; [Compare] tells how two of them differ.
 //
 // The production engine never imports upstream's logic: this module alone does.
 package oracle

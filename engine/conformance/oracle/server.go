@@ -22,8 +22,9 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// server is the API server's own handler of custom resources, with one definition, over a storage that holds what the request says. Whatever it answers is upstream's
-// by construction: routing, decoding, coercion, patching, admission, strategies, conversion, encoding, and the metav1.Status of a refusal.
+// server is the API server's own handler of custom resources, with one definition, over a storage that holds what the
+// request says. Whatever it answers is upstream's by construction: routing, decoding, coercion, patching, admission,
+// strategies, conversion, encoding, and the metav1.Status of a rejection.
 type server struct{ handler http.Handler }
 
 // newServer serves a definition.
@@ -124,7 +125,8 @@ func generatedFrom(object []byte) string {
 	return o.Metadata.GenerateName
 }
 
-// revision is the resourceVersion that the stored object has. Bytes of a storage mostly do not say theirs: then it is the one that the client read.
+// revision is the resourceVersion that the stored object has. Bytes of a storage mostly do not say theirs: then it is
+// the one that the client read.
 func (r Request) revision() uint64 {
 	read := r.Body
 	if r.Patch != "" {
@@ -154,7 +156,8 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 		answer.OldDecoded = edited(a.old, func(metadata map[string]any) { delete(metadata, "resourceVersion") })
 	}
 	if response.Code == http.StatusInternalServerError && c.read != nil {
-		// Written, and then not told: upstream takes an object with a list of items for a list, and fails to print it as one.
+		// Written, and then not told: upstream takes an object with a list of items for a list, and fails to print it
+		// as one.
 		body = printed(c.read)
 	} else if response.Code == http.StatusInternalServerError && c.deleted {
 		answer.Deletes = true // as well, and no storage was given what it would have told: no Object means that
@@ -162,13 +165,13 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	} else if response.Code >= http.StatusBadRequest {
 		var status metav1.Status
 		if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" {
-			answer.Refusal = &Refusal{Code: int32(response.Code), Reason: "NotFound", Message: "the server could not find the requested resource"}
+			answer.Rejection = &Rejection{Code: int32(response.Code), Reason: "NotFound", Message: "the server could not find the requested resource"}
 			return answer
 		}
 		if r.Old == nil && len(body) > 0 {
 			body = unstamped(&status)
 		}
-		answer.Refusal = &Refusal{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
+		answer.Rejection = &Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
 		answer.Status = body
 		return answer
 	}
@@ -201,8 +204,8 @@ func unstamped(s *metav1.Status) []byte {
 	return text
 }
 
-// asSent takes from an object what a server alone can make: managed fields, and of an object that is created its uid and its time. Its resourceVersion and selfLink
-// become those with which it was given to the storage.
+// asSent takes from an object what a server alone can make: managed fields, and of an object that is created its uid
+// and its time. Its resourceVersion and selfLink become those with which it was given to the storage.
 func asSent(text []byte, c *cell, created bool) json.RawMessage {
 	return edited(text, func(metadata map[string]any) {
 		delete(metadata, "managedFields")

@@ -10,7 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// cell is the storage as one request sees it: the one object that the request is about. It travels in the request's context, so that requests share nothing.
+// cell is the storage as one request sees it: the one object that the request is about. It travels in the request's
+// context, so that requests share nothing.
 type cell struct {
 	// held is the object in storage, nil for none, and revision its resourceVersion.
 	held     []byte
@@ -28,7 +29,8 @@ type cellKey struct{}
 
 func cellOf(ctx context.Context) *cell { return ctx.Value(cellKey{}).(*cell) }
 
-// memory is a storage.Interface over the cell of a request. It does what storage/etcd3/store.go does with codecs and versions, and nothing for transactions.
+// memory is a storage.Interface over the cell of a request. It does what storage/etcd3/store.go does with codecs and
+// versions, and nothing for transactions.
 type memory struct {
 	storage.Interface // what no write calls
 	codec             runtime.Codec

@@ -18,7 +18,8 @@ import (
 // ErrNoMetadata says that upstream has no answer.
 var ErrNoMetadata = errors.New("no metadata")
 
-// Stored answers what becomes of bytes from storage when they are read at a version: crdConversionRESTOptionsGetter's codec.
+// Stored answers what becomes of bytes from storage when they are read at a version: crdConversionRESTOptionsGetter's
+// codec.
 func (d *Definition) Stored(body []byte, target string) ([]byte, error) {
 	read, err := d.stored(body, target)
 	if err != nil {
@@ -61,8 +62,8 @@ func (d *Definition) Converted(body []byte, target string) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Pruned answers metadata coerced and unknown fields removed, and the paths of the latter; Defaulted nulls dropped and defaults
-// filled in. Objects of another kind stay, but for the metadata of Pruned.
+// Pruned answers metadata coerced and unknown fields removed, and the paths of the latter; Defaulted nulls dropped and
+// defaults filled in. Objects of another kind stay, but for the metadata of Pruned.
 func (d *Definition) Pruned(body []byte, version string) (object []byte, unknown []string, err error) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(body); err != nil {
@@ -113,7 +114,7 @@ func (d *Definition) Defaulted(body []byte, version string) ([]byte, error) {
 	return json.Marshal(u)
 }
 
-// isOf refuses objects of another version than the one asked for.
+// isOf rejects objects of another version than the one asked for.
 func (d *Definition) isOf(u *unstructured.Unstructured, version string) error {
 	if want := d.kind.WithVersion(version).GroupVersion().String(); u.GetAPIVersion() != want {
 		return fmt.Errorf("the object is of %q, not of %q", u.GetAPIVersion(), want)

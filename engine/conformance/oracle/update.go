@@ -11,38 +11,38 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// update answers an update request, or one of the status subresource: the new object is decoded as on create, the old one as storage is read; then
-// rest.BeforeUpdate's steps.
+// update answers an update request, or one of the status subresource: the new object is decoded as on create, the old
+// one as storage is read; then rest.BeforeUpdate's steps.
 func (d *Definition) update(r Request) Answer {
 	v := d.versions[r.Version]
 	if v == nil || !v.served {
-		return Answer{Refusal: &Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
+		return Answer{Rejection: &Rejection{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}}
 	}
 	var headers headers
 	headers.add(v.warnings...)
 	if r.Op == Status && !v.hasStatus {
-		return Answer{Refusal: &Refusal{Code: 404, Reason: Unworded}, Warnings: headers.sent()} // the text is about the name of the URL, which there is none of here
+		return Answer{Rejection: &Rejection{Code: 404, Reason: Unworded}, Warnings: headers.sent()} // the text contains the name in the URL, which cases do not have
 	}
 	strategy := v.update
 	if r.Op == Status {
 		strategy = v.status
 	}
-	obj, strict, refusal := d.decode(v, r)
+	obj, strict, rejection := d.decode(v, r)
 	for _, text := range strict {
 		headers.add(yamlWarnings(text)...)
 	}
-	if refusal != nil {
-		refusal.Warnings = headers.sent()
-		return *refusal
+	if rejection != nil {
+		rejection.Warnings = headers.sent()
+		return *rejection
 	}
 	if r.Handler {
 		if err := d.handle(obj, r, &headers); err != nil {
-			return Answer{Refusal: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
+			return Answer{Rejection: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
 		}
 	}
 	old, err := d.stored(r.Old, r.Version)
 	if err != nil { // how a server words it depends on its storage
-		return Answer{Refusal: &Refusal{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
+		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
 	if r.Op == Status && old.GetResourceVersion() == "" {
 		old.SetResourceVersion(obj.GetResourceVersion()) // which the storage would have set, and compared
@@ -51,7 +51,7 @@ func (d *Definition) update(r Request) Answer {
 	ctx := warning.WithWarningRecorder(context.Background(), recorder)
 	before(ctx, strategy, obj, old)
 	answer := Answer{Strict: strict, Errors: FindingsOf(rest.ValidateUpdate(ctx, tracked(obj, r), old, strategy))}
-	answer.Forgiven = len(recorder.texts)
+	answer.Ratcheted = len(recorder.texts)
 	headers.add(recorder.texts...)
 	if len(answer.Errors) == 0 {
 		headers.add(strategy.WarningsOnUpdate(ctx, obj, old)...)

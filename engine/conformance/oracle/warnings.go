@@ -54,7 +54,8 @@ func (h *headers) sent() (texts []string) {
 	return texts
 }
 
-// yamlWarnings stands for parseYAMLWarnings (endpoints/handlers/rest.go): the YAML decoder's list becomes one warning a line.
+// yamlWarnings stands for parseYAMLWarnings (endpoints/handlers/rest.go): the YAML decoder's list becomes one warning a
+// line.
 func yamlWarnings(text string) []string {
 	rest, list := strings.CutPrefix(text, `error converting YAML to JSON: yaml: unmarshal errors:`+"\n")
 	if !list {
@@ -69,7 +70,8 @@ func yamlWarnings(text string) []string {
 	return lines
 }
 
-// deprecation stands for the warnings that getOrCreateServingInfoFor keeps for a deprecated version, and for defaultDeprecationWarning.
+// deprecation stands for the warnings that getOrCreateServingInfoFor keeps for a deprecated version, and for
+// defaultDeprecationWarning.
 func deprecation(crd *apiextensionsv1.CustomResourceDefinition, v apiextensionsv1.CustomResourceDefinitionVersion) []string {
 	if !v.Deprecated {
 		return nil

@@ -12,9 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// CompareWhole lists how ours differs from what the API server's handlers answered: in code, reason, message and causes of a refusal, in the object answered and the object
-// stored, in what mutating admission sees, and in the warnings. Causes are compared as multisets, since upstream's order is that of Go's maps; so are the warnings of
-// an update, for the same reason.
+// CompareWhole lists how ours differs from what the API server's handlers answered: in code, reason, message and causes
+// of a rejection, in the object answered and the object stored, in what mutating admission sees, and in the warnings.
+// Causes are compared as multisets, since upstream's order is that of Go's maps; so are the warnings of an update, for
+// the same reason.
 func CompareWhole(upstream, ours Answer, update bool) []string {
 	var d []string
 	if diff := compareStatuses(upstream, ours); diff != "" {
@@ -53,14 +54,14 @@ func CompareWhole(upstream, ours Answer, update bool) []string {
 	return append(d, compareLists("warning", before, after)...)
 }
 
-// compareStatuses compares refusals, with their causes if both have a Status.
+// compareStatuses compares rejections, with their causes if both have a Status.
 func compareStatuses(upstream, ours Answer) string {
-	if upstream.Refusal == nil || ours.Refusal == nil || upstream.Status == nil || ours.Status == nil {
-		return compareRefusals(upstream.Refusal, ours.Refusal)
+	if upstream.Rejection == nil || ours.Rejection == nil || upstream.Status == nil || ours.Status == nil {
+		return compareRefusals(upstream.Rejection, ours.Rejection)
 	}
 	up, our := statusOf(upstream.Status), statusOf(ours.Status)
 	if len(causesOf(up)) < 2 {
-		if diff := compareRefusals(upstream.Refusal, ours.Refusal); diff != "" {
+		if diff := compareRefusals(upstream.Rejection, ours.Rejection); diff != "" {
 			return diff
 		}
 	} else if !sameMessage(up, our) {
@@ -86,7 +87,7 @@ func causesOf(s metav1.Status) []metav1.StatusCause {
 	return s.Details.Causes
 }
 
-// sameMessage compares the messages of two refusals with the same causes: the texts of the causes come in any order.
+// sameMessage compares the messages of two rejections with the same causes: the texts of the causes come in any order.
 func sameMessage(up, our metav1.Status) bool {
 	if len(up.Message) != len(our.Message) || up.Reason != our.Reason || up.Code != our.Code {
 		return false
@@ -127,7 +128,8 @@ func unmanaged(text []byte) []byte {
 	return edited(text, func(metadata map[string]any) { delete(metadata, "managedFields") })
 }
 
-// reprinted is an object as upstream prints it: 1.0 as 1. What crdeval hands to mutating admission keeps such numbers, so that they are judged as what they are.
+// reprinted is an object as upstream prints it: 1.0 as 1. What crdeval hands to mutating admission keeps such numbers,
+// so that they are judged as what they are.
 func reprinted(text []byte) []byte {
 	var u unstructured.Unstructured
 	if len(text) == 0 || u.UnmarshalJSON(text) != nil {
@@ -140,7 +142,7 @@ func reprinted(text []byte) []byte {
 	return made
 }
 
-// edited is an object with its metadata changed; the text itself if there is none.
+// edited returns an object with changed metadata, or text itself if it has no metadata.
 func edited(text []byte, edit func(metadata map[string]any)) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -167,10 +169,10 @@ func (a Answer) named(base string) Answer {
 		return a
 	}
 	completed := name[:len(name)-5] + "00000"
-	if a.Refusal != nil {
-		r := *a.Refusal
+	if a.Rejection != nil {
+		r := *a.Rejection
 		r.Message = strings.ReplaceAll(r.Message, name, completed)
-		a.Refusal = &r
+		a.Rejection = &r
 	}
 	a.Status = json.RawMessage(strings.ReplaceAll(string(a.Status), name, completed))
 	for _, object := range []*json.RawMessage{&a.Object, &a.Stored} {

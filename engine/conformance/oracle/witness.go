@@ -11,7 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// witness is the admission of the oracle's server: it keeps what a mutating webhook would be sent, and does what one would if the request says so.
+// witness is the admission of the oracle's server: it keeps what a mutating webhook would be sent, and does what one
+// would if the request says so.
 type witness struct{}
 
 // witnessed is what it saw of a request, and what it is to do.
@@ -35,7 +36,8 @@ func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.Ob
 	if !ok || seen.mutation == nil {
 		return nil
 	}
-	// As a webhook's patch is applied (admission/plugin/webhook/mutating/dispatcher.go): on the printed object, which is defaulted again then.
+	// As a webhook's patch is applied (admission/plugin/webhook/mutating/dispatcher.go): on the printed object, which
+	// is defaulted again then.
 	mutated, err := Mutate(seen.object, seen.mutation)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func (Engine) Register(manifest []byte) (run.Definition, oracle.Answer) {
 func (Engine) Update(old *oracle.Registered, manifest []byte) (run.Definition, oracle.Answer) {
 	text, err := oracle.Canonical(old.Stored)
 	if err != nil {
-		return nil, oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Message: err.Error()}}
+		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 500, Message: err.Error()}}
 	}
 	return register(manifest, func(name string) *engine.Existing {
 		if name != old.Stored.Name {
@@ -50,13 +50,13 @@ func (Engine) Update(old *oracle.Registered, manifest []byte) (run.Definition, o
 func register(manifest []byte, existing func(string) *engine.Existing, status engine.Status) (run.Definition, oracle.Answer) {
 	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{Existing: existing})
 	if err != nil {
-		return nil, oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
+		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}
 	answer := oracle.Answer{Warnings: sortedFormats(foreign(report.Warnings))}
 	if !report.Accepted {
 		if len(report.Violations) == 0 {
 			r := report.Rejection
-			answer.Refusal = &oracle.Refusal{Code: r.Code, Reason: r.Reason, Message: r.Message}
+			answer.Rejection = &oracle.Rejection{Code: r.Code, Reason: r.Reason, Message: r.Message}
 		}
 		for _, v := range report.Violations {
 			answer.Errors = append(answer.Errors, finding(v))
@@ -65,14 +65,14 @@ func register(manifest []byte, existing func(string) *engine.Existing, status en
 	}
 	inner, err := pipeline(d.Manifest())
 	if err != nil {
-		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not compiled: " + err.Error()}
+		answer.Rejection = &oracle.Rejection{Code: 500, Message: "accepted, and then not compiled: " + err.Error()}
 		return nil, answer
 	}
 	if !report.Update {
 		status = engine.Status{} // a manifest of another name
 	}
 	if answer.Object, err = oracle.AsRead(d.Manifest()); err != nil {
-		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not to be read: " + err.Error()}
+		answer.Rejection = &oracle.Rejection{Code: 500, Message: "accepted, and then not to be read: " + err.Error()}
 		return nil, answer
 	}
 	answer.Generation, answer.StoredVersions = report.Generation, d.DesiredStatus().AddStoredVersion(status).StoredVersions
@@ -175,11 +175,11 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 		out, err = d.inner.Update(context.Background(), q, nil)
 	}
 	if err != nil {
-		return oracle.Answer{Refusal: faultRefusal(err)}, false
+		return oracle.Answer{Rejection: faultRefusal(err)}, false
 	}
 	answer.Warnings = out.Warnings
 	if out.Rejection != nil && len(out.Violations) == 0 {
-		answer.Refusal = &oracle.Refusal{Code: out.Rejection.Code, Reason: out.Rejection.Reason, Message: out.Rejection.Message}
+		answer.Rejection = &oracle.Rejection{Code: out.Rejection.Code, Reason: out.Rejection.Reason, Message: out.Rejection.Message}
 		return answer, out.Explained
 	}
 	answer.Strict, answer.Object = out.Strict, out.Object
@@ -188,7 +188,7 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 	}
 	for i := range out.Ratcheted {
 		if out.Ratcheted[i].Step == violation.Rules {
-			answer.Forgiven++
+			answer.Ratcheted++
 		}
 	}
 	return answer, out.Explained
@@ -213,7 +213,7 @@ func (d *Definition) transform(r oracle.Request) oracle.Answer {
 		out, err = d.inner.Default(ctx, q)
 	}
 	if err != nil {
-		return oracle.Answer{Refusal: faultRefusal(err)}
+		return oracle.Answer{Rejection: faultRefusal(err)}
 	}
 	a := oracle.Answer{Object: out.Object}
 	for _, c := range out.Pruned {
@@ -222,21 +222,22 @@ func (d *Definition) transform(r oracle.Request) oracle.Answer {
 	return a
 }
 
-func faultRefusal(err error) *oracle.Refusal {
+func faultRefusal(err error) *oracle.Rejection {
 	var fault *admission.Fault
 	if errors.As(err, &fault) {
 		switch fault.Code {
 		case admission.VersionNotFound, admission.VersionNotServed:
-			return &oracle.Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}
+			return &oracle.Rejection{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}
 		case admission.LimitExceeded:
-			return &oracle.Refusal{Code: 400, Reason: string(fault.Code), Message: fault.Error()}
+			return &oracle.Rejection{Code: 400, Reason: string(fault.Code), Message: fault.Error()}
 		}
-		return &oracle.Refusal{Code: 500, Reason: fmt.Sprint("fault ", fault.Code), Message: fault.Error()}
+		return &oracle.Rejection{Code: 500, Reason: fmt.Sprint("fault ", fault.Code), Message: fault.Error()}
 	}
-	return &oracle.Refusal{Code: 500, Message: err.Error()}
+	return &oracle.Rejection{Code: 500, Message: err.Error()}
 }
 
-// Check implements run.Checked: all ways must say the same, on memory that was used before as on fresh memory, with closures and without, and the façade too.
+// Check implements run.Checked: all ways must say the same, on memory that was used before as on fresh memory, with
+// closures and without, and the façade too.
 func (d *Definition) Check(r oracle.Request) (diffs []string) {
 	if r.Whole {
 		return d.checkWhole(r)
@@ -259,7 +260,8 @@ func (d *Definition) Check(r oracle.Request) (diffs []string) {
 
 var public = map[string]engine.FieldValidation{"": engine.FieldValidationWarn, oracle.Warn: engine.FieldValidationWarn, oracle.Strict: engine.FieldValidationStrict, oracle.Ignore: engine.FieldValidationIgnore}
 
-// checkFacade compares the public call with the pipeline's answer, as far as the handler's own part does not come between.
+// checkFacade compares the public call with the pipeline's answer, as far as the handler's own part does not come
+// between.
 func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []string) {
 	doc := engine.JSON(r.Body)
 	if r.YAML {
@@ -267,7 +269,7 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	}
 	v, err := d.facade.Validate(context.Background(), engine.Item{Version: r.Version, Object: doc}, engine.EvaluationOptions{FieldValidation: public[r.FieldValidation]})
 	if err != nil {
-		if want.Refusal == nil {
+		if want.Rejection == nil {
 			diffs = append(diffs, "façade: error "+err.Error())
 		}
 		return diffs
@@ -275,9 +277,9 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 	if !r.Handler {
 		return diffs
 	}
-	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(v.Warnings), Forgiven: want.Forgiven}
+	got := oracle.Answer{Object: want.Object, Strict: want.Strict, Warnings: foreign(v.Warnings), Ratcheted: want.Ratcheted}
 	if v.Rejection != nil && len(v.Violations) == 0 {
-		got.Refusal = &oracle.Refusal{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
+		got.Rejection = &oracle.Rejection{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
 	}
 	for _, f := range v.Violations {
 		got.Errors = append(got.Errors, finding(f))

@@ -43,7 +43,8 @@ func item(r oracle.Request) engine.Item {
 	return i
 }
 
-// options of a request: what a server generates is completed where it would have to be there for the answer to mean anything.
+// options of a request: what a server generates is completed where it would have to be there for the answer to mean
+// anything.
 func options(r oracle.Request) engine.EvaluationOptions {
 	return engine.EvaluationOptions{FieldValidation: public[r.FieldValidation], WithStatus: true, CompleteMetadata: r.Op == oracle.Create && generates(r)}
 }
@@ -59,13 +60,13 @@ func (d *Definition) whole(r oracle.Request) oracle.Answer {
 	ctx, o := context.Background(), options(r)
 	v, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil {
-		return oracle.Answer{Refusal: facadeRefusal(err)}
+		return oracle.Answer{Rejection: facadeRefusal(err)}
 	}
 	a := answerOf(v)
 	o.Stage = engine.StageDecode
 	decoded, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil {
-		a.Refusal = facadeRefusal(fmt.Errorf("stage DECODE: %w", err))
+		a.Rejection = facadeRefusal(fmt.Errorf("stage DECODE: %w", err))
 		return a
 	}
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
@@ -78,21 +79,21 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	o.Stage = engine.StageDecode
 	decoded, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil {
-		return oracle.Answer{Refusal: facadeRefusal(err)}
+		return oracle.Answer{Rejection: facadeRefusal(err)}
 	}
 	if !decoded.Allowed {
 		return answerOf(decoded)
 	}
 	object, err := oracle.Mutate(decoded.Object, r.Mutation)
 	if err != nil {
-		return oracle.Answer{Refusal: facadeRefusal(err)}
+		return oracle.Answer{Rejection: facadeRefusal(err)}
 	}
 	second := item(r)
 	second.Object = engine.JSON(object)
 	o.Stage = engine.StageFinish
 	finished, err := d.facade.Admit(ctx, second, o)
 	if err != nil {
-		return oracle.Answer{Refusal: facadeRefusal(fmt.Errorf("stage FINISH: %w", err))}
+		return oracle.Answer{Rejection: facadeRefusal(fmt.Errorf("stage FINISH: %w", err))}
 	}
 	a := answerOf(finished)
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
@@ -111,21 +112,22 @@ func answerOf(v *engine.Verdict) oracle.Answer {
 		a.Stored = v.Object
 	}
 	if v.Rejection != nil {
-		a.Refusal = &oracle.Refusal{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
+		a.Rejection = &oracle.Rejection{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
 	}
 	return a
 }
 
-func facadeRefusal(err error) *oracle.Refusal {
+func facadeRefusal(err error) *oracle.Rejection {
 	switch reason := engine.ReasonOf(err); reason {
 	case engine.ReasonVersionNotFound, engine.ReasonVersionNotServed:
-		return &oracle.Refusal{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}
+		return &oracle.Rejection{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}
 	default:
-		return &oracle.Refusal{Code: 500, Reason: string(reason), Message: err.Error()}
+		return &oracle.Rejection{Code: 500, Reason: string(reason), Message: err.Error()}
 	}
 }
 
-// checkWhole looks for contradictions in what Admit says: the findings and the causes of the Status, and stage FINISH on what stage DECODE answered.
+// checkWhole looks for contradictions in what Admit says: the findings and the causes of the Status, and stage FINISH
+// on what stage DECODE answered.
 func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	if r.Mutation != nil {
 		return nil
@@ -160,8 +162,8 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	return diffs
 }
 
-// checkValidate compares what Validate says of a write with what Admit says, but where that is about the state of the stored object: Validate does not ask whether the
-// write is about it.
+// checkValidate compares what Validate says of a write with what Admit says, but where that is about the state of the
+// stored object: Validate does not ask whether the write is about it.
 func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (diffs []string) {
 	if f := admitted.Rejection; f != nil && (f.Reason == "Conflict" || f.Code == http.StatusInternalServerError || len(admitted.Violations) == 1 && admitted.Violations[0].Step == engine.StepRequest) {
 		return nil
@@ -208,17 +210,18 @@ func (d *Definition) checkView(r oracle.Request, admitted *engine.Verdict) []str
 	return diffs
 }
 
-// wiped is what Admit removes from the metadata of a creation, in the JSON of an object with a generation. Validate leaves it there: it is also asked about objects that
-// a server has stamped already, by validating webhooks, and a finding that shows the whole object shows it as it was given.
+// wiped is what Admit removes from the metadata of a creation, in the JSON of an object with a generation. Validate
+// leaves it there: it is also asked about objects that a server has stamped already, by validating webhooks, and a
+// finding that shows the whole object shows it as it was given.
 var wiped = regexp.MustCompile(`"(?:creationTimestamp|deletionTimestamp)":"[^"]*",|"deletionGracePeriodSeconds":-?[0-9]+,|,"(?:selfLink|uid)":"(?:[^"\\]|\\.)*"`)
 
-// unwiped is a refusal whose texts do not tell what was wiped.
+// unwiped is a rejection whose texts do not tell what was wiped.
 func unwiped(a oracle.Answer) oracle.Answer {
 	var status metav1.Status
-	if a.Refusal == nil || json.Unmarshal(a.Status, &status) != nil {
+	if a.Rejection == nil || json.Unmarshal(a.Status, &status) != nil {
 		return a
 	}
-	r := *a.Refusal
+	r := *a.Rejection
 	r.Message = wiped.ReplaceAllString(r.Message, "")
 	status.Message = r.Message
 	if status.Details != nil {
@@ -226,7 +229,7 @@ func unwiped(a oracle.Answer) oracle.Answer {
 			status.Details.Causes[i].Message = wiped.ReplaceAllString(status.Details.Causes[i].Message, "")
 		}
 	}
-	a.Refusal = &r
+	a.Rejection = &r
 	a.Status, _ = json.Marshal(status)
 	return a
 }

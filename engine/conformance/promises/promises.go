@@ -1,5 +1,6 @@
-// Package promises holds upstream and the engine against what authors of real definitions promise: the objects of upstream's own ratcheting test, in directories named
-// valid and invalid, and suites that say for each object what becomes of it. Whatever is promised, the engine must answer as upstream does.
+// Package promises holds upstream and the engine against what authors of real definitions promise: the objects of
+// upstream's own ratcheting test, in directories named valid and invalid, and suites that say for each object what
+// becomes of it. Whatever is promised, the engine must answer as upstream does.
 package promises
 
 import (
@@ -61,7 +62,8 @@ type both struct {
 	upstream, ours run.Definition
 }
 
-// register registers a definition on both sides; nil if it is refused. Its findings, those of its rules among them, must be the same.
+// register registers a definition on both sides; nil if it is rejected. Its findings, those of its rules among them,
+// must be the same.
 func (p *promiser) register(name string, crd []byte) *both {
 	b := &both{p: p, name: name}
 	p.Cases++
@@ -113,8 +115,8 @@ func (b *both) expect(what string, kept bool, a oracle.Answer) {
 
 // textOf is the message of the status that an API server would send, but for its beginning.
 func textOf(a oracle.Answer) string {
-	if a.Refusal != nil {
-		return a.Refusal.Message
+	if a.Rejection != nil {
+		return a.Rejection.Message
 	}
 	text := ""
 	for _, f := range a.Errors {

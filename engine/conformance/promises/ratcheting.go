@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// ratcheting creates each object of upstream's ratcheting test, and updates each into each other of its kind: valid objects become valid ones, never invalid ones; what
-// becomes of invalid ones is upstream's to say.
+// ratcheting creates each object of upstream's ratcheting test, and updates each into each other of its kind: valid
+// objects become valid ones, never invalid ones; what becomes of invalid ones is upstream's to say.
 func (p *promiser) ratcheting(c *corpus.Corpus) {
 	serving := map[string]*both{}
 	scopes := map[*both]string{}
@@ -20,7 +20,7 @@ func (p *promiser) ratcheting(c *corpus.Corpus) {
 		}
 		b := p.register("ratcheting: "+crd.Name, crd.Doc)
 		if b == nil {
-			p.Broken = append(p.Broken, "ratcheting: the definition "+crd.Name+" is refused")
+			p.Broken = append(p.Broken, "ratcheting: the definition "+crd.Name+" is rejected")
 			continue
 		}
 		all = append(all, b)

@@ -48,7 +48,7 @@ func (p *promiser) suites(c *corpus.Corpus) {
 		}
 		b := p.register(file.Path, crd.JSON())
 		if b == nil {
-			p.Broken = append(p.Broken, fmt.Sprintf("%s: the definition is refused", file.Path))
+			p.Broken = append(p.Broken, fmt.Sprintf("%s: the definition is rejected", file.Path))
 			continue
 		}
 		for _, k := range s.Tests.OnCreate {
@@ -60,8 +60,8 @@ func (p *promiser) suites(c *corpus.Corpus) {
 	}
 }
 
-// definition finds the suite's definition and cuts it to the suite's version. Definitions come in sets of features: cases that need features are about the set that has
-// all of them.
+// definition finds the suite's definition and cuts it to the suite's version. Definitions come in sets of features:
+// cases that need features are about the set that has all of them.
 func (s *suite) definition(c *corpus.Corpus, module string) *tree.Node {
 	set := "Default"
 	if len(s.FeatureGates) > 0 {
@@ -146,7 +146,8 @@ func sameBody(manifest string, object []byte) bool {
 	return reflect.DeepEqual(want, got)
 }
 
-// update runs a case of changing an object: the first is created, by a definition that may be another, and given its status; then it is changed, then its status is.
+// update runs a case of changing an object: the first is created, by a definition that may be another, and given its
+// status; then it is changed, then its status is.
 func (s *suite) update(b *both, crd *tree.Node, k suiteCase) {
 	first, err := object(k.Initial)
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *suite) update(b *both, crd *tree.Node, k suiteCase) {
 			}
 		}
 		if before = b.p.register(b.name+": "+k.Name+", patched", patched.JSON()); before == nil {
-			b.expect(k.Name+": the patched definition is refused", false, oracle.Answer{})
+			b.expect(k.Name+": the patched definition is rejected", false, oracle.Answer{})
 			return
 		}
 	}

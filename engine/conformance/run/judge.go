@@ -16,7 +16,8 @@ import (
 type Disagreement struct {
 	Suite, Name string
 	Seed        uint64
-	// CRD is the manifest; Previous what it updates, nil for a creation; Request is nil when the registration is what differs.
+	// CRD is the manifest; Previous what it updates, nil for a creation; Request is nil when the registration is what
+	// differs.
 	CRD      []byte
 	Previous *oracle.Previous
 	Request  *oracle.Request
@@ -34,8 +35,9 @@ const (
 	different
 )
 
-// Upstream is asked again when it may answer differently each time: at least leastReruns times, at most mostReruns, and for as long as rerunTime. Of two keys of a small
-// Go map, the second comes first in one iteration of eight; several such choices make an answer rare.
+// Upstream is asked again when it may answer differently each time: at least leastReruns times, at most mostReruns, and
+// for as long as rerunTime. Of two keys of a small Go map, the second comes first in one iteration of eight; several
+// such choices make an answer rare.
 const (
 	leastReruns = 128
 	mostReruns  = 4096
@@ -129,7 +131,7 @@ func guardAnswer(d Definition, r oracle.Request) (a oracle.Answer) {
 }
 
 func panicked(e any) oracle.Answer {
-	return oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Reason: oracle.Panic, Message: fmt.Sprint(e)}, DecodeError: string(debug.Stack())}
+	return oracle.Answer{Rejection: &oracle.Rejection{Code: 500, Reason: oracle.Panic, Message: fmt.Sprint(e)}, DecodeError: string(debug.Stack())}
 }
 
 // registration judges the registration of a group; that of a definition that is kept counts where it is first met.
@@ -159,8 +161,8 @@ func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disag
 	return different, d
 }
 
-// object judges one object of a group: by the steps of the strategies, which tell findings in all their parts, and by the request handlers, whose answer is what a client and
-// a storage see.
+// object judges one object of a group: by the steps of the strategies, which tell findings in all their parts, and by
+// the request handlers, whose answer is what a client and a storage see.
 func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcome, accepted bool, d *Disagreement) {
 	r := oracle.Request{Op: o.Op, Target: o.Target, Version: o.Version, Body: o.Body, Old: o.Old, YAML: o.YAML, FieldValidation: o.FieldValidation,
 		Patch: o.Patch, Name: o.Name, Namespace: o.Namespace, Mutation: o.Mutation}
@@ -190,7 +192,7 @@ func (j *judge) request(g generate.Group, p *pair, r oracle.Request) (out outcom
 		return same, accepted, nil
 	}
 	our := guardAnswer(p.ours, r)
-	if up.Refusal != nil && up.Refusal.Reason == oracle.Panic && (our.Refusal == nil || our.Refusal.Reason != oracle.Panic) {
+	if up.Rejection != nil && up.Rejection.Reason == oracle.Panic && (our.Rejection == nil || our.Rejection.Reason != oracle.Panic) {
 		return same, accepted, nil
 	}
 	diffs := Compare(r, up, our)
@@ -235,5 +237,5 @@ func (j *judge) member(r oracle.Request, ours oracle.Answer, ask func() oracle.A
 
 // crashed reports that upstream panicked: there is nothing to be equal to, as long as ours does not accept.
 func crashed(up, ours oracle.Answer) bool {
-	return up.Refusal != nil && up.Refusal.Reason == oracle.Panic && !ours.Accepted() && (ours.Refusal == nil || ours.Refusal.Reason != oracle.Panic)
+	return up.Rejection != nil && up.Rejection.Reason == oracle.Panic && !ours.Accepted() && (ours.Rejection == nil || ours.Rejection.Reason != oracle.Panic)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Golden is a reproducer as it is written to a file: a case and upstream's answer. Files of this form in testdata/golden are run by a test.
+// Golden is a reproducer as it is written to a file: a case and upstream's answer. Files of this form in
+// testdata/golden are run by a test.
 type Golden struct {
 	// Name says where the case comes from.
 	Name string `json:"name"`
@@ -23,7 +24,8 @@ type Golden struct {
 	CRDText string          `json:"crdText,omitempty"`
 	// Previous is the definition that the manifest updates.
 	Previous *oracle.Previous `json:"previous,omitempty"`
-	// The rest is the request; no body means that the registration is the case. Body and Old are text: they may be no JSON.
+	// The rest is the request; no body means that the registration is the case. Body and Old are text: they may be no
+	// JSON.
 	Op              oracle.Op `json:"op,omitempty"`
 	Target          string    `json:"target,omitempty"`
 	Handler         bool      `json:"handler,omitempty"`
@@ -32,7 +34,8 @@ type Golden struct {
 	Old             string    `json:"old,omitempty"`
 	YAML            bool      `json:"yaml,omitempty"`
 	FieldValidation string    `json:"fieldValidation,omitempty"`
-	// Whole: the request goes to the API server's own handlers, at a URL with these names. Patch is the media type of a body that is a patch of Old.
+	// Whole: the request goes to the API server's own handlers, at a URL with these names. Patch is the media type of a
+	// body that is a patch of Old.
 	Whole        bool   `json:"whole,omitempty"`
 	URLName      string `json:"urlName,omitempty"`
 	URLNamespace string `json:"urlNamespace,omitempty"`
@@ -60,7 +63,7 @@ func newReporter(suite string, o Options, j *judge) *reporter {
 	return &reporter{suite: suite, o: o, j: j, seen: map[string]int{}}
 }
 
-// quoted are the values in a refusal, whose braces are not those of a value alone.
+// quoted are the values in a rejection, whose braces are not those of a value alone.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
 
 var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+|\{.*\}`)
@@ -76,7 +79,7 @@ func signature(d *Disagreement) string {
 		_ = json.Unmarshal([]byte(first[f:]), &finding)
 		return first[:f] + finding.Type + literal.ReplaceAllString(finding.Detail, "_")
 	}
-	if strings.Contains(first, "refusal: upstream ") {
+	if strings.Contains(first, "rejection: upstream ") {
 		return quoted.ReplaceAllString(first, "_")
 	}
 	return literal.ReplaceAllString(first, "_")

@@ -30,11 +30,11 @@ type Options struct {
 	Workers int
 	// Log receives lines of progress and results.
 	Log io.Writer
-	// Unordered, if set, is told of the cases on which upstream is at odds with itself.
+	// Unordered, if set, is called for cases for which Kubernetes gives different answers.
 	Unordered func(*Disagreement)
-	// Noticed, if set, is told of each disagreement that is reported.
+	// Noticed, if set, is called for each reported disagreement.
 	Noticed func(*Disagreement)
-	// Done, if set, is told of each suite when it ends.
+	// Done, if set, is called when a suite ends.
 	Done func(Result)
 	// First are groups that a suite has before those that it generates, by its name.
 	First map[string][]generate.Group
@@ -44,17 +44,19 @@ type Options struct {
 
 // Result is the count of a suite.
 type Result struct {
-	Suite                                  string
-	Cases, Disagreements, Unordered        int
-	Registered, Refused, Accepted, Objects int
-	ReportedFiles                          []string
-	Elapsed                                time.Duration
+	Suite                                   string
+	Cases, Disagreements, Unordered         int
+	Registered, Rejected, Accepted, Objects int
+	ReportedFiles                           []string
+	Elapsed                                 time.Duration
 }
 
-// fewUnordered cases are no sign of anything: of a short run, one in a thousand is a handful, and chance decides about the next one.
+// fewUnordered cases are no sign of anything: of a short run, one in a thousand is a handful, and chance decides about
+// the next one.
 const fewUnordered = 10
 
-// Failed reports whether the suite is red: a disagreement, or upstream at odds with itself in more than one case of a thousand.
+// Failed reports whether the suite is red: a disagreement, or upstream at odds with itself in more than one case of a
+// thousand.
 func (r Result) Failed() bool {
 	return r.Disagreements > 0 || r.Unordered > max(fewUnordered, r.Cases/1000)
 }
@@ -66,7 +68,7 @@ func (r Result) String() string {
 
 // Detail says how the cases were made up.
 func (r Result) Detail() string {
-	return fmt.Sprintf("  %d definitions (%d refused), %d objects (%d accepted), %s", r.Registered+r.Refused, r.Refused, r.Objects, r.Accepted, r.Elapsed.Round(time.Millisecond))
+	return fmt.Sprintf("  %d definitions (%d rejected), %d objects (%d accepted), %s", r.Registered+r.Rejected, r.Rejected, r.Objects, r.Accepted, r.Elapsed.Round(time.Millisecond))
 }
 
 // Run runs the suites.
@@ -157,8 +159,8 @@ func runSuite(s Suite, o Options) Result {
 	return res
 }
 
-// wave is the number of groups after which cases are counted: a suite is a whole number of waves, so that the same seed and N make the same cases whatever the
-// number of workers.
+// wave is the number of groups after which cases are counted: a suite is a whole number of waves, so that the same seed
+// and N make the same cases whatever the number of workers.
 const wave = 64
 
 // add sums up counts.
@@ -167,7 +169,7 @@ func (r *Result) add(o Result) {
 	r.Disagreements += o.Disagreements
 	r.Unordered += o.Unordered
 	r.Registered += o.Registered
-	r.Refused += o.Refused
+	r.Rejected += o.Rejected
 	r.Objects += o.Objects
 	r.Accepted += o.Accepted
 }
@@ -190,7 +192,7 @@ func (j *judge) group(g generate.Group, c *Result, differs func(*Disagreement)) 
 	p, out, d := j.registration(g)
 	tally(out, d)
 	if p.upstream == nil {
-		c.Refused++
+		c.Rejected++
 		return
 	}
 	c.Registered++

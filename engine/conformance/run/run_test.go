@@ -44,7 +44,8 @@ func (f forgetfulDefinition) Answer(r oracle.Request) oracle.Answer {
 	return a
 }
 
-// TestNotices runs generators that need no corpus against a subject that is known to be wrong, and one that is known to be right.
+// TestNotices runs generators that need no corpus against a subject that is known to be wrong, and one that is known to
+// be right.
 func TestNotices(t *testing.T) {
 	suite := Suite{Name: "objects", total: 1, parts: []part{{"random", 1, func(r generate.Rand, _ int) generate.Group { return generate.Random(r) }}}}
 	var log bytes.Buffer

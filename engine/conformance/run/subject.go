@@ -48,7 +48,7 @@ func serve(registered *oracle.Registered, answer oracle.Answer) (Definition, ora
 	}
 	d, err := oracle.Compile(registered)
 	if err != nil {
-		answer.Refusal = &oracle.Refusal{Code: 500, Message: "accepted, and then not served: " + err.Error()}
+		answer.Rejection = &oracle.Rejection{Code: 500, Message: "accepted, and then not served: " + err.Error()}
 		return nil, answer
 	}
 	return d, answer

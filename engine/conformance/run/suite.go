@@ -10,7 +10,8 @@ import (
 // Suite is a named mixture of generators.
 type Suite struct {
 	Name string
-	// Share is the percentage of a whole run's cases that the suite has; the rest is for suites with cases of their own (see cmd/conformance).
+	// Share is the percentage of a whole run's cases that the suite has; the rest is for suites with cases of their own
+	// (see cmd/conformance).
 	Share int
 	// parts are generators with their weights.
 	parts []part
@@ -72,8 +73,8 @@ func Suites(real *generate.Real) []Suite {
 	return suites
 }
 
-// Group makes the n-th group of the suite. The n-th group of a generator walks its space in an order of the seed's own, so that short runs are not
-// always about the same beginning.
+// Group makes the n-th group of the suite. The n-th group of a generator walks its space in an order of the seed's own,
+// so that short runs are not always about the same beginning.
 func (s Suite) Group(seed, n uint64) generate.Group {
 	at := int(n % uint64(s.total))
 	round := int(n / uint64(s.total))
@@ -89,7 +90,8 @@ func (s Suite) Group(seed, n uint64) generate.Group {
 	panic("run: weights do not add up")
 }
 
-// spread maps 0, 1, 2, … to numbers that visit every residue of a modulus below 2^30 before long, starting elsewhere for each seed.
+// spread maps 0, 1, 2, … to numbers that visit every residue of a modulus below 2^30 before long, starting elsewhere
+// for each seed.
 func spread(seed uint64, k int) int {
 	return int((seed*2654435761 + uint64(k)*1000003) & (1<<40 - 1))
 }

@@ -150,7 +150,8 @@ func (m *maker) raw(from []string, right int) json.RawMessage {
 	return json.RawMessage(generate.Pick(m.Rand, from))
 }
 
-// stored makes an object that stands in storage, which was valid once, or not. printed: without numbers that are integers once an object was printed.
+// stored makes an object that stands in storage, which was valid once, or not. printed: without numbers that are
+// integers once an object was printed.
 func (m *maker) stored(version string, printed bool) []byte {
 	counts, anything := counts, anything
 	if printed {
@@ -307,7 +308,7 @@ func (m *maker) spoil(s, meta object) {
 	}
 }
 
-// String is how the case is told.
+// String describes the case in reports.
 func (q ask) String() string {
 	return fmt.Sprintf("%s %s %s %s%s", q.how, q.Op, q.Version, q.FieldValidation, strings.TrimPrefix(q.Patch, "application"))
 }

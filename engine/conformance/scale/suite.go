@@ -21,7 +21,8 @@ import (
 type Counts struct {
 	Cases, Disagreements, Unordered int
 	Definitions                     int
-	// Asked are the cases by how they were asked, Accepted those of them that upstream carried out, Codes its refusals.
+	// Asked are the cases by how they were asked, Accepted those of them that upstream carried out, Codes its
+	// rejections.
 	Asked, Accepted map[how]int
 	Codes           map[int32]int
 }
@@ -36,7 +37,7 @@ func (n *Counts) String() string {
 
 // Detail says how the cases were made up.
 func (n *Counts) Detail() string {
-	return fmt.Sprintf("  %d definitions; asked %v, of these carried out %v, refused by code %v", n.Definitions, n.Asked, n.Accepted, n.Codes)
+	return fmt.Sprintf("  %d definitions; asked %v, of these carried out %v, rejected by code %v", n.Definitions, n.Asked, n.Accepted, n.Codes)
 }
 
 // Failed reports whether the run is red.
@@ -59,7 +60,7 @@ func (r *runner) group(k uint64) Counts {
 	mine, b := ours.Engine{}.Register(g.Manifest)
 	if upstream == nil || mine == nil || err != nil {
 		n.Cases, n.Disagreements = 1, 1
-		r.Tell(k, "registration", fmt.Sprintf("the definition is refused: upstream %+v %v, ours %+v\n  definition %s", a, err, b, g.Manifest))
+		r.Tell(k, "registration", fmt.Sprintf("the definition is rejected: upstream %+v %v, ours %+v\n  definition %s", a, err, b, g.Manifest))
 		return n
 	}
 	facade, _, err := engine.Compile(context.Background(), engine.JSON(g.Manifest), engine.Options{})
@@ -101,10 +102,10 @@ func (n *Counts) count(q ask, up oracle.Answer, unordered bool) {
 	if unordered {
 		n.Unordered++
 	}
-	if up.Refusal == nil {
+	if up.Rejection == nil {
 		n.Accepted[q.how]++
 	} else {
-		n.Codes[up.Refusal.Code]++
+		n.Codes[up.Rejection.Code]++
 	}
 }
 
@@ -123,7 +124,7 @@ func (c comparison) run() (upstream oracle.Answer, diffs []string) {
 	}
 	upstream = c.served()
 	mine := c.mine.Answer(c.ask.Request)
-	if upstream.Refusal != nil && upstream.Refusal.Code == 500 && upstream.Status == nil {
+	if upstream.Rejection != nil && upstream.Rejection.Code == 500 && upstream.Status == nil {
 		mine.Status = nil // a crash has none
 	}
 	mine.Decoded, mine.OldDecoded = printed(mine.Decoded), printed(mine.OldDecoded)
@@ -137,7 +138,8 @@ func (c comparison) run() (upstream oracle.Answer, diffs []string) {
 	return upstream, diffs
 }
 
-// printed is an object as upstream prints it: stage DECODE keeps the point of 1.0, so that stage FINISH knows it for a float.
+// printed is an object as upstream prints it: stage DECODE keeps the point of 1.0, so that stage FINISH knows it for a
+// float.
 func printed(text []byte) []byte {
 	if text == nil {
 		return nil
@@ -157,7 +159,7 @@ func printed(text []byte) []byte {
 func (c comparison) served() (a oracle.Answer) {
 	defer func() {
 		if recover() != nil {
-			a = oracle.Answer{Refusal: &oracle.Refusal{Code: 500, Message: served.Panicked}}
+			a = oracle.Answer{Rejection: &oracle.Rejection{Code: 500, Message: served.Panicked}}
 		}
 	}()
 	return c.definition.Answer(c.ask.Request)
@@ -169,7 +171,7 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 	ctx := context.Background()
 	read, err := c.facade.Read(ctx, engine.Item{Object: engine.JSON(c.ask.Old)}, engine.EvaluationOptions{TargetVersion: c.ask.Version})
 	if err != nil {
-		if upstream.Refusal == nil {
+		if upstream.Rejection == nil {
 			return upstream, []string{"ours cannot read the object: " + err.Error()}
 		}
 		return upstream, nil // how it is worded depends on the storage
@@ -181,18 +183,19 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 		if !errors.As(err, &e) || e.Rejection == nil {
 			return upstream, []string{"ours: " + err.Error()}
 		}
-		mine.Refusal = &oracle.Refusal{Code: e.Rejection.Code, Reason: e.Rejection.Reason, Message: e.Rejection.Message}
-		if e.Rejection.Code == 404 && upstream.Refusal != nil {
-			mine.Refusal.Message, mine.Refusal.Reason = upstream.Refusal.Message, upstream.Refusal.Reason // which names the object
+		mine.Rejection = &oracle.Rejection{Code: e.Rejection.Code, Reason: e.Rejection.Reason, Message: e.Rejection.Message}
+		if e.Rejection.Code == 404 && upstream.Rejection != nil {
+			mine.Rejection.Message, mine.Rejection.Reason = upstream.Rejection.Message, upstream.Rejection.Reason // which names the object
 		}
 	}
 	upstream.Status = nil
 	return upstream, oracle.CompareWhole(upstream, mine, true)
 }
 
-// set compares SetScale with what was stored, of definitions with one version: there, what a write does beyond it is told apart.
+// set compares SetScale with what was stored, of definitions with one version: only there the other effects of a write
+// are distinguishable.
 func (c comparison) set(upstream oracle.Answer) []string {
-	if upstream.Refusal != nil || upstream.Stored == nil || len(c.definition.Versions()) > 1 || c.ask.YAML {
+	if upstream.Rejection != nil || upstream.Stored == nil || len(c.definition.Versions()) > 1 || c.ask.YAML {
 		return nil
 	}
 	ctx := context.Background()
@@ -202,7 +205,7 @@ func (c comparison) set(upstream oracle.Answer) []string {
 	}
 	made, err := c.facade.SetScale(ctx, c.ask.Version, engine.JSON(read.Object), engine.JSON(c.ask.Body))
 	if err != nil {
-		return []string{"SetScale refuses what was accepted: " + err.Error()}
+		return []string{"SetScale rejects what was accepted: " + err.Error()}
 	}
 	want, got := unstamped(upstream.Stored), unstamped(made)
 	if want != got {

@@ -180,7 +180,8 @@ func (m *maker) selected(leaves []leaf) (list []any, names []string) {
 	return list, names
 }
 
-// literals are values that a place may have whatever its schema says, since storage holds what was valid once. Numbers are written as an API server writes them.
+// literals are values that a place may have whatever its schema says, since storage holds what was valid once. Numbers
+// are written as an API server writes them.
 var literals = []string{
 	"null", "null", "null", "true", "false", "0", "1", "-1", "7", "9223372036854775807", "-9223372036854775808", "9223372036854776000", "1.5", "1e+21", "1e-7",
 	"123456789.125", "100000", "1234567", `""`, `"blue"`, `"red,green"`, `"a=b"`, `"a\\b"`, `"null"`, `"<nil>"`, `"true"`, `"7"`, `"é"`, `"\u2028\ud83d\ude00"`, `" x "`,

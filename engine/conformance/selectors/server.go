@@ -53,15 +53,16 @@ func (s *server) open(o served.Opened) storage.Interface {
 	return m
 }
 
-// list answers a list at a version, in a namespace or, with "", in all: the names of what is selected, or the Status of the refusal.
-func (s *server) list(version, namespace, selector string) (names []string, refusal *metav1.Status, err error) {
+// list answers a list at a version, in a namespace or, with "", in all: the names of what is selected, or the Status of
+// the rejection.
+func (s *server) list(version, namespace, selector string) (names []string, rejection *metav1.Status, err error) {
 	parts := []string{"", "apis", s.resource.Group, version}
 	if namespace != "" {
 		parts = append(parts, "namespaces", namespace)
 	}
-	body, refusal, err := served.Get(s.handler, strings.Join(append(parts, s.resource.Resource), "/"), url.Values{"fieldSelector": {selector}}, "application/json")
-	if refusal != nil || err != nil {
-		return nil, refusal, err
+	body, rejection, err := served.Get(s.handler, strings.Join(append(parts, s.resource.Resource), "/"), url.Values{"fieldSelector": {selector}}, "application/json")
+	if rejection != nil || err != nil {
+		return nil, rejection, err
 	}
 	var found struct {
 		Items []struct{ Metadata metav1.ObjectMeta }

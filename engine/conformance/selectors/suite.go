@@ -18,9 +18,9 @@ import (
 // Counts say what a run was made of.
 type Counts struct {
 	Cases, Disagreements int
-	// Refused definitions were refused by both sides.
-	Definitions, Refused int
-	// Lists were answered, Declined of them with a refusal; Selected objects were in the others.
+	// Rejected definitions were rejected by both sides.
+	Definitions, Rejected int
+	// Lists were answered, Declined of them with a rejection; Selected objects were in the others.
 	Lists, Declined, Selected int
 	// Objects were looked at, Odd of them could not be told the fields of.
 	Objects, Odd int
@@ -33,8 +33,8 @@ func (n *Counts) String() string {
 
 // Detail says how the cases were made up.
 func (n *Counts) Detail() string {
-	return fmt.Sprintf("  %d definitions (%d refused), %d objects (%d without fields), %d lists (%d refused, %d objects selected by the others)",
-		n.Definitions, n.Refused, n.Objects, n.Odd, n.Lists, n.Declined, n.Selected)
+	return fmt.Sprintf("  %d definitions (%d rejected), %d objects (%d without fields), %d lists (%d rejected, %d objects selected by the others)",
+		n.Definitions, n.Rejected, n.Objects, n.Odd, n.Lists, n.Declined, n.Selected)
 }
 
 // Failed reports whether the run is red.
@@ -68,7 +68,7 @@ func (r *run) group(k uint64) (n Counts) {
 		return n
 	}
 	if definition == nil {
-		n.Refused = 1
+		n.Rejected = 1
 		return n
 	}
 	s, err := newServer(registered.V1, g.Objects)
@@ -118,7 +118,7 @@ func (p *pair) objects(version string) {
 		}
 		if err != nil || theirErr != nil {
 			p.n.Odd++
-			if theirErr == nil || err == nil || refusal(err) != theirErr.Error() {
+			if theirErr == nil || err == nil || rejection(err) != theirErr.Error() {
 				p.differs(p.n, p.g, p.k, "fields of %s at %s: upstream %v, ours %v", o.Body, version, theirErr, err)
 			}
 			continue
@@ -133,7 +133,8 @@ func (p *pair) objects(version string) {
 	}
 }
 
-// included compares the fields that a Read includes in its answer with those that are told by themselves.
+// included compares the fields that a Read includes in its answer with those that
+// SelectFields returns.
 func (p *pair) included(o stored, version string, alone []engine.SelectableField, failed error) {
 	read, err := p.ours.Read(context.Background(), engine.Item{Object: engine.JSON(o.Body)},
 		engine.EvaluationOptions{TargetVersion: version, Include: engine.PresentationOptions{SelectableFields: true}})
@@ -144,13 +145,13 @@ func (p *pair) included(o stored, version string, alone []engine.SelectableField
 	}
 }
 
-// refusal is what is answered to who asks for the fields of such an object.
-func refusal(err error) string {
+// rejection returns the error for a request for the fields of such an object.
+func rejection(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Rejection != nil {
 		return e.Rejection.Message
 	}
-	return "not refused: " + err.Error()
+	return "not rejected: " + err.Error()
 }
 
 func setOf(list []engine.SelectableField) fields.Set {

@@ -21,11 +21,11 @@ var routes = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "api
 // Panicked is what an API server answers when a handler panics; the filter that does so is around the handler.
 const Panicked = "This request caused apiserver to panic. Look in the logs for details."
 
-// Get asks a handler for a path: its body, or the Status of a refusal.
-func Get(h http.Handler, path string, query url.Values, accept string) (body []byte, refusal *metav1.Status, err error) {
+// Get asks a handler for a path: its body, or the Status of a rejection.
+func Get(h http.Handler, path string, query url.Values, accept string) (body []byte, rejection *metav1.Status, err error) {
 	defer func() {
 		if recover() != nil {
-			body, refusal, err = nil, &metav1.Status{Code: http.StatusInternalServerError, Message: Panicked}, nil
+			body, rejection, err = nil, &metav1.Status{Code: http.StatusInternalServerError, Message: Panicked}, nil
 		}
 	}()
 	ctx := audit.WithAuditContext(context.Background())
@@ -42,9 +42,9 @@ func Get(h http.Handler, path string, query url.Values, accept string) (body []b
 	if response.Code == http.StatusOK {
 		return body, nil, nil
 	}
-	refusal = &metav1.Status{}
-	if err := json.Unmarshal(body, refusal); err != nil {
+	rejection = &metav1.Status{}
+	if err := json.Unmarshal(body, rejection); err != nil {
 		return nil, nil, fmt.Errorf("upstream answers %d with %q", response.Code, body)
 	}
-	return nil, refusal, nil
+	return nil, rejection, nil
 }

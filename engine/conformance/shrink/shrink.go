@@ -1,10 +1,12 @@
-// Package shrink makes failing cases small: it removes parts of a definition and of an object for as long as they still fail.
+// Package shrink makes failing cases small: it removes parts of a definition and of an object for as long as they still
+// fail.
 package shrink
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// Documents shrinks documents together: a definition, an object, an old object. fails must report whether the documents, as they are now, still fail in the same
-// way; it is called at most budget times. The documents are changed in place; nil ones are passed over.
+// Documents shrinks documents together: a definition, an object, an old object. fails must report whether the
+// documents, as they are now, still fail in the same way; it is called at most budget times. The documents are changed
+// in place; nil ones are passed over.
 func Documents(fails func() bool, budget int, documents ...*tree.Node) {
 	s := &shrinker{fails: fails, budget: budget}
 	for changed := true; changed && s.budget > 0; {

@@ -1,5 +1,5 @@
-// Package suite runs the suites that make cases of their own (tables, selectors, scale, openapi): it deals their groups of cases out to goroutines, adds up what they
-// count, and tells where the two sides differ.
+// Package suite runs the suites that make cases of their own (tables, selectors, scale, openapi): it deals their groups
+// of cases out to goroutines, adds up what they count, and tells where the two sides differ.
 package suite
 
 import (
@@ -48,8 +48,8 @@ func New[C Counts](name string, o Options) *Runner[C] {
 	return &Runner[C]{Options: o, name: name, seen: map[string]int{}}
 }
 
-// Run compares the groups 0, 1, 2, …, several at a time, until there are as many cases as asked for, but the first groups whatever that is; or until there are too many
-// distinct disagreements.
+// Run compares the groups 0, 1, 2, …, several at a time, until there are as many cases as asked for, but the first
+// groups whatever that is; or until there are too many distinct disagreements.
 func (r *Runner[C]) Run(first uint64, compare func(k uint64) C) (sum C) {
 	var workers sync.WaitGroup
 	for range r.Workers {
@@ -100,7 +100,8 @@ const shownPerCause = 2
 // varying is what differs between disagreements of one cause.
 var varying = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\{.*\}|\d+`)
 
-// Tell tells of a disagreement in the k-th group. Disagreements whose causes differ in numbers, quoted strings and objects alone are taken for one.
+// Tell reports a disagreement in the k-th group. Disagreements whose causes differ only in numbers, quoted strings and
+// objects count as one.
 func (r *Runner[C]) Tell(k uint64, cause, what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

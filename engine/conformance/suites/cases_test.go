@@ -46,7 +46,7 @@ func TestOracle(t *testing.T) {
 func ask(t *testing.T, c *casefile.Case) {
 	registered, answer := register(c)
 	if registered == nil {
-		t.Fatalf("the definition was not decoded: %+v", answer.Refusal)
+		t.Fatalf("the definition was not decoded: %+v", answer.Rejection)
 	}
 	if c.Registration != nil {
 		compareCase(t, "registration", answer, *c.Registration)

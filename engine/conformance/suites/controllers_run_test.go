@@ -8,8 +8,9 @@ import (
 // bound is the number of steps after which controllers that still change something do so for ever.
 const bound = 2000
 
-// Settle has the controllers look at definitions until none of them changes anything: at the named ones one after the other if there is no source of orders, and else
-// in orders of the source's. (A server looks first at what was created or changed; where it looks at another one before, nothing changes.)
+// Settle has the controllers look at definitions until none of them changes anything: at the named ones one after the
+// other if there is no source of orders, and else in orders of the source's. (A server looks first at what was created
+// or changed; where it looks at another one before, nothing changes.)
 func (s *Server) Settle(names []string, order *rand.Rand) error {
 	type step struct {
 		controller int

@@ -61,7 +61,7 @@ func hidden(of reflect.Value, name string) unsafe.Pointer {
 	return unsafe.Pointer(of.FieldByName(name).UnsafeAddr()) //nolint:gosec // that is what it is for
 }
 
-// unasked is a storage that nobody asks.
+// unasked is a storage that must not be called.
 type unasked struct{ storage.Interface }
 
 // Versioner implements storage.Interface.

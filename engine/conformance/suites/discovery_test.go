@@ -217,7 +217,8 @@ func status(r generate.Rand, crd *apiextensionsv1.CustomResourceDefinition) apie
 	return s
 }
 
-// TestGroupListOrder is the order that kube-aggregator's SortedByGroupAndVersion gives APIServices of one priority: by their names, which begin with the version.
+// TestGroupListOrder is the order that kube-aggregator's SortedByGroupAndVersion gives APIServices of one priority: by
+// their names, which begin with the version.
 func TestGroupListOrder(t *testing.T) {
 	served := func(group string, versions ...string) engine.DiscoverableCRD {
 		crd := discoveredCRD(generate.New("order", 1, 1), group, "crontabs")

@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// published is what upstream's discovery controller publishes: handlers of the paths below /apis, and of the aggregated document.
+// published is what upstream's discovery controller publishes: handlers of the paths below /apis, and of the aggregated
+// document.
 type published struct {
 	groups, versions, aggregated http.Handler
 }
@@ -29,7 +30,8 @@ func publish(crds []*apiextensionsv1.CustomResourceDefinition) (*published, erro
 		}
 	}
 	manager := aggregated.NewResourceManager("apis")
-	// The handlers are of types that upstream keeps to itself: they are made as its own server makes them, an empty map and a handler for all else.
+	// The handlers are of types that upstream keeps to itself: they are made as its own server makes them, an empty map
+	// and a handler for all else.
 	create := reflect.ValueOf(apiserver.NewDiscoveryController)
 	versions, groups := handler(create.Type().In(1).Elem()), handler(create.Type().In(2).Elem())
 	made := create.Call([]reflect.Value{reflect.ValueOf(synced{informer}), versions, groups, reflect.ValueOf(manager)})

@@ -18,7 +18,8 @@ import (
 // managed is how many definitions are compared.
 var managed = testenv.Volume(50)
 
-// TestFieldManagementIsUpstreams compares reset fields and paths of replicas with those that upstream's handler gives its field managers.
+// TestFieldManagementIsUpstreams compares reset fields and paths of replicas with those that upstream's handler gives
+// its field managers.
 func TestFieldManagementIsUpstreams(t *testing.T) {
 	scaled, reset := 0, 0
 	for n := range uint64(managed) {

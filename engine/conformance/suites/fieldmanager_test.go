@@ -16,7 +16,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// TestFieldManagerTakesThem runs upstream's field manager, and its handler of scales, on what the engine tells of a version.
+// TestFieldManagerTakesThem runs upstream's field manager, and its handler of scales, with the reset fields of the
+// engine.
 func TestFieldManagerTakesThem(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := json.Unmarshal([]byte(`{"metadata":{"name":"crontabs.stable.example.com"},"spec":{"group":"stable.example.com","scope":"Namespaced",

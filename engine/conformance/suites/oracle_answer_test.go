@@ -28,9 +28,9 @@ func TestOracleCompare(t *testing.T) {
 		{"digits", oracle.Answer{Object: json.RawMessage(`9007199254740993`)}, oracle.Answer{Object: json.RawMessage(`9007199254740992`)}, false},
 		{"absent object", oracle.Answer{Object: json.RawMessage(`{}`)}, oracle.Answer{}, false},
 		{"order of warnings", oracle.Answer{Warnings: []string{"a", "b"}}, oracle.Answer{Warnings: []string{"b", "a"}}, false},
-		{"refusal", oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Message: "a"}}, oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Message: "b"}}, false},
-		{"refusal in own words", oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Message: "a"}}, oracle.Answer{Refusal: &oracle.Refusal{Code: 400, Reason: "NOT_A_CRD"}}, true},
-		{"no refusal", oracle.Answer{Refusal: &oracle.Refusal{Code: 400}}, oracle.Answer{}, false},
+		{"rejection", oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Message: "a"}}, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Message: "b"}}, false},
+		{"rejection in own words", oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Message: "a"}}, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: "NOT_A_CRD"}}, true},
+		{"no rejection", oracle.Answer{Rejection: &oracle.Rejection{Code: 400}}, oracle.Answer{}, false},
 	} {
 		if diffs := oracle.Compare(c.upstream, c.ours); (len(diffs) == 0) != c.same {
 			t.Errorf("%s: %q", c.name, diffs)

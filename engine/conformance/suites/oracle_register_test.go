@@ -35,9 +35,9 @@ func TestOracleRegisterUpdate(t *testing.T) {
 	for name, c := range map[string]struct {
 		established bool
 		manifest    []byte
-		generation  int64    // 0 for a refusal
+		generation  int64    // 0 for a rejection
 		stored      []string // when accepted
-		field       string   // when refused
+		field       string   // when rejected
 	}{
 		"the same":               {true, crontabManifest(v1API, "", "Namespaced", "v1"), 3, []string{"v1"}, ""},
 		"another storage":        {true, crontabManifest(v1API, "", "Namespaced", "v2", "v1"), 4, []string{"v1", "v2"}, ""},

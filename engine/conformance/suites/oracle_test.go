@@ -16,7 +16,8 @@ const twoVersions = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResou
 {"name":"v2","served":true,"storage":true,"subresources":{"status":{}},
  "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"replicas":{"type":"integer"}}},"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}}]}}`
 
-// TestOracleServer: the handlers of a definition answer the requests of every kind, with what is stored, and with a Status for what is not.
+// TestOracleServer: the handlers of a definition answer the requests of every kind, with what is stored, and with a
+// Status for what is not.
 func TestOracleServer(t *testing.T) {
 	r, a := oracle.Register([]byte(twoVersions), false)
 	if !a.Accepted() {
@@ -34,16 +35,16 @@ func TestOracleServer(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		oracle.Request
-		object, stored, refusal string // refusal: a part of its message
-		code                    int32
-		deletes                 bool
+		object, stored, rejection string // rejection: a part of its message
+		code                      int32
+		deletes                   bool
 	}{
 		{name: "create", Request: oracle.Request{Body: []byte(`{` + unversioned + `,"spec":{"a":"b","z":1}}`)},
 			object: `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"generation":1,"name":"x","namespace":"default"},"spec":{"replicas":1}}`,
 			stored: `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"generation":1,"name":"x","namespace":"default"},"spec":{"replicas":1}}`},
 		{name: "create with a resourceVersion", Request: oracle.Request{Body: []byte(`{` + meta + `,"spec":{}}`)}, code: 500,
-			refusal: "resourceVersion should not be set on objects to be created"},
-		{name: "create, refused", Request: oracle.Request{Body: []byte(`{` + meta + `,"spec":{"replicas":11}}`)}, code: 422, refusal: "less than or equal to 10"},
+			rejection: "resourceVersion should not be set on objects to be created"},
+		{name: "create, rejected", Request: oracle.Request{Body: []byte(`{` + meta + `,"spec":{"replicas":11}}`)}, code: 422, rejection: "less than or equal to 10"},
 		{name: "update", Request: oracle.Request{Op: oracle.Update, Old: []byte(old), Body: []byte(`{` + meta + `,"spec":{"a":"b"}}`)}, object: read + `"spec":{"replicas":1}}`,
 			stored: strings.Replace(read, "v1", "v2", 1) + `"spec":{"replicas":1}}`},
 		{name: "status", Request: oracle.Request{Op: oracle.Status, Old: []byte(old), Body: []byte(`{` + meta + `,"spec":{"a":"b"},"status":{"replicas":4}}`)},
@@ -54,8 +55,8 @@ func TestOracleServer(t *testing.T) {
 			stored: strings.Replace(read, "v1", "v2", 1) + `"spec":{"replicas":9}}`},
 		{name: "merge patch", Request: oracle.Request{Op: oracle.Update, Patch: oracle.MergePatch, Old: []byte(old), Body: []byte(`{"spec":{"replicas":5}}`)}, object: read + `"spec":{"replicas":5}}`,
 			stored: strings.Replace(read, "v1", "v2", 1) + `"spec":{"replicas":5}}`},
-		{name: "JSON patch", Request: oracle.Request{Op: oracle.Update, Patch: oracle.JSONPatch, Old: []byte(old), Body: []byte(`[{"op":"remove","path":"/spec/q"}]`)}, code: 422, refusal: "rejected our request"},
-		{name: "another patch", Request: oracle.Request{Op: oracle.Update, Patch: "a/b", Old: []byte(old), Body: []byte(`[]`)}, code: 415, refusal: "unknown format"},
+		{name: "JSON patch", Request: oracle.Request{Op: oracle.Update, Patch: oracle.JSONPatch, Old: []byte(old), Body: []byte(`[{"op":"remove","path":"/spec/q"}]`)}, code: 422, rejection: "rejected our request"},
+		{name: "another patch", Request: oracle.Request{Op: oracle.Update, Patch: "a/b", Old: []byte(old), Body: []byte(`[]`)}, code: 415, rejection: "unknown format"},
 		{name: "last finalizer", Request: oracle.Request{Op: oracle.Update, Old: []byte(leaving), Body: []byte(`{` + meta + `,"spec":{}}`)}, deletes: true,
 			object: strings.Replace(read, `"generation"`, `"deletionTimestamp":"2024-01-01T00:00:00Z","generation"`, 1) + `"spec":{"replicas":1}}`},
 	} {
@@ -63,13 +64,13 @@ func TestOracleServer(t *testing.T) {
 		q.Whole, q.Name, q.Namespace, q.Version = true, "x", "default", "v1"
 		a := d.Answer(q)
 		if c.code != 0 {
-			if a.Refusal == nil || a.Refusal.Code != c.code || !strings.Contains(a.Refusal.Message, c.refusal) || a.Status == nil || a.Object != nil || a.Stored != nil {
+			if a.Rejection == nil || a.Rejection.Code != c.code || !strings.Contains(a.Rejection.Message, c.rejection) || a.Status == nil || a.Object != nil || a.Stored != nil {
 				t.Errorf("%s: %+v", c.name, a)
 			}
 			continue
 		}
-		if a.Refusal != nil || !sameDocument(a.Object, c.object) || !sameDocument(a.Stored, c.stored) || a.Deletes != c.deletes {
-			t.Errorf("%s: %+v\nobject %s\nstored %s", c.name, a.Refusal, a.Object, a.Stored)
+		if a.Rejection != nil || !sameDocument(a.Object, c.object) || !sameDocument(a.Stored, c.stored) || a.Deletes != c.deletes {
+			t.Errorf("%s: %+v\nobject %s\nstored %s", c.name, a.Rejection, a.Object, a.Stored)
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/crdeval/crdeval/internal/testenv"
 )
 
-// TestRulesMeanTheSameWhenStored: a rule of the corpus that compiles as new compiles as stored, to the same expression with the same types and
-// references. Registration relies on it and compiles once.
+// TestRulesMeanTheSameWhenStored: a rule of the corpus that compiles as new compiles as stored, to the same expression
+// with the same types and references. Registration relies on it and compiles once.
 func TestRulesMeanTheSameWhenStored(t *testing.T) {
 	c := sampledCorpus(t)
 	fresh, err := celenv.ForMinor(celenv.NewMinor)

@@ -115,8 +115,8 @@ func tooDear(t *testing.T, doc []byte, pointer string) bool {
 	return false
 }
 
-// fieldPointer turns a field path below openAPIV3Schema, to rule or messageExpression, into a pointer to the rule. Names with dots and
-// brackets do not come up here.
+// fieldPointer turns a field path below openAPIV3Schema, to rule or messageExpression, into a pointer to the rule.
+// Names with dots and brackets do not come up here.
 func fieldPointer(field string) string {
 	_, rest, _ := strings.Cut(field, "openAPIV3Schema")
 	rest = strings.NewReplacer("[", "/", "]", "", ".", "/").Replace(rest)
@@ -217,16 +217,16 @@ func TestSuggestedBoundsOfTheCorpus(t *testing.T) {
 			fits = amended(t, fits, at[0], at[1], value)
 		}
 		if r := checked(t, fits); !r.Accepted {
-			t.Errorf("%s is refused even with %v: %d of %d, %s", crd.Path, least, r.Versions[0].EstimatedCost, r.Versions[0].CostLimit, r.Rejection.Message)
+			t.Errorf("%s is rejected even with %v: %d of %d, %s", crd.Path, least, r.Versions[0].EstimatedCost, r.Versions[0].CostLimit, r.Rejection.Message)
 		}
 		if _, theirs := oracle.Register(fits, false); !theirs.Accepted() {
-			t.Errorf("%s is refused by upstream even with %v", crd.Path, least)
+			t.Errorf("%s is rejected by upstream even with %v", crd.Path, least)
 		}
 	}
 	t.Logf("%d rules", n)
 }
 
-// TestNoSuggestion: what no bound can mend has culprits all the same, without a suggestion.
+// TestNoSuggestion: rules that no bound can fix have culprits without a suggestion.
 func TestNoSuggestion(t *testing.T) {
 	rules := checked(t, manifest(t, atSpec(`
 type: object

@@ -37,7 +37,8 @@ properties:
   o: {type: object, properties: {a: {type: string}}}
 `
 
-// expressions have one of each function, macro, operator and type whose minor differs from that of others, by the minor that has it first.
+// expressions have one of each function, macro, operator and type whose minor differs from that of others, by the minor
+// that has it first.
 var expressions = map[int][]string{
 	25: {
 		"self.s.matches('a')", "self.i < 2 && self.d < 2.0", "self.s.find('a') == ''", "self.s.findAll('a').size() == 1", "isURL(self.s)", "url(self.s).getHost() == ''",
@@ -105,7 +106,8 @@ func typedWith(t *testing.T, expression string) *apiextensionsv1.JSONSchemaProps
 	return s
 }
 
-// TestMinors compiles each expression in each environment, upstream's and ours, and compares that with the minor that we call the lowest.
+// TestMinors compiles each expression in each environment, upstream's and ours, and compares that with the minor that
+// we call the lowest.
 func TestMinors(t *testing.T) {
 	for since, list := range expressions {
 		for _, expression := range list {
@@ -135,8 +137,8 @@ func TestMinors(t *testing.T) {
 	}
 }
 
-// TestEveryFunctionHasAMinor makes sure that the table above has all functions of the newest environment; those of the standard library, which
-// every minor has, and those that no rule can call aside.
+// TestEveryFunctionHasAMinor makes sure that the table above has all functions of the newest environment; those of the
+// standard library, which every minor has, and those that no rule can call aside.
 func TestEveryFunctionHasAMinor(t *testing.T) {
 	var all strings.Builder
 	for _, list := range expressions {
@@ -162,7 +164,8 @@ func TestEveryFunctionHasAMinor(t *testing.T) {
 	}
 }
 
-// TestMinorsOfTheCorpus compiles the rules of the corpora at the minor that we call their lowest, and at the one before.
+// TestMinorsOfTheCorpus compiles the rules of the corpora at the minor that we call their lowest, and at the one
+// before.
 func TestMinorsOfTheCorpus(t *testing.T) {
 	c := sampledCorpus(t)
 	found := map[int]int{}

@@ -32,7 +32,7 @@ func differences(t *testing.T, crd []byte) ([]string, oracle.Answer) {
 	t.Helper()
 	_, theirs := oracle.Register(crd, false)
 	// What is stored of an accepted one is compared by the suites; here it is about findings.
-	theirs.Warnings, theirs.Refusal, theirs.Object, theirs.Generation, theirs.StoredVersions = nil, nil, nil, 0, nil
+	theirs.Warnings, theirs.Rejection, theirs.Object, theirs.Generation, theirs.StoredVersions = nil, nil, nil, 0, nil
 	mine := registerOurs(t, crd)
 	for _, list := range [][]oracle.Finding{theirs.Errors, mine.Errors} {
 		for i := range list {

@@ -21,7 +21,7 @@ func TestSelectors(t *testing.T) {
 	if n.Failed() {
 		t.Errorf("%s\n%s\n%s", &n, n.Detail(), log.String())
 	}
-	if n.Cases < cases || n.Selected == 0 || n.Declined == 0 || n.Odd == 0 || n.Refused*2 > n.Definitions {
+	if n.Cases < cases || n.Selected == 0 || n.Declined == 0 || n.Odd == 0 || n.Rejected*2 > n.Definitions {
 		t.Errorf("the generator is off: %s\n%s", &n, n.Detail())
 	}
 }
@@ -53,7 +53,7 @@ func TestTables(t *testing.T) {
 	if n.Failed() {
 		t.Error("disagreements")
 	}
-	if n.Refused*3 > n.Definitions || n.Declined*5 > n.Tables || n.Shown*5 < n.Cells {
+	if n.Rejected*3 > n.Definitions || n.Declined*5 > n.Tables || n.Shown*5 < n.Cells {
 		t.Error("the generator is off")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// TestServedGet asks for what is served, what is refused, and what makes the storage panic.
+// TestServedGet asks for what is served, what is rejected, and what makes the storage panic.
 func TestServedGet(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "crontabs.stable.example.com"}}
 	crd.Spec.Group, crd.Spec.Scope = "stable.example.com", apiextensionsv1.NamespaceScoped
@@ -33,18 +33,18 @@ func TestServedGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	const group = "/apis/stable.example.com/"
-	body, refusal, err := served.Get(handler, group+"v1/crontabs", nil, "application/json")
-	if err != nil || refusal != nil || !strings.Contains(string(body), `"kind":"CronTabList"`) {
-		t.Errorf("list: %s %v %v", body, refusal, err)
+	body, rejection, err := served.Get(handler, group+"v1/crontabs", nil, "application/json")
+	if err != nil || rejection != nil || !strings.Contains(string(body), `"kind":"CronTabList"`) {
+		t.Errorf("list: %s %v %v", body, rejection, err)
 	}
-	if body, refusal, err = served.Get(handler, group+"v1/crontabs", url.Values{"fieldSelector": {"spec.x=y"}}, "application/json"); err != nil || refusal == nil || refusal.Code != http.StatusBadRequest {
-		t.Errorf("list by an unknown field: %s %v %v", body, refusal, err)
+	if body, rejection, err = served.Get(handler, group+"v1/crontabs", url.Values{"fieldSelector": {"spec.x=y"}}, "application/json"); err != nil || rejection == nil || rejection.Code != http.StatusBadRequest {
+		t.Errorf("list by an unknown field: %s %v %v", body, rejection, err)
 	}
-	if body, refusal, err = served.Get(handler, group+"v1/namespaces/default/crontabs/one", nil, "application/json"); err != nil || refusal == nil || refusal.Message != served.Panicked {
-		t.Errorf("a storage that panics: %s %v %v", body, refusal, err)
+	if body, rejection, err = served.Get(handler, group+"v1/namespaces/default/crontabs/one", nil, "application/json"); err != nil || rejection == nil || rejection.Message != served.Panicked {
+		t.Errorf("a storage that panics: %s %v %v", body, rejection, err)
 	}
-	if body, refusal, err = served.Get(handler, group+"v2/crontabs", nil, "application/json"); err == nil { // answered by no Status, but by the handler behind it
-		t.Errorf("another version: %s %v", body, refusal)
+	if body, rejection, err = served.Get(handler, group+"v2/crontabs", nil, "application/json"); err == nil { // answered by no Status, but by the handler behind it
+		t.Errorf("another version: %s %v", body, rejection)
 	}
 	if len(opened) != 1 || opened[0] != "stable.example.com/v1, Kind=CronTab" {
 		t.Errorf("storages of %q", opened)

@@ -105,7 +105,7 @@ func (w *world) draw(r generate.Rand, plural string) []byte {
 	return crd.JSON()
 }
 
-// write creates or updates a definition on both sides; false if upstream refuses it.
+// write creates or updates a definition on both sides; false if upstream rejects it.
 func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 	doc := w.draw(r, plural)
 	name = plural + "." + w.group
@@ -156,7 +156,8 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 	return name, true
 }
 
-// told is all that is compared of a status. Conditions have no order, and of their times all that matters is whether they moved.
+// told is all that is compared of a status. Conditions have no order, and of their times all that matters is whether
+// they moved.
 func told(s *apiextensionsv1.CustomResourceDefinitionStatus, since time.Time) string {
 	type condition struct {
 		Type, Status, Reason, Message string
@@ -245,7 +246,8 @@ func (w *world) settle(r generate.Rand, first string) {
 	w.t.FailNow()
 }
 
-// TestSettle creates, changes and deletes definitions of one group, and compares what has become of their statuses after each change.
+// TestSettle creates, changes and deletes definitions of one group, and compares what has become of their statuses
+// after each change.
 func TestSettle(t *testing.T) {
 	runs := map[string]int{}
 	for seed := range uint64(testenv.Volume(50)) {
@@ -264,7 +266,7 @@ func TestSettle(t *testing.T) {
 			update := w.crds[name] != nil
 			name, ok := w.write(r, plural)
 			if !ok {
-				runs["refused"]++
+				runs["rejected"]++
 				continue
 			}
 			if update {

@@ -21,7 +21,8 @@ import (
 // storedObjects is how many objects TestStorage reads in one call.
 var storedObjects = testenv.Volume(1250)
 
-// TestStorage reads objects of many CRDs, stored at all of their versions, in one call of Read: each is what the codec of an API server's storage makes of its bytes.
+// TestStorage reads objects of many CRDs, stored at all of their versions, in one call of Read: each is what the codec
+// of an API server's storage makes of its bytes.
 func TestStorage(t *testing.T) {
 	crds, evaluation := startTransforms(t)
 	ctx := context.Background()

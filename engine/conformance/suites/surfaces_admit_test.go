@@ -12,7 +12,8 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// admitted asks for the whole write: its verdict is that of Validate, what is stored is what the reference stores, and both faces say the same.
+// admitted asks for the whole write: its verdict is that of Validate, what is stored is what the reference stores, and
+// both faces say the same.
 func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, validated *crdevalv1.ValidateResponse, head string, body []byte, want *casefile.Answer) {
 	t.Helper()
 	ctx := context.Background()

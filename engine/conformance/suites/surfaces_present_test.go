@@ -48,19 +48,19 @@ func (s *server) shown(t *testing.T, catalog string, c *casefile.Case, object []
 	}
 	ctx, path := context.Background(), "/v1/catalogs/"+catalog
 	document := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}
-	compare := func(what string, document *crdevalv1.Document, refusal *crdevalv1.Rejection, err error, body string) {
+	compare := func(what string, document *crdevalv1.Document, rejection *crdevalv1.Rejection, err error, body string) {
 		t.Helper()
 		code, text := s.send(t, http.MethodPost, path+":"+what, strings.NewReader(body), "application/json")
 		switch {
 		case err != nil && code < 400:
 			t.Errorf("%s: gRPC %v\nREST HTTP %d %s", what, err, code, text)
-		case refusal != nil:
+		case rejection != nil:
 			var st struct {
 				Code            int32
 				Reason, Message string
 			}
-			if jerr := json.Unmarshal([]byte(text), &st); jerr != nil || int(refusal.GetCode()) != code || st.Code != refusal.GetCode() || st.Message != refusal.GetMessage() || st.Reason != refusal.GetReason() {
-				t.Errorf("%s: gRPC %v\nREST HTTP %d %s", what, refusal, code, text)
+			if jerr := json.Unmarshal([]byte(text), &st); jerr != nil || int(rejection.GetCode()) != code || st.Code != rejection.GetCode() || st.Message != rejection.GetMessage() || st.Reason != rejection.GetReason() {
+				t.Errorf("%s: gRPC %v\nREST HTTP %d %s", what, rejection, code, text)
 			}
 		case err == nil && text != string(document.GetJson())+"\n":
 			t.Errorf("%s: gRPC %s\nREST HTTP %d %s", what, document.GetJson(), code, text)
@@ -138,7 +138,8 @@ func (s *server) presented(t *testing.T, catalog string, c *casefile.Case, objec
 	}
 }
 
-// changedByReading says whether an object is another one when it comes from storage: the schema of some cases has none of what their columns show.
+// changedByReading says whether an object is another one when it comes from storage: the schema of some cases has none
+// of what their columns show.
 func (s *server) changedByReading(t *testing.T, catalog string, object *crdevalv1.Document) bool {
 	t.Helper()
 	read, err := s.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: catalog, Items: []*crdevalv1.EvaluationItem{{Crd: crd, Object: object}}})
@@ -148,7 +149,7 @@ func (s *server) changedByReading(t *testing.T, catalog string, object *crdevalv
 	return len(read.GetResults()[0].GetTransformed().GetChanges().GetPruned()) > 0 || read.GetResults()[0].GetTransformed().GetRejection() != nil || droppedTime(object)
 }
 
-// droppedTime says whether an object has a creationTimestamp that is none, which a read drops without a word.
+// droppedTime reports whether an object has an invalid creationTimestamp, which a read drops silently.
 func droppedTime(object *crdevalv1.Document) bool {
 	var o struct {
 		Metadata struct{ CreationTimestamp string }

@@ -151,8 +151,8 @@ func (s *server) runCase(t *testing.T, catalog string, c *casefile.Case) {
 	s.published(t, catalog)
 }
 
-// registerOld registers the CRD that a case updates. Some are of older servers: today's validation keeps them out, so that no registry has them. Those
-// are the engine's and the oracle's alone.
+// registerOld registers the CRD that a case updates. Some are of older servers: today's validation keeps them out, so
+// that no registry has them. Those are the engine's and the oracle's alone.
 func (s *server) registerOld(t *testing.T, catalog string, c *casefile.Case) {
 	t.Helper()
 	old := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.OldCRD}}
@@ -165,7 +165,8 @@ func (s *server) registerOld(t *testing.T, catalog string, c *casefile.Case) {
 	}
 }
 
-// replace registers the new CRD, in the two ways that there are, and compares it with the old one: all say the same of it.
+// replace registers the new CRD, in the two ways that there are, and compares it with the old one: all say the same of
+// it.
 func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked *crdevalv1.CheckCrdResponse) {
 	t.Helper()
 	ctx := context.Background()
@@ -246,7 +247,7 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 	}
 }
 
-// byRequest says whether the handler of requests refuses the object, before the strategy that the cases ask.
+// byRequest says whether the handler of requests rejects the object, before the strategy that the cases ask.
 func byRequest(v *crdevalv1.Verdict) bool {
 	return slices.ContainsFunc(v.GetViolations(), func(v *crdevalv1.Violation) bool { return v.GetStep() == crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST })
 }
@@ -311,8 +312,8 @@ func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.Ev
 	same(t, read, s.post(t, "/v1/catalogs/"+catalog+":read", body))
 }
 
-// behind moves positions in a document to where they are when the document stands behind a text without line ends: over REST
-// they count from the start of the body.
+// behind moves positions in a document to where they are when the document stands behind a text without line ends: over
+// REST they count from the start of the body.
 func behind(found []*crdevalv1.Violation, head string) {
 	for _, v := range found {
 		shift(v.Position, head)

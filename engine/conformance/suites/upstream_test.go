@@ -10,7 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/upstream"
 )
 
-// tableGroups are the groups of each table: for a definition one at v1beta1 and one at v1. In the tables there are 312 definitions and parts of definitions.
+// tableGroups are the groups of each table: for a definition one at v1beta1 and one at v1. In the tables there are 312
+// definitions and parts of definitions.
 var tableGroups = map[string]int{
 	"TestValidateCustomResourceDefinition":                            57 * 2,
 	"TestSelectableFields":                                            5 * 2,
@@ -40,7 +41,7 @@ func TestUpstreamTables(t *testing.T) {
 		t.Errorf("%d groups, %d of them updates: %v", len(groups), updates, n)
 	}
 	r := run.Fixed(groups, run.Options{Ours: ours.Engine{}, Log: t.Output()})
-	if r.Disagreements > 0 || r.Registered+r.Refused != len(groups) {
+	if r.Disagreements > 0 || r.Registered+r.Rejected != len(groups) {
 		t.Errorf("%+v", r)
 	}
 	t.Log(r.Detail())

@@ -35,7 +35,8 @@ func object(t *testing.T, rest string) *unstructured.Unstructured {
 	return o
 }
 
-// TestOperations: what is not a write of the object passes unseen; updates of object and status are judged as such; unknown fields as the client asked.
+// TestOperations: what is not a write of the object passes unseen; updates of object and status are judged as such;
+// unknown fields as the client asked.
 func TestOperations(t *testing.T) {
 	f := startWebhook(t, admissionregistrationv1.Fail)
 	if !f.register(t, "default", crontab(t)) {
@@ -46,7 +47,7 @@ func TestOperations(t *testing.T) {
 		name     string
 		write    write
 		warnings int
-		refused  string // by validate, or by mutate if that refuses
+		rejected string // by validate, or by mutate if that rejects
 	}{
 		{"a deletion", write{old: old, operation: admission.Delete}, 0, ""},
 		{"a connection", write{operation: admission.Connect}, 0, ""},
@@ -66,7 +67,7 @@ func TestOperations(t *testing.T) {
 				warnings = append(warnings, more...)
 			}
 			switch {
-			case c.refused == "" && err != nil, c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)):
+			case c.rejected == "" && err != nil, c.rejected != "" && (err == nil || !strings.Contains(err.Error(), c.rejected)):
 				t.Errorf("%v", err)
 			case len(warnings) != c.warnings:
 				t.Errorf("warnings %q", warnings)

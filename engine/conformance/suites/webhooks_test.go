@@ -214,7 +214,7 @@ func (f *fixture) validate(t *testing.T, w write) (warnings []string, err error)
 	return r.all, err
 }
 
-// received is an object as an API server holds it when webhooks are called; nil for what it would have refused before.
+// received is an object as an API server holds it when webhooks are called; nil for what it would have rejected before.
 func received(body []byte) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	if o.UnmarshalJSON(body) != nil || o.GetKind() != "CronTab" || o.GetAPIVersion() != "stable.example.com/v1" || o.GetName() == "" || o.GetNamespace() == "" {
@@ -231,8 +231,8 @@ func parsed(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// TestWebhooks: whatever the definition and the object, an API server has after the webhook what Default makes of what Prune makes of it, and refuses what
-// Validate refuses, in the same words.
+// TestWebhooks: whatever the definition and the object, an API server has after the webhook what Default makes of what
+// Prune makes of it, and rejects what Validate rejects, in the same words.
 func TestWebhooks(t *testing.T) {
 	f := startWebhook(t, admissionregistrationv1.Fail)
 	groups := testenv.Volume(20)
@@ -275,15 +275,15 @@ func TestWebhooks(t *testing.T) {
 func (f *fixture) checkMutate(t *testing.T, label string, d *engine.Definition, object *unstructured.Unstructured, sent []byte) (changed bool) {
 	t.Helper()
 	item := engine.Item{Version: "v1", Object: engine.JSON(sent)}
-	want, refused := d.Prune(t.Context(), item, engine.EvaluationOptions{})
-	if refused == nil {
+	want, rejected := d.Prune(t.Context(), item, engine.EvaluationOptions{})
+	if rejected == nil {
 		item.Object = engine.JSON(want.Object)
-		want, refused = d.Default(t.Context(), item, engine.EvaluationOptions{})
+		want, rejected = d.Default(t.Context(), item, engine.EvaluationOptions{})
 	}
 	_, err := f.admit(t, write{object: object, operation: admission.Create})
-	if refused != nil || err != nil {
-		if (refused == nil) != (err == nil) {
-			t.Errorf("%s: %v, want %v", label, err, refused)
+	if rejected != nil || err != nil {
+		if (rejected == nil) != (err == nil) {
+			t.Errorf("%s: %v, want %v", label, err, rejected)
 		}
 		return false
 	}

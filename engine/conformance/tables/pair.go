@@ -41,8 +41,8 @@ func (p *pair) tables(version string) {
 	}
 }
 
-// notGot ends what an API server answers to a GET of an object with a list of items at its root, whatever it is to be shown as: it takes it for a list, and then it is
-// none. In a list it is shown.
+// notGot is the end of an API server's answer to a GET of an object with a field items at its root: the server takes the
+// object for a list. Lists of such objects work.
 const notGot = "is not a list: no Items field in this object"
 
 // table compares one table.
@@ -72,7 +72,7 @@ func (p *pair) table(q question) {
 		p.n.Cases++
 		var e *engine.Error
 		if status == nil || !errors.As(err, &e) || e.Rejection == nil || e.Rejection.Code != status.Code || e.Rejection.Reason != string(status.Reason) || e.Rejection.Message != status.Message {
-			p.tell("refusal", fmt.Sprintf("of %+v: upstream %+v, ours %v %+v", q, status, err, e))
+			p.tell("rejection", fmt.Sprintf("of %+v: upstream %+v, ours %v %+v", q, status, err, e))
 		}
 		return
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// corpusGroups are the definitions of the corpus with their samples, and for each version some objects that have values where its columns look.
+// corpusGroups are the definitions of the corpus with their samples, and for each version some objects that have values
+// where its columns look.
 func corpusGroups(c *corpus.Corpus, now time.Time) []group {
 	samples := map[int][]corpus.Sample{}
 	for _, s := range c.Samples {

@@ -16,7 +16,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// server is the API server's handler of custom resources with one definition and its objects, which were never asked for before.
+// server is the API server's handler of custom resources with one definition and its objects, which were never asked
+// for before.
 type server struct {
 	handler http.Handler
 	crd     *apiextensionsv1.CustomResourceDefinition
@@ -31,8 +32,8 @@ func newServer(crd *apiextensionsv1.CustomResourceDefinition, objects [][]byte) 
 // question is a request for a Table: of all objects at a version, or of the named one.
 type question struct{ version, name, include string }
 
-// ask answers a question: the Table, or the Status of a refusal.
-func (s *server) ask(q question) (table []byte, refusal *metav1.Status, err error) {
+// ask answers a question: the Table, or the Status of a rejection.
+func (s *server) ask(q question) (table []byte, rejection *metav1.Status, err error) {
 	at := "/apis/" + s.crd.Spec.Group + "/" + q.version
 	if q.name != "" && s.crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
 		at += "/namespaces/any"
@@ -41,7 +42,8 @@ func (s *server) ask(q question) (table []byte, refusal *metav1.Status, err erro
 	return served.Get(s.handler, at, url.Values{"includeObject": {q.include}}, "application/json;as=Table;v=v1;g=meta.k8s.io")
 }
 
-// memory is a storage.Interface that can list everything, as storage/etcd3/store.go does, and has no other object of the name in any namespace.
+// memory is a storage.Interface that can list everything, as storage/etcd3/store.go does, and has no other object of
+// the name in any namespace.
 type memory struct {
 	storage.Interface // what no GET calls
 	served.Opened

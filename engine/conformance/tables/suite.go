@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
-// Options say what to run; a case is a row, a refused table, or a text.
+// Options say what to run; a case is a row, a rejected table, or a text.
 type Options struct {
 	suite.Options
 	// Corpus has definitions and objects to begin with, nil for none. All of them are compared, whatever N is.
@@ -27,9 +27,9 @@ type Options struct {
 // Counts say what a run was made of.
 type Counts struct {
 	Cases, Disagreements, Unordered int
-	// Definitions were asked for tables, Refused of them refused by both sides.
-	Definitions, Refused int
-	// Tables were answered, Declined of them with a refusal; Rows were in the others, Texts printed.
+	// Definitions were asked for tables, Rejected of them rejected by both sides.
+	Definitions, Rejected int
+	// Tables were answered, Declined of them with a rejection; Rows were in the others, Texts printed.
 	Tables, Declined, Rows, Texts int
 	// Shown cells had a value.
 	Cells, Shown int
@@ -42,8 +42,8 @@ func (n *Counts) String() string {
 
 // Detail says how the cases were made up.
 func (n *Counts) Detail() string {
-	return fmt.Sprintf("  %d definitions (%d refused), %d tables (%d refused), %d rows, %d cells (%d not null), %d texts",
-		n.Definitions, n.Refused, n.Tables, n.Declined, n.Rows, n.Cells, n.Shown, n.Texts)
+	return fmt.Sprintf("  %d definitions (%d rejected), %d tables (%d rejected), %d rows, %d cells (%d not null), %d texts",
+		n.Definitions, n.Rejected, n.Tables, n.Declined, n.Rows, n.Cells, n.Shown, n.Texts)
 }
 
 // mostUnordered is how many cases in a thousand may show upstream at odds with itself.
@@ -111,7 +111,7 @@ func (r *run) group(g *group, k uint64) (n Counts) {
 		return n
 	}
 	if definition == nil {
-		n.Refused, n.Cases = 1, 1
+		n.Rejected, n.Cases = 1, 1
 		return n
 	}
 	p := &pair{run: r, g: g, k: k, crd: registered.V1, ours: definition, n: &n, rand: generate.New("tables, asked", r.Seed, k)}

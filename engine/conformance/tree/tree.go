@@ -1,5 +1,5 @@
-// Package tree holds JSON documents as generators, mutators and the shrinker need them: members in order, duplicate keys
-// allowed, scalars by their literal text, so that 1.0, 1e400, a lone surrogate or broken UTF-8 survive.
+// Package tree holds JSON documents as generators, mutators and the shrinker need them: members in order, duplicate
+// keys allowed, scalars by their literal text, so that 1.0, 1e400, a lone surrogate or broken UTF-8 survive.
 //
 // It is deliberately not the engine's own tree: a test that shares its subject's parser is blind in one eye.
 package tree
@@ -31,7 +31,8 @@ type Node struct {
 	Members []Member
 }
 
-// Member is one key and its value. Key is the decoded key unless RawKey is set, which then is the literal, quotes included.
+// Member is one key and its value. Key is the decoded key unless RawKey is set, which then is the literal, quotes
+// included.
 type Member struct {
 	Key    string
 	RawKey string
@@ -65,7 +66,8 @@ func Obj(pairs ...any) *Node {
 	return n
 }
 
-// From makes a node of a Go value: a node stays, strings, numbers, booleans, nil, slices and maps become what they are in JSON.
+// From makes a node of a Go value: a node stays, strings, numbers, booleans, nil, slices and maps become what they are
+// in JSON.
 func From(v any) *Node {
 	switch v := v.(type) {
 	case *Node:

@@ -1,5 +1,5 @@
-// Package upstream makes groups of the definitions in the tables of upstream's own tests of validation. The tables are read from the module cache when they are
-// asked for: see package tables. Nothing of them is kept here.
+// Package upstream makes groups of the definitions in the tables of upstream's own tests of validation. The tables are
+// read from the module cache when they are asked for: see package tables. Nothing of them is kept here.
 package upstream
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Groups reads the tables: a group for each definition that a row creates or replaces, and one for each schema, path, warning or list of versions that a row puts
-// into a definition.
+// Groups reads the tables: a group for each definition that a row creates or replaces, and one for each schema, path,
+// warning or list of versions that a row puts into a definition.
 func Groups() ([]generate.Group, error) {
 	rows, err := tables.Read(tables.Definitions)
 	if err != nil {
@@ -88,7 +88,8 @@ func created(doc []byte) ([]generate.Group, error) {
 	return bothWays(doc, nil)
 }
 
-// replaced are those of a definition that replaces another one in the state that the row gives to it; the latter is created as well.
+// replaced are those of a definition that replaces another one in the state that the row gives to it; the latter is
+// created as well.
 func replaced(doc, old []byte) ([]generate.Group, error) {
 	before, err := created(old)
 	if err != nil {
@@ -118,8 +119,8 @@ func bothWays(doc []byte, previous *oracle.Previous) ([]generate.Group, error) {
 	return groups, nil
 }
 
-// compatible are the groups of rules that only a stored definition may have. The table has a function of its own that is known in storage alone; here it is one that
-// today's storage knows and today's new rules do not.
+// compatible are the groups of rules that only a stored definition may have. The table has a function of its own that
+// is known in storage alone; here it is one that today's storage knows and today's new rules do not.
 func compatible(r tables.Row) ([]generate.Group, error) {
 	if len(r.Rules) != 4 {
 		return nil, fmt.Errorf("%d expressions", len(r.Rules))

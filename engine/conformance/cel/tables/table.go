@@ -27,7 +27,8 @@ type Table struct {
 	Function string
 	// Variable is the slice of structs; empty if the function is run as it is.
 	Variable string
-	// Columns are Go expressions over row, which is an element of the variable, by the name that they have in Row. Fields without a column are cut out.
+	// Columns are Go expressions over row, which is an element of the variable, by the name that they have in Row.
+	// Fields without a column are cut out.
 	Columns map[string]string
 	// Keep names fields that columns do not name but use.
 	Keep []string
@@ -44,7 +45,7 @@ type Row struct {
 	Texts                  []string          // parts of errors
 	Min, Max, Cost, Budget uint64
 	Message, MessageText   string
-	Root, Old2, Refused    bool
+	Root, Old2, Rejected   bool
 	Variables              int
 }
 

@@ -1,4 +1,5 @@
-// Command bench prints what the engine and the server take, beside what upstream's library takes for the same work in the same process, a line a case.
+// Command bench prints what the engine and the server take, beside what upstream's library takes for the same work in
+// the same process, a line a case.
 //
 //	go run ./cmd/bench -case 'structural|grpc/crontab'
 package main

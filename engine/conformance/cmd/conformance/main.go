@@ -1,9 +1,11 @@
-// Command conformance puts generated definitions and objects before upstream and before the engine and says where they differ.
+// Command conformance puts generated definitions and objects before upstream and before the engine and says where they
+// differ.
 //
 //	go run ./cmd/conformance -n 200000 -seed 1 [-suite objects]
 //
-// It builds itself once more with coverage of upstream's packages, runs that, and prints which of upstream's statements the run reached. The exit status is 1
-// if a case disagreed, if upstream was at odds with itself too often, or if a package's bar of coverage was missed (which runs of fewer than 100,000 cases only tell).
+// It builds itself once more with coverage of upstream's packages, runs that, and prints which of upstream's statements
+// the run reached. The exit status is 1 if a case disagreed, if upstream was at odds with itself too often, or if a
+// package's bar of coverage was missed (which runs of fewer than 100,000 cases only tell).
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tables"
 )
 
-// ownSuite is a suite that is none of package run's: its cases are not objects of definitions, or it makes its own.
+// ownSuite is a suite outside package run: its cases are not objects of CRDs, or it generates its own CRDs.
 type ownSuite struct {
 	name string
 	// share is the percentage of a whole run's cases that the suite has.

@@ -7,7 +7,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/promises"
 )
 
-// promiseSuite is the name of the suite that checks what authors of real definitions promise: it is as long as the corpus, whatever N is.
+// promiseSuite is the name of the suite that checks what authors of real definitions promise: it is as long as the
+// corpus, whatever N is.
 const promiseSuite = "promises"
 
 func promised(f flags, c *corpus.Corpus) (ran, failed bool) {

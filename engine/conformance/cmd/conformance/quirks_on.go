@@ -39,7 +39,8 @@ func suitesOf(n quirk.Name) []string {
 	return []string{"objects", "updates", "crds"}
 }
 
-// switches makes the engine forget each reproduced quirk in turn. The run has to notice every time, or no case exercises the quirk.
+// switches makes the engine forget each reproduced quirk in turn. The run has to notice every time, or no case
+// exercises the quirk.
 func switches(f flags, real *generate.Real) error {
 	names, err := switchNames("..")
 	if err != nil {
