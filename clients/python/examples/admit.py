@@ -4,7 +4,7 @@
     python admit.py TARGET --old OLD [--merge FILE | --json FILE | OBJECT...]
 
 TARGET is localhost:9090 or unix:///path/to/socket; the others are YAML or JSON files, patches too. The CRDs are registered already. Exits with 1 if
-a write would be refused, with 2 if one could not be evaluated, a file not read or the service not reached.
+a write would be rejected, with 2 if one could not be evaluated, a file not read or the service not reached.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def run() -> int:
             print(f"write {i}: {'allowed' if verdict.allowed else 'rejected: ' + verdict.rejection.message}")
             for warning in verdict.warnings:
                 print(f"  warning: {warning}")
-            for v in [*verdict.violations, *verdict.pruned]:
+            for v in [*verdict.violations, *verdict.changes.pruned]:
                 if v.HasField("hint"):
                     print(f"  {v.pointer}: {v.hint.text}")
             if verdict.allowed:

@@ -4,7 +4,7 @@
     python registry.py TARGET diff CRD [OBJECT...]
     python registry.py TARGET watch [COUNT]
 
-TARGET is localhost:9090 or unix:///path/to/socket. `register` exits with 1 if a CRD would be refused or cannot be read; `diff` compares a
+TARGET is localhost:9090 or unix:///path/to/socket. `register` exits with 1 if a CRD would be rejected or cannot be read; `diff` compares a
 CRD with the registered one of its name, tells how the objects would fare, and exits with 1 if the change is breaking or the CRD would be
 refused; `watch` prints COUNT events, or all there are until it is interrupted. A server that cannot be reached, and a file that cannot be read, is
 a line of error and exit code 2.
@@ -40,7 +40,7 @@ def register(channel: grpc.Channel, directory: str) -> int:
     return code
 
 
-def findings(report: report_pb2.Report) -> None:
+def findings(report: report_pb2.CrdReport) -> None:
     """Prints what is wrong with a CRD: the findings, or why there are none, such as a number where a string belongs."""
     for v in report.violations:
         print(f"  {v.position.line}:{v.position.column}: {v.field}: {v.message}")
@@ -67,7 +67,7 @@ def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
         print(f"{crd}: rejected")
         findings(answer.report)
         if objects:
-            print("The objects were not replayed, since the new CRD is refused.")
+            print("The objects were not replayed, since the new CRD is rejected.")
         return 1
     for path, replayed in zip(objects, answer.replayed, strict=True):
         outcomes = [diff_pb2.ReplayOutcome.Name(o).removeprefix("REPLAY_OUTCOME_").lower() for o in replayed.outcomes]

@@ -3,7 +3,7 @@
     python validate.py TARGET CRD [--old OLD] OBJECT...
 
 TARGET is localhost:9090 or unix:///path/to/socket; CRD, OLD and OBJECT are YAML or JSON files. With OLD, an object as it is
-stored, each OBJECT is an update of it. Exits with 1 if the CRD or an object would be refused, with 2 if something could not be
+stored, each OBJECT is an update of it. Exits with 1 if the CRD or an object would be rejected, with 2 if something could not be
 evaluated.
 """
 
@@ -43,7 +43,7 @@ def findings(path: str, violations: Sequence[Violation], rejection: Rejection) -
 
 
 def register(channel: grpc.Channel, path: str) -> str:
-    """Registers the CRD and returns the token that makes later calls see it. Exits if the CRD would be refused."""
+    """Registers the CRD and returns the token that makes later calls see it. Exits if the CRD would be rejected."""
     registry = registry_pb2_grpc.RegistryServiceStub(channel)
     response = registry.RegisterCrd(
         registry_pb2.RegisterCrdRequest(catalog=CATALOG, manifest=document(path)), timeout=30
@@ -78,8 +78,8 @@ def validate(channel: grpc.Channel, paths: list[str], old: str | None, token: st
         verdict = result.verdict
         print(f"{path}: {'allowed' if verdict.allowed else 'rejected'}")
         findings(path, verdict.violations, verdict.rejection)
-        for v in verdict.forgiven:
-            print(f"  forgiven, since it did not change: {v.field}: {v.message}")
+        for v in verdict.ratcheted:
+            print(f"  ratcheted, since it did not change: {v.field}: {v.message}")
         for warning in verdict.warnings:
             print(f"  warning: {warning}")
         if not verdict.allowed:

@@ -32,7 +32,7 @@ type (
 		} `json:"rejection"`
 		Warnings   []string  `json:"warnings"`
 		Violations []finding `json:"violations"`
-		Forgiven   []finding `json:"ratcheted"`
+		Ratcheted  []finding `json:"ratcheted"`
 		Defaulted  []struct {
 			Path  string          `json:"path"`
 			Value json.RawMessage `json:"value"`
@@ -134,16 +134,16 @@ func printResult(name string, r result) {
 	case r.Verdict.Allowed:
 		fmt.Printf("  %-26s allowed\n", name)
 	default:
-		fmt.Printf("  %-26s refused\n", name)
-		if len(r.Verdict.Violations) == 0 { // text that is no JSON, for one, is refused as a whole
+		fmt.Printf("  %-26s rejected\n", name)
+		if len(r.Verdict.Violations) == 0 { // for example a document that is not JSON
 			fmt.Printf("    %s\n", r.Verdict.Refusal.Message)
 		}
 	}
 	for _, v := range r.Verdict.Violations {
 		fmt.Printf("    %s: %s\n", v.Field, v.Message)
 	}
-	for _, f := range r.Verdict.Forgiven {
-		fmt.Printf("    forgiven, since it did not change: %s: %s\n", f.Field, f.Message)
+	for _, f := range r.Verdict.Ratcheted {
+		fmt.Printf("    ratcheted, since it did not change: %s: %s\n", f.Field, f.Message)
 	}
 	for _, d := range r.Verdict.Defaulted {
 		fmt.Printf("    defaulted: %s = %s\n", d.Path, d.Value)
