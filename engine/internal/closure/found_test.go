@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/crdeval/crdeval/internal/testenv"
 )
 
 // found are expressions on which the conformance run's generator found differences.
@@ -28,7 +30,7 @@ func TestFound(t *testing.T) {
 	}
 	r := random{rand.New(rand.NewPCG(3, 4))}
 	var objects []document
-	for len(objects) < 20 {
+	for len(objects) < testenv.Volume(6) {
 		text, err := json.Marshal(r.object(&s, 0))
 		if err != nil {
 			t.Fatal(err)
