@@ -6,87 +6,92 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// arithmetic compiles -, *, / and % of two ints and of two doubles. Overflows and divisions by zero are errors of ints alone.
-func arithmetic(_ *compiler, k callee, args []*expr) *expr {
-	if len(args) != 2 || k.overload == "" || args[0].shape.kind != args[1].shape.kind {
-		return nil
-	}
-	switch args[0].shape.kind {
-	case shapeInt:
-		return ints(k.name, args[0].word(), args[1].word())
-	case shapeDouble:
-		return doubles(k.name, args[0].word(), args[1].word())
-	}
-	return nil
-}
-
-func ints(operator string, l, r wordFn) *expr {
-	var do func(x, y int64) (int64, bool)
-	switch operator {
-	case operators.Add:
-		do = func(x, y int64) (int64, bool) { return x + y, (x+y > x) == (y > 0) }
-	case operators.Subtract:
-		do = func(x, y int64) (int64, bool) { return x - y, (x-y < x) == (y > 0) }
-	case operators.Multiply:
-		do = multiply
-	case operators.Divide:
-		do = func(x, y int64) (int64, bool) {
-			if y == 0 || x == math.MinInt64 && y == -1 {
-				return 0, false
-			}
-			return x / y, true
-		}
-	case operators.Modulo:
-		do = func(x, y int64) (int64, bool) {
-			if y == 0 || x == math.MinInt64 && y == -1 {
-				return 0, false
-			}
-			return x % y, true
-		}
-	default:
-		return nil
-	}
-	return &expr{shape: intShape, w: func(f *Frame) (uint64, bool) {
+// binary applies an operator to two operands at a cost of 1.
+func binary[T, R any](
+	l, r func(*Frame) (T, bool), do func(x, y T) (R, bool),
+) func(*Frame) (R, bool) {
+	return func(f *Frame) (result R, ok bool) {
 		x, ok := l(f)
 		y, also := r(f)
 		f.Cost++
 		if !ok || !also {
-			return 0, false
+			return result, false
 		}
-		z, ok := do(int64(x), int64(y))
-		return uint64(z), ok
-	}}
-}
-
-func multiply(x, y int64) (int64, bool) {
-	if x == 0 || y == 0 {
-		return 0, true
+		return do(x, y)
 	}
-	z := x * y
-	return z, z/y == x && (x != -1 || y != math.MinInt64) && (y != -1 || x != math.MinInt64)
 }
 
-func doubles(operator string, l, r wordFn) *expr {
-	var do func(x, y float64) float64
-	switch operator {
-	case operators.Add:
-		do = func(x, y float64) float64 { return x + y }
-	case operators.Subtract:
-		do = func(x, y float64) float64 { return x - y }
-	case operators.Multiply:
-		do = func(x, y float64) float64 { return x * y }
-	case operators.Divide:
-		do = func(x, y float64) float64 { return x / y }
-	default:
+// unary applies a function to an operand at a cost of 1.
+func unary[T, R any](of func(*Frame) (T, bool), do func(x T) (R, bool)) func(*Frame) (R, bool) {
+	return func(f *Frame) (result R, ok bool) {
+		x, ok := of(f)
+		f.Cost++
+		if !ok {
+			return result, false
+		}
+		return do(x)
+	}
+}
+
+// arithmetic compiles -, *, / and % of two ints or two doubles. Only ints have errors: overflow and division by zero.
+func arithmetic(_ *compiler, k callee, args []*expr) *expr {
+	if len(args) != 2 || k.overload == "" || args[0].shape.kind != args[1].shape.kind {
 		return nil
 	}
-	return &expr{shape: &shape{kind: shapeDouble}, w: func(f *Frame) (uint64, bool) {
-		x, ok := l(f)
-		y, also := r(f)
-		f.Cost++
-		return math.Float64bits(do(math.Float64frombits(x), math.Float64frombits(y))), ok && also
-	}}
+	switch kind := args[0].shape.kind; {
+	case kind == shapeInt && intOperators[k.name] != nil:
+		return &expr{shape: intShape, w: binary(args[0].word(), args[1].word(), intOperators[k.name])}
+	case kind == shapeDouble && doubleOperators[k.name] != nil:
+		do := doubleOperators[k.name]
+		return &expr{
+			shape: &shape{kind: shapeDouble},
+			w: binary(args[0].word(), args[1].word(), func(x, y uint64) (uint64, bool) {
+				return math.Float64bits(do(math.Float64frombits(x), math.Float64frombits(y))), true
+			}),
+		}
+	}
+	return nil
 }
+
+var doubleOperators = map[string]func(x, y float64) float64{
+	operators.Add:      func(x, y float64) float64 { return x + y },
+	operators.Subtract: func(x, y float64) float64 { return x - y },
+	operators.Multiply: func(x, y float64) float64 { return x * y },
+	operators.Divide:   func(x, y float64) float64 { return x / y },
+}
+
+var intOperators = map[string]func(x, y uint64) (uint64, bool){
+	operators.Add: func(x, y uint64) (uint64, bool) {
+		a, b := int64(x), int64(y)
+		return x + y, (a+b > a) == (b > 0)
+	},
+	operators.Subtract: func(x, y uint64) (uint64, bool) {
+		a, b := int64(x), int64(y)
+		return x - y, (a-b < a) == (b > 0)
+	},
+	operators.Multiply: func(x, y uint64) (uint64, bool) {
+		a, b := int64(x), int64(y)
+		if a == 0 || b == 0 {
+			return 0, true
+		}
+		c := a * b
+		return uint64(c), c/b == a && (a != -1 || b != math.MinInt64) && (b != -1 || a != math.MinInt64)
+	},
+	operators.Divide: func(x, y uint64) (uint64, bool) {
+		if !divisible(x, y) {
+			return 0, false
+		}
+		return uint64(int64(x) / int64(y)), true
+	},
+	operators.Modulo: func(x, y uint64) (uint64, bool) {
+		if !divisible(x, y) {
+			return 0, false
+		}
+		return uint64(int64(x) % int64(y)), true
+	},
+}
+
+func divisible(x, y uint64) bool { return y != 0 && (int64(x) != math.MinInt64 || int64(y) != -1) }
 
 // addition compiles + of numbers, strings and lists.
 func addition(c *compiler, k callee, args []*expr) *expr {
@@ -95,20 +100,16 @@ func addition(c *compiler, k callee, args []*expr) *expr {
 		return nil
 	}
 	switch a.shape.kind {
-	case shapeInt:
-		return ints(k.name, a.word(), b.word())
-	case shapeDouble:
-		return doubles(k.name, a.word(), b.word())
 	case shapeString:
-		return concatenated(a.str(), b.str())
+		return concatenatedStrings(a.str(), b.str())
 	case shapeList:
-		return c.joinedLists(a, b)
+		return c.concatenatedLists(a, b)
 	}
-	return nil
+	return arithmetic(c, k, args)
 }
 
-// concatenated makes a string of two. Its cost bounds its memory: a tenth of its length.
-func concatenated(l, r strFn) *expr {
+// concatenatedStrings charges a tenth of the length, which bounds the memory.
+func concatenatedStrings(l, r strFn) *expr {
 	return &expr{shape: stringShape, s: func(f *Frame) (str, bool) {
 		s, ok := l(f)
 		t, also := r(f)

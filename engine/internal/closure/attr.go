@@ -5,21 +5,22 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// attr is a variable, or the value of an operand, with the selectors and indexes behind it. cel-go resolves it as one step and charges 1 for each
-// selector, and 1 more unless it is a branch of a conditional (interpreter/attributes.go).
+// attr is a variable, or the value of an operand, with the selectors and indexes behind it. cel-go resolves it as one
+// step and charges 1 for each selector, and 1 more unless it is a branch of a conditional (interpreter/attributes.go).
 type attr struct {
-	// branches: the attribute is a conditional; selectors go to its branches. It costs nothing itself.
+	// branches is set for a conditional. Selectors apply to its branches. It costs nothing itself.
 	branches *branches
-	// base is the value that steps start from, if not the variable in the frame's nodes at node.
+	// base is the value that steps start from. If it is nil, they start from the variable in slot node of the frame's
+	// nodes.
 	base *expr
 	node int
-	// typ is that variable's type.
+	// typ is the type of that variable.
 	typ *Type
 
 	steps []step
-	// shape is of the value behind the steps, optional if some step is.
+	// shape is the shape of the value behind the steps, optional if any step is.
 	shape *shape
-	// optional: the base or some step is, so that what is missing makes none and no error.
+	// optional: the base or a step is optional, so that a missing member yields none and no error.
 	optional bool
 }
 
@@ -40,12 +41,13 @@ const (
 type step struct {
 	kind     stepKind
 	optional bool
-	name     string // as expressions spell it; of an object's known member: its own name
-	slot     int32  // of an object's known member, NoSlot otherwise
+	name     string // as expressions spell it; the property name of a declared member
+	slot     int32  // of a declared member, NoSlot otherwise
 	at       int64
 	by       valFn
 
-	// from is the type of the node that the step starts from, nil if it is not known or not a node; to that of the member or element, then.
+	// from is the type of the node that the step starts from, nil if it is unknown or not a node. to is then the type of
+	// the member or element.
 	from, to *Type
 }
 
@@ -79,7 +81,7 @@ func (c *compiler) selected(x *expr, s step) *expr {
 	return &expr{shape: a.shape, attr: &a}
 }
 
-// bind resolves a step against what is known of its operand, and returns the shape behind it.
+// bind resolves a step against the shape of its operand and returns the shape behind it.
 func (c *compiler) bind(s *step, from *shape) *shape {
 	s.slot = NoSlot
 	if from.typ == nil || from.kind == shapeDyn {
@@ -93,22 +95,22 @@ func (c *compiler) bind(s *step, from *shape) *shape {
 	switch from.kind {
 	case shapeObject:
 		if s.kind != stepMember {
-			c.no("an index into an object")
+			c.unsupported("an index into an object")
 		}
 		m := s.from.identified(s.name)
 		if m == nil {
-			c.no("the member %s", s.name)
+			c.unsupported("the member %s", s.name)
 		}
 		s.name, s.slot, s.to = m.Name, m.Slot, m.Type
 	case shapeMap, shapeList:
 		if s.to = s.from.Elem; s.to == nil {
-			c.no("elements without a type")
+			c.unsupported("elements without a type")
 		}
 	}
 	return shapeOfType(s.to)
 }
 
-// identified finds a member by the name that expressions have for it.
+// identified returns the member with the name in expressions, nil if there is none.
 func (t *Type) identified(ident string) *Member {
 	for i := range t.Members {
 		if m := &t.Members[i]; m.Ident == ident && ident != "" {
@@ -129,15 +131,15 @@ func (c *compiler) index(call ast.CallExpr, optional bool) *expr {
 		s.kind, s.at = stepElement, int64(by.constant.word)
 	default:
 		if by.attr != nil && by.attr.optional || by.shape.kind == shapeOptional {
-			c.no("an index that is optional")
+			c.unsupported("an index that is optional")
 		}
-		// The index itself is observed as a step; what it consists of costs what it costs.
+		// The index itself is observed as a step.
 		s.kind, s.by = stepIndex, notOptional(c.resolve(by, 0).val(), by.shape)
 	}
 	return c.selected(x, s)
 }
 
-// notOptional leaves indexes to replay that turn out to be optionals: cel-go has no qualifier for those.
+// notOptional rejects indexes that turn out to be optionals, for which cel-go has no qualifier.
 func notOptional(index valFn, s *shape) valFn {
 	if s.kind != shapeDyn {
 		return index
@@ -152,12 +154,12 @@ func notOptional(index valFn, s *shape) valFn {
 func (c *compiler) optionalSelect(call ast.CallExpr) *expr {
 	name, ok := call.Args()[1].AsLiteral().(types.String)
 	if !ok {
-		c.no("an optional selector that is no name")
+		c.unsupported("an optional selector that is no name")
 	}
 	return c.selected(c.compile(call.Args()[0]), step{kind: stepMember, name: string(name), optional: true})
 }
 
-// resolve makes an attribute closures: extra is 1 where cel-go observes it, 0 where it is a branch or an index.
+// resolve compiles the closures of an attribute. extra is 1 where cel-go observes it, 0 for a branch or an index.
 func (c *compiler) resolve(x *expr, extra uint64) *expr {
 	a := x.attr
 	if a == nil {
@@ -167,7 +169,7 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 		return c.choice(a.branches)
 	}
 	if a.optional {
-		return c.resolveOptional(a, extra)
+		return &expr{shape: a.shape, v: c.optionalWalk(a, extra)}
 	}
 	cost := uint64(len(a.steps)) + extra
 	if a.base != nil && len(a.steps) == 0 {
@@ -179,7 +181,7 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 	return c.valueWalk(a, cost)
 }
 
-// typed makes the node that an attribute leads to a value of its type.
+// typed returns the value of the node that an attribute leads to.
 func typed(n nodeFn, t *Type) *expr {
 	x := &expr{shape: shapeOfType(t), nullable: t.Nullable}
 	x.v = func(f *Frame) (val, bool) {
@@ -206,7 +208,7 @@ func typed(n nodeFn, t *Type) *expr {
 	return x
 }
 
-// charged adds to what an expression costs.
+// charged adds a cost to an expression.
 func charged(x *expr, cost uint64) *expr {
 	if cost == 0 {
 		return x
@@ -231,4 +233,9 @@ func withCost[T any](of func(*Frame) (T, bool), cost uint64) func(*Frame) (T, bo
 		f.Cost += cost
 		return of(f)
 	}
+}
+
+// dynOf compiles dyn, which changes nothing and costs 1.
+func dynOf(_ *compiler, _ callee, args []*expr) *expr {
+	return &expr{shape: dynShape, v: charged(args[0], 1).val()}
 }

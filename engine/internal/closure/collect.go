@@ -6,16 +6,17 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// collection compiles map, filter and transformList. Each element that is kept costs what its expression costs, 10 for the list around it (unless it is a constant),
-// 1 for the accumulator and 1 for the addition; the result costs 1.
+// collection compiles map, filter and transformList. Each element that is kept costs 10 for the list around it (unless
+// it is a constant), 1 for the accumulator and 1 for the addition; the result costs 1.
 func (c *compiler) collection(m ast.ComprehensionExpr, source *expr) *expr {
 	step, test := m.LoopStep(), ast.Expr(nil)
 	if args, ok := isCall(step, operators.Conditional, 3); ok && isIdent(args[2], m.AccuVar()) {
 		test, step = args[0], args[1]
 	}
 	args, ok := isCall(step, operators.Add, 2)
-	if !ok || !isIdent(args[0], m.AccuVar()) || args[1].Kind() != ast.ListKind || args[1].AsList().Size() != 1 || !isIdent(m.Result(), m.AccuVar()) {
-		c.no("a collection of an unknown macro")
+	if !ok || !isIdent(args[0], m.AccuVar()) || args[1].Kind() != ast.ListKind || args[1].AsList().Size() != 1 ||
+		!isIdent(m.Result(), m.AccuVar()) {
+		c.unsupported("a collection of an unknown macro")
 	}
 	l := c.loop(m, source)
 	keep := always
@@ -65,7 +66,7 @@ func (c *compiler) collection(m ast.ComprehensionExpr, source *expr) *expr {
 			if !ok {
 				return val{}, false
 			}
-			return f.store(kindList, f.lists[slot])
+			return f.store(f.lists[slot])
 		},
 		count: func(f *Frame) (uint64, bool) {
 			f.ints[count] = 0
@@ -77,88 +78,3 @@ func (c *compiler) collection(m ast.ComprehensionExpr, source *expr) *expr {
 }
 
 func always(*Frame) (bool, bool) { return true, true }
-
-// mapping compiles transformMap and transformMapEntry: 1 for the accumulator and 1 for the insertion of each entry, besides its expressions; the
-// result costs 1. A key that is there already is an error.
-func (c *compiler) mapping(m ast.ComprehensionExpr, source *expr) *expr {
-	step, test := m.LoopStep(), ast.Expr(nil)
-	if args, ok := isCall(step, operators.Conditional, 3); ok && isIdent(args[2], m.AccuVar()) {
-		test, step = args[0], args[1]
-	}
-	l := c.loop(m, source)
-	keep := always
-	var key, elem, entries *expr
-	c.within(m, l, func() {
-		if test != nil {
-			keep = c.observed(test).bool()
-		}
-		if args, ok := isCall(step, mapInsert, 3); ok && isIdent(args[0], m.AccuVar()) {
-			key, elem = c.observed(args[1]), c.observed(args[2])
-		} else if args, ok := isCall(step, mapInsert, 2); ok && isIdent(args[0], m.AccuVar()) {
-			entries = c.observed(args[1])
-		} else {
-			c.no("a map of an unknown macro")
-		}
-	})
-	slot := c.list()
-	add := addEntries(slot, entries)
-	s := &shape{kind: shapeMap, elem: dynShape}
-	if entries == nil {
-		add = addEntry(slot, key.val(), elem.val())
-		s.elem = elem.shape
-	} else {
-		s.elem = entries.shape.element()
-	}
-	each := func(f *Frame) (more, ok bool) {
-		if kept, ok := keep(f); !ok || !kept {
-			return true, ok
-		}
-		ok = add(f)
-		f.Cost += 2
-		return ok, ok
-	}
-	return &expr{shape: s, v: func(f *Frame) (val, bool) {
-		f.lists[slot] = f.lists[slot][:0]
-		ok := l.run(f, each)
-		f.Cost++
-		if !ok {
-			return val{}, false
-		}
-		n := len(f.lists[slot])
-		unique, ok := f.dictionary(f.lists[slot])
-		if !ok || len(unique) != n {
-			return val{}, false
-		}
-		return f.store(kindMap, unique)
-	}}
-}
-
-// mapInsert is the function that the macros for maps insert with.
-const mapInsert = "cel.@mapInsert"
-
-func addEntry(slot int, key, elem valFn) func(*Frame) bool {
-	return func(f *Frame) bool {
-		k, ok := key(f)
-		v, also := elem(f)
-		if !ok || !also || len(f.lists[slot]) >= maxCells {
-			return false
-		}
-		f.lists[slot] = append(f.lists[slot], k, v)
-		return true
-	}
-}
-
-func addEntries(slot int, entries *expr) func(*Frame) bool {
-	if entries == nil {
-		return nil
-	}
-	m := entries.val()
-	return func(f *Frame) bool {
-		v, ok := m(f)
-		if !ok || v.kind != kindMap || len(f.lists[slot]) >= maxCells {
-			return false
-		}
-		f.lists[slot] = append(f.lists[slot], v.span(f)...)
-		return true
-	}
-}

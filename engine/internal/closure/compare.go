@@ -1,112 +1,83 @@
 package closure
 
 import (
+	"cmp"
 	"math"
-	"strings"
 
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// comparison compiles <, <=, > and >=. Comparing two strings or bytes that the checker knows to be such costs a tenth of the shorter one, all else 1.
-func comparison(c *compiler, k callee, args []*expr) *expr {
+// comparison compiles <, <=, > and >=. Comparing two values that the checker knows to be strings costs a tenth of the
+// shorter one, everything else costs 1.
+func comparison(_ *compiler, k callee, args []*expr) *expr {
 	a, b := args[0], args[1]
 	x := &expr{shape: boolShape}
-	switch {
+	holds := signTests[k.name]
+	isNumber := func(x *expr) bool { return x.shape.kind == shapeInt || x.shape.kind == shapeDouble }
+	switch kind := a.shape.kind; {
 	case k.overload == "":
-		x.b = c.comparedValues(k.name, a, b)
-	case a.shape.kind == shapeString && b.shape.kind == shapeString:
-		l, r, want := a.str(), b.str(), wanted(k.name)
+		x.b = comparedValues(a.val(), b.val(), holds)
+	case kind == shapeString && b.shape.kind == shapeString:
+		l, r := a.str(), b.str()
 		x.b = func(f *Frame) (bool, bool) {
 			s, ok := l(f)
 			t, also := r(f)
 			f.Cost += tenth(min(s.size(), t.size()))
-			return want(strings.Compare(s.text, t.text)), ok && also
+			return holds(cmp.Compare(s.text, t.text)), ok && also
 		}
-	case a.shape.kind == b.shape.kind && (a.shape.kind == shapeInt || a.shape.kind == shapeDuration):
-		x.b = comparedInts(k.name, a.word(), b)
-	case a.shape.kind == shapeInt && b.shape.kind == shapeDouble, a.shape.kind == shapeDouble && b.shape.kind == shapeInt,
-		a.shape.kind == shapeDouble && b.shape.kind == shapeDouble:
-		x.b = comparedNumbers(k.name, a, b)
+	case kind == b.shape.kind && (kind == shapeInt || kind == shapeDuration):
+		x.b = comparedInts(a.word(), b, holds)
+	case isNumber(a) && isNumber(b):
+		x.b = comparedNumbers(a, b, holds)
 	default:
 		return nil
 	}
 	return x
 }
 
-// wanted tells from the sign of a comparison whether the operator holds.
-func wanted(operator string) func(sign int) bool {
-	switch operator {
-	case operators.Less:
-		return func(sign int) bool { return sign < 0 }
-	case operators.LessEquals:
-		return func(sign int) bool { return sign <= 0 }
-	case operators.Greater:
-		return func(sign int) bool { return sign > 0 }
-	}
-	return func(sign int) bool { return sign >= 0 }
+// signTests report whether an operator holds for the sign of a comparison.
+var signTests = map[string]func(sign int) bool{
+	operators.Less:          func(sign int) bool { return sign < 0 },
+	operators.LessEquals:    func(sign int) bool { return sign <= 0 },
+	operators.Greater:       func(sign int) bool { return sign > 0 },
+	operators.GreaterEquals: func(sign int) bool { return sign >= 0 },
 }
 
-func comparedInts(operator string, a wordFn, b *expr) boolFn {
+func comparedInts(l wordFn, b *expr, holds func(sign int) bool) boolFn {
 	if b.isConst {
-		return comparedWithInt(operator, a, int64(b.constant.word))
-	}
-	r := b.word()
-	compare := func(holds func(x, y int64) bool) boolFn {
+		y := int64(b.constant.word)
 		return func(f *Frame) (bool, bool) {
-			x, ok := a(f)
-			y, also := r(f)
+			x, ok := l(f)
 			f.Cost++
-			return holds(int64(x), int64(y)), ok && also
+			return holds(cmp.Compare(int64(x), y)), ok
 		}
 	}
-	switch operator {
-	case operators.Less:
-		return compare(func(x, y int64) bool { return x < y })
-	case operators.LessEquals:
-		return compare(func(x, y int64) bool { return x <= y })
-	case operators.Greater:
-		return compare(func(x, y int64) bool { return x > y })
-	}
-	return compare(func(x, y int64) bool { return x >= y })
+	return binary(l, b.word(), func(x, y uint64) (bool, bool) { return holds(cmp.Compare(int64(x), int64(y))), true })
 }
 
-func comparedWithInt(operator string, a wordFn, y int64) boolFn {
-	switch operator {
-	case operators.Less:
-		return func(f *Frame) (bool, bool) { x, ok := a(f); f.Cost++; return int64(x) < y, ok }
-	case operators.LessEquals:
-		return func(f *Frame) (bool, bool) { x, ok := a(f); f.Cost++; return int64(x) <= y, ok }
-	case operators.Greater:
-		return func(f *Frame) (bool, bool) { x, ok := a(f); f.Cost++; return int64(x) > y, ok }
-	}
-	return func(f *Frame) (bool, bool) { x, ok := a(f); f.Cost++; return int64(x) >= y, ok }
-}
-
-func comparedNumbers(operator string, a, b *expr) boolFn {
-	l, r, want := a.word(), b.word(), wanted(operator)
-	ints, other := a.shape.kind == shapeInt, b.shape.kind == shapeInt
-	return func(f *Frame) (bool, bool) {
-		x, ok := l(f)
-		y, also := r(f)
-		f.Cost++
-		var sign int
+// comparedNumbers compares doubles, or a double with an int. NaN is an error.
+func comparedNumbers(a, b *expr, holds func(sign int) bool) boolFn {
+	aInt, bInt := a.shape.kind == shapeInt, b.shape.kind == shapeInt
+	return binary(a.word(), b.word(), func(x, y uint64) (bool, bool) {
+		if !aInt && nan(x) || !bInt && nan(y) {
+			return false, false
+		}
 		switch {
-		case ints:
-			sign = -compareDoubleInt(math.Float64frombits(y), int64(x))
-		case other:
-			sign = compareDoubleInt(math.Float64frombits(x), int64(y))
-		default:
-			sign = compareDoubles(math.Float64frombits(x), math.Float64frombits(y))
+		case aInt:
+			return holds(-compareDoubleInt(math.Float64frombits(y), int64(x))), true
+		case bInt:
+			return holds(compareDoubleInt(math.Float64frombits(x), int64(y))), true
 		}
-		return want(sign), ok && also && (ints || !nan(x)) && (other || !nan(y))
-	}
+		return holds(cmp.Compare(math.Float64frombits(x), math.Float64frombits(y))), true
+	})
 }
 
 func nan(bits uint64) bool { return math.IsNaN(math.Float64frombits(bits)) }
 
-// compareDoubleInt is cel-go's (common/types/compare.go): a double within int64 is compared with the int as a double.
+// compareDoubleInt is cel-go's (common/types/compare.go): a double in the range of int64 is compared with the int as a
+// double. d is not NaN.
 func compareDoubleInt(d float64, i int64) int {
 	switch {
 	case d < math.MinInt64:
@@ -114,22 +85,11 @@ func compareDoubleInt(d float64, i int64) int {
 	case d > math.MaxInt64:
 		return 1
 	}
-	return compareDoubles(d, float64(i))
+	return cmp.Compare(d, float64(i))
 }
 
-func compareDoubles(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// comparedValues compares what the checker left open: int-or-string above all. It costs 1 whatever the operands are.
-func (c *compiler) comparedValues(operator string, a, b *expr) boolFn {
-	l, r, want := a.val(), b.val(), wanted(operator)
+// comparedValues compares operands of types that the checker does not know, such as int-or-string.
+func comparedValues(l, r valFn, holds func(sign int) bool) boolFn {
 	return func(f *Frame) (bool, bool) {
 		x, ok := l(f)
 		y, also := r(f)
@@ -140,22 +100,21 @@ func (c *compiler) comparedValues(operator string, a, b *expr) boolFn {
 		if x.kind == y.kind {
 			switch x.kind {
 			case kindInt:
-				return want(compareInts(int64(x.word), int64(y.word))), true
+				return holds(cmp.Compare(int64(x.word), int64(y.word))), true
 			case kindString:
-				return want(strings.Compare(x.text, y.text)), true
+				return holds(cmp.Compare(x.text, y.text)), true
 			}
 		}
 		sign, ok := f.compareRefs(x, y)
-		return want(sign), ok
+		return holds(sign), ok
 	}
 }
 
-// compareRefs leaves a comparison to cel-go's own values.
+// compareRefs compares cel-go's own values.
 func (f *Frame) compareRefs(a, b val) (sign int, ok bool) {
 	defer unknownOnPanic(&ok)
-	p, ok := f.ref(a)
-	q, also := f.ref(b)
-	if !ok || !also {
+	p, q, ok := f.refs(a, b)
+	if !ok {
 		return 0, false
 	}
 	comparer, ok := p.(traits.Comparer)
@@ -164,14 +123,4 @@ func (f *Frame) compareRefs(a, b val) (sign int, ok bool) {
 	}
 	s, ok := comparer.Compare(q).(types.Int)
 	return int(s), ok
-}
-
-func compareInts(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

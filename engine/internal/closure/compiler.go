@@ -23,7 +23,7 @@ type compiler struct {
 // scope is a variable and those around it.
 type scope struct {
 	name string
-	// attr is what the variable is to expressions; nil: macros keep it for themselves.
+	// attr is the variable's value; nil for variables that only macros use.
 	attr  *attr
 	outer *scope
 }
@@ -39,16 +39,16 @@ func newCompiler(a *ast.AST, self *Type, o Options) *compiler {
 	return c
 }
 
-// variableAttr is a variable that stands for a node.
+// variableAttr returns a variable whose value is a node.
 func variableAttr(node int, t *Type) *attr {
 	return &attr{node: node, typ: t, shape: shapeOfType(t)}
 }
 
-// optionalOld is oldSelf as an optional.
+// optionalOld returns oldSelf as an optional.
 func optionalOld(self *Type) *expr {
 	return &expr{shape: &shape{kind: shapeOptional, elem: shapeOfType(self)}, v: func(f *Frame) (val, bool) {
 		if f.Old == 0 {
-			return val{kind: kindNone, opt: true}, true
+			return noneVal, true
 		}
 		v, ok := f.read(f.Old, self)
 		v.opt = true
@@ -58,21 +58,22 @@ func optionalOld(self *Type) *expr {
 
 func (c *compiler) declare(name string, a *attr) { c.scope = &scope{name, a, c.scope} }
 
-func (c *compiler) no(format string, args ...any) {
+// unsupported ends the compilation.
+func (c *compiler) unsupported(format string, args ...any) {
 	panic(&Unsupported{fmt.Sprintf(format, args...)})
 }
 
-// node, variable and so on reserve a place in the frame.
+// node, variable and so on reserve a slot in the frame.
 func (c *compiler) node() int     { c.program.nodes++; return c.program.nodes - 1 }
 func (c *compiler) variable() int { c.program.vals++; return c.program.vals - 1 }
 func (c *compiler) flag() int     { c.program.bools++; return c.program.bools - 1 }
 func (c *compiler) counter() int  { c.program.ints++; return c.program.ints - 1 }
 func (c *compiler) list() int     { c.program.lists++; return c.program.lists - 1 }
 
-// observed compiles an expression whose value cel-go's cost observer sees: an argument, an operand, a result.
+// observed compiles an expression whose value cel-go's cost tracker observes: an argument, an operand, a result.
 func (c *compiler) observed(e ast.Expr) *expr { return c.resolve(c.compile(e), 1) }
 
-// compile compiles an expression. Of an attribute (a variable with its selectors) the caller decides what it costs, by resolve.
+// compile compiles an expression. The caller sets the cost of an attribute (a variable with selectors) with resolve.
 func (c *compiler) compile(e ast.Expr) *expr {
 	c.closures++
 	switch e.Kind() {
@@ -91,21 +92,21 @@ func (c *compiler) compile(e ast.Expr) *expr {
 		return c.selected(c.compile(s.Operand()), step{kind: stepMember, name: s.FieldName()})
 	case ast.ListKind:
 		return c.listLiteral(e)
-	case ast.MapKind:
-		return c.mapLiteral(e)
 	case ast.CallKind:
 		return c.call(e)
 	case ast.ComprehensionKind:
 		return c.fold(e)
+	case ast.MapKind:
+		c.unsupported("a literal of a map")
 	}
-	c.no("a literal of a message")
+	c.unsupported("a literal of a message")
 	return nil
 }
 
 func (c *compiler) literal(l ref.Val) *expr {
 	v, ok := constantOf(l)
 	if !ok {
-		c.no("a literal of type %v", l.Type())
+		c.unsupported("a literal of type %v", l.Type())
 	}
 	s := shapeOf(literalType(l))
 	return constExpr(s, v)
@@ -132,14 +133,14 @@ func (c *compiler) reference(e ast.Expr, r *ast.ReferenceInfo) *expr {
 		if p := t.Parameters(); len(p) == 1 {
 			return constExpr(opaqueShape, refVal(p[0]))
 		}
-		c.no("the type %s", r.Name)
+		c.unsupported("the type %s", r.Name)
 	}
 	return c.named(r.Name)
 }
 
 func (c *compiler) named(name string) *expr {
 	s := c.scope
-	if strings.HasPrefix(name, ".") { // a root variable, whatever folds declare
+	if strings.HasPrefix(name, ".") { // a root variable, even if macros declare the name
 		name = name[1:]
 		for s.outer != nil && s.outer.outer != nil {
 			s = s.outer
@@ -148,16 +149,16 @@ func (c *compiler) named(name string) *expr {
 	for ; s != nil; s = s.outer {
 		if s.name == name {
 			if s.attr == nil {
-				c.no("the variable %s of a macro", name)
+				c.unsupported("the variable %s of a macro", name)
 			}
 			return &expr{shape: s.attr.shape, attr: s.attr}
 		}
 	}
-	c.no("the variable %s", name)
+	c.unsupported("the variable %s", name)
 	return nil
 }
 
-// operands compiles what a call is given, the receiver first.
+// operands compiles the arguments of a call, the receiver first.
 func (c *compiler) operands(call ast.CallExpr) []*expr {
 	var xs []*expr
 	if call.IsMemberFunction() {
@@ -182,7 +183,7 @@ func (c *compiler) call(e ast.Expr) *expr {
 	case operators.OptSelect:
 		return c.optionalSelect(call)
 	case operators.LogicalAnd, operators.LogicalOr:
-		return c.junction(call, name == operators.LogicalOr)
+		return c.logical(call, name == operators.LogicalOr)
 	}
 	k := callee{name: call.FunctionName(), result: shapeOf(c.ast.GetType(e.ID()))}
 	if r := c.ast.ReferenceMap()[e.ID()]; r != nil && len(r.OverloadIDs) == 1 {
@@ -203,16 +204,17 @@ func (c *compiler) call(e ast.Expr) *expr {
 	return c.generic(k, args)
 }
 
-// callee is the function of a call: its name, its overload if the checker knows the one, the shape of its result.
+// callee is the function of a call: its name, its overload if the checker found exactly one, the shape of its result.
 type callee struct {
 	name, overload string
 	result         *shape
 }
 
-// builders are the functions with closures of their own, by name. A builder answers nil for operands that it leaves to the generic call.
+// builders compile functions with closures of their own. A builder returns nil for operands that the generic call
+// handles.
 var builders map[string]func(c *compiler, k callee, args []*expr) *expr
 
-func init() { // a variable's initializer would refer to itself
+func init() { // an initializer would refer to itself
 	builders = map[string]func(c *compiler, k callee, args []*expr) *expr{
 		operators.LogicalNot:    negation,
 		operators.Equals:        equality,
@@ -233,17 +235,10 @@ func init() { // a variable's initializer would refer to itself
 		"contains":              containing,
 		"matches":               matching,
 		"find":                  finding,
-		"duration":              durationOf,
-		"int":                   converted,
 		"hasValue":              hasValue,
 		"value":                 optionalValue,
 		"optional.of":           optionalOf,
-		"optional.none":         optionalNone,
-		"lists.range":           listsRange,
-		"sets.contains":         setRelation,
-		"sets.intersects":       setRelation,
-		"sets.equivalent":       setRelation,
-		"type":                  typeOf,
+		"duration":              durationOf,
 		"dyn":                   dynOf,
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/openapi"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -71,7 +72,7 @@ func newUpstream(t testing.TB, text string, optionalOld bool) *upstream {
 	if u.env, err = base.Extend(options...); err != nil {
 		t.Fatal(err)
 	}
-	if u.funcs, err = Functions(base); err != nil {
+	if u.funcs, err = celenv.Functions(base); err != nil {
 		t.Fatal(err)
 	}
 	u.self = u.typeOf(&s)

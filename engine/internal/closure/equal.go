@@ -1,16 +1,19 @@
 package closure
 
 import (
+	encoding "encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// equal compares two values as cel-go and upstream's values of unstructured data do; ok is false where these have an error, and where the answer
-// depends on more than is known here. top: the operands of an operator, whose nulls are compared before all else (cel-go's types.Equal), unlike
-// those inside of upstream's lists and maps.
+// equal compares two values as cel-go and upstream's values of unstructured data do. ok is false where these have an
+// error and where the result is not known. top is set for the operands of an operator: cel-go's types.Equal compares
+// their nulls first, unlike nulls in upstream's lists and maps.
 func (f *Frame) equal(a, b val, top bool) (same, ok bool) {
 	if a.opt || b.opt {
 		return f.equalRefs(a, b)
@@ -35,7 +38,7 @@ func (f *Frame) equal(a, b val, top bool) (same, ok bool) {
 	case kindInt, kindUint, kindDouble:
 		return equalNumbers(a, b)
 	case kindNode:
-		if b.kind == kindNode || b.kind == kindList || b.kind == kindMap {
+		if b.kind == kindNode || b.kind == kindList {
 			return f.equalNodes(a, b)
 		}
 		return false, false
@@ -68,7 +71,7 @@ func equalNumbers(a, b val) (same, ok bool) {
 func (f *Frame) equalNodes(a, b val) (same, ok bool) {
 	i, t := a.node()
 	if t.Kind == List {
-		if t.List == Set || t.List == MapList {
+		if t.unordered() {
 			return f.equalUnordered(a, b)
 		}
 		return f.equalLists(a, b)
@@ -83,7 +86,8 @@ func (f *Frame) equalNodes(a, b val) (same, ok bool) {
 	return f.equalObjects(i, t, j, u)
 }
 
-// equalLists compares element by element, in order. Upstream's lists give the first element's answer that is not true, cel-go's go on.
+// equalLists compares element by element, in order. Upstream's lists return the first result that is not true; cel-go's
+// lists continue after an error.
 func (f *Frame) equalLists(a, b val) (same, ok bool) {
 	if b.kind != kindList && (b.kind != kindNode || b.of.(*Type).Kind != List) {
 		return false, a.kind == kindList
@@ -105,7 +109,7 @@ func (f *Frame) equalLists(a, b val) (same, ok bool) {
 	return true, true
 }
 
-// equalObjects compares objects or maps as upstream's unstructuredMap does: undeclared members of preserved data too, by their JSON.
+// equalObjects compares objects or maps as upstream's unstructuredMap does, with undeclared members of preserved data.
 func (f *Frame) equalObjects(i uint32, t *Type, j uint32, u *Type) (same, ok bool) {
 	d := f.Doc
 	m, n := &d.Nodes[i], &d.Nodes[j]
@@ -115,7 +119,7 @@ func (f *Frame) equalObjects(i uint32, t *Type, j uint32, u *Type) (same, ok boo
 	if m.Live != n.Live {
 		return false, true
 	}
-	next := n.First // the members of equal objects mostly come in the same order
+	next := n.First // members mostly have the same order
 	for c := m.First; c != 0; c = d.Nodes[c].Next {
 		if !f.tick() {
 			return false, false
@@ -139,14 +143,14 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 	te, ue := t.Elem, u.Elem
 	if t.Kind == Object {
 		m := t.Member(key)
-		if m == nil { // preserved: compared where both have it
+		if m == nil { // preserved: compared if both have it
 			if t != u {
 				return false, false
 			}
-			return j == 0 || semanticEqual(f.Doc, i, j), true
+			return j == 0 || f.semanticEqual(i, j), true
 		}
 		if strings.Contains(key, "__") {
-			return false, false // upstream unescapes the key, though it is a name: it may find another member or none
+			return false, false // upstream unescapes the name and may find another member
 		}
 		if te = m.Type; u.Kind == Object {
 			n := u.Member(key)
@@ -168,7 +172,8 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 	case te == nil || ue == nil:
 		return false, false
 	case te.Kind == Opaque:
-		return semanticEqual(f.Doc, i, j), te.Name == "" && te == ue && f.Doc.Nodes[i].Kind != value.Null && f.Doc.Nodes[j].Kind != value.Null
+		known := te.Name == "" && te == ue && f.Doc.Nodes[i].Kind != value.Null && f.Doc.Nodes[j].Kind != value.Null
+		return f.semanticEqual(i, j), known
 	}
 	x, ok := f.read(i, te)
 	y, also := f.read(j, ue)
@@ -178,17 +183,113 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 	return f.equal(x, y, false)
 }
 
-// semanticEqual is apimachinery's equality.Semantic.DeepEqual on unstructured data: as reflect.DeepEqual, but empty and null are the same.
-func semanticEqual(d *value.Doc, i, j uint32) bool { return value.Equal(d, i, d, j) }
+// semanticEqual is apimachinery's equality.Semantic.DeepEqual of unstructured data: empty and null are equal.
+func (f *Frame) semanticEqual(i, j uint32) bool { return value.Equal(f.Doc, i, f.Doc, j) }
 
-// equalRefs leaves the answer to cel-go's and upstream's own values.
+// equalRefs compares cel-go's and upstream's own values.
 func (f *Frame) equalRefs(a, b val) (same, ok bool) {
 	defer unknownOnPanic(&ok)
-	x, ok := f.ref(a)
-	y, also := f.ref(b)
-	if !ok || !also {
+	x, y, ok := f.refs(a, b)
+	if !ok {
 		return false, false
 	}
 	r, ok := types.Equal(x, y).(types.Bool)
 	return r == types.True, ok
+}
+
+// equalUnordered compares a set or a map list with a list. Sets of strings and map lists with plain keys are indexed,
+// others are compared by upstream's own values.
+func (f *Frame) equalUnordered(a, b val) (same, ok bool) {
+	i, t := a.node()
+	if b.kind == kindNode && b.of.(*Type).Kind != List {
+		return false, false
+	}
+	n := f.size(b)
+	if n != uint64(f.Doc.Nodes[i].Live) {
+		return false, true
+	}
+	if n == 0 {
+		return true, true
+	}
+	stringSet := t.List == Set && t.Elem.Kind == String && !t.Elem.Nullable
+	objectList := t.List == MapList && t.Elem.Kind == Object && hasPlainKeys(t)
+	if b.kind != kindNode || b.of != a.of || !stringSet && !objectList {
+		return f.equalRefs(a, b)
+	}
+	j, _ := b.node()
+	return f.equalIndexed(i, j, t)
+}
+
+// hasPlainKeys reports whether upstream finds the keys of a map list: it looks for escaped names, and formats more than
+// three keys in Go's syntax.
+func hasPlainKeys(t *Type) bool {
+	return len(t.Keys) > 0 && len(t.Keys) <= 3 && !slices.ContainsFunc(t.Keys, func(k string) bool {
+		escaped, ok := apiservercel.Escape(k)
+		return ok && escaped != k
+	})
+}
+
+// equalIndexed compares each element of the second list with the last element of the first that has its key.
+func (f *Frame) equalIndexed(i, j uint32, t *Type) (same, ok bool) {
+	d := f.Doc
+	byKey := make(map[string]uint32, d.Nodes[i].Live)
+	var buffer [64]byte
+	key := buffer[:0]
+	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		if key, ok = f.elementKey(key[:0], c, t); !ok || !f.tick() {
+			return false, false
+		}
+		byKey[string(key)] = c
+	}
+	seen := make(map[uint32]bool, len(byKey))
+	for c := d.Nodes[j].First; c != 0; c = d.Nodes[c].Next {
+		if key, ok = f.elementKey(key[:0], c, t); !ok || !f.tick() {
+			return false, false
+		}
+		other, found := byKey[string(key)]
+		if !found {
+			return false, true
+		}
+		seen[other] = true
+		if t.List == Set {
+			continue
+		}
+		x, ok := f.read(other, t.Elem)
+		y, also := f.read(c, t.Elem)
+		if !ok || !also {
+			return false, false
+		}
+		if same, ok = f.equal(x, y, false); !ok || !same {
+			return false, ok
+		}
+	}
+	return len(seen) == len(byKey), true
+}
+
+// elementKey appends the string of a set's element or the keys of a map list's. It is false where upstream cannot
+// compare them.
+func (f *Frame) elementKey(to []byte, element uint32, t *Type) ([]byte, bool) {
+	d := f.Doc
+	switch kind := d.Nodes[element].Kind; {
+	case t.List == Set && kind == value.String:
+		return append(to, d.Str(element)...), true
+	case t.List == Set || kind != value.Object:
+		return nil, false
+	}
+	for _, name := range t.Keys {
+		k := d.Field(element, name)
+		n := &d.Nodes[k]
+		to = append(to, byte(n.Kind)) // Null if it is missing
+		switch n.Kind {
+		case value.Null, value.False, value.True:
+		case value.Int:
+			to = encoding.BigEndian.AppendUint64(to, n.Val)
+		case value.String:
+			s := d.Str(k)
+			to = append(encoding.BigEndian.AppendUint64(to, uint64(len(s))), s...)
+		default:
+			return nil, false
+		}
+	}
+	return to, true
 }

@@ -6,44 +6,32 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// equality compiles == and !=. It costs a tenth of the smaller operand: code points of strings, elements of containers, 1 for all else.
-func equality(c *compiler, k callee, args []*expr) *expr {
+// equality compiles == and !=. They cost a tenth of the smaller operand: code points of strings, elements of
+// containers, 1 for everything else.
+func equality(_ *compiler, k callee, args []*expr) *expr {
 	negate := k.name == operators.NotEquals
 	a, b := args[0], args[1]
 	x := &expr{shape: boolShape}
-	switch {
-	case a.shape.kind != b.shape.kind || a.nullable || b.nullable:
-		x.b = c.equalValues(a, b, negate)
-	case a.shape.kind == shapeString:
+	sameKind := a.shape.kind == b.shape.kind && !a.nullable && !b.nullable
+	switch kind := a.shape.kind; {
+	case sameKind && kind == shapeString:
 		if a.isConst {
 			a, b = b, a
 		}
-		x.b = equalStrings(a, b, negate)
-	case a.shape.kind == shapeBool:
-		l, r := a.bool(), b.bool()
-		x.b = func(f *Frame) (bool, bool) {
-			s, ok := l(f)
-			t, also := r(f)
-			f.Cost++
-			return (s == t) != negate, ok && also
-		}
-	case a.shape.kind == shapeInt || a.shape.kind == shapeDuration || a.shape.kind == shapeUint:
-		l, r := a.word(), b.word()
-		x.b = func(f *Frame) (bool, bool) {
-			s, ok := l(f)
-			t, also := r(f)
-			f.Cost++
-			return (s == t) != negate, ok && also
-		}
+		x.b = equalStrings(a.str(), b, negate)
+	case sameKind && kind == shapeBool:
+		x.b = binary(a.bool(), b.bool(), func(x, y bool) (bool, bool) { return (x == y) != negate, true })
+	case sameKind && (kind == shapeInt || kind == shapeDuration || kind == shapeUint):
+		x.b = binary(a.word(), b.word(), func(x, y uint64) (bool, bool) { return (x == y) != negate, true })
 	default:
-		x.b = c.equalValues(a, b, negate)
+		x.b = equalValues(a.val(), b.val(), negate)
 	}
 	return x
 }
 
-func equalStrings(a, b *expr, negate bool) boolFn {
+func equalStrings(l strFn, b *expr, negate bool) boolFn {
 	if !b.isConst {
-		l, r := a.str(), b.str()
+		r := b.str()
 		return func(f *Frame) (bool, bool) {
 			s, ok := l(f)
 			t, also := r(f)
@@ -51,33 +39,21 @@ func equalStrings(a, b *expr, negate bool) boolFn {
 			return (s.text == t.text) != negate, ok && also
 		}
 	}
-	l, t := a.str(), b.constant.str()
-	n := t.size()
-	t.wide = false
-	if n == 0 {
-		return func(f *Frame) (bool, bool) {
-			s, ok := l(f)
-			return (s.text == "") != negate, ok
-		}
-	}
-	if n <= 10 { // costs 1, unless the other one is empty
-		return func(f *Frame) (bool, bool) {
-			s, ok := l(f)
-			if s.text != "" {
-				f.Cost++
-			}
-			return (s.text == t.text) != negate, ok
-		}
-	}
+	t := b.constant.text
+	n := b.constant.str().size()
 	return func(f *Frame) (bool, bool) {
 		s, ok := l(f)
-		f.Cost += tenth(min(s.size(), n))
-		return (s.text == t.text) != negate, ok
+		switch {
+		case n > 10:
+			f.Cost += tenth(min(s.size(), n))
+		case n > 0 && s.text != "":
+			f.Cost++
+		}
+		return (s.text == t) != negate, ok
 	}
 }
 
-func (c *compiler) equalValues(a, b *expr, negate bool) boolFn {
-	l, r := a.val(), b.val()
+func equalValues(l, r valFn, negate bool) boolFn {
 	return func(f *Frame) (bool, bool) {
 		x, ok := l(f)
 		y, also := r(f)
@@ -93,7 +69,7 @@ func (c *compiler) equalValues(a, b *expr, negate bool) boolFn {
 	}
 }
 
-// equalCost is the cost of == and !=. For == of types of its own the Kubernetes library has another one.
+// equalCost is the cost of == and !=. The Kubernetes library has another cost for == of its own types.
 func (f *Frame) equalCost(x, y val, negate bool) uint64 {
 	if x.kind == kindRef && !negate && !x.opt {
 		p, _ := f.ref(x)

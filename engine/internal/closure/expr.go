@@ -4,33 +4,33 @@ type (
 	boolFn func(*Frame) (bool, bool)
 	wordFn func(*Frame) (uint64, bool) // int, uint, double (its bits), duration (nanoseconds), as the shape says
 	strFn  func(*Frame) (str, bool)
-	nodeFn func(*Frame) (uint32, bool) // a list, a map or an object of the Doc, of the shape's type
+	nodeFn func(*Frame) (uint32, bool) // a list, a map or an object of the Doc of the shape's type
 	valFn  func(*Frame) (val, bool)
 )
 
-// expr is an expression that is compiled. All closures answer false second when the outcome is Unknown.
+// expr is a compiled expression. The second result of its closures is false when the outcome is Unknown.
 type expr struct {
 	shape *shape
 
-	// One closure at least; val can be had from each of the others.
+	// At least one closure is set. val derives a valFn from each of the others.
 	b boolFn
 	w wordFn
 	s strFn
 	n nodeFn
 	v valFn
 
-	// count is the length of a list that need not be made for it.
+	// count returns the length of a list without making the list.
 	count wordFn
 
-	// const: the value is constant, costs nothing and is const itself.
+	// isConst: the value is constant and costs nothing.
 	isConst  bool
 	constant val
 
-	// attr, where it is set, stands instead of closures: what the expression costs depends on its place.
+	// attr, if set, replaces the closures. The cost of the expression depends on its position: see compiler.resolve.
 	attr *attr
-	// nullable: the value can be null though the shape is another, which v alone can say.
+	// nullable: the value can be null, which only v returns.
 	nullable bool
-	// optionalTest: has() on an optional chain. As a branch of a conditional upstream has its optional for the answer.
+	// optionalTest: has() on an optional chain. As the branch of a conditional, upstream returns its optional.
 	optionalTest bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// fold compiles a macro: comprehensions have no syntax of their own, so that the shapes that the macros of the environment give are all there are
-// (cel-go's parser/macro.go, ext/comprehensions.go, and the optional library's optMap).
+// fold compiles a macro. Comprehensions have no syntax of their own, so only the macros of the environment make them
+// (cel-go's parser/macro.go, ext/comprehensions.go, and optMap of the optional library).
 func (c *compiler) fold(e ast.Expr) *expr {
 	m := e.AsComprehension()
 	if r := m.IterRange(); r.Kind() == ast.ListKind && r.AsList().Size() == 0 && isBool(m.LoopCondition(), false) {
@@ -24,10 +24,8 @@ func (c *compiler) fold(e ast.Expr) *expr {
 		}
 	case ast.ListKind:
 		return c.collection(m, source)
-	case ast.MapKind:
-		return c.mapping(m, source)
 	}
-	c.no("a comprehension of an unknown macro")
+	c.unsupported("a macro that makes a map")
 	return nil
 }
 
@@ -37,7 +35,7 @@ func isBool(e ast.Expr, want bool) bool {
 
 func isIdent(e ast.Expr, name string) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == name }
 
-// isCall reports whether the expression is a call of the function with the number of arguments, and gives these.
+// isCall returns the arguments of a call, and whether it is a call of the function with n arguments.
 func isCall(e ast.Expr, function string, n int) ([]ast.Expr, bool) {
 	if e.Kind() != ast.CallKind {
 		return nil, false
@@ -46,7 +44,7 @@ func isCall(e ast.Expr, function string, n int) ([]ast.Expr, bool) {
 	return call.Args(), call.FunctionName() == function && len(call.Args()) == n && !call.IsMemberFunction()
 }
 
-// within compiles with the macro's variables declared, the accumulator out of reach.
+// within compiles with the macro's variables declared and the accumulator hidden.
 func (c *compiler) within(m ast.ComprehensionExpr, l *loop, compile func()) {
 	outer := c.scope
 	c.declare(m.AccuVar(), nil)
@@ -56,11 +54,12 @@ func (c *compiler) within(m ast.ComprehensionExpr, l *loop, compile func()) {
 	}
 	compile()
 	c.scope = outer
-	l.first, l.second = nil, nil // programs keep the loop, not its variables
+	l.first, l.second = nil, nil // programs retain the loop, not its variables
 }
 
-// quantifier compiles all (exists: any) with one variable or two. Each element costs 2 for the condition (3 for exists), 1 for the accumulator, and its
-// predicate; the element behind the one that decides costs the condition once more; the result costs 1.
+// quantifier compiles all, or exists if any is set, with one or two variables. Each element costs 2 for the condition
+// (3 for exists), 1 for the accumulator, and its predicate. The element behind the one that decides costs the condition
+// once more. The result costs 1.
 func (c *compiler) quantifier(m ast.ComprehensionExpr, source *expr, any bool) *expr {
 	operator := operators.LogicalAnd
 	condition := uint64(2)
@@ -69,7 +68,7 @@ func (c *compiler) quantifier(m ast.ComprehensionExpr, source *expr, any bool) *
 	}
 	args, ok := isCall(m.LoopStep(), operator, 2)
 	if !ok || !isIdent(args[0], m.AccuVar()) || !isIdent(m.Result(), m.AccuVar()) {
-		c.no("a quantifier of an unknown macro")
+		c.unsupported("a quantifier of an unknown macro")
 	}
 	l := c.loop(m, source)
 	var holds boolFn
@@ -93,11 +92,11 @@ func (c *compiler) quantifier(m ast.ComprehensionExpr, source *expr, any bool) *
 	}}
 }
 
-// existsOne costs 2 for each element that it finds, and 2 for the result.
+// existsOne costs 2 for each element that it finds and 2 for the result.
 func (c *compiler) existsOne(m ast.ComprehensionExpr, source *expr) *expr {
 	args, ok := isCall(m.LoopStep(), operators.Conditional, 3)
 	if !ok || !isIdent(args[2], m.AccuVar()) || !isBool(m.LoopCondition(), true) {
-		c.no("a count of an unknown macro")
+		c.unsupported("a count of an unknown macro")
 	}
 	l := c.loop(m, source)
 	var holds boolFn
@@ -119,14 +118,14 @@ func (c *compiler) existsOne(m ast.ComprehensionExpr, source *expr) *expr {
 	}}
 }
 
-// binding compiles a variable for one expression, as optMap, optFlatMap and sortBy make them: evaluated when it is first asked for.
+// binding compiles the variable of optMap, optFlatMap and sortBy, which is evaluated on first use.
 func (c *compiler) binding(m ast.ComprehensionExpr) *expr {
 	if !isIdent(m.LoopStep(), m.AccuVar()) {
-		c.no("a binding of an unknown macro")
+		c.unsupported("a binding of an unknown macro")
 	}
 	bound := c.observed(m.AccuInit())
 	if bound.shape.kind == shapeOptional {
-		c.no("a variable that is bound to an optional")
+		c.unsupported("a variable that is bound to an optional")
 	}
 	init, slot, done := bound.val(), c.variable(), c.flag()
 	variable := &expr{shape: bound.shape, v: func(f *Frame) (val, bool) {

@@ -5,7 +5,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// valueWalk is the walk of an attribute that is not optional and starts from, or leads through, values that are no nodes.
+// valueWalk compiles an attribute that is not optional and uses values that are not nodes.
 func (c *compiler) valueWalk(a *attr, cost uint64) *expr {
 	start, steps := c.start(a), a.steps
 	return &expr{shape: a.shape, v: func(f *Frame) (val, bool) {
@@ -24,7 +24,7 @@ func (c *compiler) valueWalk(a *attr, cost uint64) *expr {
 	}}
 }
 
-// start is the value that an attribute's steps start from.
+// start returns the value that an attribute's steps start from.
 func (c *compiler) start(a *attr) valFn {
 	if a.base != nil {
 		return a.base.val()
@@ -33,7 +33,8 @@ func (c *compiler) start(a *attr) valFn {
 	return func(f *Frame) (val, bool) { return f.read(f.nodes[node], t) }
 }
 
-// follow follows a step from a value. present is false for what is missing; ok is false where upstream has an error.
+// follow follows a step from a value. present is false for a missing member or element; ok is false where upstream has
+// an error.
 func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 	switch v.kind {
 	case kindNode:
@@ -50,7 +51,7 @@ func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 		}
 		to, ok = f.read(m, known.to)
 		return to, true, ok
-	case kindList, kindMap:
+	case kindList:
 		key, ok := s.key(f)
 		if !ok {
 			return val{}, false, false
@@ -66,7 +67,7 @@ func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 	return val{}, false, false
 }
 
-// key is what the step looks for in a list or a map.
+// key returns the index or key of the step.
 func (s *step) key(f *Frame) (val, bool) {
 	switch s.kind {
 	case stepMember:
@@ -78,7 +79,7 @@ func (s *step) key(f *Frame) (val, bool) {
 	return v, ok && !v.opt
 }
 
-// on is the step bound to a type that only the value told; nil if there is no such member or element.
+// on binds the step to the type of a value. It is nil if there is no such member or element.
 func (s *step) on(t *Type) *step {
 	known := *s
 	known.slot, known.from, known.to = NoSlot, t, t.Elem
@@ -95,7 +96,7 @@ func (s *step) on(t *Type) *step {
 	return &known
 }
 
-// lookupRef is an element or a value of one of upstream's own lists or maps.
+// lookupRef returns an element of one of upstream's lists or maps.
 func (f *Frame) lookupRef(v, key val) (to val, present, ok bool) {
 	defer unknownOnPanic(&ok)
 	switch c := v.of.(type) {
@@ -124,38 +125,15 @@ func (f *Frame) lookupRef(v, key val) (to val, present, ok bool) {
 	return val{}, false, false
 }
 
-// lookup is an element of a computed list or the value of a computed map's key.
+// lookup returns an element of a computed list.
 func (f *Frame) lookup(v, key val) (to val, present, ok bool) {
 	cells := v.span(f)
-	if v.kind == kindList {
-		at := int64(key.word)
-		if key.kind != kindInt {
-			return val{}, false, false
-		}
-		if at < 0 || at >= int64(len(cells)) {
-			return val{}, false, true
-		}
-		return cells[at], true, true
-	}
-	if !scalar(key.kind) { // cel-go has no qualifier of lists, times and the like, whatever the map holds
+	at := int64(key.word)
+	if key.kind != kindInt {
 		return val{}, false, false
 	}
-	for i := 0; i < len(cells); i += 2 {
-		k := cells[i]
-		if k.kind != key.kind {
-			return val{}, false, false // numbers of several types: rare enough
-		}
-		if k.word == key.word && k.text == key.text {
-			return cells[i+1], true, true
-		}
-		if i%512 == 510 && f.Stop.Stopped() {
-			return val{}, false, false
-		}
+	if at < 0 || at >= int64(len(cells)) {
+		return val{}, false, true
 	}
-	return val{}, false, true
-}
-
-// scalar reports whether two values of the kind are the same if word and text are.
-func scalar(k kind) bool {
-	return k == kindBool || k == kindInt || k == kindUint || k == kindString
+	return cells[at], true, true
 }

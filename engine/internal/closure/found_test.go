@@ -13,8 +13,8 @@ import (
 // found are expressions on which the conformance run's generator found differences.
 var found = []string{
 	// indexes that cel-go has no qualifiers for, on maps in which they are not looked for
-	`{}[?[optional.none()]].hasValue()`, `{}[?[].transformMapEntry(i, x, {})] == null`, `{}[?quantity('1').add(self.i)] == optional.none()`, `{}[?duration(self.t)].hasValue()`,
-	`type(optional.of({})[lists.range(self.i).last()]) == int`, `{1: 2}[dyn(optional.of(self.i))] == 2`, `self.ms[dyn(self.?s)] == 'b'`, `self.ls[dyn(self.?i)] == 'b'`,
+	`{}[?[optional.none()]].hasValue()`, `{}[?quantity('1').add(self.i)] == optional.none()`, `{}[?duration(self.t)].hasValue()`,
+	`type(optional.of({})[lists.range(self.i).last()]) == int`, `self.ms[dyn(self.?s)] == 'b'`, `self.ls[dyn(self.?i)] == 'b'`,
 	// values that the cost of an equality depends on
 	`dyn(self) == true`, `true == dyn(self)`, `dyn(self.o) == 1`, `dyn(self.ls) == 'a'`, `'a' == dyn(self.ls)`, `dyn(self.set) == dyn(self.ms)`, `dyn(self.empty) == false`, `dyn(self.p) != 1`,
 	`cidr('::/0') == cidr('192.168.1.0/24')`,

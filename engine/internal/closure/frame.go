@@ -7,57 +7,58 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Outcome is what a closure answers.
+// Outcome is the result of a closure.
 type Outcome uint8
 
-// The outcomes. True and False imply that cel-go gives the same value without an error, at exactly Frame.Cost. Unknown means that replay decides: an
-// error was met, even one that cel-go absorbs, or the limit, or the deadline, or data of another kind than the schema's.
+// The outcomes. True and False imply that cel-go has the same value without an error at exactly Frame.Cost. Unknown
+// means that cel-go decides: there was an error, even one that cel-go absorbs, or the limit or the deadline was
+// exceeded, or the data has another type than the schema.
 const (
 	Unknown Outcome = iota
 	False
 	True
 )
 
-// Frame is the memory of evaluations: what is evaluated, and scratch that is kept from one to the next. One goroutine uses it at a time.
+// Frame is the memory of evaluations: their input, and scratch space that they reuse. One goroutine uses it at a time.
 type Frame struct {
 	Doc *value.Doc
-	// Self and Old are the nodes of self and oldSelf; 0: none.
+	// Self and Old are the nodes of self and oldSelf, 0 if absent.
 	Self, Old uint32
 	// Limit is the highest cost of one evaluation.
 	Limit uint64
-	// Cost is the cost of the last evaluation, exact when its outcome was True or False.
+	// Cost is the cost of the last evaluation if its outcome was True or False.
 	Cost uint64
-	// Stop ends evaluations, with Unknown, within some milliseconds.
+	// Stop ends evaluations with Unknown, within some milliseconds.
 	Stop *interrupt.Signal
 
-	value func(data any, t *Type) ref.Val // of the programs, see Options
+	value func(data any, t *Type) ref.Val // Options.Value of the programs
 
-	nodes []uint32 // variables that stand for nodes: self, oldSelf, what folds iterate
+	nodes []uint32 // variables that are nodes: self, oldSelf, elements of the document
 	vals  []val    // other variables
 	bools []bool   // accumulators
 	ints  []int64  // accumulators and indexes
-	lists [][]val  // accumulators of lists and maps
-	cells []val    // elements of lists and maps that were computed
-	ticks uint32   // counts iterations, to look at Stop now and then
+	lists [][]val  // accumulators of lists
+	cells []val    // elements of computed lists
+	ticks uint32   // iterations since the last poll of Stop
 
-	looked  bool           // members or places have something
-	members [4]memberIndex // of the objects that rules look into by key
-	places  [4]place       // in the lists that rules go through by number
+	indexed   bool           // members or positions are in use
+	members   [4]memberIndex // of objects that rules access by key
+	positions [4]position    // in lists that rules access by index
 }
 
-// Slots that every frame has.
+// The slots of every frame.
 const (
 	nodeSelf = iota
 	nodeOld
 	nodeFirst
 )
 
-// Bounds of what a frame keeps for the next evaluation, and of what one evaluation may compute.
+// Bounds of what one evaluation may compute and of what a frame retains for the next one.
 const (
-	maxCells     = 1 << 17 // 8 MiB; cel-go charges 10 for a list and 1 for a variable in it: the limit ends most before
+	maxCells     = 1 << 17 // 8 MiB; the cost limit ends most evaluations before
 	maxKept      = 1 << 12
 	maxListsKept = 1 << 4 // each has up to maxKept elements
-	ticksPerLook = 64
+	ticksPerPoll = 64
 )
 
 // Eval evaluates the program in the frame.
@@ -74,7 +75,7 @@ func (p *Program) Eval(f *Frame) Outcome {
 	return False
 }
 
-// prepare makes room for the program's variables. It is as short as that for most: a rule takes a few dozen nanoseconds.
+// prepare makes slots for the program's variables. A rule takes a few dozen nanoseconds, so it does little.
 func (f *Frame) prepare(p *Program) {
 	f.Cost = 0
 	if len(f.nodes) < p.nodes {
@@ -84,19 +85,19 @@ func (f *Frame) prepare(p *Program) {
 	if f.value == nil {
 		f.value = p.value
 	}
-	if f.looked {
-		f.looked, f.members, f.places = false, [4]memberIndex{}, [4]place{}
+	if f.indexed {
+		f.indexed, f.members, f.positions = false, [4]memberIndex{}, [4]position{}
 	}
 	if p.vals+p.bools+p.ints+p.lists == 0 {
 		return
 	}
-	f.vals = room(f.vals, p.vals)
-	f.bools = room(f.bools, p.bools)
-	f.ints = room(f.ints, p.ints)
-	f.lists = room(f.lists, p.lists)
+	f.vals = withLen(f.vals, p.vals)
+	f.bools = withLen(f.bools, p.bools)
+	f.ints = withLen(f.ints, p.ints)
+	f.lists = withLen(f.lists, p.lists)
 }
 
-// tidy drops what the evaluation computed: it refers to the document.
+// tidy drops computed values, which refer to the document.
 func (f *Frame) tidy(p *Program) {
 	if cap(f.cells) > maxKept {
 		f.cells = nil
@@ -117,32 +118,32 @@ func (f *Frame) tidy(p *Program) {
 	}
 }
 
-// Forget lets go of the document, for a Frame that waits in a pool, and of scratch that only large evaluations need.
+// Forget drops the document and scratch space that only large evaluations need, before the Frame returns to a pool.
 func (f *Frame) Forget() {
 	f.Doc, f.Stop = nil, nil
-	if f.looked { // by names that are the document's
-		f.looked, f.members, f.places = false, [4]memberIndex{}, [4]place{}
+	if f.indexed { // their names refer to the document
+		f.indexed, f.members, f.positions = false, [4]memberIndex{}, [4]position{}
 	}
 	if len(f.lists) > maxListsKept {
 		f.lists = nil
 	}
 }
 
-func room[T any](s []T, n int) []T {
+func withLen[T any](s []T, n int) []T {
 	if len(s) < n {
 		s = append(s, make([]T, n-len(s))...)
 	}
 	return s
 }
 
-// strain has the next tick look at Stop: what was done since the last one took long.
-func (f *Frame) strain() { f.ticks |= ticksPerLook - 1 }
+// pollSoon makes the next tick poll, after work that took long.
+func (f *Frame) pollSoon() { f.ticks |= ticksPerPoll - 1 }
 
-// tick counts an iteration. It is false when the evaluation must end: the limit is crossed, or nobody waits any more.
+// tick counts an iteration. It is false when the evaluation must end: the limit is exceeded, or Stop has fired.
 func (f *Frame) tick() bool {
 	if f.Cost > f.Limit {
 		return false
 	}
 	f.ticks++
-	return f.ticks%ticksPerLook != 0 || !f.Stop.Stopped()
+	return f.ticks%ticksPerPoll != 0 || !f.Stop.Stopped()
 }

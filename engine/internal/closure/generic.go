@@ -1,19 +1,17 @@
 package closure
 
 import (
-	"math"
-
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// generic compiles a call of a function that has no closure of its own: cel-go's implementation on cel-go's values, at cel-go's cost.
+// generic compiles a call of a function without a closure of its own: cel-go's implementation with cel-go's values at
+// cel-go's cost.
 func (c *compiler) generic(k callee, args []*expr) *expr {
 	if find(c.functions, k) == nil {
-		c.no("the function %s", k.name)
+		c.unsupported("the function %s", k.name)
 	}
 	vals := make([]valFn, len(args))
 	for i, a := range args {
@@ -29,7 +27,7 @@ func (c *compiler) generic(k callee, args []*expr) *expr {
 				return val{}, false
 			}
 			r, ok := f.ref(v)
-			if !ok || !k.moderate(r) {
+			if !ok || !k.isModerate(r) {
 				return val{}, false
 			}
 			refs = append(refs, r)
@@ -38,69 +36,71 @@ func (c *compiler) generic(k callee, args []*expr) *expr {
 	}}
 }
 
-// maxCallBytes is up to how much text functions of cel-go's are given: they cannot be stopped, and some take time that grows with its square (findAll,
-// indexOf). Replay decides beyond.
+// maxCallBytes bounds the text that cel-go's functions are called with. They cannot be interrupted, and the time of
+// some grows with the square of the length (findAll, indexOf).
 const maxCallBytes = 1 << 10
 
-// moderate is false for a text that asks for more than it is long: 1e99999999 as a quantity, %.999999f as a format.
-func (k callee) moderate(arg ref.Val) bool {
+// isModerate is false for a short text that asks for much: the quantity 1e99999999, the format %.999999f.
+func (k callee) isModerate(arg ref.Val) bool {
+	text, ok := arg.(types.String)
+	if !ok {
+		return true
+	}
 	switch k.name {
 	case "quantity", "isQuantity":
-		if text, ok := arg.(types.String); ok {
-			_, exponent := QuantityExtent(string(text))
-			return exponent <= MaxQuantityExponent
-		}
+		_, exponent := QuantityExtent(string(text))
+		return exponent <= MaxQuantityExponent
 	case "format":
-		if text, ok := arg.(types.String); ok {
-			return FormatDigits(string(text)) <= maxCallBytes
-		}
+		return FormatDigits(string(text)) <= maxCallBytes
 	}
 	return true
 }
 
-// call runs a function unless its cost, as far as the operands tell it, crosses the limit.
+// call runs a function unless its cost exceeds the limit, as far as the arguments determine it.
 func (f *Frame) call(table map[string]*functions.Overload, k callee, args []ref.Val) (val, bool) {
 	if f.Stop.Stopped() {
 		return val{}, false
 	}
-	ahead, known := f.costAhead(k, args)
-	if f.Cost+ahead > f.Limit || f.Cost+ahead < f.Cost {
+	cost, exact := costBefore(k, args)
+	if f.Cost+cost > f.Limit || f.Cost+cost < f.Cost {
 		return val{}, false
 	}
 	r, ok := invoke(table, k, args...)
 	if !ok {
 		return val{}, false
 	}
-	if !known {
-		ahead = callCost(k.name, k.overload, args, r)
+	if !exact {
+		cost = callCost(k.name, k.overload, args, r)
 	}
-	f.Cost += ahead
+	f.Cost += cost
 	if f.Cost > f.Limit {
 		return val{}, false
 	}
 	return f.back(r)
 }
 
-// costAhead is the cost of a call before it runs, or, where the result decides, the least that it can cost.
-func (f *Frame) costAhead(k callee, args []ref.Val) (cost uint64, known bool) {
+// costBefore returns the cost of a call from its arguments. If the result determines the cost, it is a lower bound.
+func costBefore(k callee, args []ref.Val) (cost uint64, exact bool) {
 	switch {
+	case k.overload == "lists_range":
+		n, _ := args[0].(types.Int)
+		return uint64(n), false
 	case k.overload == "list_slice":
 		return 0, false // no longer than the list
 	case k.overload == "list_reverse":
 		return sizeOf(args[0]), false
 	case k.name == "join":
-		return joinCost(args), false
+		return joinedSize(args), false
 	}
 	return callCost(k.name, k.overload, args, nil), true
 }
 
-// joinCost is the cost of a string that is joined of others: a fifth of its length.
-func joinCost(args []ref.Val) uint64 {
+// joinedSize returns the length of a joined string, which costs a fifth of it.
+func joinedSize(args []ref.Val) (size uint64) {
 	list, ok := args[0].(traits.Lister)
 	if !ok {
 		return 0
 	}
-	size := uint64(0)
 	n, _ := list.Size().(types.Int)
 	if len(args) == 2 && n > 0 {
 		size = uint64(n-1) * sizeOf(args[1])
@@ -108,10 +108,10 @@ func joinCost(args []ref.Val) uint64 {
 	for i := range n {
 		size += sizeOf(list.Get(i))
 	}
-	return uint64(math.Ceil(float64(size) * 2 * common.StringTraversalCostFactor))
+	return tenth(2 * size)
 }
 
-// find is the implementation that cel-go's planner finds for a call.
+// find returns the implementation that cel-go's planner finds for a call.
 func find(table map[string]*functions.Overload, k callee) *functions.Overload {
 	if k.overload != "" {
 		if o := table[k.overload]; o != nil {
@@ -121,7 +121,7 @@ func find(table map[string]*functions.Overload, k callee) *functions.Overload {
 	return table[k.name]
 }
 
-// invoke runs an implementation as cel-go's interpreter does. It is false where that panics or finds none.
+// invoke runs an implementation as cel-go's interpreter does. It is false if that panics or finds none.
 func invoke(table map[string]*functions.Overload, k callee, args ...ref.Val) (r ref.Val, ok bool) {
 	defer unknownOnPanic(&ok)
 	o := find(table, k)
@@ -145,12 +145,11 @@ func invoke(table map[string]*functions.Overload, k callee, args ...ref.Val) (r 
 	return r, r != nil
 }
 
-// joinedByKey is the union of sets and the merger of map lists.
-func (f *Frame) joinedByKey(a, b val) (v val, ok bool) {
+// addRefs concatenates upstream's own lists: the union of sets and the merger of map lists.
+func (f *Frame) addRefs(a, b val) (v val, ok bool) {
 	defer unknownOnPanic(&ok)
-	x, ok := f.ref(a)
-	y, also := f.ref(b)
-	if !ok || !also {
+	x, y, ok := f.refs(a, b)
+	if !ok {
 		return val{}, false
 	}
 	list, ok := x.(traits.Adder)
@@ -160,7 +159,7 @@ func (f *Frame) joinedByKey(a, b val) (v val, ok bool) {
 	return f.back(list.Add(y))
 }
 
-// unknownOnPanic makes a panic of cel-go's or upstream's own values Unknown: cel-go turns them into errors.
+// unknownOnPanic makes a panic of cel-go's or upstream's values Unknown. cel-go turns it into an error.
 func unknownOnPanic(ok *bool) {
 	if recover() != nil {
 		*ok = false

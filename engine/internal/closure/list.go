@@ -1,31 +1,32 @@
 package closure
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 )
 
-// listLiteral compiles [a, b, ?c]: 10, or nothing if all elements are constants.
+// listLiteral compiles [a, b, ?c]. It costs 10, or nothing if all elements are constants.
 func (c *compiler) listLiteral(e ast.Expr) *expr {
 	l := e.AsList()
-	optional := map[int]bool{}
-	for _, i := range l.OptionalIndices() {
-		optional[int(i)] = true
-	}
 	s := shapeOf(c.ast.GetType(e.ID()))
-	constants := make([]val, 0, len(l.Elements()))
+	var constants []val
 	elems := make([]valFn, 0, len(l.Elements()))
+	optional := make([]bool, len(l.Elements()))
 	for i, x := range l.Elements() {
 		y := c.observed(x)
 		if y.isConst {
 			constants = append(constants, y.constant)
 		}
-		if i == 0 && !optional[0] {
-			s = &shape{kind: shapeList, elem: y.shape}
-		} else if !optional[i] {
-			s.elem = join(s.elem, y.shape)
-		} else {
+		optional[i] = slices.Contains(l.OptionalIndices(), int32(i))
+		switch {
+		case optional[i]:
 			s.elem = dynShape
+		case i == 0:
+			s = &shape{kind: shapeList, elem: y.shape}
+		default:
+			s.elem = join(s.elem, y.shape)
 		}
 		elems = append(elems, y.val())
 	}
@@ -37,13 +38,10 @@ func (c *compiler) listLiteral(e ast.Expr) *expr {
 		acc := f.lists[slot][:0]
 		for i, x := range elems {
 			v, ok := x(f)
-			if !ok {
+			if !ok || optional[i] && !v.opt {
 				return val{}, false
 			}
 			if optional[i] {
-				if !v.opt {
-					return val{}, false
-				}
 				if v.kind == kindNone {
 					continue
 				}
@@ -53,137 +51,24 @@ func (c *compiler) listLiteral(e ast.Expr) *expr {
 		}
 		f.lists[slot] = acc
 		f.Cost += common.ListCreateBaseCost
-		return f.store(kindList, acc)
+		return f.store(acc)
 	}}
 }
 
-// mapLiteral compiles {k: v, ?k: v}: 30, or nothing if all of it is constant.
-func (c *compiler) mapLiteral(e ast.Expr) *expr {
-	type entry struct {
-		key, value valFn
-		optional   bool
-	}
-	var entries []entry
-	var constants []val
-	s := shapeOf(c.ast.GetType(e.ID()))
-	for i, en := range e.AsMap().Entries() {
-		m := en.AsMapEntry()
-		k, v := c.observed(m.Key()), c.observed(m.Value())
-		if k.isConst && v.isConst {
-			constants = append(constants, k.constant, v.constant)
-		}
-		if i == 0 && !m.IsOptional() {
-			s = &shape{kind: shapeMap, elem: v.shape}
-		} else if !m.IsOptional() {
-			s.elem = join(s.elem, v.shape)
-		} else {
-			s.elem = dynShape
-		}
-		entries = append(entries, entry{k.val(), v.val(), m.IsOptional()})
-	}
-	if len(constants) == 2*len(entries) {
-		folded, ok := (&Frame{}).dictionary(constants)
-		if !ok {
-			c.no("a map of constants with such keys")
-		}
-		return constExpr(s, val{kind: kindMap, of: &folded})
-	}
-	slot := c.list()
-	return &expr{shape: s, v: func(f *Frame) (val, bool) {
-		acc := f.lists[slot][:0]
-		for _, en := range entries {
-			k, ok := en.key(f)
-			v, also := en.value(f)
-			if !ok || !also {
-				return val{}, false
-			}
-			if en.optional {
-				if !v.opt {
-					return val{}, false
-				}
-				if v.kind == kindNone {
-					acc = without(acc, k)
-					continue
-				}
-				v.opt = false
-			}
-			acc = append(acc, k, v)
-		}
-		f.lists[slot] = acc
-		f.Cost += common.MapCreateBaseCost
-		acc, ok := f.dictionary(acc)
-		if !ok {
-			return val{}, false
-		}
-		return f.store(kindMap, acc)
-	}}
-}
-
-// without takes a key out of keys and values.
-func without(list []val, key val) []val {
-	out := list[:0]
-	for i := 0; i < len(list); i += 2 {
-		if !identical(list[i], key) {
-			out = append(out, list[i], list[i+1])
-		}
-	}
-	return out
-}
-
-// dictionary makes keys and values a map: of keys that are the same the last one counts. It is false for keys of several types, of which numbers can
-// be the same without being identical.
-func (f *Frame) dictionary(list []val) ([]val, bool) {
-	out := list[:0:0]
-	var index map[val]int
-	if len(list) > 2*fewElements {
-		index = make(map[val]int, len(list)/2)
-	}
-	for i := 0; i < len(list); i += 2 {
-		k := val{kind: list[i].kind, word: list[i].word, text: list[i].text}
-		if !scalar(k.kind) || k.kind != list[0].kind || list[i].opt || !f.tick() {
-			return nil, false
-		}
-		at, found := -1, false
-		if index != nil {
-			at, found = index[k]
-		} else {
-			for j := 0; j < len(out) && !found; j += 2 {
-				at, found = j, identical(out[j], k)
-			}
-		}
-		if found {
-			out[at+1] = list[i+1]
-			continue
-		}
-		if index != nil {
-			index[k] = len(out)
-		}
-		out = append(out, list[i], list[i+1])
-	}
-	return out, true
-}
-
-// identical reports whether two scalars are of one kind and the same.
-func identical(a, b val) bool { return a.kind == b.kind && a.word == b.word && a.text == b.text }
-
-// joinedLists compiles the concatenation of lists. Sets and map lists are joined by upstream's own values.
-func (c *compiler) joinedLists(a, b *expr) *expr {
+// concatenatedLists compiles + of lists. Upstream's own values join sets and map lists.
+func (c *compiler) concatenatedLists(a, b *expr) *expr {
 	l, r := a.val(), b.val()
 	slot := c.list()
-	return &expr{shape: &shape{kind: shapeList, elem: join(a.shape.element(), b.shape.element())}, v: func(f *Frame) (val, bool) {
+	s := &shape{kind: shapeList, elem: join(a.shape.element(), b.shape.element())}
+	return &expr{shape: s, v: func(f *Frame) (val, bool) {
 		x, ok := l(f)
 		y, also := r(f)
 		f.Cost++
 		if !ok || !also || x.opt || y.opt || x.kind == kindList && x.wide {
 			return val{}, false
 		}
-		if x.kind == kindNode {
-			if _, t := x.node(); t.List == Set || t.List == MapList {
-				return f.joinedByKey(x, y)
-			}
-		}
-		if !isList(x) || !isList(y) {
-			return f.joinedByKey(x, y)
+		if !isList(x) || !isList(y) || x.kind == kindNode && x.of.(*Type).unordered() {
+			return f.addRefs(x, y)
 		}
 		acc := f.lists[slot][:0]
 		for _, list := range [2]val{x, y} {
@@ -196,6 +81,43 @@ func (c *compiler) joinedLists(a, b *expr) *expr {
 			}
 		}
 		f.lists[slot] = acc
-		return f.store(kindList, acc)
+		return f.store(acc)
 	}}
+}
+
+// elements iterates over a list for which isList holds.
+type elements struct {
+	node  uint32
+	typ   *Type
+	cells []val
+}
+
+func (f *Frame) elements(list val) elements {
+	if list.kind == kindNode {
+		i, t := list.node()
+		return elements{node: f.Doc.Nodes[i].First, typ: t.Elem}
+	}
+	return elements{cells: list.span(f)}
+}
+
+// isList reports whether a value is a list of the document or a computed one.
+func isList(v val) bool {
+	return !v.opt && (v.kind == kindList || v.kind == kindNode && v.of.(*Type).Kind == List)
+}
+
+func (e *elements) done() bool { return e.node == 0 && len(e.cells) == 0 }
+
+// take returns the next element. It is false for an element that upstream has an error for.
+func (e *elements) take(f *Frame) (val, bool) {
+	if e.node == 0 {
+		v := e.cells[0]
+		e.cells = e.cells[1:]
+		return v, true
+	}
+	i := e.node
+	e.node = f.Doc.Nodes[i].Next
+	if e.typ == nil {
+		return val{}, false
+	}
+	return f.read(i, e.typ)
 }

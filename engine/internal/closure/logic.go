@@ -2,13 +2,14 @@ package closure
 
 import "github.com/google/cel-go/common/ast"
 
-// conditional compiles test ? yes : no. It is an attribute to cel-go: selectors behind it go to its branches, which are not observed themselves.
+// conditional compiles test ? yes : no. cel-go treats it as an attribute: selectors behind it apply to its branches,
+// which are not observed themselves.
 func (c *compiler) conditional(call ast.CallExpr) *expr {
 	args := call.Args()
 	test := c.observed(args[0]).bool()
 	yes, no := c.compile(args[1]), c.compile(args[2])
 	if yes.optionalTest || no.optionalTest {
-		c.no("has() on an optional as a branch of a conditional")
+		c.unsupported("has() on an optional as a branch of a conditional")
 	}
 	return conditionalExpr(&branches{test, yes, no})
 }
@@ -18,7 +19,7 @@ func conditionalExpr(b *branches) *expr {
 	return &expr{shape: s, attr: &attr{branches: b, shape: s}}
 }
 
-// choice makes a conditional closures.
+// choice compiles the closures of a conditional.
 func (c *compiler) choice(b *branches) *expr {
 	yes, no, test := c.resolve(b.yes, 0), c.resolve(b.no, 0), b.test
 	x := &expr{shape: join(yes.shape, no.shape)}
@@ -38,11 +39,10 @@ func (c *compiler) choice(b *branches) *expr {
 }
 
 func choose[T any](test boolFn, yes, no func(*Frame) (T, bool)) func(*Frame) (T, bool) {
-	return func(f *Frame) (T, bool) {
+	return func(f *Frame) (none T, _ bool) {
 		is, ok := test(f)
 		switch {
 		case !ok:
-			var none T
 			return none, false
 		case is:
 			return yes(f)
@@ -51,47 +51,22 @@ func choose[T any](test boolFn, yes, no func(*Frame) (T, bool)) func(*Frame) (T,
 	}
 }
 
-// junction compiles && and ||. They cost nothing; what stands right of the operand that decides is not evaluated.
-func (c *compiler) junction(call ast.CallExpr, or bool) *expr {
-	var terms []boolFn
-	for _, a := range call.Args() {
-		terms = append(terms, c.observed(a).bool())
-	}
-	x := &expr{shape: boolShape}
-	if len(terms) != 2 {
-		x.b = func(f *Frame) (bool, bool) {
-			for _, t := range terms {
-				if v, ok := t(f); !ok || v == or {
-					return v, ok
-				}
-			}
-			return !or, true
-		}
-		return x
-	}
-	left, right := terms[0], terms[1]
-	x.b = func(f *Frame) (bool, bool) {
-		if v, ok := left(f); !ok || v {
-			return v, ok
-		}
-		return right(f)
-	}
-	if !or {
-		x.b = func(f *Frame) (bool, bool) {
-			if v, ok := left(f); !ok || !v {
+// logical compiles && and ||. They cost nothing, and the operands behind the one that decides are not evaluated.
+func (c *compiler) logical(call ast.CallExpr, or bool) *expr {
+	args := call.Args()
+	result := c.observed(args[0]).bool()
+	for _, arg := range args[1:] {
+		left, right := result, c.observed(arg).bool()
+		result = func(f *Frame) (bool, bool) {
+			if v, ok := left(f); !ok || v == or {
 				return v, ok
 			}
 			return right(f)
 		}
 	}
-	return x
+	return &expr{shape: boolShape, b: result}
 }
 
 func negation(_ *compiler, _ callee, args []*expr) *expr {
-	b := args[0].bool()
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		v, ok := b(f)
-		f.Cost++
-		return !v, ok
-	}}
+	return &expr{shape: boolShape, b: unary(args[0].bool(), func(v bool) (bool, bool) { return !v, true })}
 }

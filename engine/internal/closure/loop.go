@@ -6,22 +6,23 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// loop goes through a list or a map, of the document or computed, for a macro.
+// loop goes through a list or a map of the document, or through a computed list, for a macro.
 type loop struct {
-	// first and second are the macro's variables: the element, or the key; with two of them the index or key, and the element or value.
+	// first and second are the macro's variables: the element or key; with two variables the index or key, and the element
+	// or value.
 	first, second *attr
 
 	nodes nodeFn // of the document; nil: computed
-	list  bool   // the document's is a list
+	list  bool   // nodes is a list
 	vals  valFn
-	// node is where the element's node stands, count its number, at and key what was computed.
-	node, count, at, key int
-	elem                 *Type
-	// keys: the one variable is an element or a key, as the value turns out to be a list or a map.
+	// The slots of the element's node, of its index, and of a computed element.
+	node, count, at int
+	elem            *Type
+	// keys: the only variable is an element of a list or a key of a map, which evaluation decides.
 	keys bool
 }
 
-// loop declares the variables that a macro's range gives.
+// loop prepares the loop over a macro's range and its variables.
 func (c *compiler) loop(m ast.ComprehensionExpr, source *expr) *loop {
 	two := m.IterVar2() != ""
 	l := &loop{count: c.counter()}
@@ -30,32 +31,31 @@ func (c *compiler) loop(m ast.ComprehensionExpr, source *expr) *loop {
 		l.first = variableAttr(l.node, l.elem)
 		switch {
 		case l.list && two:
-			l.first, l.second = c.numberAttr(l.count), l.first
+			l.first, l.second = c.indexAttr(l.count), l.first
 		case !l.list:
 			l.first, l.second = keyAttr(l.node), l.first
 		}
 		return l
 	}
-	l.vals, l.at, l.key = source.val(), c.variable(), c.variable()
+	l.vals, l.at = source.val(), c.variable()
 	elem := computedAttr(l.at, source.shape.element())
 	switch {
 	case source.shape.kind == shapeDyn && !two:
 		l.first, l.keys = computedAttr(l.at, dynShape), true
-	case source.shape.kind != shapeList && source.shape.kind != shapeMap:
-		c.no("a macro with two variables over what may be a list or a map")
-	case source.shape.kind == shapeMap:
-		l.first, l.second = computedAttr(l.key, dynShape), elem
+	case source.shape.kind != shapeList:
+		c.unsupported("a macro over a computed map, or with two variables over what may be a list or a map")
 	case two:
-		l.first, l.second = c.numberAttr(l.count), elem
+		l.first, l.second = c.indexAttr(l.count), elem
 	default:
 		l.first = elem
 	}
 	return l
 }
 
-// numberAttr is the index in a list.
-func (c *compiler) numberAttr(count int) *attr {
-	return &attr{shape: intShape, base: &expr{shape: intShape, w: func(f *Frame) (uint64, bool) { return uint64(f.ints[count]), true }}}
+// indexAttr is the index in a list.
+func (c *compiler) indexAttr(count int) *attr {
+	index := func(f *Frame) (uint64, bool) { return uint64(f.ints[count]), true }
+	return &attr{shape: intShape, base: &expr{shape: intShape, w: index}}
 }
 
 // keyAttr is the key of the member that a node is.
@@ -66,10 +66,11 @@ func keyAttr(node int) *attr {
 }
 
 func computedAttr(at int, s *shape) *attr {
-	return &attr{shape: s, optional: s.kind == shapeOptional, base: &expr{shape: s, v: func(f *Frame) (val, bool) { return f.vals[at], true }}}
+	value := func(f *Frame) (val, bool) { return f.vals[at], true }
+	return &attr{shape: s, optional: s.kind == shapeOptional, base: &expr{shape: s, v: value}}
 }
 
-// run calls each for every element until it wants no more. It is false when the outcome is Unknown.
+// run calls each for every element until it returns no more. It is false when the outcome is Unknown.
 func (l *loop) run(f *Frame, each func(*Frame) (more, ok bool)) bool {
 	f.ints[l.count] = 0
 	if l.nodes != nil {
@@ -82,7 +83,7 @@ func (l *loop) run(f *Frame, each func(*Frame) (more, ok bool)) bool {
 	if v, ok = f.open(v); !ok {
 		return false
 	}
-	if v.kind == kindMap || v.kind == kindNode && v.of.(*Type).Kind != List {
+	if v.kind == kindNode && v.of.(*Type).Kind != List {
 		return l.runMap(f, v, each)
 	}
 	if !isList(v) {
@@ -122,36 +123,14 @@ func (l *loop) runNodes(f *Frame, each func(*Frame) (more, ok bool)) bool {
 	return true
 }
 
-// runMap goes through a map that was computed, or that may have been.
+// runMap goes through a map that only evaluation knows to be one.
 func (l *loop) runMap(f *Frame, v val, each func(*Frame) (more, ok bool)) bool {
-	if v.kind == kindMap {
-		cells := v.span(f)
-		if len(cells) > 2 {
-			return false // such keys have no order; replays give them one
-		}
-		for ; len(cells) > 0; cells = cells[2:] {
-			f.vals[l.key], f.vals[l.at] = cells[0], cells[1]
-			if l.keys {
-				f.vals[l.at] = cells[0]
-			}
-			if more, ok := each(f); !ok || !more || !f.tick() {
-				return ok && !more
-			}
-		}
-		return true
-	}
 	i, t := v.node()
-	if t.Kind != Map || t.Elem == nil || f.Doc.Nodes[i].Kind != value.Object {
+	if !l.keys || t.Kind != Map || t.Elem == nil || f.Doc.Nodes[i].Kind != value.Object {
 		return false
 	}
 	for e := f.Doc.Nodes[i].First; e != 0; e = f.Doc.Nodes[e].Next {
-		key := keyVal(f.Doc.Key(e))
-		if x, ok := f.read(e, t.Elem); l.keys {
-			f.vals[l.at] = key
-		} else if f.vals[l.at] = x; !ok {
-			return false
-		}
-		f.vals[l.key] = key
+		f.vals[l.at] = keyVal(f.Doc.Key(e))
 		if !f.tick() {
 			return false
 		}

@@ -1,6 +1,8 @@
 package closure
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/traits"
@@ -8,86 +10,60 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// membership compiles in: over constants (free, a set), over the document's lists (1 for each of the list's elements), over its maps (1).
-func membership(c *compiler, k callee, args []*expr) *expr {
+// membership compiles in: for lists at 1 for each element, for maps of the document at 1.
+func membership(_ *compiler, k callee, args []*expr) *expr {
 	x, in := args[0], args[1]
 	switch {
-	case k.overload == overloads.InList && in.n != nil && in.shape.typ.Elem != nil:
-		return c.inNodes(x, in)
+	case k.overload == overloads.InList && in.n != nil && x.shape.kind == shapeString && in.shape.typ.Elem != nil &&
+		in.shape.typ.Elem.Kind == String:
+		return inStrings(x.str(), in.n)
 	case k.overload == overloads.InList:
-		return c.inList(x, in)
-	case k.overload == overloads.InMap && in.n != nil && x.shape.kind == shapeString:
-		s, n, elem := x.str(), in.n, in.shape.typ.Elem
-		if elem == nil {
-			return nil
-		}
-		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-			key, ok := s(f)
-			i, also := n(f)
-			f.Cost++
-			if !ok || !also {
-				return false, false
-			}
-			m := f.find(i, key.text)
-			switch {
-			case m == 0:
-				return false, true
-			case f.Doc.Nodes[m].Kind == value.Null:
-				return true, elem.Nullable
-			}
-			return true, f.readable(m, elem)
-		}}
+		return inList(x.val(), in.val())
+	case k.overload == overloads.InMap && in.n != nil && x.shape.kind == shapeString && in.shape.typ.Elem != nil:
+		return inMap(x.str(), in.n, in.shape.typ.Elem)
 	}
 	return nil
 }
 
-// folded gives what cel-go's optimizer makes of a call before it runs: conversions of constants become constants, tests for constants sets. What
-// fails then makes upstream refuse the rule.
+// folded compiles what cel-go evaluates when it plans: conversions of constants become constants, tests for constants
+// sets. Upstream rejects the rule where that fails.
 func (c *compiler) folded(k callee, args []*expr) *expr {
 	if len(args) == 1 && args[0].isConst && overloads.IsTypeConversionFunction(k.name) {
-		f := &Frame{}
-		r, ok := f.ref(args[0].constant)
-		if !ok {
-			c.no("the conversion of a constant")
+		r, ok := (&Frame{}).ref(args[0].constant)
+		if ok {
+			r, ok = invoke(c.functions, k, r)
 		}
-		r, ok = invoke(c.functions, k, r)
 		if !ok || types.IsUnknownOrError(r) {
-			c.no("the conversion of a constant by %s", k.name)
+			c.unsupported("the conversion of a constant by %s", k.name)
 		}
 		v, ok := constantOf(r)
 		if !ok {
-			c.no("a constant of type %v", r.Type())
+			c.unsupported("a constant of type %v", r.Type())
 		}
 		return constExpr(k.result, v)
 	}
 	if k.overload == overloads.InList && args[1].isConst {
-		return c.inConstants(args[0], *args[1].constant.of.(*[]val))
+		return inConstants(args[0], *args[1].constant.of.(*[]val))
 	}
 	return nil
 }
 
-// inConstants compiles a test for constants, nil if they make no set: x in [] is false, whatever x is.
-func (c *compiler) inConstants(x *expr, list []val) *expr {
+// inConstants compiles a test for constants, which costs nothing. It returns nil if they do not form a set.
+func inConstants(x *expr, list []val) *expr {
 	if len(list) == 0 {
 		return constExpr(boolShape, boolVal(false))
 	}
-	texts := true
-	for _, v := range list {
-		switch v.kind {
-		case kindString:
-		case kindBool, kindInt, kindUint, kindDouble:
-			texts = false
-		default:
-			return nil
-		}
+	if slices.ContainsFunc(list, func(v val) bool { return v.kind < kindBool || v.kind > kindString }) {
+		return nil
 	}
-	if texts && x.shape.kind == shapeString {
-		return inTexts(x.str(), list)
+	allStrings := !slices.ContainsFunc(list, func(v val) bool { return v.kind != kindString })
+	if allStrings && x.shape.kind == shapeString {
+		return inConstantStrings(x.str(), list)
 	}
 	v := x.val()
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		r, ok := v(f)
-		if !ok || r.opt || r.kind >= kindNode && r.kind != kindRef {
+		if !ok || r.opt {
 			return false, false
 		}
 		for _, k := range list {
@@ -99,82 +75,78 @@ func (c *compiler) inConstants(x *expr, list []val) *expr {
 	}}
 }
 
-// inSet reports whether a value is one that the set has for a constant: the same, or the same number of another type.
+// inSet reports whether a set has a value for a constant: the same value. Numbers of different types are Unknown.
 func inSet(v, k val) (same, ok bool) {
-	switch v.kind {
-	case kindString, kindBytes, kindBool:
-		return v.kind == k.kind && v.word == k.word && v.text == k.text, true
-	case kindInt, kindUint, kindDouble:
-		if v.kind == k.kind {
-			return v.word == k.word || v.kind == kindDouble && v.float() == k.float(), true
-		}
-		if k.kind == kindString || k.kind == kindBool {
-			return false, true
-		}
-		return false, false // lossless conversions of numbers: rare enough for replay
+	isNumber := func(k kind) bool { return k == kindInt || k == kindUint || k == kindDouble }
+	switch {
+	case v.kind < kindBool || v.kind > kindBytes || isNumber(v.kind) && isNumber(k.kind) && v.kind != k.kind:
+		return false, false
+	case v.kind != k.kind:
+		return false, true
 	}
-	return false, false
+	return v.word == k.word && v.text == k.text || v.kind == kindDouble && v.float() == k.float(), true
 }
 
-func inTexts(s strFn, list []val) *expr {
-	texts := make([]string, len(list))
+func inConstantStrings(s strFn, list []val) *expr {
+	const few = 12 // strings that are compared faster than looked up
+	texts, set := make([]string, len(list)), map[string]bool{}
 	for i, v := range list {
-		texts[i] = v.text
+		texts[i], set[v.text] = v.text, true
 	}
-	x := &expr{shape: boolShape}
-	if len(texts) <= 12 {
-		x.b = func(f *Frame) (bool, bool) {
-			r, ok := s(f)
-			for _, t := range texts {
-				if t == r.text {
-					return true, ok
-				}
-			}
-			return false, ok
-		}
-		return x
-	}
-	set := make(map[string]struct{}, len(texts))
-	for _, t := range texts {
-		set[t] = struct{}{}
-	}
-	x.b = func(f *Frame) (bool, bool) {
-		r, ok := s(f)
-		_, in := set[r.text]
-		return in, ok
-	}
-	return x
-}
-
-// inNodes compiles x in a list of the document. Upstream compares until it finds one, and has an error where an element is none.
-func (c *compiler) inNodes(x, in *expr) *expr {
-	n, elem := in.n, in.shape.typ.Elem
-	if x.shape.kind == shapeString && elem.Kind == String {
-		s := x.str()
+	if len(texts) <= few {
 		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-			want, ok := s(f)
-			i, also := n(f)
-			if !ok || !also {
-				return false, false
-			}
-			list := &f.Doc.Nodes[i]
-			f.Cost += uint64(list.Live)
-			for e := list.First; e != 0; e = f.Doc.Nodes[e].Next {
-				if f.Doc.Nodes[e].Kind != value.String || !f.tick() {
-					return false, false
-				}
-				if f.Doc.Str(e) == want.text {
-					return true, true
-				}
-			}
-			return false, true
+			r, ok := s(f)
+			return slices.Contains(texts, r.text), ok
 		}}
 	}
-	return c.inList(x, in)
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		r, ok := s(f)
+		return set[r.text], ok
+	}}
 }
 
-func (c *compiler) inList(x, in *expr) *expr {
-	v, l := x.val(), in.val()
+func inMap(s strFn, n nodeFn, elem *Type) *expr {
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		key, ok := s(f)
+		i, also := n(f)
+		f.Cost++
+		if !ok || !also {
+			return false, false
+		}
+		m := f.find(i, key.text)
+		switch {
+		case m == 0:
+			return false, true
+		case f.Doc.Nodes[m].Kind == value.Null:
+			return true, elem.Nullable
+		}
+		return true, f.readable(m, elem)
+	}}
+}
+
+// inStrings compiles string in a list of strings of the document.
+func inStrings(s strFn, n nodeFn) *expr {
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		want, ok := s(f)
+		i, also := n(f)
+		if !ok || !also {
+			return false, false
+		}
+		list := &f.Doc.Nodes[i]
+		f.Cost += uint64(list.Live)
+		for e := list.First; e != 0; e = f.Doc.Nodes[e].Next {
+			if f.Doc.Nodes[e].Kind != value.String || !f.tick() {
+				return false, false
+			}
+			if f.Doc.Str(e) == want.text {
+				return true, true
+			}
+		}
+		return false, true
+	}}
+}
+
+func inList(v, l valFn) *expr {
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		want, ok := v(f)
 		list, also := l(f)
@@ -189,12 +161,30 @@ func (c *compiler) inList(x, in *expr) *expr {
 	}}
 }
 
-// containsRef asks one of upstream's own lists.
+// contains reports whether a list has an element. Upstream compares until it finds one, and has an error for an element
+// of another type.
+func (f *Frame) contains(list, want val) (in, ok bool) {
+	for p := f.elements(list); !p.done(); {
+		e, ok := p.take(f)
+		if !ok || !f.tick() {
+			return false, false
+		}
+		a, b := e, want
+		if list.kind == kindList { // cel-go's own lists compare the other way round
+			a, b = want, e
+		}
+		if same, ok := f.equal(a, b, false); same || !ok {
+			return same, ok
+		}
+	}
+	return false, true
+}
+
+// containsRef calls one of upstream's own lists.
 func (f *Frame) containsRef(list, want val) (in, ok bool) {
 	defer unknownOnPanic(&ok)
-	l, ok := f.ref(list)
-	w, also := f.ref(want)
-	if !ok || !also {
+	l, w, ok := f.refs(list, want)
+	if !ok {
 		return false, false
 	}
 	c, ok := l.(traits.Container)

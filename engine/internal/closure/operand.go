@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// Bounds of the quantities that rules may read. Every operation on a quantity (add, compareTo, asApproximateFloat) costs 1
-// and takes time that grows with the square of its digits when written out. Within the bounds it takes about 10 µs.
+// Bounds of the quantities that rules may read. Every operation on a quantity (add, compareTo, asApproximateFloat)
+// costs 1 and takes time that grows with the square of its digits when written out. Within the bounds it takes about 10
+// µs.
 const (
 	MaxQuantityDigits   = 4096
 	MaxQuantityExponent = 1000
 )
 
-// QuantityExtent returns the number of digits of a quantity and the absolute value of its decimal exponent. It returns zeros
-// for a text that is not a quantity, which upstream detects in one pass. Letter suffixes add at most 18 to the exponent.
+// QuantityExtent returns the number of digits of a quantity and the absolute value of its decimal exponent. It returns
+// zeros for a text that is not a quantity, which upstream detects in one pass. Letter suffixes add at most 18 to the
+// exponent.
 func QuantityExtent(text string) (digits, exponent int64) {
 	rest := withoutSign(text)
 	digits = int64(len(rest))

@@ -2,15 +2,11 @@ package closure
 
 import "github.com/google/cel-go/common/ast"
 
-// resolveOptional makes an optional attribute a closure. Steps that find nothing cost nothing, and end the walk.
-func (c *compiler) resolveOptional(a *attr, extra uint64) *expr {
-	return &expr{shape: a.shape, v: c.optionalWalk(a, extra)}
-}
-
+// optionalWalk resolves an optional attribute. A step that finds nothing costs nothing and ends the walk.
 func (c *compiler) optionalWalk(a *attr, extra uint64) valFn {
 	start, steps := c.start(a), a.steps
 	if a.shape.elem != nil && a.shape.elem.kind == shapeOptional {
-		c.no("an optional of an optional")
+		c.unsupported("an optional of an optional")
 	}
 	return func(f *Frame) (val, bool) {
 		v, ok := start(f)
@@ -28,7 +24,7 @@ func (c *compiler) optionalWalk(a *attr, extra uint64) valFn {
 				return val{}, false
 			}
 			if !present {
-				return val{kind: kindNone, opt: true}, optional
+				return noneVal, optional
 			}
 			f.Cost++
 		}
@@ -37,7 +33,8 @@ func (c *compiler) optionalWalk(a *attr, extra uint64) valFn {
 	}
 }
 
-// lazyOr compiles optional.or and optional.orValue: free, and the right side only where it is needed (cel-go's optional library decorates them).
+// lazyOr compiles optional.or and optional.orValue. They cost nothing, and the right side is evaluated only when needed
+// (cel-go's optional library decorates them).
 func (c *compiler) lazyOr(k callee, call ast.CallExpr) *expr {
 	value := k.name == "orValue"
 	if !value && k.name != "or" || !call.IsMemberFunction() || len(call.Args()) != 1 {
@@ -64,55 +61,27 @@ func (c *compiler) lazyOr(k callee, call ast.CallExpr) *expr {
 }
 
 func hasValue(_ *compiler, _ callee, args []*expr) *expr {
-	if len(args) != 1 {
-		return nil
-	}
-	v := args[0].val()
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		r, ok := v(f)
-		f.Cost++
-		return r.kind != kindNone, ok && r.opt
-	}}
+	return &expr{shape: boolShape, b: unary(args[0].val(), func(v val) (bool, bool) { return v.kind != kindNone, v.opt })}
 }
 
 func optionalValue(_ *compiler, _ callee, args []*expr) *expr {
-	if len(args) != 1 || args[0].shape.kind != shapeOptional {
+	if args[0].shape.kind != shapeOptional {
 		return nil
 	}
-	v := args[0].val()
-	return &expr{shape: args[0].shape.element(), v: func(f *Frame) (val, bool) {
-		r, ok := v(f)
-		f.Cost++
-		if !ok || !r.opt || r.kind == kindNone {
-			return val{}, false
-		}
-		r.opt = false
-		return r, true
-	}}
+	return &expr{shape: args[0].shape.element(), v: unary(args[0].val(), func(v val) (val, bool) {
+		ok := v.opt && v.kind != kindNone
+		v.opt = false
+		return v, ok
+	})}
 }
 
 func optionalOf(_ *compiler, _ callee, args []*expr) *expr {
-	if len(args) != 1 {
-		return nil
+	return &expr{
+		shape: &shape{kind: shapeOptional, elem: args[0].shape},
+		v: unary(args[0].val(), func(v val) (val, bool) {
+			ok := !v.opt
+			v.opt = true
+			return v, ok
+		}),
 	}
-	v := args[0].val()
-	return &expr{shape: &shape{kind: shapeOptional, elem: args[0].shape}, v: func(f *Frame) (val, bool) {
-		r, ok := v(f)
-		f.Cost++
-		if !ok || r.opt {
-			return val{}, false
-		}
-		r.opt = true
-		return r, true
-	}}
-}
-
-func optionalNone(_ *compiler, k callee, args []*expr) *expr {
-	if len(args) != 0 {
-		return nil
-	}
-	return &expr{shape: k.result, v: func(f *Frame) (val, bool) {
-		f.Cost++
-		return val{kind: kindNone, opt: true}, true
-	}}
 }

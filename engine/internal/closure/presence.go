@@ -2,10 +2,11 @@ package closure
 
 import "github.com/crdeval/crdeval/internal/value"
 
-// presence compiles has(operand.field). It costs 1 for each selector, the tested one included, and nothing for the variable or the test.
+// presence compiles has(operand.field). It costs 1 for each selector, the tested one included, and nothing for the
+// variable or the test.
 func (c *compiler) presence(operand *expr, field string) *expr {
 	if operand.attr != nil && operand.attr.branches != nil {
-		c.no("has() on a conditional")
+		c.unsupported("has() on a conditional")
 	}
 	a := c.selected(operand, step{kind: stepMember, name: field}).attr
 	if a.optional {
@@ -32,7 +33,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 	}}
 }
 
-// presenceOf tests for a member of the node that n leads to, by way of before at the cost.
+// presenceOf tests for a member of the node that n leads to. before is the attribute of n.
 func presenceOf(before *attr, n nodeFn, last step, cost uint64) boolFn {
 	if last.slot < 0 || formatted(last.to.Kind) {
 		return func(f *Frame) (bool, bool) {
@@ -61,7 +62,7 @@ func presenceOf(before *attr, n nodeFn, last step, cost uint64) boolFn {
 	}
 }
 
-// has reports whether an object has a member that stands in a slot. The member's kind must be right: upstream reads it.
+// has reports whether an object has a declared member. Its kind must be right, because upstream reads it.
 func (f *Frame) has(object uint32, slot uint64, name string, kinds uint16) (bool, bool) {
 	if f.Doc.Nodes[object].Kind != value.Object {
 		return false, false
@@ -70,12 +71,13 @@ func (f *Frame) has(object uint32, slot uint64, name string, kinds uint16) (bool
 	return m != 0, m == 0 || kinds>>f.Doc.Nodes[m].Kind&1 != 0
 }
 
-// probe looks for the member or element that a step of known type leads to; 0 if it is absent. It is false where upstream has an error.
+// probe returns the member or element that a step of known type leads to, 0 if it is absent. It is false where upstream
+// has an error.
 func (f *Frame) probe(i uint32, s *step) (uint32, bool) {
 	if nodeKinds[s.from.Kind]>>f.Doc.Nodes[i].Kind&1 == 0 {
 		return 0, false
 	}
-	if s.kind == stepIndex { // so that what is missing can be told from an index that fails
+	if s.kind == stepIndex { // to tell a missing element from an index that fails
 		by, ok := s.by(f)
 		if !ok {
 			return 0, false

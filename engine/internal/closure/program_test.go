@@ -104,6 +104,8 @@ func TestUnsupported(t *testing.T) {
 	u := newUpstream(t, richSchema, false)
 	for _, c := range []struct{ text, want string }{
 		{`google.protobuf.Duration{seconds: 1} == duration('1s')`, "no closure for a literal of a message"},
+		{`{'a': self.s}['a'] == 'a'`, "no closure for a literal of a map"},
+		{`self.ms.transformMap(k, v, v + '!').size() == 1`, "no closure for a macro that makes a map"},
 		{`has((self.b ? self.o : self.o).a)`, "no closure for has() on a conditional"},
 		{`self.b ? has(self.?o.a) : true`, "no closure for has() on an optional as a branch of a conditional"},
 	} {

@@ -9,22 +9,24 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Which kinds of node a value of a type can be, nulls aside, as bits. Formats are checked besides.
+// nodeKinds are the kinds of nodes that a type allows, as bits. Nulls and formats are checked separately.
 var nodeKinds = [...]uint16{
 	Opaque: 0,
 	Bool:   1<<value.False | 1<<value.True,
 	Int:    1 << value.Int,
 	Double: 1<<value.Int | 1<<value.Float,
-	String: 1 << value.String, Bytes: 1 << value.String, Duration: 1 << value.String, Date: 1 << value.String, DateTime: 1 << value.String,
+	String: 1 << value.String, Bytes: 1 << value.String, Duration: 1 << value.String,
+	Date: 1 << value.String, DateTime: 1 << value.String,
 	Dyn:  1<<value.Int | 1<<value.String,
 	List: 1 << value.Array,
 	Map:  1 << value.Object, Object: 1 << value.Object,
 }
 
-// formatted reports whether reading a value of the type can fail though the kind is right.
+// formatted reports whether reading a node of an allowed kind can fail.
 func formatted(k Kind) bool { return k >= Bytes && k <= DateTime }
 
-// read makes a node a value, as upstream's UnstructuredToVal does (k8s.io/apiserver/pkg/cel/common). It is false where that gives an error.
+// read returns the value of a node, as upstream's UnstructuredToVal (k8s.io/apiserver/pkg/cel/common). It is false
+// where that returns an error.
 func (f *Frame) read(node uint32, t *Type) (val, bool) {
 	n := &f.Doc.Nodes[node]
 	if n.Kind == value.Null {
@@ -53,7 +55,7 @@ func (f *Frame) read(node uint32, t *Type) (val, bool) {
 	return parse(f.Doc.Str(node), t.Kind)
 }
 
-// parse reads a string with a format that is a type of its own to expressions.
+// parse reads a string whose format has a CEL type.
 func parse(s string, k Kind) (val, bool) {
 	switch k {
 	case Duration:
@@ -73,7 +75,7 @@ func parse(s string, k Kind) (val, bool) {
 	return val{}, false
 }
 
-// readable reports whether read would succeed on a node that is not null.
+// readable reports whether read succeeds for a node that is not null.
 func (f *Frame) readable(node uint32, t *Type) bool {
 	if nodeKinds[t.Kind]>>f.Doc.Nodes[node].Kind&1 == 0 {
 		return false

@@ -11,10 +11,10 @@ import (
 	celcommon "k8s.io/apiserver/pkg/cel/common"
 )
 
-// Values of the document with more nodes than these are not handed to functions of cel-go's that cannot be stopped: replay decides there.
+// maxRefNodes bounds the nodes of a value that cel-go's functions are called with: they cannot be interrupted.
 const maxRefNodes = 1 << 14
 
-// ref is a value as cel-go has it. It is false for what cannot be one here.
+// ref returns a value as cel-go has it. It is false if there is none.
 func (f *Frame) ref(v val) (ref.Val, bool) {
 	if v.opt {
 		if v.kind == kindNone {
@@ -51,10 +51,15 @@ func (f *Frame) ref(v val) (ref.Val, bool) {
 		return f.nodeRef(v)
 	case kindList:
 		return f.listRef(v)
-	case kindMap:
-		return f.mapRef(v)
 	}
 	return nil, false
+}
+
+// refs returns two values as cel-go has them.
+func (f *Frame) refs(a, b val) (x, y ref.Val, ok bool) {
+	x, ok = f.ref(a)
+	y, also := f.ref(b)
+	return x, y, ok && also
 }
 
 func (f *Frame) nodeRef(v val) (ref.Val, bool) {
@@ -67,7 +72,7 @@ func (f *Frame) nodeRef(v val) (ref.Val, bool) {
 	return r, r != nil && !types.IsUnknownOrError(r)
 }
 
-// fits counts the nodes of a tree, and is false once these are too many.
+// fits reports whether a tree has at most the nodes that are left.
 func (f *Frame) fits(i uint32, left *int) bool {
 	if *left--; *left < 0 {
 		return false
@@ -96,70 +101,48 @@ func (f *Frame) listRef(v val) (ref.Val, bool) {
 	return types.NewRefValList(types.DefaultTypeAdapter, list), true
 }
 
-func (f *Frame) mapRef(v val) (ref.Val, bool) {
-	cells := v.span(f)
-	m := make(map[ref.Val]ref.Val, len(cells)/2)
-	for i := 0; i < len(cells); i += 2 {
-		k, ok := f.ref(cells[i])
-		r, also := f.ref(cells[i+1])
-		if !ok || !also {
-			return nil, false
-		}
-		m[k] = r
-	}
-	return types.NewRefValMap(types.DefaultTypeAdapter, m), true
-}
-
-// back makes what a function of cel-go's gave a value; false for errors. Upstream's own lists and maps stay what they are: they are equal by rules of
-// their own.
+// back returns the value of cel-go's result. It is false for errors. Upstream's own lists and maps stay references:
+// they have an equality of their own.
 func (f *Frame) back(r ref.Val) (val, bool) {
-	if unstructured(r) {
-		return refVal(r), true
-	}
-	if list, ok := r.(traits.Lister); ok {
-		n := int(list.Size().(types.Int))
-		if n > maxCells {
+	if list, ok := r.(traits.Lister); ok && !isUnstructured(r) {
+		cells, ok := f.backAll(list)
+		if !ok {
 			return val{}, false
 		}
-		cells := make([]val, n)
-		for i := range n {
-			if cells[i], ok = f.back(list.Get(types.Int(i))); !ok {
-				return val{}, false
-			}
-		}
-		v, ok := f.store(kindList, cells)
-		v.wide = unordered(r)
+		v, ok := f.store(cells)
+		v.wide = isUnordered(r)
 		return v, ok
 	}
-	if m, ok := r.(traits.Mapper); ok {
-		var cells []val
-		for it := m.Iterator(); it.HasNext() == types.True; {
-			k := it.Next()
-			if k == nil {
-				return val{}, false
-			}
-			kv, ok := f.back(k)
-			v, also := f.back(m.Get(k))
-			if !ok || !also || len(cells) > maxCells {
-				return val{}, false
-			}
-			cells = append(cells, kv, v)
+	if o, ok := r.(*types.Optional); ok {
+		if !o.HasValue() {
+			return noneVal, true
 		}
-		return f.store(kindMap, cells)
-	}
-	if o, ok := r.(*types.Optional); ok && o.HasValue() {
 		v, ok := f.back(o.GetValue())
-		if !ok || v.opt {
-			return val{}, false
-		}
+		ok = ok && !v.opt
 		v.opt = true
-		return v, true
+		return v, ok
 	}
-	return plainOf(r)
+	return scalarOf(r)
 }
 
-// unstructured reports whether a list or a map is one of upstream's, over data of the document.
-func unstructured(r ref.Val) bool {
+// backAll returns the elements of a list.
+func (f *Frame) backAll(list traits.Lister) ([]val, bool) {
+	n, _ := list.Size().(types.Int)
+	if n > maxCells {
+		return nil, false
+	}
+	cells := make([]val, n)
+	for i := range n {
+		var ok bool
+		if cells[i], ok = f.back(list.Get(i)); !ok || !f.tick() {
+			return nil, false
+		}
+	}
+	return cells, true
+}
+
+// isUnstructured reports whether a list or a map is one of upstream's over data of the document.
+func isUnstructured(r ref.Val) bool {
 	switch r.(type) {
 	case traits.Lister, traits.Mapper:
 		switch r.Value().(type) {
@@ -170,37 +153,31 @@ func unstructured(r ref.Val) bool {
 	return false
 }
 
-// unordered reports whether a list is upstream's union of sets or merger of map lists, of which == does not see the order. Their types have no
-// names outside of upstream's package, whose other lists are unstructured.
-func unordered(list ref.Val) bool {
+// isUnordered reports whether a list is upstream's union of sets or merger of map lists, whose equality ignores the
+// order. These types are not exported; the other lists of their package are unstructured.
+func isUnordered(list ref.Val) bool {
 	t := reflect.TypeOf(list)
-	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == upstreamLists
+	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == upstreamPackage
 }
 
-var upstreamLists = reflect.TypeFor[celcommon.MapList]().PkgPath()
+var upstreamPackage = reflect.TypeFor[celcommon.MapList]().PkgPath()
 
-// open makes one of upstream's own lists a computed one, to go through it; other values stay what they are.
+// open turns one of upstream's lists into a computed one. Other values stay as they are; optionals are false.
 func (f *Frame) open(v val) (list val, ok bool) {
-	r, is := v.of.(traits.Lister)
-	if v.kind != kindRef || !is || v.opt {
+	r, isList := v.of.(traits.Lister)
+	if v.kind != kindRef || !isList || v.opt {
 		return v, !v.opt
 	}
 	defer unknownOnPanic(&ok)
-	n, _ := r.Size().(types.Int)
-	if n > maxCells {
+	cells, ok := f.backAll(r)
+	if !ok {
 		return val{}, false
 	}
-	cells := make([]val, n)
-	for i := range n {
-		if cells[i], ok = f.back(r.Get(i)); !ok || !f.tick() {
-			return val{}, false
-		}
-	}
-	return f.store(kindList, cells)
+	return f.store(cells)
 }
 
-// plainOf makes a value of cel-go's that is no container a value.
-func plainOf(r ref.Val) (val, bool) {
+// scalarOf returns the value of anything but a list or an optional.
+func scalarOf(r ref.Val) (val, bool) {
 	switch v := r.(type) {
 	case types.Bool:
 		return boolVal(bool(v)), true
@@ -218,52 +195,27 @@ func plainOf(r ref.Val) (val, bool) {
 		return durationVal(v.Duration), true
 	case types.Null:
 		return val{}, true
-	case *types.Optional:
-		if !v.HasValue() {
-			return val{kind: kindNone, opt: true}, true
-		}
-		in, ok := plainOf(v.GetValue())
-		if !ok || in.opt {
-			return val{}, false
-		}
-		in.opt = true
-		return in, true
 	case *types.Err, *types.Unknown, nil:
 		return val{}, false
 	}
-	switch r.(type) {
-	case traits.Lister, traits.Mapper:
+	if _, ok := r.(traits.Mapper); ok && !isUnstructured(r) {
 		return val{}, false
 	}
 	return refVal(r), true
 }
 
-// constantOf makes a constant a value.
+// constantOf returns the value of a constant that is no map and not NaN.
 func constantOf(r ref.Val) (val, bool) {
 	if list, ok := r.(traits.Lister); ok {
-		n := int(list.Size().(types.Int))
-		cells := make([]val, n)
-		for i := range n {
+		cells := make([]val, list.Size().(types.Int))
+		for i := range cells {
 			if cells[i], ok = constantOf(list.Get(types.Int(i))); !ok {
 				return val{}, false
 			}
 		}
 		return constantList(cells), true
 	}
-	if m, ok := r.(traits.Mapper); ok {
-		var cells []val
-		for it := m.Iterator(); it.HasNext() == types.True; {
-			k := it.Next()
-			kv, ok := constantOf(k)
-			v, also := constantOf(m.Get(k))
-			if !ok || !also {
-				return val{}, false
-			}
-			cells = append(cells, kv, v)
-		}
-		return val{kind: kindMap, of: &cells}, true
-	}
-	v, ok := plainOf(r)
+	v, ok := scalarOf(r)
 	return v, ok && !(v.kind == kindDouble && math.IsNaN(v.float()))
 }
 

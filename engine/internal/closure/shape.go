@@ -2,12 +2,12 @@ package closure
 
 import "github.com/google/cel-go/common/types"
 
-// shape is what is known of an expression's value when it is compiled.
+// shape is what is known of an expression's value at compile time.
 type shape struct {
 	kind shapeKind
-	// typ is the type of the nodes that lists, maps, objects and int-or-strings are, nil if they can be computed.
+	// typ is the type of lists, maps, objects and int-or-strings of the document. It is nil for computed values.
 	typ *Type
-	// elem is the shape of the elements of a list, of the values of a map, of the content of an optional, where typ does not tell it.
+	// elem is the shape of list elements, map values or the content of an optional, if typ is nil.
 	elem *shape
 }
 
@@ -39,11 +39,12 @@ var (
 )
 
 var shapeOfKind = [...]shapeKind{
-	Opaque: shapeOpaque, Bool: shapeBool, Int: shapeInt, Double: shapeDouble, String: shapeString, Bytes: shapeBytes, Duration: shapeDuration,
-	Date: shapeOpaque, DateTime: shapeOpaque, Dyn: shapeDyn, List: shapeList, Map: shapeMap, Object: shapeObject,
+	Opaque: shapeOpaque, Bool: shapeBool, Int: shapeInt, Double: shapeDouble, String: shapeString, Bytes: shapeBytes,
+	Duration: shapeDuration, Date: shapeOpaque, DateTime: shapeOpaque, Dyn: shapeDyn,
+	List: shapeList, Map: shapeMap, Object: shapeObject,
 }
 
-// shapeOfType is the shape of a node's value.
+// shapeOfType returns the shape of a node's value.
 func shapeOfType(t *Type) *shape {
 	if t == nil {
 		return opaqueShape
@@ -56,7 +57,7 @@ func shapeOfType(t *Type) *shape {
 	return s
 }
 
-// shapeOf is what the checker's type tells.
+// shapeOf returns the shape of a type of the checker.
 func shapeOf(t *types.Type) *shape {
 	if t == nil {
 		return dynShape
@@ -95,7 +96,7 @@ func shapeOf(t *types.Type) *shape {
 	return dynShape
 }
 
-// element is the shape of a list's elements, a map's values, an optional's content.
+// element returns the shape of list elements, map values or the content of an optional.
 func (s *shape) element() *shape {
 	switch {
 	case s.typ != nil && s.kind != shapeDyn:
@@ -106,7 +107,7 @@ func (s *shape) element() *shape {
 	return dynShape
 }
 
-// join is the shape of what has one shape or the other. The checker made sure that they agree.
+// join returns the shape of a value that has one of two shapes. The checker ensures that they agree.
 func join(a, b *shape) *shape {
 	switch {
 	case a == b || a.kind == b.kind && a.typ == b.typ && a.typ != nil:
@@ -123,6 +124,6 @@ func join(a, b *shape) *shape {
 }
 
 var kindOfShape = [...]kind{
-	shapeNull: kindNull, shapeBool: kindBool, shapeInt: kindInt, shapeUint: kindUint, shapeDouble: kindDouble, shapeString: kindString,
-	shapeBytes: kindBytes, shapeDuration: kindDuration, shapeOpaque: kindRef,
+	shapeNull: kindNull, shapeBool: kindBool, shapeInt: kindInt, shapeUint: kindUint, shapeDouble: kindDouble,
+	shapeString: kindString, shapeBytes: kindBytes, shapeDuration: kindDuration, shapeOpaque: kindRef,
 }

@@ -43,7 +43,6 @@ var long = []string{
 	`self.ls.join(',').size() > 1`,
 	`lists.range(2000000000).size() > 1`,
 	`self.lli.flatten().size() > 1`,
-	`self.ms.transformMap(k, v, v).size() > 1`,
 	`self.ls.map(x, self.ls + self.ls).size() > 1`,
 	`self.ls.map(x, self.ls.map(y, y)).size() > 1`,
 	`self.ls.all(x, self.s + x != '')`,
@@ -139,7 +138,7 @@ func TestFramesForget(t *testing.T) {
 		}
 	}
 	f.Forget()
-	if f.Doc != nil || f.looked || slices.ContainsFunc(f.members[:], func(x memberIndex) bool { return x.byName != nil }) || f.lists != nil {
+	if f.Doc != nil || f.indexed || slices.ContainsFunc(f.members[:], func(x memberIndex) bool { return x.byName != nil }) || f.lists != nil {
 		t.Error("the frame retains something")
 	}
 }

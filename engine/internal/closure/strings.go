@@ -1,19 +1,17 @@
 package closure
 
 import (
-	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
-
-	"github.com/google/cel-go/common"
 
 	"github.com/crdeval/crdeval/engine/internal/pattern"
 )
 
-// longText is from which length on operations on text ask whether somebody still waits.
+// longText is the length from which on operations on texts poll.
 const longText = 1 << 16
 
-// affix compiles startsWith and endsWith: a tenth of the affix.
+// affix compiles startsWith and endsWith, which cost a tenth of the affix.
 func affix(_ *compiler, k callee, args []*expr) *expr {
 	if k.overload == "" || args[0].shape.kind != shapeString || args[1].shape.kind != shapeString {
 		return nil
@@ -40,7 +38,7 @@ func affix(_ *compiler, k callee, args []*expr) *expr {
 	}}
 }
 
-// containing compiles contains on strings: a tenth of the one by a tenth of the other.
+// containing compiles contains of strings, which costs a tenth of one times a tenth of the other.
 func containing(_ *compiler, k callee, args []*expr) *expr {
 	if k.overload != "contains_string" {
 		return nil
@@ -57,7 +55,7 @@ func containing(_ *compiler, k callee, args []*expr) *expr {
 	}}
 }
 
-// matching compiles matches with a constant pattern. Long strings are matched so that it can be stopped.
+// matching compiles matches with a constant pattern.
 func matching(_ *compiler, k callee, args []*expr) *expr {
 	if !args[1].isConst || args[0].shape.kind != shapeString || args[1].constant.kind != kindString || k.overload == "" {
 		return nil
@@ -67,7 +65,7 @@ func matching(_ *compiler, k callee, args []*expr) *expr {
 	cost := patternCost(uint64(utf8.RuneCountInString(text)))
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		s, ok := l(f)
-		f.Cost += uint64(math.Ceil((1+float64(s.size()))*common.StringTraversalCostFactor)) * cost
+		f.Cost += matchCost(s.size(), cost)
 		if !ok || f.Cost > f.Limit {
 			return false, false
 		}
@@ -85,11 +83,11 @@ func finding(_ *compiler, _ callee, args []*expr) *expr {
 	cost := patternCost(uint64(utf8.RuneCountInString(text)))
 	return &expr{shape: stringShape, s: func(f *Frame) (str, bool) {
 		s, ok := l(f)
-		f.Cost += uint64(math.Ceil((1+float64(s.size()))*common.StringTraversalCostFactor)) * cost
+		f.Cost += matchCost(s.size(), cost)
 		if !ok || f.Cost > f.Limit {
 			return str{}, false
 		}
-		if len(s.text) >= longSearch { // searching for the place takes package regexp, and time
+		if len(s.text) >= longSearch { // only package regexp, which is slow, finds the position
 			matched, ok := p.Match(s.text, f.Stop)
 			if !ok || matched && len(s.text) >= hugeSearch {
 				return str{}, false
@@ -106,13 +104,25 @@ func finding(_ *compiler, _ callee, args []*expr) *expr {
 	}}
 }
 
-// From these sizes on a search first asks whether there is a match at all, and leaves the place of one to replay.
+// From these lengths on, a search first tests whether there is a match, and from hugeSearch on leaves its position to
+// the fallback.
 const (
 	longSearch = 1 << 12
 	hugeSearch = 1 << 17
 )
 
-// size compiles size, of which every call costs 1.
+// durationOf compiles duration of a string.
+func durationOf(_ *compiler, k callee, args []*expr) *expr {
+	if args[0].shape.kind != shapeString {
+		return nil
+	}
+	return &expr{shape: k.result, w: unary(args[0].str(), func(s str) (uint64, bool) {
+		d, err := time.ParseDuration(s.text)
+		return uint64(d), err == nil
+	})}
+}
+
+// size compiles size, which costs 1.
 func size(_ *compiler, _ callee, args []*expr) *expr {
 	x := &expr{shape: intShape}
 	switch a := args[0]; {
@@ -148,7 +158,7 @@ func size(_ *compiler, _ callee, args []*expr) *expr {
 				return 0, false
 			}
 			switch r.kind {
-			case kindString, kindBytes, kindNode, kindList, kindMap:
+			case kindString, kindBytes, kindNode, kindList:
 				return f.size(r), true
 			}
 			return 0, false

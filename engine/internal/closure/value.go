@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// kind tells what a val holds.
+// kind is the type of a val.
 type kind uint8
 
 const (
@@ -21,23 +21,22 @@ const (
 	kindBytes         // text
 	kindDuration      // word: nanoseconds
 	kindNode          // word: a list, a map or an object of the Doc; of: its *Type
-	kindList          // word: offset and length of its elements in Frame.cells; of a constant, of: them, as *[]val
-	kindMap           // word: offset and length of its keys and values, alternating, in Frame.cells
-	kindRef           // of: a ref.Val of cel-go's: timestamps, types, quantities, URLs and so on
+	kindList          // word: offset and length of its elements in Frame.cells; a constant has them in of, as *[]val
+	kindRef           // of: a ref.Val of cel-go: timestamps, types, quantities, maps and so on
 	kindNone          // an optional without a value
 )
 
-// val is a value of any kind, for what has no closure type of its own. It is passed in registers.
+// val is a value of any kind. It is passed in registers.
 type val struct {
 	kind kind
-	wide bool // the string may have bytes outside ASCII; of a computed list: it is a union of sets or a merger of map lists, whose order does not matter
-	opt  bool // it is an optional of this; optionals of optionals do not exist here
+	wide bool // a string that may have bytes outside ASCII; a computed list whose order does not matter (sets, map lists)
+	opt  bool // it is an optional of this value; there are no optionals of optionals
 	word uint64
 	text string
 	of   any
 }
 
-// str is a string and whether its bytes must be counted to have its length in code points.
+// str is a string. wide means that its length in code points may differ from that in bytes.
 type str struct {
 	text string
 	wide bool
@@ -51,6 +50,9 @@ func (s str) size() uint64 {
 }
 
 func (v val) str() str { return str{v.text, v.wide} }
+
+// noneVal is an optional without a value.
+var noneVal = val{kind: kindNone, opt: true}
 
 func boolVal(b bool) val {
 	if b {
@@ -66,11 +68,10 @@ func stringVal(s string) val           { return val{kind: kindString, text: s, w
 func keyVal(s string) val              { return val{kind: kindString, text: s, wide: true} }
 func nodeVal(node uint32, t *Type) val { return val{kind: kindNode, word: uint64(node), of: t} }
 func refVal(r ref.Val) val             { return val{kind: kindRef, of: r} }
-func spanVal(k kind, off, n int) val   { return val{kind: k, word: uint64(off)<<32 | uint64(n)} }
 func (v val) node() (uint32, *Type)    { return uint32(v.word), v.of.(*Type) }
 func (v val) float() float64           { return math.Float64frombits(v.word) }
 
-// span is the elements of a computed list, or the keys and values of a computed map.
+// span returns the elements of a computed list.
 func (v val) span(f *Frame) []val {
 	if c, ok := v.of.(*[]val); ok {
 		return *c
@@ -87,12 +88,12 @@ func wide(s string) bool {
 	return false
 }
 
-// store copies values behind the cells of the evaluation, and refuses when these are too many.
-func (f *Frame) store(k kind, list []val) (val, bool) {
+// store copies the elements of a list to the cells of the evaluation. It is false if they are too many.
+func (f *Frame) store(list []val) (val, bool) {
 	if len(f.cells)+len(list) > maxCells {
 		return val{}, false
 	}
 	off := len(f.cells)
 	f.cells = append(f.cells, list...)
-	return spanVal(k, off, len(list)), true
+	return val{kind: kindList, word: uint64(off)<<32 | uint64(len(list))}, true
 }

@@ -2,7 +2,7 @@ package closure
 
 import "github.com/crdeval/crdeval/internal/value"
 
-// nodeWalk is the walk of an attribute whose steps all lead from node to node of known types; nil if they do not.
+// nodeWalk compiles an attribute whose steps all lead from node to node of known types. It returns nil for others.
 func (c *compiler) nodeWalk(a *attr, cost uint64) (nodeFn, *Type) {
 	t := a.typ
 	for i := range a.steps {
@@ -46,7 +46,8 @@ func (c *compiler) nodeWalk(a *attr, cost uint64) (nodeFn, *Type) {
 	}, t
 }
 
-// member is a declared member of an object that the walks of the program know by a slot; 0 if it is absent or null, or the node no object.
+// member returns a declared member of an object by its slot. It is 0 if the member is absent or null or the node is not
+// an object.
 func (f *Frame) member(object uint32, slot uint64, name string) uint32 {
 	d := f.Doc
 	n := &d.Nodes[object]
@@ -75,7 +76,7 @@ func (f *Frame) walk(i uint32, steps []step) (uint32, bool) {
 	return i, true
 }
 
-// next follows one step that does not fail: to a node, or to 0 for what is missing or wrong.
+// next follows one step to a node. It returns 0 for a missing member or element and for a wrong type.
 func (f *Frame) next(i uint32, s *step) uint32 {
 	switch {
 	case s.slot >= 0:
@@ -109,21 +110,21 @@ func (f *Frame) next(i uint32, s *step) uint32 {
 	return m
 }
 
-// Objects with more members than manyMembers are indexed once rules went through indexAfter of their members in search of some; in lists the place of the
-// last element is remembered from manyElements on.
+// Objects with more than manyMembers members are indexed after rules have compared indexAfter of their names. The
+// position of the last element is remembered in lists from element manyElements on.
 const (
 	manyMembers  = 32
 	indexAfter   = 1 << 10
 	manyElements = 16
 )
 
-// find is a member of an object by its name, 0 if there is none or the node is no object.
+// find returns a member of an object by its name, 0 if there is none or the node is not an object.
 func (f *Frame) find(object uint32, name string) uint32 {
 	n := &f.Doc.Nodes[object]
 	if n.Kind != value.Object || n.Live <= manyMembers {
 		return f.Doc.Field(object, name)
 	}
-	f.looked = true
+	f.indexed = true
 	x := &f.members[object%uint32(len(f.members))]
 	switch {
 	case x.object != object:
@@ -137,16 +138,17 @@ func (f *Frame) find(object uint32, name string) uint32 {
 		for m := n.First; m != 0; m = f.Doc.Nodes[m].Next {
 			x.byName[f.Doc.Key(m)] = m
 		}
-		f.strain()
+		f.pollSoon()
 		return x.byName[name]
 	}
-	if n.Live > manyMembers*ticksPerLook {
-		f.strain()
+	if n.Live > manyMembers*ticksPerPoll {
+		f.pollSoon()
 	}
 	return f.Doc.Field(object, name)
 }
 
-// element is an element of a list by its number, 0 if there is none or the node is no list. It remembers where it was: rules go through lists in order.
+// element returns an element of a list by its index, 0 if there is none or the node is not a list. It remembers the
+// position, because rules go through lists in order.
 func (f *Frame) element(list uint32, at int64) uint32 {
 	n := &f.Doc.Nodes[list]
 	if n.Kind != value.Array || at < 0 || at >= int64(n.Live) {
@@ -159,30 +161,30 @@ func (f *Frame) element(list uint32, at int64) uint32 {
 		}
 		return i
 	}
-	f.looked = true
-	p := &f.places[list%uint32(len(f.places))]
+	f.indexed = true
+	p := &f.positions[list%uint32(len(f.positions))]
 	if p.list == list && p.at <= at {
 		i, from = p.element, p.at
 	}
-	if at-from > manyElements*ticksPerLook {
-		f.strain()
+	if at-from > manyElements*ticksPerPoll {
+		f.pollSoon()
 	}
 	for ; from < at; from++ {
 		i = f.Doc.Nodes[i].Next
 	}
-	*p = place{list, i, at}
+	*p = position{list, i, at}
 	return i
 }
 
-// memberIndex is what the frame knows of a large object that rules look into by key.
+// memberIndex is the index of a large object by member name.
 type memberIndex struct {
 	object uint32
 	misses int // searches so far
 	byName map[string]uint32
 }
 
-// place is where in a list the frame was last.
-type place struct {
+// position is the last position in a list.
+type position struct {
 	list, element uint32
 	at            int64
 }

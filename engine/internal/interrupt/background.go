@@ -30,9 +30,9 @@ var abandoned atomic.Int64
 // Abandoned returns how many pieces of work of this process still run after their callers stopped waiting.
 func Abandoned() int64 { return max(0, abandoned.Load()) } // work can end before it is counted
 
-// Run runs work in a slot and returns its result. If done closes first, Run abandons the work and returns false. Abandoned
-// work runs to its end, so it must share no mutable state with the caller. A panic of the work is raised in the caller; a
-// panic of abandoned work is dropped. If done is nil, the work runs in the caller's goroutine.
+// Run runs work in a slot and returns its result. If done closes first, Run abandons the work and returns false.
+// Abandoned work runs to its end, so it must share no mutable state with the caller. A panic of the work is raised in
+// the caller; a panic of abandoned work is dropped. If done is nil, the work runs in the caller's goroutine.
 func Run[T any](done <-chan struct{}, slots Slots, work func() T) (result T, ok bool) {
 	if !slots.Acquire(done) {
 		return result, false

@@ -1,9 +1,9 @@
 // Package rule evaluates x-kubernetes-validations for one document.
 //
-// Compile makes a Set of the rules of a schema node, which the compiled schema retains. A Run evaluates Sets: with closures
-// (package closure) where a rule has a value without an error, else with cel-go (package interpret), which has upstream's
-// texts, costs and limits. Subpackages: celenv has the environments by minor, celcheck compiles rules and estimates costs,
-// interpret is the fallback, trace records sub-expressions.
+// Compile makes a Set of the rules of a schema node, which the compiled schema retains. A Run evaluates Sets: with
+// closures (package closure) where a rule has a value without an error, else with cel-go (package interpret), which has
+// upstream's texts, costs and limits. Subpackages: celenv has the environments by minor, celcheck compiles rules and
+// estimates costs, interpret is the fallback, trace records sub-expressions.
 //
 // The package neither walks documents nor decides where rules may run: see packages program and admission.
 //

@@ -20,9 +20,9 @@ import (
 // outOfBudget is upstream's text for an object whose budget is used up.
 const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run"
 
-// Evaluate evaluates the rules as upstream does (schema/cel/validation.go, validateExpressions) and adds their violations to
-// the run. It returns false if nothing further may run: the budget is used up, a call crossed its limit, or the run was
-// stopped.
+// Evaluate evaluates the rules as upstream does (schema/cel/validation.go, validateExpressions) and adds their
+// violations to the run. It returns false if nothing further may run: the budget is used up, a call crossed its limit,
+// or the run was stopped.
 func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 	e := &r.current
 	*e = evaluation{run: r, set: s, at: at}
@@ -93,8 +93,8 @@ func (e *evaluation) evaluate(c *rule) (more bool) {
 }
 
 func (e *evaluation) unknownCost(c *rule) string {
-	return fmt.Sprintf("runtime cost could not be calculated for validation rule: %v, no further validation rules will be run",
-		c.displayName())
+	return fmt.Sprintf("runtime cost could not be calculated for validation rule: %v, "+
+		"no further validation rules will be run", c.displayName())
 }
 
 // result evaluates a rule, with its closure if that has an answer.
@@ -192,9 +192,9 @@ func (e *evaluation) addFalse(c *rule) (more bool) {
 	return e.addOrRatchet(c, e.locate(below, errorOf(c.reason, bad, detail)))
 }
 
-// message evaluates the message expression of a rule that is false, with a plain oldSelf even where the rule has an optional
-// one. It returns "" if the rule's own message applies: the expression failed or its value cannot be a message. fatal ends
-// the evaluation of the object; the caller sets its path.
+// message evaluates the message expression of a rule that is false, with a plain oldSelf even where the rule has an
+// optional one. It returns "" if the rule's own message applies: the expression failed or its value cannot be a
+// message. fatal ends the evaluation of the object; the caller sets its path.
 //
 // Upstream: schema/cel/validation.go, evalMessageExpression.
 func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {

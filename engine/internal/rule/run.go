@@ -78,8 +78,8 @@ type Position interface {
 	Field(below string) string
 	// Ratchet reports whether upstream ratchets violations at the site: the nearest value with an old one equals it.
 	Ratchet() bool
-	// Violation wraps an error about the node, which is Self or below it. Its Path leads to Self and on by below, its Schema to
-	// Self and on by keyword unless that is "".
+	// Violation wraps an error about the node, which is Self or below it. Its Path leads to Self and on by below, its
+	// Schema to Self and on by keyword unless that is "".
 	Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation
 }
 
@@ -95,9 +95,9 @@ func (r *Run) evalClosure(p *closure.Program, self, old uint32) closure.Outcome 
 	return p.Eval(f)
 }
 
-// Holds evaluates the rules with closures only. If it returns true, all rules hold and their cost is charged to the run. If
-// it returns false, the run is unchanged and Evaluate decides. self and old are nodes of the run's Doc; old is 0 without a
-// comparable old value.
+// Holds evaluates the rules with closures only. If it returns true, all rules hold and their cost is charged to the
+// run. If it returns false, the run is unchanged and Evaluate decides. self and old are nodes of the run's Doc; old is
+// 0 without a comparable old value.
 func (s *Set) Holds(r *Run, self, old uint32) bool {
 	if r.Doc.Nodes[self].Kind == value.Null {
 		return true
@@ -123,7 +123,8 @@ func (s *Set) Holds(r *Run, self, old uint32) bool {
 
 // skipped reports whether a transition rule has no old value to compare with.
 func (r *rule) skipped(old uint32) bool {
-	return r.usesOldSelf && old == 0 && !r.optional && quirk.On(quirk.TransitionRuleSkippedOnCreate) && r.compileError == ""
+	return r.usesOldSelf && old == 0 && !r.optional && r.compileError == "" &&
+		quirk.On(quirk.TransitionRuleSkippedOnCreate)
 }
 
 // nonNull returns 0 for a null, which rules treat as absent.

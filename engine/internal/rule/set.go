@@ -48,8 +48,8 @@ type rule struct {
 	closure *closure.Program // nil: cel-go evaluates the rule
 }
 
-// Compile compiles the rules of a schema node in the Stored environment. It returns nil without rules. Rules that do not
-// compile are kept: upstream reports them for each object. The error is that of the context.
+// Compile compiles the rules of a schema node in the Stored environment. It returns nil without rules. Rules that do
+// not compile are kept: upstream reports them for each object. The error is that of the context.
 //
 // Upstream: schema/cel/compilation.go, Compile and compileRule.
 func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) (*Set, error) {
@@ -159,8 +159,8 @@ var keywords = func() (list [16]string) {
 	return list
 }()
 
-// Size returns the heap that the Set retains, in bytes. It excludes the types and texts that sets share (Retained) and the
-// cached programs of the fallback.
+// Size returns the heap that the Set retains, in bytes. It excludes the types and texts that sets share (Retained) and
+// the cached programs of the fallback.
 func (s *Set) Size() int64 { return s.size }
 
 func (r *rule) size() int64 {

@@ -51,8 +51,8 @@ type Trace struct {
 	Cost int64
 	// Message is that of the violation, "" if there is none.
 	Message string
-	// Steps are the values of sub-expressions in the order of evaluation: the first and the last ones if there are more than
-	// trace.MaxSteps. Omitted is how many are missing between. Skipped rules have none.
+	// Steps are the values of sub-expressions in the order of evaluation: the first and the last ones if there are more
+	// than trace.MaxSteps. Omitted is how many are missing between. Skipped rules have none.
 	Steps   []trace.Step
 	Omitted int
 }
@@ -134,8 +134,8 @@ func (e *evaluation) evaluateTraced(c *rule) (more bool) {
 	return more
 }
 
-// continueTracing is called when a rule ended the evaluation. If all rules are traced, the walk continues, and the remaining
-// rules are skipped.
+// continueTracing is called when a rule ended the evaluation. If all rules are traced, the walk continues, and the
+// remaining rules are skipped.
 func (e *evaluation) continueTracing(from int) (more bool) {
 	if e.run.Trace != TraceAll || e.run.Stopped() || e.run.Room.Err() != nil {
 		return false

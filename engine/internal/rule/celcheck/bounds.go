@@ -17,8 +17,8 @@ type Container struct {
 	Props *apiextensionsv1.JSONSchemaProps
 }
 
-// MaxElements reports whether a schema is a Container and how many elements it may have; bounded is false if the schema has
-// no bound. Other schemas have one element. (apis/apiextensions/validation/cel_validation.go, extractMaxElements)
+// MaxElements reports whether a schema is a Container and how many elements it may have; bounded is false if the schema
+// has no bound. Other schemas have one element. (apis/apiextensions/validation/cel_validation.go, extractMaxElements)
 func MaxElements(s *apiextensionsv1.JSONSchemaProps) (container bool, n uint64, bounded bool) {
 	var limit *int64
 	switch {
@@ -40,8 +40,8 @@ type Estimate struct {
 	Env   *celenv.Env
 	Rule  *Checked
 	Scope *Scope
-	// Path leads to the schema of self, as in Container. Around are the Containers around it, none for a message expression,
-	// which is estimated for one value.
+	// Path leads to the schema of self, as in Container. Around are the Containers around it, none for a message
+	// expression, which is estimated for one value.
 	Path   []string
 	Around []Container
 	// Cardinality is how often the rule may run if not all of Around are bounded.
@@ -53,8 +53,8 @@ type CostlyBound struct {
 	// Path leads to the list, map or string, as in Container. Keyword is maxItems, maxProperties or maxLength.
 	Path    []string
 	Keyword string
-	// Suggested is the largest value of the keyword with which the rule fits, if all other suggestions apply too; 0 if there
-	// is none.
+	// Suggested is the largest value of the keyword with which the rule fits, if all other suggestions apply too; 0 if
+	// there is none.
 	Suggested int64
 }
 
@@ -65,9 +65,9 @@ const maxBounds = 16
 // estimated: a million takes a few tenths of a second.
 type SearchBudget int
 
-// CostlyBounds returns the bounds that make a rule costly, the worst first, with values that reduce its cost to the limit.
-// Missing bounds come first: stated ones change only if those do not suffice. Nothing is suggested for a rule within its
-// limit or after the search budget is used up.
+// CostlyBounds returns the bounds that make a rule costly, the worst first, with values that reduce its cost to the
+// limit. Missing bounds come first: stated ones change only if those do not suffice. Nothing is suggested for a rule
+// within its limit or after the search budget is used up.
 func (e *Estimate) CostlyBounds(limit uint64, left *SearchBudget) []CostlyBound {
 	if *left <= 0 {
 		return nil

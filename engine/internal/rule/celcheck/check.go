@@ -23,13 +23,13 @@ const (
 
 // Result is what checking one rule yields. (schema/cel/compilation.go, CompilationResult)
 type Result struct {
-	// Error is why the rule cannot run, nil if it can. MessageError is the same for its messageExpression, which is checked
-	// only if the rule can run. The texts are upstream's.
+	// Error is why the rule cannot run, nil if it can. MessageError is the same for its messageExpression, which is
+	// checked only if the rule can run. The texts are upstream's.
 	Error, MessageError *apiservercel.Error
 	// UsesOldSelf marks a transition rule. It is also set for some rules with errors.
 	UsesOldSelf bool
-	// MaxCost and MessageMaxCost are the highest costs of the rule and of the message expression for one value. Both are 0 if
-	// the expression cannot run.
+	// MaxCost and MessageMaxCost are the highest costs of the rule and of the message expression for one value. Both are 0
+	// if the expression cannot run.
 	MaxCost, MessageMaxCost uint64
 	// Cardinality is how often the rule may run for one object if no list or map around it is bounded.
 	Cardinality uint64
@@ -37,8 +37,8 @@ type Result struct {
 	Rule, Message *Checked
 }
 
-// Check compiles a rule in e and its message expression in messageEnv, and estimates their costs. A blank rule has an empty
-// Result. If the context ends, the Result is undefined and ctx.Err is set. The scope must have a Decl.
+// Check compiles a rule in e and its message expression in messageEnv, and estimates their costs. A blank rule has an
+// empty Result. If the context ends, the Result is undefined and ctx.Err is set. The scope must have a Decl.
 //
 // Upstream: schema/cel/compilation.go, compileRule.
 func (s *Scope) Check(

@@ -28,12 +28,13 @@ type Checked struct {
 // Lowest returns the oldest minor that compiles the expression in the same scope, and what the minor before lacks.
 func (c *Checked) Lowest() (minor int, lacking string) { return celenv.Lowest(c.Ast.NativeRep()) }
 
-// CompileSlots bounds the long expressions that compile at the same time, abandoned ones included. Each takes tens of MiB.
+// CompileSlots bounds the long expressions that compile at the same time, abandoned ones included. Each takes tens of
+// MiB.
 var CompileSlots = make(interrupt.Slots, min(4, max(2, runtime.GOMAXPROCS(0))))
 
-// CompileRule parses and checks a rule in the scope and verifies that it can be planned. Errors have upstream's type and
-// text. A blank text has neither result nor error; an expression that cannot be planned has both. If the context ends, the
-// result is undefined and ctx.Err is set. The scope must have a Decl.
+// CompileRule parses and checks a rule in the scope and verifies that it can be planned. Errors have upstream's type
+// and text. A blank text has neither result nor error; an expression that cannot be planned has both. If the context
+// ends, the result is undefined and ctx.Err is set. The scope must have a Decl.
 //
 // Upstream: schema/cel/compilation.go, compileRule.
 func (s *Scope) CompileRule(
@@ -78,8 +79,8 @@ func (s *Scope) recallOrCompile(
 	return o.Checked, o.err
 }
 
-// runIfLong runs work on the scope. If the expression may take long, the work runs on a copy and is abandoned, with ok false,
-// when the context ends.
+// runIfLong runs work on the scope. If the expression may take long, the work runs on a copy and is abandoned, with ok
+// false, when the context ends.
 func runIfLong[T any](ctx context.Context, s *Scope, text string, work func(*Scope) T) (result T, ok bool) {
 	if !IsLong(text) {
 		return work(s), true
@@ -88,7 +89,8 @@ func runIfLong[T any](ctx context.Context, s *Scope, text string, work func(*Sco
 	return interrupt.Run(ctx.Done(), CompileSlots, func() T { return work(scope) })
 }
 
-// compile recovers panics of cel-go's checker and validators ([?optional.none().orValue(dyn(0))]). Upstream answers 500 then.
+// compile recovers panics of cel-go's checker and validators ([?optional.none().orValue(dyn(0))]). Upstream answers 500
+// then.
 func (s *Scope) compile(
 	e *celenv.Env, key expressionKey, want *celtypes.Type, prefix, wrongType, unplanned string,
 ) (c *Checked, bad *apiservercel.Error) {
@@ -132,8 +134,8 @@ func (s *Scope) compile(
 	return c, nil
 }
 
-// TypeCheck parses and checks an expression without making an environment for the scope. It returns nil for any error. The
-// issues, if any, are those of upstream's environment, apart from the names of types.
+// TypeCheck parses and checks an expression without making an environment for the scope. It returns nil for any error.
+// The issues, if any, are those of upstream's environment, apart from the names of types.
 func (s *Scope) TypeCheck(e *celenv.Env, text string, optionalOldSelf bool) (*cel.Ast, *cel.Issues) {
 	source, err := common.NewTextSourceWithLimit(text, maxCodePoints)
 	if err != nil {
@@ -158,7 +160,8 @@ func (s *Scope) TypeCheck(e *celenv.Env, text string, optionalOldSelf bool) (*ce
 	return parsed, nil
 }
 
-// CheckParsed checks a parsed expression in place. Without a result and without issues, it leaves the expression unchecked.
+// CheckParsed checks a parsed expression in place. Without a result and without issues, it leaves the expression
+// unchecked.
 func (s *Scope) CheckParsed(e *celenv.Env, parsed *cel.Ast, source common.Source, optionalOldSelf bool) *cel.Issues {
 	env, err := s.checker(e, optionalOldSelf)
 	if err != nil {

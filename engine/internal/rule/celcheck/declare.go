@@ -102,9 +102,9 @@ func preservesUnknown(s *schema.Props) bool {
 	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 }
 
-// withObjectMeta returns the schema of a resource root with apiVersion, kind, metadata.name and metadata.generateName. It is
-// the schema itself if it declares all four with their types. Otherwise it is a copy whose metadata has only the two names,
-// with their lengths capped.
+// withObjectMeta returns the schema of a resource root with apiVersion, kind, metadata.name and metadata.generateName.
+// It is the schema itself if it declares all four with their types. Otherwise it is a copy whose metadata has only the
+// two names, with their lengths capped.
 //
 // Upstream: schema/cel/model/schemas.go, WithTypeAndObjectMeta.
 func withObjectMeta(s *schema.Props) *schema.Props {

@@ -1,8 +1,9 @@
-// Package celcheck compiles the rules of a schema (x-kubernetes-validations) and estimates their cost, as registration does.
+// Package celcheck compiles the rules of a schema (x-kubernetes-validations) and estimates their cost, as registration
+// does.
 //
-// A Scope is a node of a version's schema with the CEL type of self. Scope.Check compiles a rule and estimates its cost;
-// Estimate finds the bounds of the schema that make a rule exceed its cost limit. A Memory shares results between the equal
-// nodes of one CRD. Package rule evaluates the rules.
+// A Scope is a node of a version's schema with the CEL type of self. Scope.Check compiles a rule and estimates its
+// cost; Estimate finds the bounds of the schema that make a rule exceed its cost limit. A Memory shares results between
+// the equal nodes of one CRD. Package rule evaluates the rules.
 //
 // Upstream: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel.
 package celcheck

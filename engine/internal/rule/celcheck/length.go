@@ -12,9 +12,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// The time of cel-go's checker grows with the square of an expression's length and with the fourth power of the nesting of
-// list and map literals, whose types are written out at each level. A unit of work is a few nanoseconds in the worst case
-// (types that the checker has to infer) and mostly far less.
+// The time of cel-go's checker grows with the square of an expression's length and with the fourth power of the nesting
+// of list and map literals, whose types are written out at each level. A unit of work is a few nanoseconds in the worst
+// case (types that the checker has to infer) and mostly far less.
 const (
 	// LongWork is the work from which on an expression is compiled in the background: 4 KiB, or 76 levels.
 	LongWork        = 1 << 24
@@ -58,8 +58,8 @@ const (
 
 	// An expression with at most uncheckedDoublings of these macros is not checked for its expanded size.
 	uncheckedDoublings = 4
-	// Others may have maxExpandedParts parts after expansion, or minGrowth times their own parts. cel-go checks those within
-	// about a second.
+	// Others may have maxExpandedParts parts after expansion, or minGrowth times their own parts. cel-go checks those
+	// within about a second.
 	maxExpandedParts = 2_000
 	minGrowth        = 8
 )

@@ -9,8 +9,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
-// Memory shares types, checked expressions and compiled rules between the scopes of one CRD: many nodes and versions are
-// equal, and each rule is compiled as new for checking and as stored for evaluation. One goroutine uses a Memory at a time.
+// Memory shares types, checked expressions and compiled rules between the scopes of one CRD: many nodes and versions
+// are equal, and each rule is compiled as new for checking and as stored for evaluation. One goroutine uses a Memory at
+// a time.
 type Memory struct {
 	// Sets holds the compiled rules of package rule by key.
 	Sets map[string]any
@@ -42,7 +43,8 @@ func (mem *Memory) Text(s string) string {
 	return t
 }
 
-// expressionKey is everything that the result of the checker depends on, apart from the environment. Sizes do not matter.
+// expressionKey is everything that the result of the checker depends on, apart from the environment. Sizes do not
+// matter.
 type expressionKey struct {
 	text              string
 	declared          *closure.Type
@@ -56,8 +58,8 @@ type outcome struct {
 	err *apiservercel.Error
 }
 
-// recall returns the result of an expression in the environment, derived from that of another environment where possible.
-// It is nil if none is known.
+// recall returns the result of an expression in the environment, derived from that of another environment where
+// possible. It is nil if none is known.
 func (mem *Memory) recall(e *celenv.Env, key expressionKey) *outcome {
 	if mem == nil {
 		return nil

@@ -17,9 +17,9 @@ func anyExpr(e ast.Expr, holds func(ast.Expr) bool) (found bool) {
 	return found
 }
 
-// mayFailValidation reports whether a validator of the environment may reject the expression: it has a list or map literal
-// with several elements or an optional one, or calls a function whose literal arguments are validated. Validators panic for
-// [?x] where x is dynamic, and upstream answers 500.
+// mayFailValidation reports whether a validator of the environment may reject the expression: it has a list or map
+// literal with several elements or an optional one, or calls a function whose literal arguments are validated.
+// Validators panic for [?x] where x is dynamic, and upstream answers 500.
 func mayFailValidation(a *ast.AST) bool {
 	return anyExpr(a.Expr(), func(e ast.Expr) bool {
 		switch e.Kind() {
@@ -36,9 +36,9 @@ func mayFailValidation(a *ast.AST) bool {
 	})
 }
 
-// plannable reports whether planning the expression cannot fail. If it returns false, planning decides. Planning fails where
-// constants are converted or compiled early (int('x'), find('[')), and where the checker knows a type or an overload that
-// the interpreter does not.
+// plannable reports whether planning the expression cannot fail. If it returns false, planning decides. Planning fails
+// where constants are converted or compiled early (int('x'), find('[')), and where the checker knows a type or an
+// overload that the interpreter does not.
 func plannable(e *celenv.Env, a *ast.AST) bool {
 	return !anyExpr(a.Expr(), func(x ast.Expr) bool {
 		switch x.Kind() {
@@ -58,8 +58,8 @@ func plannable(e *celenv.Env, a *ast.AST) bool {
 	})
 }
 
-// folds reports whether planning evaluates the expression and keeps the value: literals, lists and maps of literals, and
-// conversions of them (cel-go, interpreter/decorators.go, decOptimize).
+// folds reports whether planning evaluates the expression and keeps the value: literals, lists and maps of literals,
+// and conversions of them (cel-go, interpreter/decorators.go, decOptimize).
 func folds(x ast.Expr) bool {
 	switch x.Kind() {
 	case ast.LiteralKind:

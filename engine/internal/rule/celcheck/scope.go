@@ -32,13 +32,13 @@ type Scope struct {
 	space    *typeSpace
 	memory   *Memory
 	checkers map[checkerKey]*checker.Env
-	// values is the type of values, by the schema as written; declared is the type of Decl. They differ below the metadata of
-	// resources that do not declare it completely: Decl has two names only.
+	// values is the type of values, by the schema as written; declared is the type of Decl. They differ below the metadata
+	// of resources that do not declare it completely: Decl has two names only.
 	values, declared *closure.Type
 }
 
-// typeSpace is the set of named types that a scope shares with its ancestors. Properties whose names have no escape begin a
-// space of their own, as upstream declares them separately.
+// typeSpace is the set of named types that a scope shares with its ancestors. Properties whose names have no escape
+// begin a space of their own, as upstream declares them separately.
 type typeSpace struct {
 	root      *apiservercel.DeclType
 	providers map[*celenv.Env]*apiservercel.DeclTypeProvider
@@ -82,8 +82,8 @@ func (s *Scope) declare(d *apiservercel.DeclType) {
 	}
 }
 
-// Property returns the scope of a declared property. It is nil where upstream evaluates neither its rules nor those below,
-// and for a nil Scope.
+// Property returns the scope of a declared property. It is nil where upstream evaluates neither its rules nor those
+// below, and for a nil Scope.
 func (s *Scope) Property(name string) *Scope {
 	if s == nil {
 		return nil
@@ -167,9 +167,9 @@ func (s *Scope) detached() *Scope {
 	return copied
 }
 
-// checker returns the checker of the scope's expressions. It starts from the checked declarations of the environment and
-// names types by their position in the version. Upstream names them by their position below self; both names tell the same
-// types apart.
+// checker returns the checker of the scope's expressions. It starts from the checked declarations of the environment
+// and names types by their position in the version. Upstream names them by their position below self; both names tell
+// the same types apart.
 func (s *Scope) checker(e *celenv.Env, optionalOldSelf bool) (*checker.Env, error) {
 	key := checkerKey{e, optionalOldSelf}
 	if c := s.checkers[key]; c != nil {

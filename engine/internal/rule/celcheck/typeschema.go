@@ -12,27 +12,28 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// TypeSchema adapts a closure.Type to the schema that upstream's CEL values use (k8s.io/apiserver pkg/cel/common). It builds
-// its property tables once, on first use: upstream builds one for each access to a field. It is safe for concurrent use.
-type TypeSchema struct {
+// typeSchema adapts a closure.Type to the schema that upstream's CEL values use (k8s.io/apiserver pkg/cel/common). It
+// builds its property tables once, on first use: upstream builds one for each access to a field. It is safe for
+// concurrent use.
+type typeSchema struct {
 	noConstraints
 	t *closure.Type
 
 	once       sync.Once
 	properties map[string]common.Schema
-	elem       *TypeSchema
+	elem       *typeSchema
 }
 
 // SchemaOf returns the schema of a type.
-func SchemaOf(t *closure.Type) *TypeSchema { return &TypeSchema{t: t} }
+func SchemaOf(t *closure.Type) common.Schema { return &typeSchema{t: t} }
 
 // ValueOf returns upstream's CEL value of data of a type.
 func ValueOf(data any, t *closure.Type) ref.Val { return common.UnstructuredToVal(data, SchemaOf(t)) }
 
-func (s *TypeSchema) prepare() {
+func (s *typeSchema) prepare() {
 	s.once.Do(func() {
 		if s.t.Elem != nil {
-			s.elem = SchemaOf(s.t.Elem)
+			s.elem = &typeSchema{t: s.t.Elem}
 		}
 		if !s.t.Declared {
 			return
@@ -45,35 +46,23 @@ func (s *TypeSchema) prepare() {
 	})
 }
 
-// Type implements common.Schema.
-func (s *TypeSchema) Type() string {
+func (s *typeSchema) Type() string {
 	if !quirk.On(quirk.NumberIsDouble) && s.t.Name == "number" {
 		return "integer"
 	}
 	return s.t.Name
 }
 
-// Format implements common.Schema.
-func (s *TypeSchema) Format() string { return s.t.Format }
+func (s *typeSchema) Format() string                 { return s.t.Format }
+func (s *typeSchema) Nullable() bool                 { return s.t.Nullable }
+func (s *typeSchema) IsXIntOrString() bool           { return s.t.Kind == closure.Dyn }
+func (s *typeSchema) IsXEmbeddedResource() bool      { return s.t.Embedded }
+func (s *typeSchema) IsXPreserveUnknownFields() bool { return s.t.Preserve }
+func (s *typeSchema) XListMapKeys() []string         { return s.t.Keys }
 
-// Nullable implements common.Schema.
-func (s *TypeSchema) Nullable() bool { return s.t.Nullable }
-
-// IsXIntOrString implements common.Schema.
-func (s *TypeSchema) IsXIntOrString() bool { return s.t.Kind == closure.Dyn }
-
-// IsXEmbeddedResource implements common.Schema.
-func (s *TypeSchema) IsXEmbeddedResource() bool { return s.t.Embedded }
-
-// IsXPreserveUnknownFields implements common.Schema.
-func (s *TypeSchema) IsXPreserveUnknownFields() bool { return s.t.Preserve }
-
-// XListMapKeys implements common.KubeExtensions.
-func (s *TypeSchema) XListMapKeys() []string { return s.t.Keys }
-
-// XListType implements common.KubeExtensions.
-func (s *TypeSchema) XListType() string {
-	if !quirk.On(quirk.UnorderedListEquality) || !quirk.On(quirk.EscapedListKeysNeverEqual) && slices.ContainsFunc(s.t.Keys, needsEscape) {
+func (s *typeSchema) XListType() string {
+	escaped := slices.ContainsFunc(s.t.Keys, needsEscape)
+	if !quirk.On(quirk.UnorderedListEquality) || !quirk.On(quirk.EscapedListKeysNeverEqual) && escaped {
 		return ""
 	}
 	switch s.t.List {
@@ -92,14 +81,12 @@ func needsEscape(name string) bool {
 	return !ok || escaped != name
 }
 
-// Properties implements common.Schema.
-func (s *TypeSchema) Properties() map[string]common.Schema {
+func (s *typeSchema) Properties() map[string]common.Schema {
 	s.prepare()
 	return s.properties
 }
 
-// Items implements common.Schema.
-func (s *TypeSchema) Items() common.Schema {
+func (s *typeSchema) Items() common.Schema {
 	if s.t.Name != "array" || s.t.Elem == nil {
 		return nil
 	}
@@ -107,9 +94,9 @@ func (s *TypeSchema) Items() common.Schema {
 	return s.elem
 }
 
-// AdditionalProperties implements common.Schema.
-func (s *TypeSchema) AdditionalProperties() common.SchemaOrBool {
-	if s.t.Preserve && s.t.Declared && !quirk.On(quirk.PreservedMembersNotCompared) { // unknown members are compared like others
+func (s *typeSchema) AdditionalProperties() common.SchemaOrBool {
+	if s.t.Preserve && s.t.Declared && !quirk.On(quirk.PreservedMembersNotCompared) {
+		// Unknown members are compared like others.
 		return SchemaOrBool{Values: SchemaOf(&closure.Type{Preserve: true}), Allowed: true}
 	}
 	if s.t.Name == "array" || s.t.Elem == nil {
@@ -120,4 +107,4 @@ func (s *TypeSchema) AdditionalProperties() common.SchemaOrBool {
 }
 
 // WithTypeAndObjectMeta returns the schema itself: the types of resource roots have these members.
-func (s *TypeSchema) WithTypeAndObjectMeta() common.Schema { return s }
+func (s *typeSchema) WithTypeAndObjectMeta() common.Schema { return s }

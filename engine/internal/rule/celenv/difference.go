@@ -9,8 +9,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 )
 
-// SameResult reports whether an expression that compiles in another environment compiles here to the same AST. It does if
-// the two environments differ by functions only and the expression calls none of them.
+// SameResult reports whether an expression that compiles in another environment compiles here to the same AST. It does
+// if the two environments differ by functions only and the expression calls none of them.
 func (e *Env) SameResult(other *Env, a *ast.AST) bool {
 	differing, ok := differingFunctions(e.Minor, other.Minor)
 	if !ok || len(differing) == 0 {

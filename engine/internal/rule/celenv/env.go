@@ -1,4 +1,5 @@
-// Package celenv builds the CEL environments of Kubernetes 1.25 to 1.37, without variables, and knows by what they differ.
+// Package celenv builds the CEL environments of Kubernetes 1.25 to 1.37, without variables, and knows by what they
+// differ.
 //
 // Upstream: k8s.io/apiserver pkg/cel/environment.
 package celenv
@@ -112,8 +113,8 @@ func declarations(base *cel.Env, crossTypeNumbers bool) (*checker.Env, error) {
 	return env, nil
 }
 
-// Functions returns the implementations of an environment's functions, by overload and by name, as cel-go's planner finds
-// them.
+// Functions returns the implementations of an environment's functions, by overload and by name, as cel-go's planner
+// finds them.
 func Functions(env *cel.Env) (map[string]*functions.Overload, error) {
 	all := map[string]*functions.Overload{}
 	for _, f := range env.Functions() {
@@ -144,8 +145,8 @@ func (e *Env) Validate(a *ast.AST, issues *cel.Issues) {
 	}
 }
 
-// Plan makes a program of a checked expression. At run time the base environment equals the one that checked the expression,
-// but for the types of objects, which evaluation does not use.
+// Plan makes a program of a checked expression. At run time the base environment equals the one that checked the
+// expression, but for the types of objects, which evaluation does not use.
 //
 // Upstream: schema/cel/compilation.go, compileRule.
 func (e *Env) Plan(ast *cel.Ast, more ...cel.ProgramOption) (program cel.Program, err error) {

@@ -12,8 +12,8 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
-// Lowest returns the oldest minor whose environment compiles a checked expression, and what the minor before lacks; "" for
-// OldestMinor. It derives that from the references of the expression and compiles nothing.
+// Lowest returns the oldest minor whose environment compiles a checked expression, and what the minor before lacks; ""
+// for OldestMinor. It derives that from the references of the expression and compiles nothing.
 func Lowest(a *ast.AST) (minor int, lacking string) {
 	l := lowest{ast: a, minor: OldestMinor}
 	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(l.expression))

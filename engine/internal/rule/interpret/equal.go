@@ -14,20 +14,18 @@ import (
 	celcommon "k8s.io/apiserver/pkg/cel/common"
 )
 
-// orderedEqual evaluates ==. Upstream compares objects in the order of a Go map and returns what it finds first: two members
-// that differ, or an error about a member of another type. Here the order is that of the document. != does not depend on the
-// order: it treats an error as a difference.
+// orderedEqual evaluates ==. Upstream compares objects in the order of a Go map and returns what it finds first: two
+// members that differ, or an error about a member of another type. Here the order is that of the document. != does not
+// depend on the order: it treats an error as a difference.
 type orderedEqual struct {
 	interpreter.InterpretableCall
 	args []interpreter.InterpretableV2
 }
 
-// Eval implements interpreter.Interpretable.
 func (o *orderedEqual) Eval(vars interpreter.Activation) ref.Val {
 	return o.Exec(interpreter.AsFrame(vars))
 }
 
-// Exec implements interpreter.InterpretableV2.
 func (o *orderedEqual) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	x, y := o.args[0].Exec(frame), o.args[1].Exec(frame)
 	switch {
@@ -43,8 +41,8 @@ func (o *orderedEqual) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return evaluationOf(frame).firstDifference(x, y, equal)
 }
 
-// firstDifference returns the first result in order for which two values are not equal. upstream is upstream's result, which
-// it returns for everything but objects.
+// firstDifference returns the first result in order for which two values are not equal. upstream is upstream's result,
+// which it returns for everything but objects.
 func (e *Evaluation) firstDifference(x, y, upstream ref.Val) ref.Val {
 	if !isUnstructured(x) || !isUnstructured(y) {
 		return upstream

@@ -177,7 +177,6 @@ type activation struct {
 // evaluationName resolves to the Evaluation. No expression can spell it.
 const evaluationName = "@evaluation"
 
-// ResolveName implements interpreter.Activation.
 func (a *activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "self":
@@ -190,7 +189,6 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-// Parent implements interpreter.Activation.
 func (a *activation) Parent() interpreter.Activation { return nil }
 
 func evaluationOf(frame *interpreter.ExecutionFrame) *Evaluation {

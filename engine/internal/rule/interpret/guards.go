@@ -16,8 +16,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
-// interruptCheckFrequency is after how many iterations cel-go checks for an interruption. Upstream checks after a hundred;
-// iterations can be long.
+// interruptCheckFrequency is after how many iterations cel-go checks for an interruption. Upstream checks after a
+// hundred; iterations can be long.
 const interruptCheckFrequency = 1
 
 // programOptions make a program interruptible and independent of the order of Go's maps.
@@ -74,8 +74,8 @@ type call struct {
 // guard answers calls of a function.
 type guard func(c call) ref.Val
 
-// guarded is a call that runs through a guard. It evaluates its arguments as the interpreter's calls do, which decides what
-// the cost tracker observes.
+// guarded is a call that runs through a guard. It evaluates its arguments as the interpreter's calls do, which decides
+// what the cost tracker observes.
 type guarded struct {
 	interpreter.InterpretableCall
 	args    []interpreter.InterpretableV2
@@ -84,13 +84,10 @@ type guarded struct {
 	guard   guard
 }
 
-// Args implements interpreter.InterpretableCall.
 func (g *guarded) Args() []interpreter.InterpretableV2 { return g.args }
 
-// Eval implements interpreter.Interpretable.
 func (g *guarded) Eval(vars interpreter.Activation) ref.Val { return g.Exec(interpreter.AsFrame(vars)) }
 
-// Exec implements interpreter.InterpretableV2.
 func (g *guarded) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := make([]ref.Val, len(g.args))
 	for i, arg := range g.args {
@@ -112,8 +109,9 @@ func (g *guarded) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return types.LabelErrNode(g.ID(), g.guard(call{Evaluation: e, overload: g.OverloadID(), args: args, run: g.impl}))
 }
 
-// implementation returns what the interpreter calls for a strict call, by the overload or else by the function's name, and
-// whether it evaluates the arguments until the first error (interpreter/planner.go, planCall). It is nil for other calls.
+// implementation returns what the interpreter calls for a strict call, by the overload or else by the function's name,
+// and whether it evaluates the arguments until the first error (interpreter/planner.go, planCall). It is nil for other
+// calls.
 func implementation(env *celenv.Env, node interpreter.InterpretableCall) (_ functions.FunctionOp, inOrder bool) {
 	if node.Function() == operators.NotEquals { // the interpreter implements it
 		return func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) }, false
@@ -151,8 +149,8 @@ func implementation(env *celenv.Env, node interpreter.InterpretableCall) (_ func
 	}, inOrder
 }
 
-// guards are the functions that can take long, or much memory, compared with their costs or before they are charged. Others
-// take a millisecond or two for an object of 3 MiB.
+// guards are the functions that can take long, or much memory, compared with their costs or before they are charged.
+// Others take a millisecond or two for an object of 3 MiB.
 var guards = map[string]guard{
 	"distinct":              quadratic(0, "list_distinct"),
 	"sort":                  quadratic(0, ""),
@@ -217,14 +215,13 @@ type skippedText struct {
 	n uint64
 }
 
-// Size implements traits.Sizer.
 func (s skippedText) Size() ref.Val { return types.Int(s.n) }
 
 // exceeds reports whether a cost is higher than a whole evaluation may have.
 func (e *Evaluation) exceeds(cost uint64) bool { return cost > e.Limit }
 
-// quadratic guards functions that are charged for comparing all elements of an argument with each other. Without an overload,
-// or with one that is not tracked, they are charged 1 and run. (ext/lists.go, trackAllocatingListCall)
+// quadratic guards functions that are charged for comparing all elements of an argument with each other. Without an
+// overload, or with one that is not tracked, they are charged 1 and run. (ext/lists.go, trackAllocatingListCall)
 func quadratic(arg int, overload string) guard {
 	return func(c call) ref.Val {
 		list, ok := c.args[min(arg, len(c.args)-1)].(traits.Lister)

@@ -146,7 +146,7 @@ func describe(out *strings.Builder, v ref.Val) {
 type rig struct {
 	t      testing.TB
 	scope  *celcheck.Scope
-	schema *celcheck.TypeSchema
+	schema common.Schema
 }
 
 func newRig(t testing.TB, text string) *rig {

@@ -91,8 +91,8 @@ func (e *Evaluation) require(l limit, size float64) {
 // unpolledSlots bounds the work in the background that does not poll and may take seconds.
 var unpolledSlots = make(interrupt.Slots, 2)
 
-// inBackground runs work on immutable values and interrupts the evaluation if its signal fires first. Abandoned work ends
-// soon if it uses values that poll.
+// inBackground runs work on immutable values and interrupts the evaluation if its signal fires first. Abandoned work
+// ends soon if it uses values that poll.
 func inBackground[T any](e *Evaluation, slots interrupt.Slots, work func() T) T {
 	done := e.Stop.Done()
 	if done == nil {

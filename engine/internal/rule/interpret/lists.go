@@ -28,18 +28,15 @@ type polledList struct {
 	e *Evaluation
 }
 
-// Get implements traits.Indexer.
 func (l *polledList) Get(index ref.Val) ref.Val {
 	l.e.poll()
 	return l.Lister.Get(index)
 }
 
-// Iterator implements traits.Iterable.
 func (l *polledList) Iterator() traits.Iterator {
 	return &listIterator{list: l, n: l.Size().(types.Int)}
 }
 
-// Contains implements traits.Container.
 func (l *polledList) Contains(elem ref.Val) ref.Val {
 	for i := range l.Size().(types.Int) {
 		if elem.Equal(l.Get(i)) == types.True {
@@ -49,7 +46,6 @@ func (l *polledList) Contains(elem ref.Val) ref.Val {
 	return types.False
 }
 
-// Equal implements ref.Val.
 func (l *polledList) Equal(other ref.Val) ref.Val {
 	if equal := equalLists(l, other); equal == types.False {
 		return types.False
@@ -57,10 +53,8 @@ func (l *polledList) Equal(other ref.Val) ref.Val {
 	return types.True
 }
 
-// Add implements traits.Adder.
 func (l *polledList) Add(other ref.Val) ref.Val { return concatenate(l, other, l.e) }
 
-// IsZeroValue implements traits.Zeroer.
 func (l *polledList) IsZeroValue() bool { return l.Size() == types.IntZero }
 
 func (l *polledList) String() string { return fmt.Sprint(l.Lister) }
@@ -104,7 +98,6 @@ type concatenation struct {
 	value       []any
 }
 
-// Get implements traits.Indexer.
 func (c *concatenation) Get(index ref.Val) ref.Val {
 	c.e.poll()
 	i, err := types.IndexOrError(index)
@@ -118,7 +111,6 @@ func (c *concatenation) Get(index ref.Val) ref.Val {
 	return c.right.Get(types.Int(i) - n)
 }
 
-// Contains implements traits.Container.
 func (c *concatenation) Contains(elem ref.Val) ref.Val {
 	left := c.left.Contains(elem)
 	if left == types.True {
@@ -131,10 +123,8 @@ func (c *concatenation) Contains(elem ref.Val) ref.Val {
 	return right
 }
 
-// Equal implements ref.Val.
 func (c *concatenation) Equal(other ref.Val) ref.Val { return equalLists(c, other) }
 
-// Value implements ref.Val.
 func (c *concatenation) Value() any {
 	if c.value == nil {
 		c.value = make([]any, c.n)
@@ -145,12 +135,10 @@ func (c *concatenation) Value() any {
 	return c.value
 }
 
-// ConvertToNative implements ref.Val.
 func (c *concatenation) ConvertToNative(t reflect.Type) (any, error) {
 	return types.NewDynamicList(types.DefaultTypeAdapter, c.Value()).ConvertToNative(t)
 }
 
-// ConvertToType implements ref.Val.
 func (c *concatenation) ConvertToType(t ref.Type) ref.Val {
 	switch t {
 	case types.ListType:
@@ -161,19 +149,14 @@ func (c *concatenation) ConvertToType(t ref.Type) ref.Val {
 	return types.NewErr("type conversion error from '%s' to '%s'", types.ListType, t)
 }
 
-// Type implements ref.Val.
 func (c *concatenation) Type() ref.Type { return types.ListType }
 
-// Size implements traits.Sizer.
 func (c *concatenation) Size() ref.Val { return c.n }
 
-// Add implements traits.Adder.
 func (c *concatenation) Add(other ref.Val) ref.Val { return concatenate(c, other, c.e) }
 
-// Iterator implements traits.Iterable.
 func (c *concatenation) Iterator() traits.Iterator { return &listIterator{list: c, n: c.n} }
 
-// IsZeroValue implements traits.Zeroer.
 func (c *concatenation) IsZeroValue() bool { return c.n == 0 }
 
 func (c *concatenation) String() string { return fmt.Sprint(c.Value()) }
@@ -185,10 +168,8 @@ type listIterator struct {
 	i, n       types.Int
 }
 
-// HasNext implements traits.Iterator.
 func (it *listIterator) HasNext() ref.Val { return types.Bool(it.i < it.n) }
 
-// Next implements traits.Iterator.
 func (it *listIterator) Next() ref.Val {
 	if it.i >= it.n {
 		return nil

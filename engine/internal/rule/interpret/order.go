@@ -14,9 +14,10 @@ import (
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 )
 
-// Go's maps have no order, so upstream gives one of several answers to a macro over the keys of a map: which error comes
-// first, what it costs until the answer is known. Here the answer is always the same: objects have the order of the document,
-// other maps are sorted. The range of each comprehension that may be a map is wrapped in a call that costs nothing.
+// Go's maps have no order, so upstream gives one of several answers to a macro over the keys of a map: which error
+// comes first, what it costs until the answer is known. Here the answer is always the same: objects have the order of
+// the document, other maps are sorted. The range of each comprehension that may be a map is wrapped in a call that
+// costs nothing.
 
 // rangeFunction is the function of that call. No expression can spell it.
 const rangeFunction = "@orderedRange"
@@ -44,7 +45,6 @@ func OrderRanges(a *ast.AST) {
 // costs are upstream's, and zero for rangeFunction.
 type costs struct{ k8slibrary.CostEstimator }
 
-// CallCost implements interpreter.ActualCostEstimator.
 func (c *costs) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
 	if function == rangeFunction {
 		return new(uint64)
@@ -58,17 +58,14 @@ type orderedRange struct {
 	of interpreter.InterpretableV2
 }
 
-// Args implements interpreter.InterpretableCall.
 func (o *orderedRange) Args() []interpreter.InterpretableV2 {
 	return []interpreter.InterpretableV2{o.of}
 }
 
-// Eval implements interpreter.Interpretable.
 func (o *orderedRange) Eval(vars interpreter.Activation) ref.Val {
 	return o.Exec(interpreter.AsFrame(vars))
 }
 
-// Exec implements interpreter.InterpretableV2.
 func (o *orderedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	over := o.of.Exec(frame)
 	m, ok := over.(traits.Mapper)
@@ -84,13 +81,12 @@ type orderedMap struct {
 	keys []ref.Val
 }
 
-// Iterator implements traits.Iterable.
 func (m *orderedMap) Iterator() traits.Iterator {
 	return types.NewRefValList(types.DefaultTypeAdapter, m.keys).Iterator()
 }
 
-// orderedKeys returns the keys of a map in order. Nil keys, which upstream's iterators yield for members that rules cannot
-// see, come last.
+// orderedKeys returns the keys of a map in order. Nil keys, which upstream's iterators yield for members that rules
+// cannot see, come last.
 func (e *Evaluation) orderedKeys(m traits.Mapper) []ref.Val {
 	keys := make([]ref.Val, 0, 8)
 	for it := m.Iterator(); it.HasNext() == types.True; {

@@ -59,8 +59,8 @@ func computedPattern(op patternOp, failure string) guard {
 	}
 }
 
-// constantPatterns make calls with a constant pattern, by overload, so that they precede cel-go's and the library's own. The
-// pattern is compiled with the program, and arguments are evaluated until the first error.
+// constantPatterns make calls with a constant pattern, by overload, so that they precede cel-go's and the library's
+// own. The pattern is compiled with the program, and arguments are evaluated until the first error.
 var constantPatterns = []*interpreter.RegexOptimization{
 	constantPattern("matches", "matches", matchesOp),
 	constantPattern("matches", "matches_string", matchesOp),
@@ -201,8 +201,8 @@ func (e *Evaluation) findAll(re *regexp.Regexp, text string, n int) (found []str
 	return found
 }
 
-// followingMatch returns an expression whose first group is the first match of re behind the first code point. It can look
-// back at that code point. It is nil if it exceeds the size that package regexp allows.
+// followingMatch returns an expression whose first group is the first match of re behind the first code point. It can
+// look back at that code point. It is nil if it exceeds the size that package regexp allows.
 func followingMatch(re *regexp.Regexp) *regexp.Regexp {
 	source := re.String()
 	if parsed, err := syntax.Parse(source, syntax.Perl); err == nil {
@@ -222,7 +222,6 @@ type polledRunes struct {
 	e    *Evaluation
 }
 
-// ReadRune implements io.RuneReader.
 func (r *polledRunes) ReadRune() (rune, int, error) {
 	if r.i >= len(r.text) {
 		return 0, 0, io.EOF

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine/internal/closure"
@@ -17,7 +18,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
-// maxCachedBytes bounds the programs of the process. Beyond it, the least recently used ones are compiled again when needed.
+// maxCachedBytes bounds the programs of the process. Beyond it, the least recently used ones are compiled again when
+// needed.
 const maxCachedBytes = 32 << 20
 
 // The measured memory of a program, per program and per part of its expression.
@@ -47,17 +49,18 @@ func NewRules(declared, self *closure.Type) *Rules {
 	return r
 }
 
-// programs are the compiled programs of some Rules, and the property tables of their types. They stay usable after eviction.
+// programs are the compiled programs of some Rules, and the property tables of their types. They stay usable after
+// eviction.
 type programs struct {
 	declaredType   *closure.Type
-	declared, self *celcheck.TypeSchema
+	declared, self common.Schema
 	bytes          int64 // guarded by Rules.mu
 
 	mu     sync.Mutex
 	byText map[programKey]*program
 
-	// checking is held while scope is in use. The scope holds a declaration of the whole type, which can take megabytes, until
-	// the next garbage collection.
+	// checking is held while scope is in use. The scope holds a declaration of the whole type, which can take megabytes,
+	// until the next garbage collection.
 	checking sync.Mutex
 	scope    weak.Pointer[celcheck.Scope]
 }
@@ -93,8 +96,8 @@ func (r *Rules) programs() *programs {
 	return p
 }
 
-// program returns the program of an expression that compiled when the rules were compiled. ok is false if done closes first;
-// the program is still made for others. An error is one of cel-go that the expression did not have then.
+// program returns the program of an expression that compiled when the rules were compiled. ok is false if done closes
+// first; the program is still made for others. An error is one of cel-go that the expression did not have then.
 func (r *Rules) program(p *programs, key programKey, done <-chan struct{}) (_ cel.Program, ok bool, err error) {
 	p.mu.Lock()
 	one := p.byText[key]

@@ -73,5 +73,5 @@ func (p *polledSchema) AdditionalProperties() common.SchemaOrBool {
 	return p.additional
 }
 
-// WithTypeAndObjectMeta returns the schema itself, as celcheck.TypeSchema does.
+// WithTypeAndObjectMeta returns the schema itself, as celcheck.SchemaOf does.
 func (p *polledSchema) WithTypeAndObjectMeta() common.Schema { return p }

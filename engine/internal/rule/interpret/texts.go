@@ -105,8 +105,8 @@ func (e *Evaluation) requirePrinted(v ref.Val, bytes float64) float64 {
 // shortText is the length up to which cel-go's search takes at most some milliseconds.
 const shortText = 1 << 10
 
-// longSearch returns the arguments of a search in a long text. ok is false where cel-go's own search is fast enough. cel-go
-// compares all of the part at each position, which takes hours if the part nearly matches everywhere.
+// longSearch returns the arguments of a search in a long text. ok is false where cel-go's own search is fast enough.
+// cel-go compares all of the part at each position, which takes hours if the part nearly matches everywhere.
 func (c call) longSearch() (text, part string, ok bool) {
 	a, isText := c.args[0].(types.String)
 	b, isPart := c.args[1].(types.String)
@@ -115,8 +115,8 @@ func (c call) longSearch() (text, part string, ok bool) {
 		utf8.ValidString(text) && utf8.ValidString(part)
 }
 
-// offset returns the optional third argument of a search as a position in bytes, def if it is absent. inText is false for a
-// position behind the text, ok for what cel-go has an error for.
+// offset returns the optional third argument of a search as a position in bytes, def if it is absent. inText is false
+// for a position behind the text, ok for what cel-go has an error for.
 func (c call) offset(text string, def int) (at int, inText, ok bool) {
 	if len(c.args) < 3 {
 		return def, true, true

@@ -26,7 +26,6 @@ type observed struct {
 
 const halfOfSteps = MaxSteps / 2
 
-// SetValue implements interpreter.EvalState.
 func (l *log) SetValue(id int64, v ref.Val) {
 	if l.target != nil {
 		l = l.target
@@ -53,13 +52,10 @@ func (l *log) SetValue(id int64, v ref.Val) {
 	l.count++
 }
 
-// IDs implements interpreter.EvalState.
 func (l *log) IDs() []int64 { return nil }
 
-// Value implements interpreter.EvalState.
 func (l *log) Value(id int64) (ref.Val, bool) { v, ok := l.last[id]; return v, ok }
 
-// Reset implements interpreter.EvalState.
 func (l *log) Reset() {}
 
 // result returns the recorded steps and how many were omitted.
@@ -88,8 +84,8 @@ func (l *log) result() (steps []Step, omitted int) {
 	return steps, l.count - len(all)
 }
 
-// markDecisive marks the expression and the operands that determined its value, by their last values. For comprehensions
-// that is the iteration that ended them.
+// markDecisive marks the expression and the operands that determined its value, by their last values. For
+// comprehensions that is the iteration that ended them.
 func (l *log) markDecisive(e ast.Expr, marked map[int64]bool) {
 	marked[e.ID()] = true
 	switch e.Kind() {

@@ -19,8 +19,8 @@ type Step struct {
 	// Expression is its text, macros as they were written. Offset is its position in the rule in code points.
 	Expression string
 	Offset     int
-	// Value is its value as JSON; values that JSON does not have are strings. It is nil for an error, and for a value that is
-	// longer than MaxValueBytes.
+	// Value is its value as JSON; values that JSON does not have are strings. It is nil for an error, and for a value that
+	// is longer than MaxValueBytes.
 	Value []byte
 	// Error is CEL's error, "" if there is none.
 	Error string
@@ -59,8 +59,8 @@ func Parse(text string) *cel.Ast {
 	return parsed
 }
 
-// New plans a checked expression. transform changes the AST before planning. New returns nil if planning fails, which is the
-// error of the rule's evaluation then.
+// New plans a checked expression. transform changes the AST before planning. New returns nil if planning fails, which
+// is the error of the rule's evaluation then.
 func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpreter.PlannerOption) (p *Program) {
 	defer func() {
 		if recover() != nil {
@@ -92,8 +92,8 @@ func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpret
 	return p
 }
 
-// Run evaluates the expression and returns its steps, the first and the last ones if there are more than MaxSteps, and the
-// number of steps between them. The trace ends where a function panics.
+// Run evaluates the expression and returns its steps, the first and the last ones if there are more than MaxSteps, and
+// the number of steps between them. The trace ends where a function panics.
 func (p *Program) Run(ctx context.Context, vars interpreter.Activation) ([]Step, int) {
 	if ctx == nil {
 		ctx = context.Background()
@@ -121,8 +121,8 @@ func (p *Program) run(ctx context.Context, vars interpreter.Activation, l *log) 
 	})
 }
 
-// lazyAlternatives makes optional.or and orValue evaluate their arguments only when needed, as cel-go's library of optionals
-// does for a cel.Program.
+// lazyAlternatives makes optional.or and orValue evaluate their arguments only when needed, as cel-go's library of
+// optionals does for a cel.Program.
 func lazyAlternatives(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	node, ok := i.(interpreter.InterpretableCall)
 	if ok && len(node.Args()) == 2 && (node.Function() == "or" || node.Function() == "orValue") {
@@ -133,12 +133,10 @@ func lazyAlternatives(i interpreter.InterpretableV2) (interpreter.InterpretableV
 
 type alternative struct{ interpreter.InterpretableCall }
 
-// Eval implements interpreter.Interpretable.
 func (a *alternative) Eval(vars interpreter.Activation) ref.Val {
 	return a.Exec(interpreter.AsFrame(vars))
 }
 
-// Exec implements interpreter.InterpretableV2.
 func (a *alternative) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := a.Args()
 	switch first := args[0].Exec(frame).(type) {

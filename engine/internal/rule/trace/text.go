@@ -9,7 +9,8 @@ import (
 	"github.com/google/cel-go/parser"
 )
 
-// exprTexts are the texts of the sub-expressions as they were written, without literals and without what macros expand to.
+// exprTexts are the texts of the sub-expressions as they were written, without literals and without what macros expand
+// to.
 type exprTexts struct {
 	info   *ast.SourceInfo
 	source []rune
@@ -36,8 +37,8 @@ type macro struct {
 	variable string
 }
 
-// collect adds the expression and those below. An expression of a macro's expansion has the position of the macro, or is its
-// variable.
+// collect adds the expression and those below. An expression of a macro's expansion has the position of the macro, or
+// is its variable.
 func (t *exprTexts) collect(e ast.Expr, within []macro) {
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -98,7 +99,8 @@ func (t *exprTexts) of(id int64) (string, int) {
 	return known.text, known.offset
 }
 
-// position returns cel-go's position of an expression: its operator, or the opening parenthesis of a call; -1 if unknown.
+// position returns cel-go's position of an expression: its operator, or the opening parenthesis of a call; -1 if
+// unknown.
 func (t *exprTexts) position(e ast.Expr) int {
 	if r, ok := t.info.GetOffsetRange(e.ID()); ok && int(r.Start) < len(t.source) {
 		return int(r.Start)
