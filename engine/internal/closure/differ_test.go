@@ -250,9 +250,9 @@ func fill(d *value.Doc, i uint32, t *Type) {
 	}
 }
 
-// tally counts what a comparison saw.
 const maxTries = 3000
 
+// tally counts the results of comparisons.
 type tally struct{ same, unknown, errors int }
 
 // compare evaluates one expression on both sides. cel-go compares maps in Go's random order, so that its cost and its result
