@@ -357,7 +357,7 @@ func drainingFor(t *testing.T, delay time.Duration) (problem string, late bool) 
 	return problem, late
 }
 
-// gRPC's own bound of 4 MiB is nobody's here, and what is beyond ours says so, over both ways in.
+// The default limit of gRPC, 4 MiB, does not apply. Messages beyond the configured limit are errors over gRPC and REST.
 func TestLargeMessages(t *testing.T) {
 	r := start(t, "--max-message-bytes=8MiB")
 	rest := r.HTTPAddresses()[0]
@@ -429,12 +429,12 @@ func TestStartFailures(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		"a taken port":             {[]string{"--http-address=" + taken.Addr().String()}, "address already in use"},
-		"a taken metrics port":     {[]string{"--metrics-address=" + taken.Addr().String()}, "address already in use"},
-		"a directory that is none": {[]string{"--store=bolt", "--data-dir=" + file}, "not a directory"},
-		"no certificate":           {[]string{"--tls-cert=/missing", "--tls-key=/missing"}, "/missing"},
-		"no tokens":                {[]string{"--auth-token-file=/missing"}, "/missing"},
-		"an invalid configuration": {[]string{"--max-batch-items=0"}, "--max-batch-items"},
+		"a taken port":                  {[]string{"--http-address=" + taken.Addr().String()}, "address already in use"},
+		"a taken metrics port":          {[]string{"--metrics-address=" + taken.Addr().String()}, "address already in use"},
+		"a file instead of a directory": {[]string{"--store=bolt", "--data-dir=" + file}, "not a directory"},
+		"no certificate":                {[]string{"--tls-cert=/missing", "--tls-key=/missing"}, "/missing"},
+		"no tokens":                     {[]string{"--auth-token-file=/missing"}, "/missing"},
+		"an invalid configuration":      {[]string{"--max-batch-items=0"}, "--max-batch-items"},
 	} {
 		c, _ := Defaults(append([]string{"--grpc-address=127.0.0.1:0", "--http-address=127.0.0.1:0", "--store=memory"}, tc.flags...)...)
 		if _, err := Start(t.Context(), c, Build{}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -489,9 +489,9 @@ func TestContainerLimit(t *testing.T) {
 	}
 }
 
-// TestPressureEnds: memory that is free again is noticed although nobody allocates any.
+// TestPressureEnds: freed memory is noticed without further allocations.
 func TestPressureEnds(t *testing.T) {
-	ballast := make([]byte, 256<<20) // nobody writes to it: it takes no memory of the machine
+	ballast := make([]byte, 256<<20) // never written, so it uses no physical memory
 	runtime.GC()
 	short := pressure(280 << 20)
 	if !short() {

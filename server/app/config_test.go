@@ -177,7 +177,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		}
 	}
 	if _, err := parse(t, "--config", "/does/not/exist.yaml"); err == nil {
-		t.Error("a missing file is no error")
+		t.Error("no error for a missing file")
 	}
 	if _, err := parse(t, "--config", write(t, "")); err != nil {
 		t.Errorf("an empty file: %v", err)
@@ -215,7 +215,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 }
 
-// Values that cannot be read, in whatever way they are given, are told together with those that are wrong.
+// Values that cannot be parsed are reported together with invalid ones, wherever they come from.
 func TestUnreadableValuesAtOnce(t *testing.T) {
 	t.Setenv("CRDEVAL_DRAIN_TIMEOUT", "soon")
 	tolerant, unreadable := Tolerant()
@@ -234,14 +234,14 @@ func TestUnreadableValuesAtOnce(t *testing.T) {
 		}
 	}
 	if strings.Contains(fmt.Sprint(err), "--max-batch-items: 0") {
-		t.Errorf("what could not be read is judged as well: %v", err)
+		t.Errorf("a value that could not be parsed is validated: %v", err)
 	}
 }
 
 func TestEtcdSettings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags []string
-		want  []string // parts of the error; none: there is no error
+		want  []string // parts of the error; empty: no error
 	}{
 		"plain":       {[]string{"--etcd-endpoints=http://a:2379,http://b:2379"}, nil},
 		"TLS":         {[]string{"--etcd-endpoints=https://a:2379", "--etcd-ca=x", "--etcd-cert=y", "--etcd-key=z", "--etcd-user=u", "--etcd-password-file=p"}, nil},

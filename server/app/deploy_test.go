@@ -40,7 +40,7 @@ func TestDeploymentsSetWhatExists(t *testing.T) {
 		for _, name := range regexp.MustCompile(`CRDEVAL_[A-Z_]+`).FindAllString(string(content), -1) {
 			found++
 			if !slices.Contains(known, name) {
-				t.Errorf("%s sets %s, which is no setting", path, name)
+				t.Errorf("%s sets %s, which is not a setting", path, name)
 			}
 		}
 	}

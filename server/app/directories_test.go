@@ -37,7 +37,7 @@ func TestDirectoriesOfCRDs(t *testing.T) {
 	path := filepath.Join(dir, "crontabs.yaml")
 	put := func(content string) {
 		t.Helper()
-		for _, err := range []error{os.WriteFile(path+".new", []byte(content), 0o600), os.Rename(path+".new", path)} { // at once: nobody sees half of it
+		for _, err := range []error{os.WriteFile(path+".new", []byte(content), 0o600), os.Rename(path+".new", path)} { // atomically
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestADirectoryThatIsMissing(t *testing.T) {
 	}
 }
 
-// A watch does not hold up the end: it is told why it ends.
+// A watch does not delay the shutdown and ends with a reason.
 func TestWatchesEndWhenTheServerDrains(t *testing.T) {
 	r := start(t)
 	r.ready(t)

@@ -200,7 +200,7 @@ func register(ctx context.Context, api crdevalv1.RegistryServiceClient, catalog,
 		return "", err
 	}
 	if !done.GetAccepted() {
-		return "", fmt.Errorf("refused: %v", done.GetReport())
+		return "", fmt.Errorf("rejected: %v", done.GetReport())
 	}
 	return done.GetToken(), nil
 }
@@ -281,7 +281,7 @@ func (w *world) verify(c check) {
 			case got != 0 && (got < c.number || c.deleted && got == c.number):
 				w.t.Errorf("%s: %s of %s: a stale answer: change %d after %d", r.name, c.subject.name, c.subject.catalog, got, c.number)
 			case got > c.subject.begun.Load():
-				w.t.Errorf("%s: %s of %s: change %d, which nobody made", r.name, c.subject.name, c.subject.catalog, got)
+				w.t.Errorf("%s: %s of %s: unknown change %d", r.name, c.subject.name, c.subject.catalog, got)
 			}
 			break
 		}

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// ServerHandler traces and measures the calls of a gRPC server. known says whether it has a method, by its full name: others are neither
-// traced nor measured, since their names are the caller's to invent. Probes and reflection are left out too.
+// ServerHandler traces and measures the calls of a gRPC server. It ignores health probes, reflection, and methods for
+// which known returns false: callers can invent names of methods.
 func (t *Telemetry) ServerHandler(known func(method string) bool) stats.Handler {
 	return otelgrpc.NewServerHandler(
 		otelgrpc.WithTracerProvider(t.Tracer), otelgrpc.WithMeterProvider(t.Meter), otelgrpc.WithPropagators(t.Propagator),
@@ -20,7 +20,7 @@ func (t *Telemetry) ServerHandler(known func(method string) bool) stats.Handler 
 	)
 }
 
-// HTTPHandler traces and measures the requests to h. operational requests (health, metrics) pass by.
+// HTTPHandler traces and measures the requests to h, except for health and metrics.
 func (t *Telemetry) HTTPHandler(h http.Handler) http.Handler {
 	return otelhttp.NewHandler(h, "http",
 		otelhttp.WithTracerProvider(t.Tracer), otelhttp.WithMeterProvider(t.Meter), otelhttp.WithPropagators(t.Propagator),

@@ -1,9 +1,8 @@
-// Package telemetry makes the server's traces and metrics: the OpenTelemetry providers, configured by OpenTelemetry's own environment
-// variables; the Prometheus endpoint, which is always there; and the instruments that the engine's Observer, the cache and the registry
-// report to.
+// Package telemetry has the traces and metrics of the server: the OpenTelemetry providers, which are configured by the
+// environment variables of OpenTelemetry, the Prometheus endpoint, and the instruments of engine, cache and registry.
 //
-// Attributes are few and bounded: a method, a call, an outcome. Neither peers nor objects nor CRDs become metric attributes: a tenant with
-// a thousand CRDs must not make a thousand time series.
+// The values of attributes are bounded: method, call, outcome. Peers, objects and CRDs are not attributes, because a tenant
+// with a thousand CRDs would create a thousand time series.
 package telemetry
 
 import (
@@ -30,10 +29,10 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// scope names the instruments' origin.
+// scope is the instrumentation scope.
 const scope = "github.com/crdeval/crdeval/server"
 
-// Telemetry holds the providers of one server. Nothing is registered globally but the handler of OpenTelemetry's own errors.
+// Telemetry has the providers of a server. Only the handler of OpenTelemetry errors is global.
 type Telemetry struct {
 	Tracer     trace.TracerProvider
 	Meter      *sdkmetric.MeterProvider
@@ -44,8 +43,8 @@ type Telemetry struct {
 	log        *slog.Logger
 }
 
-// New makes the providers. Spans and metrics are exported by OTLP, or to the console, as OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER,
-// OTEL_EXPORTER_OTLP_ENDPOINT and their relatives say; unless one of them is set, nothing leaves the process.
+// New creates the providers. Nothing is exported unless OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER or
+// OTEL_EXPORTER_OTLP_ENDPOINT is set.
 func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, error) {
 	grpcLogger.Store(log)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("telemetry", "error", err) }))
@@ -54,7 +53,7 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 		resource.WithTelemetrySDK(),
 		resource.WithHost(),
 		resource.WithAttributes(attribute.String("service.name", "crdeval"), attribute.String("service.version", version)),
-		resource.WithFromEnv(), // last, so that OTEL_SERVICE_NAME wins
+		resource.WithFromEnv(), // last: OTEL_SERVICE_NAME takes precedence
 	)
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, fmt.Errorf("telemetry: %w", err)
@@ -73,8 +72,8 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 	return t, nil
 }
 
-// asked says whether the environment wants a signal exported. OpenTelemetry's default is to export to localhost, which for a server
-// that nobody observes means an error message a minute.
+// asked reports whether the environment configures the export of a signal. By default, OpenTelemetry exports to localhost,
+// which logs an error every minute if there is no collector.
 func asked(signal string) bool {
 	for _, name := range []string{"OTEL_" + signal + "_EXPORTER", "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		if os.Getenv(name) != "" {
@@ -84,7 +83,7 @@ func asked(signal string) bool {
 	return false
 }
 
-// newTracer makes spans only if they go anywhere. Otherwise a caller's trace is still passed on.
+// newTracer creates spans only if they are exported. The trace of a caller is propagated in any case.
 func (t *Telemetry) newTracer(ctx context.Context, about *resource.Resource) error {
 	t.Tracer, t.flush = noop.NewTracerProvider(), func(context.Context) error { return nil }
 	if !asked("TRACES") {
@@ -111,7 +110,7 @@ func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sd
 		bounded("rpc.server.*", "rpc.system", "rpc.system.name", "rpc.service", "rpc.method", "rpc.response.status_code", "rpc.grpc.status_code"),
 	}
 	if !asked("TRACES") {
-		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter)) // examples of what, without traces
+		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter)) // exemplars need traces
 	}
 	if asked("METRICS") {
 		pushed, err := autoexport.NewMetricReader(ctx)
@@ -125,12 +124,12 @@ func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sd
 	return sdkmetric.NewMeterProvider(options...), nil
 }
 
-// bounded leaves the instruments of that name the attributes whose values are ours alone: a Host header, for one, is the caller's to invent.
+// bounded keeps only the given attributes of instruments. Callers can invent values of others, such as the Host header.
 func bounded(name string, attributes ...attribute.Key) sdkmetric.Option {
 	return sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: name}, sdkmetric.Stream{AttributeFilter: attribute.NewAllowKeysFilter(attributes...)}))
 }
 
-// Handler is the Prometheus endpoint.
+// Handler returns the Prometheus endpoint.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.prometheus, promhttp.HandlerOpts{
 		Registry: t.prometheus, ErrorHandling: promhttp.ContinueOnError, ErrorLog: scrapeLog{t.log}, EnableOpenMetrics: true,
@@ -142,7 +141,7 @@ type scrapeLog struct{ log *slog.Logger }
 // Println implements promhttp.Logger.
 func (l scrapeLog) Println(v ...any) { l.log.Warn("metrics endpoint", "error", fmt.Sprint(v...)) }
 
-// Close exports what is left, within ctx's deadline.
+// Close exports the remaining data.
 func (t *Telemetry) Close(ctx context.Context) error {
 	return errors.Join(t.flush(ctx), t.Meter.Shutdown(ctx))
 }

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// TestLevels: what callers bring about by what they send fills nobody's log.
+// TestLevels: errors caused by callers are not logged at the default level.
 func TestLevels(t *testing.T) {
 	for code, want := range map[codes.Code]slog.Level{
 		codes.OK: slog.LevelDebug, codes.InvalidArgument: slog.LevelDebug, codes.ResourceExhausted: slog.LevelDebug, codes.DeadlineExceeded: slog.LevelDebug, codes.Canceled: slog.LevelDebug,

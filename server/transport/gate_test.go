@@ -43,18 +43,18 @@ func TestGateCheck(t *testing.T) {
 	if err != nil || g.InFlight() != 1 {
 		t.Fatalf("%v, %d in flight", err, g.InFlight())
 	}
-	check("no place", "Bearer alpha", codes.Unavailable, "OVERLOADED")
+	check("no slot", "Bearer alpha", codes.Unavailable, "OVERLOADED")
 	leave()
-	check("a place", "Bearer alpha", codes.OK, "")
+	check("a slot", "Bearer alpha", codes.OK, "")
 	short = true
 	check("no memory", "Bearer alpha", codes.Unavailable, "OVERLOADED")
 	if refused != 2 || g.InFlight() != 0 {
-		t.Errorf("%d refusals counted, %d in flight", refused, g.InFlight())
+		t.Errorf("%d rejections counted, %d in flight", refused, g.InFlight())
 	}
 }
 
-// TestStrangersSendNoMessages: who has no token is refused by the headers, not when a message has been read.
-func TestStrangersSendNoMessages(t *testing.T) {
+// TestTokenIsCheckedBeforeTheMessage: a call without a token is rejected by its headers, before its message is received.
+func TestTokenIsCheckedBeforeTheMessage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(path, []byte("alpha\n"), 0o600); err != nil {
 		t.Fatal(err)

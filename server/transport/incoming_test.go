@@ -34,13 +34,13 @@ func (halfCodec) Unmarshal(data mem.BufferSlice, v any) error {
 
 var _ encoding.CodecV2 = halfCodec{}
 
-// halfway is a connection whose first message never comes whole: of each frame of data that is longer than announced, the rest is kept back.
+// halfway is a connection that sends only a part of its first message.
 type halfway struct {
 	net.Conn
 	stuck *atomic.Bool
 }
 
-// Write lets headers pass, and of messages the first kibibytes.
+// Write sends headers, and the first KiB of a message.
 func (c halfway) Write(p []byte) (int, error) {
 	if c.stuck.Load() {
 		return len(p), nil
@@ -59,7 +59,7 @@ func (c halfway) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// stalling is a client whose message stays under way; what becomes of the call is told when it ends.
+// stalling calls a method with a message that stays incomplete. The channel has the error of the call.
 func stalling(t *testing.T, address, method string) <-chan error {
 	t.Helper()
 	stuck := new(atomic.Bool)
@@ -103,9 +103,9 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestMessagesUnderWay: a call takes a place from its headers on, so that messages which never come whole are bounded; who drains, or is short of memory, cuts
-// them off; and every place is given back.
-func TestMessagesUnderWay(t *testing.T) {
+// TestIncompleteMessages: calls with incomplete messages are limited, are aborted when memory is short or the server
+// drains, and release their slots.
+func TestIncompleteMessages(t *testing.T) {
 	const method = "/crdeval.v1.Unknown/Call"
 	var short atomic.Bool
 	var refused atomic.Int32
@@ -124,43 +124,43 @@ func TestMessagesUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := begin(); status.Code(err) != codes.Unavailable || reasonOf(err) != "OVERLOADED" || gate.InFlight() != 2 {
-		t.Errorf("a third one: %v, %d in flight", err, gate.InFlight())
+		t.Errorf("the third call: %v, %d in flight", err, gate.InFlight())
 	}
 	cancel()
-	until(t, "places of calls that are over are kept", func() bool { return gate.InFlight() == 0 })
+	until(t, "slots of ended calls are kept", func() bool { return gate.InFlight() == 0 })
 
 	probe := stalling(t, address, healthgrpc.Health_Check_FullMethodName)
-	until(t, "the probe takes no place", func() bool { return len(gate.incoming.probes) == 1 })
+	until(t, "the probe uses no slot", func() bool { return len(gate.incoming.probes) == 1 })
 	short.Store(true)
 	if err := <-probe; status.Code(err) != codes.Canceled {
 		t.Errorf("short of memory: %v", err)
 	}
 	short.Store(false)
-	until(t, "the probe's place is kept", func() bool { return len(gate.incoming.probes) == 0 })
+	until(t, "the slot of the probe is kept", func() bool { return len(gate.incoming.probes) == 0 })
 
 	probe = stalling(t, address, healthgrpc.Health_Check_FullMethodName)
-	until(t, "the probe takes no place", func() bool { return len(gate.incoming.probes) == 1 })
+	until(t, "the probe uses no slot", func() bool { return len(gate.incoming.probes) == 1 })
 	began := time.Now()
 	gate.Drain()
 	if err := <-probe; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainTimeout {
 		t.Errorf("draining: %v after %v", err, time.Since(began))
 	}
-	until(t, "the probe's place is kept", func() bool { return len(gate.incoming.probes) == 0 })
+	until(t, "the slot of the probe is kept", func() bool { return len(gate.incoming.probes) == 0 })
 	if refused.Load() != 3 {
-		t.Errorf("%d refusals counted", refused.Load())
+		t.Errorf("%d rejections counted", refused.Load())
 	}
 }
 
-// TestPatience: a message has the time of a REST body of the longest that it can have.
-func TestPatience(t *testing.T) {
+// TestIncomingTimeout: the timeout depends on the largest message.
+func TestIncomingTimeout(t *testing.T) {
 	gate := NewGate(GateOptions{})
 	if NewServer(ServerOptions{Gate: gate, MaxMessageBytes: 64 << 20}).Stop(); gate.incoming.timeout != 158*time.Second {
 		t.Errorf("64 MiB have %v", gate.incoming.timeout)
 	}
 }
 
-// TestWholeMessagesTakeNoPlace: once a message is there, the place is free again, of a call as of a stream that one message begins.
-func TestWholeMessagesTakeNoPlace(t *testing.T) {
+// TestCompleteMessagesUseNoSlot: a received message releases its slot, of a call and of a stream with one request.
+func TestCompleteMessagesUseNoSlot(t *testing.T) {
 	gate := NewGate(GateOptions{MaxInFlight: 1})
 	_, address := serveHealth(t, gate)
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -181,5 +181,5 @@ func TestWholeMessagesTakeNoPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, "places are kept", func() bool { return len(gate.incoming.probes) == 0 && gate.InFlight() == 0 })
+	until(t, "slots are kept", func() bool { return len(gate.incoming.probes) == 0 && gate.InFlight() == 0 })
 }

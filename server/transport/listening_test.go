@@ -11,9 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestListeningTakesNoPlace: streams on which the server alone speaks begin only where there is a place, and take none; how they end is no
-// warning to anybody.
-func TestListeningTakesNoPlace(t *testing.T) {
+// TestWatchUsesNoSlot: a watch needs a free slot to begin and does not keep it. Its end is not logged as a warning.
+func TestWatchUsesNoSlot(t *testing.T) {
 	var text bytes.Buffer
 	log := accessLog{slog.New(slog.NewTextHandler(&text, nil))}
 	a := NewGate(GateOptions{MaxInFlight: 1})
@@ -21,7 +20,7 @@ func TestListeningTakesNoPlace(t *testing.T) {
 	ended := status.Error(codes.Unavailable, "shutting down")
 	inside := func(any, grpc.ServerStream) error {
 		if len(a.slots) != 0 {
-			t.Error("it took a place")
+			t.Error("it uses a slot")
 		}
 		return ended
 	}
@@ -37,10 +36,10 @@ func TestListeningTakesNoPlace(t *testing.T) {
 	both := &grpc.StreamServerInfo{FullMethod: "/test.Echo/Talk", IsServerStream: true, IsClientStream: true}
 	err := through(both, func(any, grpc.ServerStream) error {
 		if len(a.slots) != 1 {
-			t.Error("a stream of both sides took no place")
+			t.Error("a bidirectional stream uses no slot")
 		}
 		if err := through(listen, inside); reasonOf(err) != "OVERLOADED" {
-			t.Errorf("while all places are taken: %v", err)
+			t.Errorf("without a free slot: %v", err)
 		}
 		return ended
 	})
@@ -49,7 +48,7 @@ func TestListeningTakesNoPlace(t *testing.T) {
 	}
 }
 
-// anonymous is a stream of nobody.
+// anonymous is a stream without a connection.
 type anonymous struct {
 	grpc.ServerStream
 	ctx context.Context //nolint:containedctx // what a stream has

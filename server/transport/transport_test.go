@@ -247,10 +247,10 @@ func TestMaxInFlight(t *testing.T) {
 		}
 	}
 	if _, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
-		t.Errorf("a busy server is not dead: %v", err)
+		t.Errorf("a probe of a busy server: %v", err)
 	}
 	if n := refused.Load(); n != 2 {
-		t.Errorf("%d refusals counted", n)
+		t.Errorf("%d rejections counted", n)
 	}
 	close(leave)
 	if a, b := <-results, <-results; a != nil || b != nil {
@@ -258,7 +258,7 @@ func TestMaxInFlight(t *testing.T) {
 	}
 	go func() { <-entered }()
 	if _, err := call(t.Context(), c, ""); err != nil {
-		t.Errorf("the place was not given back: %v", err)
+		t.Errorf("the slot was not released: %v", err)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestTokens(t *testing.T) {
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	if _, err := NewTokens(path, log); err == nil {
-		t.Error("a missing file is no error")
+		t.Error("no error for a missing file")
 	}
 	write("# two\nalpha\n  beta \n")
 	tokens, err := NewTokens(path, log)
@@ -370,7 +370,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainLeavesHandlersBehind: one that does not heed its context holds up nobody.
+// TestDrainLeavesHandlersBehind: a handler that ignores its context does not delay Drain.
 func TestDrainLeavesHandlersBehind(t *testing.T) {
 	entered, end := make(chan struct{}), make(chan struct{})
 	e := &echo{handle: func(_ context.Context, in *wrapperspb.BytesValue) (*wrapperspb.BytesValue, error) {
@@ -390,14 +390,14 @@ func TestDrainLeavesHandlersBehind(t *testing.T) {
 	select {
 	case graceful := <-drained:
 		if graceful {
-			t.Error("it was cut off, and is called graceful")
+			t.Error("the aborted drain is reported as graceful")
 		}
 	case <-time.After(time.Minute):
-		t.Error("the handler holds up the drain")
+		t.Error("the handler delays the drain")
 	}
 	close(end)
 	if err := <-result; err == nil {
-		t.Error("the call was not cut off")
+		t.Error("the call was not aborted")
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write what the commands print to testdata/golden, to be looked at before it is committed")
+var update = flag.Bool("update", false, "update testdata/golden; review the changes before the commit")
 
-// TestGolden runs commands in testdata and compares what they print, and how they exit, with testdata/golden.
+// TestGolden runs commands in testdata and compares output and exit code with testdata/golden.
 func TestGolden(t *testing.T) {
 	for _, tc := range []struct{ name, args string }{
 		{"diff", "diff old.yaml new.yaml --objects objects.yaml"},
@@ -19,7 +19,7 @@ func TestGolden(t *testing.T) {
 		{"diff-breaking", "diff old.yaml new.yaml --show breaking --fail-on never"},
 		{"diff-partial", "diff old.yaml new.yaml --partial --show breaking"},
 		{"diff-identical", "diff old.yaml old.yaml --fail-on care"},
-		{"diff-one", "diff buoys.yaml refused.yaml"},
+		{"diff-one", "diff buoys.yaml rejected.yaml"},
 		{"diff-other-kinds", "diff buoys.yaml buoys.yaml --objects objects.yaml"},
 		{"diff-unreadable", "diff objects.yaml new.yaml"},
 		{"diff-missing", "diff old.yaml missing.yaml"},
@@ -29,9 +29,9 @@ func TestGolden(t *testing.T) {
 		{"diff-usage-stdin", "diff - -"},
 		{"check", "check --skip-other-kinds new.yaml buoys.yaml"},
 		{"check-json", "check -o json --skip-other-kinds new.yaml"},
-		{"check-old", "check --skip-other-kinds --old old.yaml new.yaml refused.yaml"},
-		{"check-again", "check again.yaml buoys.yaml refused.yaml buoys.yaml"},
-		{"check-again-json", "check -o json buoys.yaml refused.yaml"},
+		{"check-old", "check --skip-other-kinds --old old.yaml new.yaml rejected.yaml"},
+		{"check-again", "check again.yaml buoys.yaml rejected.yaml buoys.yaml"},
+		{"check-again-json", "check -o json buoys.yaml rejected.yaml"},
 		{"check-again-old", "check --skip-other-kinds --old old.yaml new.yaml again.yaml"},
 		{"check-old-unreadable", "check --old objects.yaml new.yaml"},
 		{"admit", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml"},
@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 		{"admit-table", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o table --now 2026-01-01T00:00:00Z"},
 		{"admit-patch", "admit --crds admit-crd.yaml --patch-file admit-patch.yaml --type json admit-old.yaml -o yaml"},
 		{"admit-no-crd", "admit admit-new.yaml"},
-		{"admit-refused-crd", "admit admit-refused-crd.yaml admit-new.yaml"},
+		{"admit-rejected-crd", "admit admit-rejected-crd.yaml admit-new.yaml"},
 		{"admit-missing", "admit --crds admit-crd.yaml missing.yaml"},
 		{"admit-nothing", "admit admit-crd.yaml"},
 		{"admit-selector", "admit --crds admit-crd.yaml -p {} admit-old.yaml -o table --field-selector spec.colour=Red"},
@@ -54,7 +54,7 @@ func TestGolden(t *testing.T) {
 		{"admit-usage-now", "admit -o table --now tomorrow admit-new.yaml"},
 		{"admit-usage-token", "admit --token x admit-new.yaml"},
 		{"discover", "discover -o wide admit-crd.yaml buoys.yaml"},
-		{"discover-refused", "discover admit-refused-crd.yaml"},
+		{"discover-rejected", "discover admit-rejected-crd.yaml"},
 		{"openapi-which", "openapi admit-crd.yaml"},
 		{"openapi-unserved", "openapi --api-version example.com/v3 admit-crd.yaml"},
 	} {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A pipe that nobody writes to keeps a command waiting no longer than until it is interrupted.
+// Reading from a pipe without a writer ends when the command is interrupted.
 func TestInterruptedWhileReading(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -21,7 +21,7 @@ func TestInterruptedWhileReading(t *testing.T) {
 	if err == nil || err.Error() != "interrupted" {
 		t.Error(err)
 	}
-	// Whoever waits for a writer is let go, for the sake of the check for goroutines that are left.
+	// Let the reader end, so that no goroutine is left.
 	w, err := os.OpenFile(pipe, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestInterruptedWhileReading(t *testing.T) {
 	_ = w.Close()
 }
 
-// Pipes in a directory are no manifests.
+// Pipes in a directory are not manifests.
 func TestDirectoriesWithPipes(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600); err != nil {
@@ -40,7 +40,7 @@ func TestDirectoriesWithPipes(t *testing.T) {
 	}
 }
 
-// What stands in manifests cannot steer a terminal.
+// Control characters of manifests do not reach the terminal.
 func TestControlCharacters(t *testing.T) {
 	t.Chdir("testdata")
 	object := "apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: \"a\\e[31mred\\u009b1m\", namespace: default}\nspec: {size: 99}\n"
@@ -50,7 +50,7 @@ func TestControlCharacters(t *testing.T) {
 	}
 }
 
-// Long lists are read once, however they are written.
+// A long list is parsed only once.
 func TestLongListOnOneLine(t *testing.T) {
 	t.Chdir("testdata")
 	var b strings.Builder

@@ -17,10 +17,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests, or, where a script of theirs has started this binary as crdeval, the command.
+// TestMain runs the tests, or the command if a script started this binary as crdeval.
 func TestMain(m *testing.M) { testscript.Main(leakChecked{m}, map[string]func(){"crdeval": main}) }
 
-// leakChecked are tests behind which no goroutine may be left.
+// leakChecked fails if the tests leave goroutines.
 type leakChecked struct{ *testing.M }
 
 func (m leakChecked) Run() int {
@@ -42,7 +42,7 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `
 
-// bad has its finding at line 8.
+// bad has a violation on line 8.
 const bad = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: bads.example.com}
@@ -70,7 +70,7 @@ func file(t *testing.T, content string) string {
 	return path
 }
 
-// list has both, as kubectl get writes them.
+// list has both as a List, as printed by kubectl get.
 var list = "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(good), "\n", "\n  ") + "\n- " + strings.ReplaceAll(strings.TrimSpace(bad), "\n", "\n  ") + "\n"
 
 func TestCheck(t *testing.T) {
@@ -82,14 +82,14 @@ func TestCheck(t *testing.T) {
 	}{
 		{"accepted", good, nil, 0, "FILE: goods.example.com: accepted\n", ""},
 		{"refused", bad, nil, exitRejected, "FILE: bads.example.com: rejected\n  FILE:8:", ""},
-		{"the finding", bad, nil, exitRejected, `openAPIV3Schema.type: Invalid value: "string": must be object at the root`, ""},
+		{"the violation", bad, nil, exitRejected, `openAPIV3Schema.type: Invalid value: "string": must be object at the root`, ""},
 		{"several documents", "# a list\n---\n" + good + "---\n" + bad, nil, exitRejected, "FILE[2]: bads.example.com: rejected\n  FILE:19:", ""},
 		{"JSON", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"goods.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"goods","kind":"Good"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, nil, 0, "accepted", ""},
 		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE:1: error: the document is a Pod (v1), not a CustomResourceDefinition", "1 document could not be checked"},
-		{"the others are judged all the same", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be checked"},
+		{"the others are checked too", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be checked"},
 		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "1 document"},
 		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11: error: manifest: yaml: line 11: ", ""},
-		{"other kinds passed over", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
+		{"other kinds are skipped", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
 		{"nothing but other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected; skipped 1 document: 1 Pod\n", ""},
 		{"skipped documents", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds", "-v"}, 0, "FILE: skipped: the document is a Pod (v1)", ""},
 		{"values", "image: {tag: x}\n", []string{"--skip-other-kinds"}, 0, "skipped 1 document: 1 without kind\n", ""},
@@ -98,9 +98,9 @@ func TestCheck(t *testing.T) {
 		{"without a name", strings.Replace(bad, "{name: bads.example.com}", "{}", 1), nil, exitRejected, "FILE: rejected\n", ""},
 		{"empty", "\n", nil, 0, "0 CRDs: 0 accepted, 0 rejected\n", ""},
 		{"comments", "# a\n---\n# b\n", nil, 0, "0 CRDs: 0 accepted, 0 rejected\n", ""},
-		{"no CRD that could be decoded", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRejected, "FILE: goods.example.com: rejected\n  FILE: CustomResourceDefinition in version", ""},
-		{"the same for machines", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRejected, `"accepted":false,"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
-		{"machines", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"violations":[],"warnings":[]`, ""},
+		{"not decodable", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRejected, "FILE: goods.example.com: rejected\n  FILE: CustomResourceDefinition in version", ""},
+		{"the same as JSON", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRejected, `"accepted":false,"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
+		{"JSON output", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"violations":[],"warnings":[]`, ""},
 		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "Kubernetes minor 3", ""},
 		{"an older minor", good, []string{"--kubernetes-minor", "33"}, 0, "accepted", ""},
 	} {
@@ -121,7 +121,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A directory stands for its files; those of its subdirectories, and other files, are passed over.
+// A directory means its manifest files, without those of its subdirectories.
 func TestDirectories(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
@@ -207,7 +207,7 @@ func TestServeAndHealthcheck(t *testing.T) {
 	t.Setenv("CRDEVAL_CACHE_BYTES", "1GiB")
 	socket := "unix://" + filepath.Join(t.TempDir(), "s")
 	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=100ms"); code != exitRejected || !strings.HasPrefix(stderr, socket+": ") {
-		t.Errorf("nobody there: %d %s", code, stderr)
+		t.Errorf("no server: %d %s", code, stderr)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -229,7 +229,7 @@ func TestServeAndHealthcheck(t *testing.T) {
 	}
 	for line := range strings.Lines(log.String()) {
 		if !json.Valid([]byte(line)) {
-			t.Errorf("a log line that is no JSON: %s", line)
+			t.Errorf("a log line is not JSON: %s", line)
 		}
 	}
 }
@@ -252,14 +252,14 @@ func TestHealthcheckOptions(t *testing.T) {
 	}
 }
 
-// dear has a rule over a list that nothing bounds.
-const dear = `apiVersion: apiextensions.k8s.io/v1
+// costly has a rule over an unbounded list.
+const costly = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: dears.example.com}
+metadata: {name: costlies.example.com}
 spec:
   group: example.com
   scope: Cluster
-  names: {plural: dears, kind: Dear}
+  names: {plural: costlies, kind: Costly}
   versions:
   - name: v1
     served: true
@@ -270,20 +270,20 @@ spec:
         properties: {l: {type: array, items: {type: integer}, x-kubernetes-validations: [{rule: "self.all(x, self.all(y, x + y > 0))"}]}}
 `
 
-// TestCheckCosts: a CRD that is refused for what its rules may cost is told what would do, and is accepted with that.
+// TestCheckCosts: for a CRD whose rules are too costly, the command suggests bounds with which it is accepted.
 func TestCheckCosts(t *testing.T) {
-	code, out, errs := invoke(t, dear, "check", "-")
+	code, out, errs := invoke(t, costly, "check", "-")
 	const fit = "v1 /properties/l/x-kubernetes-validations/0 would fit with "
 	_, bounds, found := strings.Cut(out, fit)
 	bound, _, _ := strings.Cut(bounds, " at /properties/l\n")
 	if code != 1 || !found || !strings.HasPrefix(bound, "maxItems: ") {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
-	bounded := strings.Replace(dear, "type: array", "type: array, "+bound, 1)
+	bounded := strings.Replace(costly, "type: array", "type: array, "+bound, 1)
 	if code, out, errs = invoke(t, bounded, "check", "-"); code != 0 || strings.Contains(out, "would fit") {
 		t.Errorf("with %s: %d %s %s", bound, code, out, errs)
 	}
-	code, out, errs = invoke(t, dear, "check", "-o", "json", "-")
+	code, out, errs = invoke(t, costly, "check", "-o", "json", "-")
 	var j crdReport
 	if err := json.Unmarshal([]byte(out), &j); code != 1 || err != nil || len(j.Versions) != 1 || len(j.Versions[0].Rules) != 1 ||
 		j.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Versions[0].Rules[0].Culprits) != 1 || j.Versions[0].LowestMinor != 25 {
@@ -291,9 +291,9 @@ func TestCheckCosts(t *testing.T) {
 	}
 }
 
-// TestCheckCostsWithoutBounds: who makes a text of unknown length is not left alone with Kubernetes' advice to bound the schema.
+// TestCheckCostsWithoutBounds: for a text of unknown length, the command explains that no bound helps.
 func TestCheckCostsWithoutBounds(t *testing.T) {
-	manifest := strings.Replace(dear, "{l: {type: array, items: {type: integer}, x-kubernetes-validations: [{rule: \"self.all(x, self.all(y, x + y > 0))\"}]}}",
+	manifest := strings.Replace(costly, "{l: {type: array, items: {type: integer}, x-kubernetes-validations: [{rule: \"self.all(x, self.all(y, x + y > 0))\"}]}}",
 		"{size: {type: integer, x-kubernetes-validations: [{rule: self > 0, messageExpression: \"'it is ' + string(self)\"}, {rule: self > 1}]}}", 1)
 	code, out, errs := invoke(t, manifest, "check", "-")
 	if code != 1 || strings.Count(out, "does not fit with any bound in the schema") != 1 || !strings.Contains(out, "v1 /properties/size/x-kubernetes-validations/0 does not fit") {

@@ -12,10 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var updatePages = flag.Bool("update-pages", false, "write what the commands print to the scripts in testdata/pages, to be looked at before it is committed")
+var updatePages = flag.Bool("update-pages", false, "update the scripts in testdata/pages; review the changes before the commit")
 
-// TestPages does what the Kubernetes pages on CustomResourceDefinitions tell a reader to do, heading by heading, with crdeval in the place of
-// kubectl and a cluster: a script a heading, with the manifests in it and with what is printed.
+// TestPages follows the Kubernetes pages on CustomResourceDefinitions with crdeval instead of kubectl and a cluster. Each
+// heading has a script with its manifests and the expected output.
 func TestPages(t *testing.T) {
 	for _, page := range pages(t) {
 		t.Run(page, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// pages are the folders of scripts.
+// pages returns the folders of scripts.
 func pages(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join("testdata", "pages"))
@@ -40,7 +40,7 @@ func pages(t *testing.T) (names []string) {
 	return names
 }
 
-// TestPagesAreMapped holds the table of headings in docs/kubernetes-pages.md to the scripts: it names each, and none that is not there.
+// TestPagesAreMapped: the table in docs/kubernetes-pages.md names every script, and no other.
 func TestPagesAreMapped(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "kubernetes-pages.md"))
 	if err != nil {
@@ -64,7 +64,7 @@ func TestPagesAreMapped(t *testing.T) {
 		}
 	}
 	for name := range named {
-		t.Errorf("the table names %s, which is not there", name)
+		t.Errorf("the table names %s, which does not exist", name)
 	}
 	if strings.Count(string(text), "\n| ") < 40 {
 		t.Error("the table has fewer lines than the pages have headings")

@@ -41,7 +41,7 @@ func TestCallError(t *testing.T) {
 	}
 }
 
-// TestConnectionRefused: what gRPC says to a port without a service is told in plain words.
+// TestConnectionRefused checks the error for a port without a service.
 func TestConnectionRefused(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

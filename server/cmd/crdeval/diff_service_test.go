@@ -8,7 +8,7 @@ import (
 	crdeval "github.com/crdeval/crdeval/clients/go"
 )
 
-// TestDiffWithServer compares with what is registered: the answer is that of the two files, but for the place of what is gone.
+// TestDiffWithServer compares the output with --server to that for two files. Only positions of removed parts differ.
 func TestDiffWithServer(t *testing.T) {
 	socket := serving(t)
 	client, err := crdeval.Dial(socket)
@@ -33,7 +33,7 @@ func TestDiffWithServer(t *testing.T) {
 	}
 	_, files, _ := invoke(t, "", "diff", "old.yaml", "boats.yaml", "--partial", "--objects", "objects.yaml")
 	code, registered, stderr := invoke(t, "", "diff", "--server", socket, "boats.yaml", "--objects", "objects.yaml")
-	if want := files; code != exitRejected || withoutPlaces(registered) != withoutPlaces(want) || !strings.Contains(registered, "boats.yaml:27:60: breaking for writers: v1 spec.length maximum") {
+	if want := files; code != exitRejected || withoutPositions(registered) != withoutPositions(want) || !strings.Contains(registered, "boats.yaml:27:60: breaking for writers: v1 spec.length maximum") {
 		t.Errorf("%d %s\nregistered\n%s\nfiles\n%s", code, stderr, registered, want)
 	}
 	if code, out, stderr := invoke(t, "", "diff", "--server", socket, "buoys.yaml", "--revision", revisions[1], "-o", "json"); code != 0 || !strings.Contains(out, `"old":"`+revisions[1]+`"`) || !strings.Contains(out, `"identical":true`) {
@@ -47,8 +47,8 @@ func TestDiffWithServer(t *testing.T) {
 	}
 }
 
-// withoutPlaces cuts the places of lines off.
-func withoutPlaces(text string) string {
+// withoutPositions removes the positions of lines.
+func withoutPositions(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		place, rest, found := strings.Cut(line, ": ")

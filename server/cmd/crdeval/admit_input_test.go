@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestScaleOf: a Scale is that of the existing object of its namespace and name, whatever that is; of two such nobody knows.
+// TestScaleOf: a Scale belongs to the existing object of its namespace and name. Two such objects are an error.
 func TestScaleOf(t *testing.T) {
 	dir := t.TempDir()
 	object := func(kind, namespace, name string) string {

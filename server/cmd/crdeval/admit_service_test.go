@@ -16,14 +16,14 @@ import (
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
-// samples are the CRDs and objects of deploy/samples, seen from testdata.
+// Paths of deploy/samples from testdata.
 const sampleCRDs, sampleObjects = "../../../../deploy/samples/crds", "../../../../deploy/samples/objects"
 
-// TestAdmitWithServer asks a service about the same files: whatever it is asked, and however it is printed, the answer is that of this process.
+// TestAdmitWithServer compares the output with --server to that without, for the same files.
 func TestAdmitWithServer(t *testing.T) {
 	t.Chdir("testdata")
 	socket := serving(t)
-	var many strings.Builder // more than go into one call
+	var many strings.Builder // more than one batch
 	for i := range 3*maxBatch - 1 {
 		fmt.Fprintf(&many, "---\napiVersion: example.com/v%d\nkind: Kite\nmetadata: {name: %s, namespace: %s}\n", i/maxBatch%2+1, strings.Repeat("n", i%70+1)+fmt.Sprint(i), strings.Repeat("s", i%3+1))
 	}
@@ -43,7 +43,7 @@ func TestAdmitWithServer(t *testing.T) {
 		"--crds admit-crd.yaml --old admit-old.yaml --subresource status admit-new.yaml -o yaml",
 		"--crds admit-crd.yaml --type json -p [{op:\u00a0replace,path:\u00a0/spec/size,value:\u00a04}] admit-old.yaml -o yaml",
 		"--crds admit-crd.yaml -p {spec:\u00a0{size:\u00a099}} admit-old.yaml",
-		"--crds admit-refused-crd.yaml admit-new.yaml",
+		"--crds admit-rejected-crd.yaml admit-new.yaml",
 		"--crds admit-crd.yaml -o wide --now 2100-01-01T00:00:00Z " + long,
 		"--crds admit-crd.yaml -o table --no-headers --now 2100-01-01T00:00:00Z --field-selector metadata.namespace=ss " + long,
 	} {
@@ -61,7 +61,7 @@ func TestAdmitWithServer(t *testing.T) {
 	}
 }
 
-// withoutErrors cuts off why objects could not be judged: who judges has words of its own.
+// withoutErrors removes the texts of errors, which differ between the two services.
 func withoutErrors(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -103,7 +103,7 @@ func TestBatchesFitMessages(t *testing.T) {
 	}
 }
 
-// serving starts a service on a socket, and ends it with the test.
+// serving starts a service on a socket and stops it at the end of the test.
 func serving(t *testing.T) (address string) {
 	t.Helper()
 	address = "unix://" + filepath.Join(t.TempDir(), "s")
