@@ -118,7 +118,8 @@ func (c *Config) Validate() error {
 	if c.MaxInFlight < 0 {
 		wrong("max-in-flight", "%d is negative", c.MaxInFlight)
 	}
-	for flag, value := range map[string]time.Duration{"max-wait": c.MaxWait, "drain-delay": c.DrainDelay, "drain-timeout": c.DrainTimeout} {
+	for flag, value := range map[string]time.Duration{"max-wait": c.MaxWait, "drain-delay": c.DrainDelay,
+		"drain-timeout": c.DrainTimeout} {
 		if value < 0 {
 			wrong(flag, "%v is negative", value)
 		}

@@ -18,9 +18,11 @@ func (a *App) warnOfExposure(ctx context.Context) {
 	switch {
 	case len(open) == 0:
 	case a.tokens == nil && a.config.TLSClientCA == "":
-		a.log.WarnContext(ctx, "every client that can reach these addresses can register and delete CRDs: consider --auth-token-file or --tls-client-ca", "addresses", open)
+		a.log.WarnContext(ctx,
+			"every client that can reach these addresses can register and delete CRDs: consider --auth-token-file or --tls-client-ca", "addresses", open)
 	case a.tokens != nil && a.tls == nil:
-		a.log.WarnContext(ctx, "tokens are sent to these addresses in plain text: consider --tls-cert and --tls-key", "addresses", open)
+		a.log.WarnContext(ctx, "tokens are sent to these addresses in plain text: consider --tls-cert and --tls-key",
+			"addresses", open)
 	}
 }
 

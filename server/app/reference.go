@@ -31,26 +31,27 @@ func Tolerant() (options []kong.Option, unreadable func() error) {
 	}
 	for _, t := range types {
 		strict := kong.NewRegistry().RegisterDefaults().ForType(t)
-		options = append(options, kong.TypeMapper(t, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-			value := reflect.New(t).Elem()
-			if err := strict.Decode(ctx, value); err != nil {
-				err = fmt.Errorf("--%s: %w", ctx.Value.Name, err)
-				if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
-					errs = append(errs, err)
-				}
-				// Use the default, so that Config.Validate reports no further error.
-				value.SetZero()
-				if ctx.Value.HasDefault {
-					scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: ctx.Value.Default})
-					ctx = &kong.DecodeContext{Value: ctx.Value, Scan: scan}
-					if err := strict.Decode(ctx, value); err != nil {
-						return err
+		options = append(options,
+			kong.TypeMapper(t, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+				value := reflect.New(t).Elem()
+				if err := strict.Decode(ctx, value); err != nil {
+					err = fmt.Errorf("--%s: %w", ctx.Value.Name, err)
+					if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
+						errs = append(errs, err)
+					}
+					// Use the default, so that Config.Validate reports no further error.
+					value.SetZero()
+					if ctx.Value.HasDefault {
+						scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: ctx.Value.Default})
+						ctx = &kong.DecodeContext{Value: ctx.Value, Scan: scan}
+						if err := strict.Decode(ctx, value); err != nil {
+							return err
+						}
 					}
 				}
-			}
-			target.Set(value)
-			return nil
-		})))
+				target.Set(value)
+				return nil
+			})))
 	}
 	return options, func() error { return errors.Join(errs...) }
 }

@@ -19,14 +19,18 @@ type counted struct {
 }
 
 // Register implements api.Registry.
-func (c *counted) Register(ctx context.Context, catalog string, manifest engine.Document, p registry.Precondition) (registry.Registration, error) {
+func (c *counted) Register(
+	ctx context.Context, catalog string, manifest engine.Document, p registry.Precondition,
+) (registry.Registration, error) {
 	done, err := c.Registry.Register(ctx, catalog, manifest, p)
 	c.count(done, err)
 	return done, err
 }
 
 // RegisterAll implements api.Registry and directory.Registry.
-func (c *counted) RegisterAll(ctx context.Context, catalog string, list []registry.Submission) ([]registry.Submitted, string, error) {
+func (c *counted) RegisterAll(
+	ctx context.Context, catalog string, list []registry.Submission,
+) ([]registry.Submitted, string, error) {
 	done, token, err := c.Registry.RegisterAll(ctx, catalog, list)
 	for _, d := range done {
 		c.count(d.Registration, d.Err)

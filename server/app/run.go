@@ -68,7 +68,8 @@ func (a *App) Run(ctx context.Context) error {
 	if err == nil && ctx.Err() == nil {
 		a.setHealth(healthv1.HealthCheckResponse_SERVING)
 		a.task(a.followHealth)
-		a.log.InfoContext(ctx, "serving", "version", a.build.Version, "grpc", addresses(a.GRPCAddresses()), "http", addresses(a.HTTPAddresses()),
+		a.log.InfoContext(ctx, "serving", "version", a.build.Version,
+			"grpc", addresses(a.GRPCAddresses()), "http", addresses(a.HTTPAddresses()),
 			"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.tokens != nil)
 		select {
 		case <-ctx.Done():

@@ -95,7 +95,8 @@ func (a *App) openStore(ctx context.Context) (registry.Store, error) {
 		path := filepath.Join(a.config.DataDir, bolt.FileName)
 		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 			// A process was killed while it created the file, or the file was truncated.
-			a.log.WarnContext(ctx, "the file of the registry is empty: the server creates a new registry; if it had content, restore a backup", "file", path)
+			a.log.WarnContext(ctx,
+				"the file of the registry is empty: the server creates a new registry; if it had content, restore a backup", "file", path)
 		}
 		return bolt.Open(a.config.DataDir)
 	case StoreEtcd:

@@ -70,7 +70,8 @@ func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t 
 func (a *App) operations() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.telemetry.Handler())
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, healthv1.HealthCheckResponse_SERVING, "") })
+	mux.HandleFunc("GET /healthz",
+		func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, healthv1.HealthCheckResponse_SERVING, "") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		answer, err := a.health.Check(r.Context(), &healthv1.HealthCheckRequest{})
 		if err != nil {

@@ -153,7 +153,8 @@ func (t *Telemetry) ObserveCertificate(expires func() time.Time) error {
 // ObserveInFlight publishes the calls in progress, and the rules that still run although their calls have ended.
 func (t *Telemetry) ObserveInFlight(calls func() int) error {
 	return errors.Join(
-		t.observeGauge("crdeval.calls.in_flight", "{call}", "Calls in progress, over gRPC and REST. The limit is --max-in-flight.",
+		t.observeGauge("crdeval.calls.in_flight", "{call}",
+			"Calls in progress, over gRPC and REST. The limit is --max-in-flight.",
 			func() int64 { return int64(calls()) }),
 		t.observeGauge("crdeval.rules.left_behind", "{rule}",
 			"Rules that are still being compiled or evaluated although their calls have ended.", engine.LeftBehind),
@@ -189,7 +190,8 @@ const RegistrationFailed = "ERROR"
 // registry.Outcome or RegistrationFailed.
 func (t *Telemetry) CountRegistrations() (func(outcome string), error) {
 	var sets []attribute.Set
-	outcomes := []string{string(registry.Created), string(registry.Updated), string(registry.Unchanged), string(registry.Rejected)}
+	outcomes := []string{string(registry.Created), string(registry.Updated), string(registry.Unchanged),
+		string(registry.Rejected)}
 	for _, outcome := range append(outcomes, RegistrationFailed) {
 		sets = append(sets, attribute.NewSet(attribute.String("outcome", strings.ToLower(outcome))))
 	}

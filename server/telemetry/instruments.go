@@ -52,7 +52,8 @@ func (t *Telemetry) NewEngine() (*Engine, error) {
 		metric.WithDescription("Duration of the evaluation of one item in the engine."), metric.WithExplicitBucketBoundaries(evaluationBuckets...))
 	e.compiles, compiles = m.Float64Histogram("crdeval.compile.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of the compilation of one version of a CRD."), metric.WithExplicitBucketBoundaries(compileBuckets...))
-	for _, call := range []engine.Call{engine.CallValidate, engine.CallAdmit, engine.CallPrune, engine.CallDefault, engine.CallRead, engine.CallConvert} {
+	for _, call := range []engine.Call{engine.CallValidate, engine.CallAdmit, engine.CallPrune, engine.CallDefault,
+		engine.CallRead, engine.CallConvert} {
 		for _, value := range []string{outcomeAllowed, outcomeRejected, outcomeDone, outcomeError} {
 			set := attribute.NewSet(attribute.String("call", string(call)), attribute.String("outcome", value))
 			e.attributes[outcome{call, value}] = []metric.RecordOption{metric.WithAttributeSet(set)}
@@ -60,7 +61,8 @@ func (t *Telemetry) NewEngine() (*Engine, error) {
 	}
 	type s = *Engine
 	return e, errors.Join(evaluations, compiles, observe(t, func() s { return e },
-		counter("crdeval.evaluation.bytes", "By", "Size of the evaluated objects.", func(e s) int64 { return e.bytes.Load() }),
+		counter("crdeval.evaluation.bytes", "By", "Size of the evaluated objects.",
+			func(e s) int64 { return e.bytes.Load() }),
 		counter("crdeval.evaluation.explained", "{item}", "Items that took the exact path.",
 			func(e s) int64 { return e.explained.Load() }),
 		counter("crdeval.evaluation.violations", "{violation}", "Violations reported.",

@@ -67,7 +67,8 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 		return nil, fmt.Errorf("telemetry: traces (OTEL_TRACES_EXPORTER=%q): %w", os.Getenv("OTEL_TRACES_EXPORTER"), err)
 	}
 	if t.Meter, err = t.newMeter(ctx, about); err != nil {
-		return nil, errors.Join(fmt.Errorf("telemetry: metrics (OTEL_METRICS_EXPORTER=%q): %w", os.Getenv("OTEL_METRICS_EXPORTER"), err), t.flush(ctx))
+		return nil, errors.Join(fmt.Errorf("telemetry: metrics (OTEL_METRICS_EXPORTER=%q): %w",
+			os.Getenv("OTEL_METRICS_EXPORTER"), err), t.flush(ctx))
 	}
 	return t, nil
 }
@@ -75,7 +76,8 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 // asked reports whether the environment configures the export of a signal. By default, OpenTelemetry exports to localhost,
 // which logs an error every minute if there is no collector.
 func asked(signal string) bool {
-	for _, name := range []string{"OTEL_" + signal + "_EXPORTER", "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+	for _, name := range []string{"OTEL_" + signal + "_EXPORTER", "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT",
+		"OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		if os.Getenv(name) != "" {
 			return true
 		}
@@ -99,7 +101,8 @@ func (t *Telemetry) newTracer(ctx context.Context, about *resource.Resource) err
 }
 
 func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sdkmetric.MeterProvider, error) {
-	t.prometheus.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	t.prometheus.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	scraped, err := otelprometheus.New(otelprometheus.WithRegisterer(t.prometheus), otelprometheus.WithoutScopeInfo())
 	if err != nil {
 		return nil, err
@@ -107,7 +110,8 @@ func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sd
 	options := []sdkmetric.Option{
 		sdkmetric.WithResource(about), sdkmetric.WithReader(scraped),
 		bounded("http.server.*", "http.request.method", "http.response.status_code"),
-		bounded("rpc.server.*", "rpc.system", "rpc.system.name", "rpc.service", "rpc.method", "rpc.response.status_code", "rpc.grpc.status_code"),
+		bounded("rpc.server.*", "rpc.system", "rpc.system.name", "rpc.service", "rpc.method", "rpc.response.status_code",
+			"rpc.grpc.status_code"),
 	}
 	if !asked("TRACES") {
 		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter)) // exemplars need traces
@@ -126,7 +130,8 @@ func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sd
 
 // bounded keeps only the given attributes of instruments. Callers can invent values of others, such as the Host header.
 func bounded(name string, attributes ...attribute.Key) sdkmetric.Option {
-	return sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: name}, sdkmetric.Stream{AttributeFilter: attribute.NewAllowKeysFilter(attributes...)}))
+	return sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: name},
+		sdkmetric.Stream{AttributeFilter: attribute.NewAllowKeysFilter(attributes...)}))
 }
 
 // Handler returns the Prometheus endpoint.

@@ -33,14 +33,16 @@ func levelOf(code codes.Code) slog.Level {
 	return slog.LevelDebug
 }
 
-func (a accessLog) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (a accessLog) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any,
+	error) {
 	start := time.Now()
 	resp, err := handler(ctx, req)
 	a.record(ctx, info.FullMethod, start, err)
 	return resp, err
 }
 
-func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	start := time.Now()
 	err := handler(srv, ss)
 	code := status.Code(err)
@@ -61,7 +63,8 @@ func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string
 		return
 	}
 	attributes := []slog.Attr{
-		slog.String("method", method), slog.String("code", status.Code(err).String()), slog.Duration("duration", time.Since(start)),
+		slog.String("method", method), slog.String("code", status.Code(err).String()), slog.Duration("duration",
+			time.Since(start)),
 	}
 	if p, ok := peer.FromContext(ctx); ok {
 		attributes = append(attributes, slog.String("peer", p.Addr.String()))

@@ -19,7 +19,8 @@ const errorDomain = "crdeval.dev"
 // statusError returns a status with an ErrorInfo. reason is a crdeval.v1.ErrorReason without its prefix.
 func statusError(code codes.Code, reason, message string, metadata map[string]string) error {
 	s := status.New(code, message)
-	if detailed, err := s.WithDetails(&errdetails.ErrorInfo{Domain: errorDomain, Reason: reason, Metadata: metadata}); err == nil {
+	if detailed, err := s.WithDetails(&errdetails.ErrorInfo{Domain: errorDomain, Reason: reason,
+		Metadata: metadata}); err == nil {
 		s = detailed
 	}
 	return s.Err()
@@ -32,6 +33,7 @@ func isProbe(method string) bool { return strings.HasPrefix(method, "/grpc.healt
 func onPanic(log *slog.Logger) recovery.Option {
 	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error {
 		log.ErrorContext(ctx, "a call panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		return statusError(codes.Internal, "INTERNAL", "internal error: the log of the server has the details; please report it", nil)
+		return statusError(codes.Internal, "INTERNAL",
+			"internal error: the log of the server has the details; please report it", nil)
 	})
 }

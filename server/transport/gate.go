@@ -125,7 +125,8 @@ func (g *Gate) enter(ctx context.Context, method string) (leave func(), err erro
 
 // tooMany returns the error for a call beyond --max-in-flight.
 func tooMany(what string, limit int) error {
-	return statusError(codes.Unavailable, "OVERLOADED", fmt.Sprintf("the limit of %d %s is reached: retry later, or raise --max-in-flight", limit, what),
+	return statusError(codes.Unavailable, "OVERLOADED",
+		fmt.Sprintf("the limit of %d %s is reached: retry later, or raise --max-in-flight", limit, what),
 		map[string]string{"limit": "max_in_flight", "maximum": fmt.Sprint(limit)})
 }
 

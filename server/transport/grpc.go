@@ -47,8 +47,10 @@ func (o ServerOptions) withDefaults() ServerOptions {
 // interceptors returns the interceptors of every call, the outermost first.
 func (o ServerOptions) interceptors() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
 	access, panics := accessLog{o.Log}, onPanic(o.Log)
-	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, recovery.UnaryServerInterceptor(panics), o.Gate.unary}
-	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, recovery.StreamServerInterceptor(panics), o.Gate.stream}
+	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, recovery.UnaryServerInterceptor(panics),
+		o.Gate.unary}
+	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, recovery.StreamServerInterceptor(panics),
+		o.Gate.stream}
 	return unary, stream
 }
 
@@ -56,7 +58,8 @@ func (o ServerOptions) interceptors() (unary []grpc.UnaryServerInterceptor, stre
 func NewInProcess(o ServerOptions) *inprocess.Conn {
 	o = o.withDefaults()
 	unary, stream := o.interceptors()
-	return inprocess.New(inprocess.Options{Unary: unary, Stream: stream, Stats: o.Stats, MaxMessageBytes: o.MaxMessageBytes})
+	return inprocess.New(inprocess.Options{Unary: unary, Stream: stream, Stats: o.Stats,
+		MaxMessageBytes: o.MaxMessageBytes})
 }
 
 // NewServer returns a gRPC server without services.

@@ -21,7 +21,8 @@ const (
 // NewHTTPServer returns a server for h. A panic of h ends only its request.
 func NewHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: recovered(h, log), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: recovered(h,
+			log), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients, such as handshakes
 	}
 }
@@ -34,7 +35,8 @@ func recovered(h http.Handler, log *slog.Logger) http.Handler {
 				return
 			}
 			if p != http.ErrAbortHandler { //nolint:errorlint // as net/http does
-				log.ErrorContext(r.Context(), "a request panicked", "panic", fmt.Sprint(p), "path", r.URL.Path, "stack", string(debug.Stack()))
+				log.ErrorContext(r.Context(), "a request panicked", "panic", fmt.Sprint(p), "path", r.URL.Path, "stack",
+					string(debug.Stack()))
 			}
 			panic(http.ErrAbortHandler) // closes the connection, so that the response is not complete
 		}()

@@ -38,7 +38,8 @@ type incoming struct {
 
 func newIncoming(slots chan struct{}, underPressure func() bool, rejected func()) *incoming {
 	return &incoming{
-		slots: slots, probes: make(chan struct{}, maxIncomingProbes), timeout: baseTimeout, underPressure: underPressure, rejected: rejected,
+		slots: slots, probes: make(chan struct{},
+			maxIncomingProbes), timeout: baseTimeout, underPressure: underPressure, rejected: rejected,
 	}
 }
 

@@ -21,7 +21,8 @@ const SocketMode fs.FileMode = 0o660
 func ParseAddress(address string) (network, target string, err error) {
 	if path, ok := strings.CutPrefix(address, unixScheme); ok {
 		if !strings.HasPrefix(path, "/") {
-			return "", "", fmt.Errorf("address %q: the path of a unix socket must be absolute, as in unix:///run/crdeval.sock", address)
+			return "", "", fmt.Errorf("address %q: the path of a unix socket must be absolute, as in unix:///run/crdeval.sock",
+				address)
 		}
 		return "unix", path, nil
 	}
@@ -69,7 +70,8 @@ func removeStaleSocket(ctx context.Context, path string) error {
 	d := net.Dialer{Timeout: time.Second}
 	if conn, err := d.DialContext(ctx, "unix", path); err == nil {
 		_ = conn.Close()
-		return fmt.Errorf("listening on %s%s: another process uses the socket: stop it, or choose another path", unixScheme, path)
+		return fmt.Errorf("listening on %s%s: another process uses the socket: stop it, or choose another path", unixScheme,
+			path)
 	}
 	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("listening on %s%s: removing a stale socket: %w", unixScheme, path, err)

@@ -34,7 +34,8 @@ type Server struct {
 // Start starts a server with its sockets in dir and waits until it is ready.
 func Start(ctx context.Context, binary, dir string, flags ...string) (*Server, error) {
 	grpcSocket, httpSocket := "unix://"+filepath.Join(dir, "grpc.sock"), filepath.Join(dir, "http.sock")
-	flags = append([]string{"serve", "--log-level=warn", "--grpc-address=" + grpcSocket, "--http-address=unix://" + httpSocket}, flags...)
+	flags = append([]string{"serve", "--log-level=warn", "--grpc-address=" + grpcSocket,
+		"--http-address=unix://" + httpSocket}, flags...)
 	s := &Server{command: exec.CommandContext(ctx, binary, flags...), web: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", httpSocket)

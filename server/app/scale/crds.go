@@ -98,13 +98,18 @@ func section(r *rand.Rand) map[string]any {
 		return map[string]any{"type": "string", "maxLength": 1 + r.IntN(max), "description": prose[:40+r.IntN(len(prose)-40)]}
 	}
 	properties := map[string]any{
-		"name":     map[string]any{"type": "string", "pattern": fmt.Sprintf("^[a-z][a-z0-9-]{0,%d}$", 1+r.IntN(60)), "description": prose},
-		"mode":     map[string]any{"type": "string", "enum": []any{"Auto", "Manual", fmt.Sprintf("Mode%d", r.IntN(1000))}, "default": "Auto"},
+		"name": map[string]any{"type": "string", "pattern": fmt.Sprintf("^[a-z][a-z0-9-]{0,%d}$", 1+r.IntN(60)),
+			"description": prose},
+		"mode": map[string]any{"type": "string", "enum": []any{"Auto", "Manual", fmt.Sprintf("Mode%d", r.IntN(1000))},
+			"default": "Auto"},
 		"replicas": map[string]any{"type": "integer", "format": "int32", "minimum": 0, "maximum": 1 + r.IntN(1000)},
 		"limits": map[string]any{"type": "object", "additionalProperties": map[string]any{
-			"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}}, "x-kubernetes-int-or-string": true}, "maxProperties": 1 + r.IntN(30)},
-		"conditions": map[string]any{"type": "array", "maxItems": 8, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"type"},
-			"items": map[string]any{"type": "object", "required": []any{"type"}, "properties": map[string]any{"type": text(300), "status": text(20), "message": text(3000)}}},
+			"anyOf": []any{map[string]any{"type": "integer"},
+				map[string]any{"type": "string"}}, "x-kubernetes-int-or-string": true}, "maxProperties": 1 + r.IntN(30)},
+		"conditions": map[string]any{"type": "array", "maxItems": 8, "x-kubernetes-list-type": "map",
+			"x-kubernetes-list-map-keys": []any{"type"},
+			"items": map[string]any{"type": "object", "required": []any{"type"},
+				"properties": map[string]any{"type": text(300), "status": text(20), "message": text(3000)}}},
 	}
 	for n := range 2 + r.IntN(6) {
 		properties[fmt.Sprintf("option%d", n)] = text(200)
@@ -112,7 +117,8 @@ func section(r *rand.Rand) map[string]any {
 	out := map[string]any{"type": "object", "description": prose, "properties": properties}
 	if r.IntN(3) == 0 {
 		out["x-kubernetes-validations"] = []any{map[string]any{
-			"rule": fmt.Sprintf("!has(self.replicas) || self.replicas != %d || self.mode == 'Manual'", r.IntN(1000)), "message": "this number needs manual mode"}}
+			"rule": fmt.Sprintf("!has(self.replicas) || self.replicas != %d || self.mode == 'Manual'",
+				r.IntN(1000)), "message": "this number needs manual mode"}}
 	}
 	return out
 }

@@ -59,7 +59,8 @@ func evaluate(ctx context.Context, s settings, server *childserver.Server, sampl
 			return err
 		}
 		fmt.Printf("sweep %d over all CRDs in %v; per hot object %v, per other object %v; %.0f builds, %.0f evictions, cache %s of %s\n",
-			sweep+1, time.Since(begin).Round(time.Millisecond), perObject(hotTime, s.hot*batches), perObject(otherTime, s.crds-s.hot),
+			sweep+1, time.Since(begin).Round(time.Millisecond),
+			perObject(hotTime, s.hot*batches), perObject(otherTime, s.crds-s.hot),
 			m["crdeval_cache_builds_total"], m["crdeval_cache_evictions_total"],
 			childserver.MiB(int64(m["crdeval_cache_bytes"])), childserver.MiB(int64(m["crdeval_cache_budget_bytes"])))
 		if m["crdeval_cache_bytes"] > m["crdeval_cache_budget_bytes"] {

@@ -63,7 +63,8 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := s.withServer(ctx, dir, func(server *childserver.Server) error { return register(ctx, s, server, samples) }); err != nil {
+	if err := s.withServer(ctx, dir,
+		func(server *childserver.Server) error { return register(ctx, s, server, samples) }); err != nil {
 		return err
 	}
 	return s.withServer(ctx, dir, func(server *childserver.Server) error { return evaluate(ctx, s, server, samples) })

@@ -34,7 +34,8 @@ func main() {
 	var lengths string
 	flag.StringVar(&s.binary, "server-binary", "bin/crdeval", "path of the crdeval binary")
 	flag.StringVar(&s.crd, "crd", "deploy/samples/crds/crontabs.yaml", "file with the CRD")
-	flag.StringVar(&s.object, "object", "deploy/samples/objects/crontab-valid.yaml", "file with an object; each copy gets another name")
+	flag.StringVar(&s.object, "object", "deploy/samples/objects/crontab-valid.yaml",
+		"file with an object; each copy gets another name")
 	flag.StringVar(&lengths, "n", "1000000,3000000", "comma-separated numbers of objects, one for each stream")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -40,7 +40,8 @@ func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*
 		return nil, err
 	}
 	if most := int(limits.GetMaxInlineCrds()); s.local == nil && crds > most {
-		return nil, fmt.Errorf("%s: %d CRDs are given, and a request can have %d: register them, or run without --server", c.Server, crds, most)
+		return nil, fmt.Errorf("%s: %d CRDs are given, and a request can have %d: register them, or run without --server",
+			c.Server, crds, most)
 	}
 	options := &crdevalv1.EvaluationOptions{
 		FieldValidation:  crdevalv1.FieldValidation(crdevalv1.FieldValidation_value["FIELD_VALIDATION_"+strings.ToUpper(c.FieldValidation)]),
@@ -211,7 +212,8 @@ func (a *admission) size(w *write) int {
 func (a *admission) unsendable(w *write) error {
 	switch {
 	case a.command.Subresource != "" && w.old == nil:
-		return fmt.Errorf("--old has no object of its kind, namespace and name, so there is no %s to update", a.command.Subresource)
+		return fmt.Errorf("--old has no object of its kind, namespace and name, so there is no %s to update",
+			a.command.Subresource)
 	case w.typeErr != nil:
 		return w.typeErr
 	case w.apiVersion == "" || w.kind == "":
@@ -247,13 +249,15 @@ func (a *admission) noCRD(w *write) error {
 		case crd.id.Spec.Names.Kind == w.kind && !j.Accepted:
 			return fmt.Errorf("its CRD in %s was rejected", crd.where())
 		case strings.EqualFold(crd.id.Spec.Names.Kind, w.kind):
-			return fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?", w.kind, w.apiVersion, crd.id.Spec.Names.Kind, crd.id.Spec.Group)
+			return fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?",
+				w.kind, w.apiVersion, crd.id.Spec.Names.Kind, crd.id.Spec.Group)
 		default:
 			kinds = append(kinds, crd.id.Spec.Names.Kind)
 		}
 	}
 	if len(kinds) > 0 {
-		return fmt.Errorf("no CRD for %s (%s): the given CRDs of this group have the kinds %s", w.kind, w.apiVersion, strings.Join(kinds, ", "))
+		return fmt.Errorf("no CRD for %s (%s): the given CRDs of this group have the kinds %s",
+			w.kind, w.apiVersion, strings.Join(kinds, ", "))
 	}
 	return otherKindError(fmt.Sprintf("no CRD for %s (%s): use --crds, or add it to the files", w.kind, w.apiVersion))
 }

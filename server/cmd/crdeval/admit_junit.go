@@ -76,7 +76,8 @@ func (p *junitPrinter) add(c junitCase) {
 }
 
 func (p *junitPrinter) crd(j *crdReport) error {
-	c := junitCase{Name: j.Name, Class: manifests.CRDKind, File: j.File, Line: j.Line, Output: strings.Join(j.Warnings, "\n")}
+	c := junitCase{Name: j.Name, Class: manifests.CRDKind, File: j.File, Line: j.Line,
+		Output: strings.Join(j.Warnings, "\n")}
 	if c.Name == "" {
 		c.Name = j.where()
 	}

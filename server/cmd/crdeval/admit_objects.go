@@ -143,7 +143,9 @@ func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, 
 }
 
 // selected returns the objects that match a field selector, from as many requests as necessary.
-func (a *admission) selected(ctx context.Context, objects []*outcome, selector string) (selected []*outcome, err error) {
+func (a *admission) selected(
+	ctx context.Context, objects []*outcome, selector string,
+) (selected []*outcome, err error) {
 	for len(objects) > 0 {
 		first := objects[0].write
 		part := objects[:a.fitObjects(objects)]

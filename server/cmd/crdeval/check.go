@@ -125,7 +125,8 @@ func (c *checkCommand) check(ctx context.Context, service *service, s *source, a
 	if service.local == nil {
 		name := s.id.Metadata.Name
 		if where := accepted[name]; where != "" {
-			j.Error, j.Line = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs", where, name), s.Line()
+			j.Line = s.Line()
+			j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs", where, name)
 			return j
 		}
 		defer func() {

@@ -148,7 +148,8 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 func (c *diffCommand) created(ctx context.Context, s *service, n *source) (*difference, error) {
 	d := newDifference(n.id.Metadata.Name, c.Files[0], n.where())
 	d.Class, d.Created, d.new = compatible, true, n
-	answer, err := s.registry.CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
+	answer, err := s.registry.CheckCrd(ctx,
+		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
 	if err != nil {
 		d.fail(n, s.manifestError(err))
 		return d, nil
@@ -159,10 +160,13 @@ func (c *diffCommand) created(ctx context.Context, s *service, n *source) (*diff
 
 // pair compares two CRDs and replays their objects, in as many requests as necessary. Without an old CRD, it compares
 // with the registered one, and an error ends the run.
-func (c *diffCommand) pair(ctx context.Context, s *service, o, n *source, objects []*source, batch int) (*difference, error) {
+func (c *diffCommand) pair(
+	ctx context.Context, s *service, o, n *source, objects []*source, batch int,
+) (*difference, error) {
 	d := newDifference(n.id.Metadata.Name, "", n.where())
 	d.old, d.new, d.kind = o, n, n.id.Spec.Names.Kind
-	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD, Revision: c.Revision}
+	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
+		Revision: c.Revision}
 	crd := n
 	if o != nil {
 		d.Old, d.kind, crd = o.where(), o.id.Spec.Names.Kind, o

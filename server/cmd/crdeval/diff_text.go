@@ -233,7 +233,8 @@ func (d *difference) printObjects(b *bytes.Buffer) {
 	for i := range d.Replayed {
 		count[d.Replayed[i].summary()]++
 	}
-	fmt.Fprintf(b, "  %s replayed: %s\n", counted(len(d.Replayed), "object"), strings.Join(countsOf(count, summaries), ", "))
+	fmt.Fprintf(b, "  %s replayed: %s\n", counted(len(d.Replayed), "object"),
+		strings.Join(countsOf(count, summaries), ", "))
 	for i := range d.Replayed {
 		d.Replayed[i].print(b, d.kind)
 	}

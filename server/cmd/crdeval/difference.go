@@ -96,7 +96,8 @@ type fieldDifference struct {
 
 // newDifference returns a difference without a result. Its lists are empty instead of null in JSON.
 func newDifference(name, old, latest string) *difference {
-	return &difference{Name: name, Old: old, New: latest, Violations: []violation{}, Warnings: []string{}, Changes: []change{}}
+	return &difference{Name: name, Old: old, New: latest, Violations: []violation{}, Warnings: []string{},
+		Changes: []change{}}
 }
 
 // fail records why the CRDs could not be compared.

@@ -55,7 +55,8 @@ func (c *discoverCommand) Run(ctx context.Context, env environment) error {
 }
 
 // published registers the CRDs of files, if any, calls print, and returns errRejected if a CRD was rejected.
-func (f *serviceFlags) published(ctx context.Context, env environment, files []string, print func(*service) error) error {
+func (f *serviceFlags) published(ctx context.Context, env environment, files []string,
+	print func(*service) error) error {
 	s, err := f.connect()
 	if err != nil {
 		return err

@@ -135,13 +135,17 @@ func (r *localRegistry) add(d *engine.Definition, existing *engine.Existing) {
 }
 
 // Check implements api.Registry.
-func (r *localRegistry) Check(ctx context.Context, _ string, manifest engine.Document, _ string) (registry.Registration, error) {
+func (r *localRegistry) Check(
+	ctx context.Context, _ string, manifest engine.Document, _ string,
+) (registry.Registration, error) {
 	report, err := engine.Check(ctx, manifest, r.options())
 	return registry.Registration{Report: report, CRD: &registry.CRD{}}, err
 }
 
 // Compare implements api.Registry for two manifests. The base is taken as a cluster has it.
-func (r *localRegistry) Compare(ctx context.Context, _ string, c registry.Comparison, _ string) (*registry.Compared, error) {
+func (r *localRegistry) Compare(
+	ctx context.Context, _ string, c registry.Comparison, _ string,
+) (*registry.Compared, error) {
 	options := engine.Options{KubernetesMinor: r.minor}
 	diff, err := engine.Compare(ctx, c.Base, c.New, options)
 	if err != nil || len(c.Objects) == 0 || !diff.Report.Accepted {
@@ -196,7 +200,8 @@ func (v localView) OfKind(_ context.Context, group, kind, _ string) (*engine.Def
 			return c.definition, nil
 		}
 	}
-	return nil, &registry.Error{Reason: registry.CRDNotFound, Message: fmt.Sprintf("there is no CRD for %s of group %s", kind, group)}
+	return nil, &registry.Error{Reason: registry.CRDNotFound,
+		Message: fmt.Sprintf("there is no CRD for %s of group %s", kind, group)}
 }
 
 // Discoverable implements registry.View.
@@ -212,7 +217,8 @@ func (v localView) Discoverable() []engine.DiscoverableCRD {
 func (v localView) Published() []engine.PublishedCRD {
 	var all []*engine.Definition
 	for _, c := range v.sorted() {
-		if d, err := v.OfKind(context.Background(), c.definition.Group(), c.definition.Kind(), ""); err == nil && d == c.definition {
+		d := c.definition
+		if first, err := v.OfKind(context.Background(), d.Group(), d.Kind(), ""); err == nil && first == d {
 			all = append(all, d)
 		}
 	}

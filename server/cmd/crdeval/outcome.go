@@ -56,7 +56,8 @@ func (o *outcome) take(v *crdevalv1.Verdict) {
 	o.Allowed, o.Deletes, o.traces = v.GetAllowed(), v.GetDeletes(), v.GetRuleTraces().GetTraces()
 	o.Rejection = rejectionOf(v.GetRejection())
 	o.Violations, o.Ratcheted = violationsOf(v.GetViolations(), o.locate), violationsOf(v.GetRatcheted(), o.locate)
-	o.Pruned, o.Defaulted = fieldChangesOf(v.GetChanges().GetPruned(), o.locate), fieldChangesOf(v.GetChanges().GetDefaulted(), o.locate)
+	o.Pruned = fieldChangesOf(v.GetChanges().GetPruned(), o.locate)
+	o.Defaulted = fieldChangesOf(v.GetChanges().GetDefaulted(), o.locate)
 	o.Object = rawJSON(v.GetObject())
 	if o.Stored = rawJSON(v.GetStoredObject()); o.Stored == nil {
 		o.Stored = o.Object

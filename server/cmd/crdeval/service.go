@@ -112,9 +112,11 @@ type registered interface {
 // register registers a CRD with a service in this process. A remote service only checks it: then requests bring it.
 func (s *service) register(ctx context.Context, crd *source) (registered, error) {
 	if s.local != nil {
-		return s.registry.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
+		return s.registry.RegisterCrd(ctx,
+			&crdevalv1.RegisterCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	}
-	answer, err := s.registry.CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
+	answer, err := s.registry.CheckCrd(ctx,
+		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	if err == nil && answer.GetAccepted() {
 		s.inline = append(s.inline, toDocument(crd.Document))
 	}

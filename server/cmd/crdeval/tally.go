@@ -53,13 +53,15 @@ func (t *tally) object(o *outcome) {
 
 // crdSummary returns the counts of CRDs.
 func (t *tally) crdSummary() string {
-	text := fmt.Sprintf("%s: %d accepted, %d rejected", counted(t.crds, "CRD"), t.crds-t.crdsRejected-t.crdErrors, t.crdsRejected)
+	text := fmt.Sprintf("%s: %d accepted, %d rejected", counted(t.crds, "CRD"), t.crds-t.crdsRejected-t.crdErrors,
+		t.crdsRejected)
 	return text + t.rest(t.crdErrors)
 }
 
 // objectSummary returns the counts of objects.
 func (t *tally) objectSummary() string {
-	text := fmt.Sprintf("%s: %d allowed, %d rejected", counted(t.allowed+t.rejected+t.errors, "object"), t.allowed, t.rejected)
+	text := fmt.Sprintf("%s: %d allowed, %d rejected", counted(t.allowed+t.rejected+t.errors, "object"), t.allowed,
+		t.rejected)
 	return text + t.rest(t.errors)
 }
 
