@@ -219,7 +219,6 @@ func TestRequestIDsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.Close()
 	ids := regexp.MustCompile(`request_id=(\S+)`).FindAllStringSubmatch(logged.String(), -1)
 	if len(ids) != 2 || ids[0][1] != strings.Repeat("a", 128) || strings.HasPrefix(ids[1][1], "b") || len(ids[1][1]) > 128 {
 		t.Errorf("%v in the log:\n%s", ids, &logged)

@@ -122,7 +122,7 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 		}
 		var d *difference
 		if o == nil && service.local != nil {
-			d, err = c.created(ctx, service, n)
+			d = c.created(ctx, service, n)
 		} else {
 			d, err = c.pair(ctx, service, o, n, objects, batch)
 		}
@@ -145,17 +145,17 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 }
 
 // created checks a CRD that OLD does not have.
-func (c *diffCommand) created(ctx context.Context, s *service, n *source) (*difference, error) {
+func (c *diffCommand) created(ctx context.Context, s *service, n *source) *difference {
 	d := newDifference(n.id.Metadata.Name, c.Files[0], n.where())
 	d.Class, d.Created, d.new = compatible, true, n
 	answer, err := s.registry.CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
 	if err != nil {
 		d.fail(n, s.manifestError(err))
-		return d, nil
+		return d
 	}
 	d.takeReport(answer.GetAccepted(), answer.GetReport())
-	return d, nil
+	return d
 }
 
 // pair compares two CRDs and replays their objects, in as many requests as necessary. Without an old CRD, it compares

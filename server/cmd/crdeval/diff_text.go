@@ -132,11 +132,9 @@ func (c *change) sides() string {
 
 // subject names what changed: the version, the field, the keyword.
 func (c *change) subject() string {
-	at, keyword := "", ""
+	at, keyword := fieldPath(c.SchemaPointer)
 	if c.SchemaPointer == "" {
 		at = manifestPath(c.ManifestPointer, c.Version != "")
-	} else {
-		at, keyword = fieldPath(c.SchemaPointer)
 	}
 	parts := []string{c.Version, at, keyword}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")

@@ -201,8 +201,8 @@ func newSource(m manifests.Manifest, at location) *source {
 
 // files returns the file itself, or the manifest files of a directory. Hidden files and directories are skipped.
 func (r reader) files(name string) (files []string, err error) {
-	if info, err := os.Stat(name); name == "-" || err != nil || !info.IsDir() {
-		return []string{name}, nil // reading it reports the error
+	if info, _ := os.Stat(name); name == "-" || info == nil || !info.IsDir() {
+		return []string{name}, nil // reading it reports an error
 	}
 	err = filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
 		switch {
