@@ -143,3 +143,19 @@ func TestStrictDecoding(t *testing.T) {
 		t.Errorf("%d\n%s", code, stdout)
 	}
 }
+
+// TestEstablishedCRD: a CRD of a cluster is used with its status. While it is being deleted, creations are rejected.
+func TestEstablishedCRD(t *testing.T) {
+	const object = "apiVersion: example.com/v1\nkind: Good\nmetadata: {name: a}\n"
+	const status = "status:\n  conditions:\n  - {type: Established, status: \"True\", reason: A, message: b}\n" +
+		"  acceptedNames: {plural: goods, kind: Good, singular: good, listKind: GoodList}\n  storedVersions: [v1]\n"
+	deleted := strings.Replace(good, "{name: goods.example.com}", `{name: goods.example.com, deletionTimestamp: "2026-01-01T00:00:00Z"}`, 1)
+	for crd, want := range map[string]string{
+		good + status:    "1 object: 1 allowed, 0 rejected\n",
+		deleted + status: `"a" is forbidden: create not allowed while custom resource definition is terminating`,
+	} {
+		if _, stdout, stderr := invoke(t, object, "admit", "--crds", file(t, crd), "-"); !strings.Contains(stdout, want) {
+			t.Errorf("%s%s\nwant %s", stdout, stderr, want)
+		}
+	}
+}
