@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/casefile"
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/table"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -22,9 +22,9 @@ func tableCase(t *testing.T, d *Definition, object []byte, want *casefile.Answer
 		t.Fatal(err)
 	}
 	columns := d.inner.Versions[0].Columns
-	rows := columns.NewRows(present.Target{}, time.Now())
+	rows := columns.NewRows(table.Target{}, time.Now())
 	defer rows.Release()
-	text, _, err := rows.AppendRows(nil, nil, doc, root, present.RowNone, nil)
+	text, _, err := rows.AppendRows(nil, nil, doc, root, table.RowNone, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

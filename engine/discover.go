@@ -11,7 +11,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/discovery"
 )
 
 // DiscoverableCRD is a CRD and what it has come to: names are accepted, and it is established, by its status.
@@ -31,7 +31,7 @@ type DiscoverableCRD struct {
 // Discovery is what an API server publishes about the CRDs of a catalog: the documents below /apis. It is immutable and safe for any number of
 // goroutines. The documents are Kubernetes' own JSON.
 type Discovery struct {
-	inner *present.Discovery
+	inner *discovery.Discovery
 }
 
 // GroupVersion is a version of an API group.
@@ -40,7 +40,7 @@ type GroupVersion = schema.GroupVersion
 // Discover finds out what is published about CRDs, as upstream's discovery controller does: the resources of CRDs that are established, under
 // their accepted names, at the versions that they serve. A CRD that is terminating can be read and deleted from alone.
 func Discover(crds ...DiscoverableCRD) *Discovery {
-	list := make([]present.Announced, 0, len(crds))
+	list := make([]discovery.CRD, 0, len(crds))
 	for i := range crds {
 		c := &crds[i]
 		if d := c.Definition; d != nil {
@@ -49,16 +49,16 @@ func Discover(crds ...DiscoverableCRD) *Discovery {
 		if c.Name == "" {
 			continue
 		}
-		a := present.Announced{
+		a := discovery.CRD{
 			Name: c.Name, Group: c.Desired.Group, Kind: c.Desired.Names.Kind, Namespaced: c.Scope == apiextensionsv1.NamespaceScoped, Status: &c.Status,
-			Versions: make([]present.AnnouncedVersion, len(c.Versions)),
+			Versions: make([]discovery.Version, len(c.Versions)),
 		}
 		for k, v := range c.Versions {
-			a.Versions[k] = present.AnnouncedVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, HasStatus: v.HasStatus, HasScale: v.HasScale}
+			a.Versions[k] = discovery.Version{Name: v.Name, Served: v.Served, Storage: v.Storage, HasStatus: v.HasStatus, HasScale: v.HasScale}
 		}
 		list = append(list, a)
 	}
-	return &Discovery{inner: present.Discover(list)}
+	return &Discovery{inner: discovery.New(list)}
 }
 
 // GroupVersions lists the versions of all groups in the order of GroupList; the preferred version of a group comes first. The caller must not change

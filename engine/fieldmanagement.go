@@ -6,7 +6,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/present"
 )
 
 // FieldManagement is what server-side apply must know of one version of a CRD beside its schema, which OpenAPIV3 has: with both, a server can run
@@ -55,11 +54,11 @@ func (d *Definition) FieldManagement(version string) (_ FieldManagement, err err
 		m.ResetFields = append(m.ResetFields, ResetFields{Subresource: subresource, APIVersion: of.APIVersion, Fields: fields, set: set})
 	}
 	if v.HasStatus {
-		add("", v, present.ResetByObject)
+		add("", v, resetByObject)
 	}
 	for _, other := range d.inner.Versions {
 		if v.HasStatus && other.HasStatus && (other.Served || other.Name == d.storage) {
-			add("status", other, present.ResetByStatus)
+			add("status", other, resetByStatus)
 		}
 	}
 	for _, other := range d.inner.Versions {
@@ -89,8 +88,25 @@ func (m *FieldManagement) Mappings() map[string]fieldpath.Path {
 	for _, p := range m.ReplicasPaths {
 		mappings[p.APIVersion] = nil
 		if p.Fields != nil {
-			mappings[p.APIVersion] = present.FieldsPath(p.Fields)
+			mappings[p.APIVersion] = fieldsPath(p.Fields)
 		}
 	}
 	return mappings
+}
+
+// What a write to the object, and one to its status, resets to what was stored before. Read-only.
+//
+// Upstream: registry/customresource/strategy.go and status_strategy.go, GetResetFields.
+var (
+	resetByObject = fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+	resetByStatus = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
+)
+
+// fieldsPath returns the path of a field by the names that lead to it.
+func fieldsPath(names []string) fieldpath.Path {
+	path := make(fieldpath.Path, 0, len(names))
+	for _, name := range names {
+		path = append(path, fieldpath.PathElement{FieldName: &name})
+	}
+	return path
 }

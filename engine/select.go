@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/selector"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -53,7 +53,7 @@ func tooLate(err error) error {
 	return &Error{Reason: ReasonItemDeadline, Message: "the call ended before the object was looked at: " + err.Error(), Err: err}
 }
 
-func (d *Definition) selectIn(doc *value.Doc, version string, object Document) ([]present.Field, error) {
+func (d *Definition) selectIn(doc *value.Doc, version string, object Document) ([]selector.Field, error) {
 	v, root, err := d.presented(doc, version, object)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func unlisted(err error) error {
 	}}
 }
 
-func selectableFields(list []present.Field) []SelectableField {
+func selectableFields(list []selector.Field) []SelectableField {
 	out := make([]SelectableField, len(list))
 	for i, f := range list {
 		out[i] = SelectableField{Field: f.Name, Value: f.Value}
@@ -82,7 +82,7 @@ func selectableFields(list []present.Field) []SelectableField {
 
 // FieldSelector is a field selector, checked against the fields of one version. It is immutable and safe for any number of goroutines.
 type FieldSelector struct {
-	inner *present.Selector
+	inner *selector.Selector
 }
 
 // ParseFieldSelector reads a field selector for a served version: terms that must all hold, separated by commas, each a field, one of the operators =, ==
@@ -123,9 +123,9 @@ func fitsSelector(selector string) *value.LimitError {
 
 // Matches reports whether an object with these fields, from Select, is selected.
 func (s *FieldSelector) Matches(object []SelectableField) bool {
-	list := make([]present.Field, len(object))
+	list := make([]selector.Field, len(object))
 	for i, f := range object {
-		list[i] = present.Field{Name: f.Field, Value: f.Value}
+		list[i] = selector.Field{Name: f.Field, Value: f.Value}
 	}
 	return s.inner.Matches(list)
 }

@@ -14,7 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/table"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -23,9 +23,9 @@ type RowObject uint8
 
 // The values of RowObject. The zero value is the API server's default.
 const (
-	RowMetadata = RowObject(present.RowMetadata) // a meta.k8s.io/v1 PartialObjectMetadata
-	RowNone     = RowObject(present.RowNone)     // null
-	RowWhole    = RowObject(present.RowWhole)    // the object
+	RowMetadata = RowObject(table.RowMetadata) // a meta.k8s.io/v1 PartialObjectMetadata
+	RowNone     = RowObject(table.RowNone)     // null
+	RowWhole    = RowObject(table.RowWhole)    // the object
 )
 
 // DefaultTableBytes is the value of TableOptions.MaxBytes that zero stands for: 64 MiB.
@@ -104,7 +104,7 @@ type tableMaker struct {
 	d       *Definition
 	o       *TableOptions
 	table   *Table
-	rows    *present.Rows
+	rows    *table.Rows
 	request admission.Request
 	shown   func(admission.Tree) error // show
 }
@@ -126,7 +126,7 @@ func (m *tableMaker) add(ctx context.Context, object *Document) error {
 
 func (m *tableMaker) show(tree admission.Tree) (err error) {
 	t := m.table
-	t.json, t.ends, err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, present.RowObject(m.o.Object), tree.Stop)
+	t.json, t.ends, err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, table.RowObject(m.o.Object), tree.Stop)
 	if err == nil && len(t.json) > m.o.MaxBytes {
 		err = &value.LimitError{Name: "max_table_bytes", Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)), AtLeast: true,
 			Advice: "ask for fewer objects at a time, for rows without objects, or raise the limit"}
@@ -135,8 +135,8 @@ func (m *tableMaker) show(tree admission.Tree) (err error) {
 }
 
 // tableTarget is what a table of a version has to know to show whole items of objects that are lists.
-func (d *Definition) tableTarget(v *admission.Version) present.Target {
-	t := present.Target{GroupVersion: schema.GroupVersion{Group: d.inner.Group, Version: v.Name}}
+func (d *Definition) tableTarget(v *admission.Version) table.Target {
+	t := table.Target{GroupVersion: schema.GroupVersion{Group: d.inner.Group, Version: v.Name}}
 	for _, own := range d.inner.Versions {
 		t.Versions = append(t.Versions, own.Name)
 	}
@@ -166,9 +166,9 @@ func tableError(err error) *Error {
 		}
 	case errors.As(err, &limit):
 		return &Error{Reason: ReasonLimitExceeded, Message: err.Error(), Err: err, Limit: limit.Maximum, Actual: limit.Actual}
-	case errors.Is(err, present.ErrNeedsWebhook):
+	case errors.Is(err, table.ErrNeedsWebhook):
 		return &Error{Reason: ReasonConversionUnavailable, Message: err.Error() + ": ask for the metadata of objects, or for none", Err: err}
-	case present.Refused(err):
+	case table.Rejected(err):
 		return &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}}
 	}
 	return &Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/table"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -34,12 +34,12 @@ type TextOptions struct {
 	MaxBytes int
 }
 
-func (o *TextOptions) inner() present.TextOptions {
+func (o *TextOptions) inner() table.TextOptions {
 	most := o.MaxBytes
 	if most <= 0 {
 		most = DefaultTableBytes
 	}
-	return present.TextOptions{
+	return table.TextOptions{
 		Most: most, Wide: o.Wide, NoHeaders: o.NoHeaders, Namespaces: o.Namespaces, Labels: o.Labels, LabelColumns: o.LabelColumns, Chunk: o.ChunkSize,
 	}
 }
@@ -78,13 +78,13 @@ func TableText(ctx context.Context, table []byte, kind string, o TextOptions) (_
 	return tableText(ctx, t.Columns, len(t.Rows), func(i int) []byte { return t.Rows[i] }, inner)
 }
 
-func tableText(ctx context.Context, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o present.TextOptions) ([]byte, error) {
-	text, err := present.AppendText(nil, columns, rows, row, o, interrupt.On(ctx.Done()))
+func tableText(ctx context.Context, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o table.TextOptions) ([]byte, error) {
+	text, err := table.AppendText(nil, columns, rows, row, o, interrupt.On(ctx.Done()))
 	var limit *value.LimitError
 	switch {
 	case errors.As(err, &limit):
 		return nil, tableError(limit)
-	case errors.Is(err, present.ErrStopped):
+	case errors.Is(err, table.ErrStopped):
 		return nil, tooLate(ctx.Err())
 	case err != nil:
 		return nil, &Error{Reason: ReasonInvalidArgument, Message: "row of a table: " + err.Error(), Err: err}

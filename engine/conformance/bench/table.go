@@ -20,7 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/table"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -76,7 +76,7 @@ func tableRow(o Options, name string, obj *object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	columns := present.CompileColumns(t.columns)
+	columns := table.CompileColumns(t.columns)
 	o.Rounds = min(o.Rounds, tableRounds)
 	var buffer []byte
 	a, b, err := compare(o, func() (err error) {

@@ -6,8 +6,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/engine/internal/present"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/selector"
+	"github.com/crdeval/crdeval/engine/internal/table"
 )
 
 // Definition is what the pipelines need of a CRD. It is immutable and safe for concurrent use.
@@ -42,9 +43,9 @@ type Version struct {
 	// Scale holds the paths of the scale subresource, or nil.
 	Scale *Scale
 	// Selectable are the fields that field selectors may use.
-	Selectable *present.Selectable
+	Selectable *selector.Fields
 	// Columns are the columns of tables.
-	Columns *present.Columns
+	Columns *table.Columns
 	// Warnings are part of every answer: the deprecation warning.
 	Warnings []string
 }
@@ -110,8 +111,8 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 		v := &crd.Spec.Versions[i]
 		version := &Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Served: v.Served,
 			HasStatus: schema.HasStatus(v)}
-		version.Selectable = present.CompileSelectable(v, d.Namespaced)
-		version.Columns = present.CompileColumns(v.AdditionalPrinterColumns)
+		version.Selectable = selector.CompileFields(v, d.Namespaced)
+		version.Columns = table.CompileColumns(v.AdditionalPrinterColumns)
 		if v.Subresources != nil {
 			version.Scale = NewScale(v.Subresources.Scale)
 		}

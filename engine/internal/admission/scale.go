@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/scale"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
 )
@@ -19,20 +19,20 @@ func plainScale(d *value.Doc, root uint32, s *Scale) bool {
 }
 
 func plainReplicas(d *value.Doc, root uint32, path ScalePath) bool {
-	c, ok := present.Descend(d, root, path.Names)
+	c, ok := scale.Descend(d, root, path.Names)
 	return ok && (c == 0 || d.Nodes[c].Kind == value.Int && d.Int(c) >= 0 && d.Int(c) <= math.MaxInt32)
 }
 
 func plainSelector(d *value.Doc, root uint32, path ScalePath) bool {
-	c, ok := present.Descend(d, root, path.Names)
+	c, ok := scale.Descend(d, root, path.Names)
 	return len(path.Names) == 0 || ok && (c == 0 || d.Nodes[c].Kind == value.String)
 }
 
-// scale returns the violations of the scale subresource's fields. spec includes those in spec, which are not checked on
+// scaleViolations returns the violations of the scale subresource's fields. spec includes those in spec, which are not checked on
 // an update of the status.
 //
 // Upstream: registry/customresource/validator.go, ValidateScaleSpec and ValidateScaleStatus.
-func scale(d *value.Doc, root uint32, s *Scale, spec bool) (found []violation.Violation) {
+func scaleViolations(d *value.Doc, root uint32, s *Scale, spec bool) (found []violation.Violation) {
 	if plainScale(d, root, s) {
 		return nil
 	}

@@ -11,16 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/scale"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// View returns the paths that package present uses, or nil.
-func (s *Scale) View() *present.Scale {
+// View returns the paths that package scale uses, or nil.
+func (s *Scale) View() *scale.Paths {
 	if s == nil {
 		return nil
 	}
-	return &present.Scale{
+	return &scale.Paths{
 		SpecReplicas: s.SpecReplicas.Names, StatusReplicas: s.StatusReplicas.Names,
 		LabelSelector: s.LabelSelector.Names, SpecReplicasPath: s.SpecReplicas.Text,
 	}

@@ -28,7 +28,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 			found = append(found, p.metadataErrors(room)...)
 		}
 		found = append(found, compiled.Explain(d, p.root, at)...)
-		found = append(found, scale(d, p.root, v.Scale, true)...)
+		found = append(found, scaleViolations(d, p.root, v.Scale, true)...)
 	}
 	if len(found) == 0 || quirk.On(quirk.WrongKindSkipsSchema) {
 		found = append(found, compiled.ExplainEmbedded(d, p.root, at)...)

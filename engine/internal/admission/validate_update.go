@@ -33,7 +33,7 @@ func (p *pass) validateUpdate(v *Version) ([]violation.Violation, error) {
 		} else {
 			schema, p.ratcheted = compiled.ExplainUpdate(d, p.root, whole, at)
 		}
-		found = append(append(found, schema...), scale(d, p.root, v.Scale, !p.r.Status)...)
+		found = append(append(found, schema...), scaleViolations(d, p.root, v.Scale, !p.r.Status)...)
 	}
 	if len(types) == 0 || quirk.On(quirk.WrongKindSkipsSchema) {
 		if !p.r.Status {

@@ -1,4 +1,5 @@
-package present
+// Package selector knows the fields of custom resources that field selectors may name, and parses and matches field selectors.
+package selector
 
 import (
 	"errors"
@@ -25,11 +26,11 @@ type Field struct {
 	Name, Value string
 }
 
-// Selectable are the fields of the objects of one version that field selectors may name: name and namespace, then those that the version
+// Fields are the fields of the objects of one version that field selectors may name: name and namespace, then those that the version
 // declares, in its order. It is immutable; any number of goroutines share it.
 //
 // Upstream: registry/customresource/strategy.go, GetAttrs; apiserver/conversion/converter.go, ConvertFieldLabel.
-type Selectable struct {
+type Fields struct {
 	names  []string
 	fields []selectable // those that the version declares
 	size   int64
@@ -37,7 +38,7 @@ type Selectable struct {
 
 // selectable is a declared field.
 type selectable struct {
-	// slot is its place in Selectable.names. Of two fields with one name, which registration refuses, the last counts.
+	// slot is its place in Fields.names. Of two fields with one name, which registration refuses, the last counts.
 	slot int
 	// path are the members that lead to it, nil if its JSONPath is more than names joined by dots: then text is what upstream parses.
 	path []string
@@ -48,12 +49,12 @@ type selectable struct {
 
 // What most versions have.
 var (
-	clusterFields   = &Selectable{names: []string{nameField}}
-	namespaceFields = &Selectable{names: []string{nameField, namespaceField}}
+	clusterFields   = &Fields{names: []string{nameField}}
+	namespaceFields = &Fields{names: []string{nameField, namespaceField}}
 )
 
-// CompileSelectable compiles what a version's objects can be selected by.
-func CompileSelectable(v *apiextensionsv1.CustomResourceDefinitionVersion, namespaced bool) *Selectable {
+// CompileFields compiles what a version's objects can be selected by.
+func CompileFields(v *apiextensionsv1.CustomResourceDefinitionVersion, namespaced bool) *Fields {
 	plain := clusterFields
 	if namespaced {
 		plain = namespaceFields
@@ -61,7 +62,7 @@ func CompileSelectable(v *apiextensionsv1.CustomResourceDefinitionVersion, names
 	if len(v.SelectableFields) == 0 {
 		return plain
 	}
-	s := &Selectable{names: slices.Clone(plain.names), size: int64(unsafe.Sizeof(Selectable{}))}
+	s := &Fields{names: slices.Clone(plain.names), size: int64(unsafe.Sizeof(Fields{}))}
 	for _, f := range v.SelectableFields {
 		name, one := strings.TrimPrefix(f.JSONPath, "."), compileField(f.JSONPath)
 		if one.slot = slices.Index(s.names, name); one.slot < 0 {
@@ -109,13 +110,13 @@ func plainPath(p *jsonpath.Parser) []string {
 }
 
 // Size is what it retains, in bytes.
-func (s *Selectable) Size() int64 { return s.size }
+func (s *Fields) Size() int64 { return s.size }
 
 // Names lists the fields as selectors write them. The caller must not change the slice.
-func (s *Selectable) Names() []string { return s.names }
+func (s *Fields) Names() []string { return s.names }
 
 // Fields gives the fields of an object, in the order of Names. The error is upstream's, for an object that it could not list.
-func (s *Selectable) Fields(d *value.Doc, root uint32) ([]Field, error) {
+func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
 	list := make([]Field, len(s.names))
 	for i, name := range s.names {
 		list[i].Name = name

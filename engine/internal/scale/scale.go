@@ -1,4 +1,5 @@
-package present
+// Package scale makes the Scale that an API server shows of a custom resource.
+package scale
 
 import (
 	"encoding/json"
@@ -15,7 +16,7 @@ import (
 )
 
 // Scale is where the scale subresource of a version finds what it shows: paths taken apart. LabelSelector is empty if there is none.
-type Scale struct {
+type Paths struct {
 	SpecReplicas, StatusReplicas, LabelSelector []string
 	// SpecReplicasPath is the first path as the CRD has it, for messages.
 	SpecReplicasPath string
@@ -25,7 +26,7 @@ type Scale struct {
 // server would answer with a code of 500: something on a path has the wrong type. A number beyond 32 bits is cut as upstream cuts it.
 //
 // Upstream: registry/customresource/etcd.go, scaleFromCustomResource.
-func (s *Scale) Of(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, found bool, err error) {
+func (s *Paths) Of(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, found bool, err error) {
 	replicas, found, err := integerAt(d, root, s.SpecReplicas)
 	if err != nil {
 		return nil, false, err
@@ -65,7 +66,7 @@ func (s *Scale) Of(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, found
 // spec, and else as with Of.
 //
 // Upstream: registry/customresource/etcd.go, ScaleREST.Get.
-func (s *Scale) Get(d *value.Doc, root uint32) ([]byte, error) {
+func (s *Paths) Get(d *value.Doc, root uint32) ([]byte, error) {
 	scale, found, err := s.Of(d, root)
 	switch {
 	case err != nil:

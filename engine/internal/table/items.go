@@ -1,4 +1,4 @@
-package present
+package table
 
 import (
 	"encoding/json"
@@ -32,7 +32,7 @@ func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, er
 	if err != nil {
 		return dst, err
 	}
-	content, ok := r.walk.d.Any(item).(map[string]any)
+	content, ok := r.d.Any(item).(map[string]any)
 	if !ok {
 		return dst, errors.New("an object has no members")
 	}
@@ -68,9 +68,9 @@ func (t *Target) convert(u *unstructured.Unstructured) error {
 	of := u.GroupVersionKind()
 	switch {
 	case of.Group != t.Group:
-		return refusal(fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", of.String(), t.GroupVersion))
+		return rejection(fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", of.String(), t.GroupVersion))
 	case !slices.Contains(t.Versions, of.Version):
-		return refusal("request to convert CR from an invalid group/version: " + of.GroupVersion().String())
+		return rejection("request to convert CR from an invalid group/version: " + of.GroupVersion().String())
 	case t.Webhook && of.Version == t.Version:
 		return nil
 	case t.Webhook && !isBare(u.Object):

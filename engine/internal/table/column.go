@@ -1,4 +1,5 @@
-package present
+// Package table makes the rows of an API server's tables of custom resources, and the text that kubectl prints of a table.
+package table
 
 import (
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/jsonpath"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -33,7 +35,7 @@ const maxPaths = 64 << 10
 type column struct {
 	name string
 	kind columnKind
-	path *path
+	path *jsonpath.Path
 }
 
 // columnKind is the type of a column.
@@ -82,7 +84,7 @@ func (c *Columns) compile() {
 				Advice: "shorten the paths in the CRD's additionalPrinterColumns"}
 			break
 		}
-		p, err := parsePath(a.Name, a.JSONPath)
+		p, err := jsonpath.Parse(a.Name, a.JSONPath)
 		if err != nil {
 			break
 		}
@@ -94,7 +96,7 @@ func (c *Columns) compile() {
 			Name: a.Name, Type: a.Type, Format: a.Format, Description: description, Priority: a.Priority,
 		})
 		c.columns = append(c.columns, column{name: a.Name, kind: columnKinds[a.Type], path: p})
-		c.ranges = c.ranges || p.ranges
+		c.ranges = c.ranges || p.Ranges
 	}
 	c.headers, c.columns = slices.Clip(c.headers), slices.Clip(c.columns)
 }
@@ -119,7 +121,7 @@ func (c *Columns) Size() int64 {
 		if total += len(a.JSONPath); total > maxPaths {
 			continue
 		}
-		if names := plainNames(a.JSONPath); names != nil {
+		if names := jsonpath.PlainNames(a.JSONPath); names != nil {
 			n += int64(24 * len(names))
 		} else {
 			n += perByte * int64(len(a.JSONPath))

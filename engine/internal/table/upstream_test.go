@@ -1,4 +1,4 @@
-package present
+package table
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 
+	ourpath "github.com/crdeval/crdeval/engine/internal/jsonpath"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -123,11 +124,11 @@ func ourCells(t *testing.T, path, kind string, objects []string, visits int) (ce
 			t.Fatal(err)
 		}
 		rows.begin(d, nil)
-		rows.walk.left = visits
+		rows.paths.Begin(d, nil, visits)
 		row, err := rows.appendCells(nil, root)
 		d.Release()
 		switch {
-		case err != nil && Refused(err):
+		case err != nil && Rejected(err):
 			return append(cells, "panic"), false
 		case err != nil:
 			return nil, true
@@ -208,8 +209,8 @@ func TestPathsAsUpstream(t *testing.T) {
 	second := strings.Replace(sample, `"replicas":3`, `"replicas":7`, 1)
 	for _, path := range paths {
 		for _, kind := range kinds {
-			agree(t, path, kind, []string{sample}, MaxVisits)
-			agree(t, path, kind, []string{sample, `{"spec":{"list":[9],"nested":[[8]],"items":[]}}`, second, sample}, MaxVisits)
+			agree(t, path, kind, []string{sample}, ourpath.MaxVisits)
+			agree(t, path, kind, []string{sample, `{"spec":{"list":[9],"nested":[[8]],"items":[]}}`, second, sample}, ourpath.MaxVisits)
 		}
 	}
 }

@@ -1,13 +1,13 @@
-package present
+package jsonpath
 
 import "github.com/crdeval/crdeval/internal/value"
 
-// rangeState is what upstream's evaluator keeps of {range} and {end}. It is not put back when an evaluation ends or fails, so the first object can change
+// RangeState is what upstream's evaluator keeps of {range} and {end}. It is not put back when an evaluation ends or fails, so the first object can change
 // what the columns of the next are: a server's answer depends on what it was asked before. Ours is that of a server which has just started to
 // serve the CRD: the state is new for every table, and goes from row to row.
 //
 // Upstream: client-go util/jsonpath/jsonpath.go, FindResults.
-type rangeState struct {
+type RangeState struct {
 	start              int // the block that the next evaluation begins with
 	begins, ends, open int
 	lastEnd            int // one behind the block of the last {end}, 0 if there was none
@@ -17,7 +17,7 @@ type rangeState struct {
 type found struct {
 	blocks int
 	some   bool
-	first  item
+	first  Value
 }
 
 func (f *found) add(more found) {
@@ -28,7 +28,7 @@ func (f *found) add(more found) {
 }
 
 // find evaluates the blocks of a path for an object, or for a value within a range.
-func (w *walk) find(at item) (f found, ok bool) {
+func (w *Evaluation) find(at Value) (f found, ok bool) {
 	r := w.state
 	for i := r.start; i < len(w.path.blocks); i++ {
 		base := len(w.items)
@@ -66,10 +66,10 @@ func (w *walk) find(at item) (f found, ok bool) {
 }
 
 // each evaluates the blocks from one on for each value of a list; of an empty list once, for nothing, so that the end is found.
-func (w *walk) each(block, lo, hi int, f *found) bool {
+func (w *Evaluation) each(block, lo, hi int, f *found) bool {
 	if lo == hi {
 		w.state.start = block
-		_, ok := w.find(item{made: madeNothing})
+		_, ok := w.find(Value{made: madeNothing})
 		return ok
 	}
 	for k := lo; k < hi; k++ {
@@ -77,10 +77,10 @@ func (w *walk) each(block, lo, hi int, f *found) bool {
 		it := w.items[k]
 		switch {
 		case it.made == madeNothing:
-			w.ended = panics // upstream asks nothing at all for its content
+			w.Ended = Panics // upstream asks nothing at all for its content
 			return false
-		case it.made == 0 && w.d.Nodes[it.node].Kind == value.Null:
-			it = item{made: madeNothing}
+		case it.made == 0 && w.d.Nodes[it.Node].Kind == value.Null:
+			it = Value{made: madeNothing}
 		}
 		more, ok := w.find(it)
 		if !ok {
@@ -92,7 +92,7 @@ func (w *walk) each(block, lo, hi int, f *found) bool {
 }
 
 // word is range, end, or a word that means nothing.
-func (w *walk) word(name string, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) word(name string, lo, hi int) (from, to int, ok bool) {
 	none := len(w.items)
 	switch name {
 	case "range":

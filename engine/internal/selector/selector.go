@@ -1,4 +1,4 @@
-package present
+package selector
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ type Selector struct {
 // equals sign and a backslash are written with a backslash before them. The error is upstream's.
 //
 // Upstream: endpoints/handlers/get.go, listOpts, which parses with apimachinery's own parser and then has each label converted.
-func (s *Selectable) Parse(selector string) (*Selector, error) {
+func (s *Fields) Parse(selector string) (*Selector, error) {
 	terms, err := fields.ParseSelector(selector)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,5 @@
-package present
+// Package discovery makes the discovery documents that an API server publishes of CRDs.
+package discovery
 
 import (
 	"cmp"
@@ -12,20 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Announced is a CRD as discovery needs it.
-type Announced struct {
+// CRD is a CRD as discovery needs it.
+type CRD struct {
 	// Name is the CRD's, crontabs.stable.example.com; it orders what an API server leaves without an order.
 	Name  string
 	Group string
 	// Kind is the one that the CRD asks for, which hashes of storage versions are made of; all other names are the accepted ones of Status.
 	Kind       string
 	Namespaced bool
-	Versions   []AnnouncedVersion
+	Versions   []Version
 	Status     *apiextensionsv1.CustomResourceDefinitionStatus
 }
 
-// AnnouncedVersion is one version of it.
-type AnnouncedVersion struct {
+// Version is one version of it.
+type Version struct {
 	Name                                 string
 	Served, Storage, HasStatus, HasScale bool
 }
@@ -40,12 +41,12 @@ type Discovery struct {
 	// Versions are all versions of all groups, in the order of Groups.
 	Versions []schema.GroupVersion
 
-	crds map[string][]*Announced // the established ones of each group, by name
+	crds map[string][]*CRD // the established ones of each group, by name
 }
 
-// Discover finds out what is published of the CRDs: of those that are established, whatever else is the matter with them.
-func Discover(list []Announced) *Discovery {
-	d := &Discovery{crds: map[string][]*Announced{}}
+// New finds out what is published of the CRDs: of those that are established, whatever else is the matter with them.
+func New(list []CRD) *Discovery {
+	d := &Discovery{crds: map[string][]*CRD{}}
 	for i := range list {
 		if c := &list[i]; c.is(apiextensionsv1.Established) && slices.ContainsFunc(c.Versions, served) {
 			d.crds[c.Group] = append(d.crds[c.Group], c)
@@ -53,7 +54,7 @@ func Discover(list []Announced) *Discovery {
 	}
 	services := make(map[string]string, len(d.crds)) // the first of each group's
 	for group, crds := range d.crds {
-		slices.SortStableFunc(crds, func(a, b *Announced) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(crds, func(a, b *CRD) int { return strings.Compare(a.Name, b.Name) })
 		services[group] = firstService(group, crds)
 	}
 	order := slices.SortedFunc(maps.Keys(d.crds), func(a, b string) int {
@@ -69,9 +70,9 @@ func Discover(list []Announced) *Discovery {
 	return d
 }
 
-func served(v AnnouncedVersion) bool { return v.Served }
+func served(v Version) bool { return v.Served }
 
-func (c *Announced) is(condition apiextensionsv1.CustomResourceDefinitionConditionType) bool {
+func (c *CRD) is(condition apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	if c.Status == nil {
 		return false
 	}
@@ -84,7 +85,7 @@ func (c *Announced) is(condition apiextensionsv1.CustomResourceDefinitionConditi
 }
 
 // versionsOf names the served versions of a group, the preferred one first.
-func versionsOf(crds []*Announced) []string {
+func versionsOf(crds []*CRD) []string {
 	var names []string
 	for _, c := range crds {
 		for _, v := range c.Versions {
@@ -98,11 +99,11 @@ func versionsOf(crds []*Announced) []string {
 }
 
 // firstService is the name of the APIService by which the group is sorted among groups: all those of CRDs have one priority.
-func firstService(group string, crds []*Announced) string {
+func firstService(group string, crds []*CRD) string {
 	return slices.Min(versionsOf(crds)) + "." + group
 }
 
-func groupOf(name string, crds []*Announced) metav1.APIGroup {
+func groupOf(name string, crds []*CRD) metav1.APIGroup {
 	g := metav1.APIGroup{TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: name}
 	for _, v := range versionsOf(crds) {
 		g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{GroupVersion: name + "/" + v, Version: v})

@@ -1,25 +1,25 @@
-package present
+package jsonpath
 
 import "github.com/crdeval/crdeval/internal/value"
 
 // filter appends the elements of lists that pass. What is no list fails, null included.
-func (w *walk) filter(s *step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) filter(s *step, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	for k := lo; k < hi; k++ {
 		it := w.items[k]
-		if it.made != 0 || w.d.Nodes[it.node].Kind != value.Array {
+		if it.made != 0 || w.d.Nodes[it.Node].Kind != value.Array {
 			return lo, hi, false
 		}
-		for c := w.d.Nodes[it.node].First; c != 0; c = w.d.Nodes[c].Next {
+		for c := w.d.Nodes[it.Node].First; c != 0; c = w.d.Nodes[c].Next {
 			end := len(w.items)
-			pass, why := w.passes(s, item{node: c})
+			pass, why := w.passes(s, Value{Node: c})
 			w.items = w.items[:end]
 			switch {
-			case w.ended != goesOn || why == withInput:
+			case w.Ended != Continues || why == withInput:
 				return lo, hi, false
 			case why == withResults:
 				return from, end, false
-			case pass && !w.push(item{node: c}):
+			case pass && !w.push(Value{Node: c}):
 				return lo, hi, false
 			}
 		}
@@ -37,7 +37,7 @@ const (
 )
 
 // passes says whether an element passes a filter.
-func (w *walk) passes(s *step, element item) (pass bool, why failure) {
+func (w *Evaluation) passes(s *step, element Value) (pass bool, why failure) {
 	if s.member != "" {
 		return w.memberPasses(s, element)
 	}
@@ -46,7 +46,7 @@ func (w *walk) passes(s *step, element item) (pass bool, why failure) {
 		return false, withInput
 	}
 	a, b, ok := w.list(s.lists[0], at, at+1)
-	if w.ended != goesOn {
+	if w.Ended != Continues {
 		return false, withInput
 	}
 	if s.comparison == "exists" {
@@ -58,7 +58,7 @@ func (w *walk) passes(s *step, element item) (pass bool, why failure) {
 	}
 	a, b, ok = w.list(s.lists[1], at, at+1)
 	right, one, why := w.operand(a, b, ok)
-	if !one || w.ended != goesOn {
+	if !one || w.Ended != Continues {
 		return false, why
 	}
 	pass, ok = compare(s.comparison, left, right)
@@ -69,22 +69,22 @@ func (w *walk) passes(s *step, element item) (pass bool, why failure) {
 }
 
 // memberPasses is passes for the filter that nearly all are: [?(@.type=="Ready")].
-func (w *walk) memberPasses(s *step, element item) (pass bool, why failure) {
-	if !w.visit(1) {
+func (w *Evaluation) memberPasses(s *step, element Value) (pass bool, why failure) {
+	if !w.Visit(1) {
 		return false, withInput
 	}
-	c := w.member(element.node, s.member)
+	c := w.member(element.Node, s.member)
 	switch {
 	case c == 0:
 		return false, none
 	case w.d.Nodes[c].Kind != value.String:
 		return false, withResults // nothing else can be compared with a text
 	}
-	return w.d.Str(c) == w.path.made[s.item.made-madeLiteral].s, none
+	return w.d.Str(c) == w.path.made[s.item.made-madeLiteral].Text, none
 }
 
 // operand is the one value of a list. Of none there is nothing to compare; more than one fail.
-func (w *walk) operand(a, b int, ok bool) (l literal, one bool, why failure) {
+func (w *Evaluation) operand(a, b int, ok bool) (l Scalar, one bool, why failure) {
 	switch {
 	case !ok || b-a > 1:
 		return l, false, withInput
@@ -98,7 +98,7 @@ func (w *walk) operand(a, b int, ok bool) (l literal, one bool, why failure) {
 // unknown comparison is not ok.
 //
 // Upstream: client-go third_party/forked/golang/template/funcs.go.
-func compare(how string, a, b literal) (pass, ok bool) {
+func compare(how string, a, b Scalar) (pass, ok bool) {
 	switch how {
 	case "==":
 		return equal(a, b)
@@ -119,42 +119,42 @@ func compare(how string, a, b literal) (pass, ok bool) {
 	return false, false
 }
 
-func lessOrEqual(a, b literal) (pass, ok bool) {
+func lessOrEqual(a, b Scalar) (pass, ok bool) {
 	if pass, ok = less(a, b); pass || !ok {
 		return pass, ok
 	}
 	return equal(a, b)
 }
 
-func equal(a, b literal) (pass, ok bool) {
+func equal(a, b Scalar) (pass, ok bool) {
 	switch {
-	case a.kind == noScalar || b.kind == noScalar:
+	case a.Kind == NoScalar || b.Kind == NoScalar:
 		return false, false
 	case a.whole() && b.whole():
-		return a.i == b.i, true
-	case a.kind != b.kind:
+		return a.Int == b.Int, true
+	case a.Kind != b.Kind:
 		return false, false
-	case a.kind == boolScalar:
-		return a.b == b.b, true
-	case a.kind == floatScalar:
-		return a.f == b.f, true
+	case a.Kind == Bool:
+		return a.Bool == b.Bool, true
+	case a.Kind == Float:
+		return a.Float == b.Float, true
 	}
-	return a.s == b.s, true
+	return a.Text == b.Text, true
 }
 
-func less(a, b literal) (pass, ok bool) {
+func less(a, b Scalar) (pass, ok bool) {
 	switch {
-	case a.kind == noScalar || b.kind == noScalar:
+	case a.Kind == NoScalar || b.Kind == NoScalar:
 		return false, false
 	case a.whole() && b.whole():
-		return a.i < b.i, true
-	case a.kind != b.kind || a.kind == boolScalar:
+		return a.Int < b.Int, true
+	case a.Kind != b.Kind || a.Kind == Bool:
 		return false, false
-	case a.kind == floatScalar:
-		return a.f < b.f, true
+	case a.Kind == Float:
+		return a.Float < b.Float, true
 	}
-	return a.s < b.s, true
+	return a.Text < b.Text, true
 }
 
 // whole: it is an integer or a byte, which compare with each other.
-func (l *literal) whole() bool { return l.kind == intScalar || l.kind == uintScalar }
+func (l *Scalar) whole() bool { return l.Kind == Int || l.Kind == Uint }

@@ -1,4 +1,6 @@
-package present
+// Package jsonpath evaluates the JSONPaths of printer columns over a document tree, as client-go's util/jsonpath evaluates them over Go values. client-go
+// parses them.
+package jsonpath
 
 import (
 	"fmt"
@@ -11,16 +13,16 @@ import (
 // path is a JSONPath of a column, parsed by client-go and taken apart into steps that run over a document tree.
 //
 // Upstream: client-go util/jsonpath.
-type path struct {
-	// names is all of a path that only names members, like .spec.replicas: nil for any other.
-	names []string
+type Path struct {
+	// Names is all of a path that only names members, like .spec.replicas: nil for any other.
+	Names []string
 	// blocks are the parts of a template, {…} or text between: mostly one.
 	blocks [][]step
 	// made are the values that are written in the path itself.
-	made []literal
-	// ranges: there is a word like range or end somewhere, so blocks are not evaluated one by one, and what upstream keeps from one object
+	made []Scalar
+	// Ranges: there is a word like range or end somewhere, so blocks are not evaluated one by one, and what upstream keeps from one object
 	// to the next matters.
-	ranges bool
+	Ranges bool
 }
 
 type op uint8
@@ -42,7 +44,7 @@ const (
 type step struct {
 	op   op
 	name string // of a field, or the word
-	item item   // of a literal or a text, or what member is compared with
+	item Value  // of a literal or a text, or what member is compared with
 	// bounds are first, behind last and stride of a slice.
 	bounds *[3]bound
 	// lists are the operands of a filter, or the members of a union.
@@ -58,16 +60,16 @@ type bound struct {
 	known, derived bool
 }
 
-// parsePath parses the JSONPath of a column. The error is upstream's.
-func parsePath(name, text string) (*path, error) {
-	if names := plainNames(text); names != nil {
-		return &path{names: names}, nil
+// Parse parses the JSONPath of a column. The error is upstream's.
+func Parse(name, text string) (*Path, error) {
+	if names := PlainNames(text); names != nil {
+		return &Path{Names: names}, nil
 	}
 	parsed, err := jsonpath.Parse(name, "{"+text+"}")
 	if err != nil {
 		return nil, err
 	}
-	p := &path{}
+	p := &Path{}
 	for _, n := range parsed.Root.Nodes {
 		if list, ok := n.(*jsonpath.ListNode); ok {
 			p.blocks = append(p.blocks, p.steps(list))
@@ -78,8 +80,8 @@ func parsePath(name, text string) (*path, error) {
 	return p, nil
 }
 
-// plainNames are the names of a path like .spec.replicas, nil if it is another one.
-func plainNames(text string) []string {
+// PlainNames are the names of a path like .spec.replicas, nil if it is another one.
+func PlainNames(text string) []string {
 	if text == "" || text[0] != '.' {
 		return nil
 	}
@@ -100,7 +102,7 @@ func plainNames(text string) []string {
 	return names
 }
 
-func (p *path) steps(list *jsonpath.ListNode) []step {
+func (p *Path) steps(list *jsonpath.ListNode) []step {
 	steps := make([]step, len(list.Nodes))
 	for i, n := range list.Nodes {
 		steps[i] = p.step(n)
@@ -108,7 +110,7 @@ func (p *path) steps(list *jsonpath.ListNode) []step {
 	return steps
 }
 
-func (p *path) step(n jsonpath.Node) step {
+func (p *Path) step(n jsonpath.Node) step {
 	switch n := n.(type) {
 	case *jsonpath.FieldNode:
 		return step{op: opField, name: n.Value}
@@ -135,30 +137,30 @@ func (p *path) step(n jsonpath.Node) step {
 		}
 		return s
 	case *jsonpath.IntNode:
-		return p.literal(literal{kind: intScalar, i: int64(n.Value)})
+		return p.literal(Scalar{Kind: Int, Int: int64(n.Value)})
 	case *jsonpath.FloatNode:
-		return p.literal(literal{kind: floatScalar, f: n.Value})
+		return p.literal(Scalar{Kind: Float, Float: n.Value})
 	case *jsonpath.BoolNode:
-		return p.literal(literal{kind: boolScalar, b: n.Value})
+		return p.literal(Scalar{Kind: Bool, Bool: n.Value})
 	case *jsonpath.TextNode:
-		s := p.literal(literal{kind: stringScalar, s: n.Text})
+		s := p.literal(Scalar{Kind: String, Text: n.Text})
 		s.op = opText
 		return s
 	case *jsonpath.IdentifierNode:
-		p.ranges = true
+		p.Ranges = true
 		return step{op: opWord, name: n.Name}
 	}
 	panic(fmt.Sprintf("a JSONPath has a node of the unknown type %T", n)) // client-go has no other
 }
 
-func (p *path) literal(l literal) step {
+func (p *Path) literal(l Scalar) step {
 	p.made = append(p.made, l)
-	return step{op: opLiteral, item: item{made: madeLiteral + uint32(len(p.made)-1)}}
+	return step{op: opLiteral, item: Value{made: madeLiteral + uint32(len(p.made)-1)}}
 }
 
 // item is a value on the way of a path: a node of the tree, or one that was made.
-type item struct {
-	node uint32
+type Value struct {
+	Node uint32
 	made uint32 // 0: a node
 }
 
@@ -170,45 +172,48 @@ const (
 )
 
 // literal is a value that can be compared.
-type literal struct {
-	kind scalarKind
-	i    int64
-	f    float64
-	s    string
-	b    bool
+type Scalar struct {
+	Kind  Kind
+	Int   int64
+	Float float64
+	Text  string
+	Bool  bool
 }
 
-type scalarKind uint8
+type Kind uint8
 
 // The kinds of scalars as upstream compares them.
 const (
-	noScalar scalarKind = iota // null, a list, an object
-	boolScalar
-	intScalar
-	uintScalar // a byte of a string
-	floatScalar
-	stringScalar
+	NoScalar Kind = iota // null, a list, an object
+	Bool
+	Int
+	Uint // a byte of a string
+	Float
+	String
 )
 
 // scalar is what a value is in a comparison.
-func (p *path) scalar(d *value.Doc, it item) literal {
+func (p *Path) scalar(d *value.Doc, it Value) Scalar {
 	switch {
 	case it.made >= madeLiteral:
 		return p.made[it.made-madeLiteral]
 	case it.made >= madeByte:
-		return literal{kind: uintScalar, i: int64(it.made - madeByte)}
+		return Scalar{Kind: Uint, Int: int64(it.made - madeByte)}
 	case it.made == madeNothing:
-		return literal{}
+		return Scalar{}
 	}
-	switch d.Nodes[it.node].Kind {
+	switch d.Nodes[it.Node].Kind {
 	case value.False, value.True:
-		return literal{kind: boolScalar, b: d.Nodes[it.node].Kind == value.True}
+		return Scalar{Kind: Bool, Bool: d.Nodes[it.Node].Kind == value.True}
 	case value.Int:
-		return literal{kind: intScalar, i: d.Int(it.node)}
+		return Scalar{Kind: Int, Int: d.Int(it.Node)}
 	case value.Float:
-		return literal{kind: floatScalar, f: d.Float(it.node)}
+		return Scalar{Kind: Float, Float: d.Float(it.Node)}
 	case value.String:
-		return literal{kind: stringScalar, s: d.Str(it.node)}
+		return Scalar{Kind: String, Text: d.Str(it.Node)}
 	}
-	return literal{}
+	return Scalar{}
 }
+
+// IsNode reports whether a value is a node of the tree, and not one that the path has.
+func (v Value) IsNode() bool { return v.made == 0 }

@@ -1,4 +1,4 @@
-package present
+package table
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/jsonpath"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -26,30 +27,31 @@ const (
 // have as many columns as it likes, each with all of the object.
 const MaxRowBytes = 8 << 20
 
-// errRefused is the kind of the errors that say what an API server would answer in place of a table.
-var errRefused = errors.New("refused")
+// errRejected is the kind of the errors that say what an API server would answer in place of a table.
+var errRejected = errors.New("refused")
 
-// refusal is an error in an API server's words.
-type refusal string
+// rejection is an error in an API server's words.
+type rejection string
 
-func (r refusal) Error() string { return string(r) }
+func (r rejection) Error() string { return string(r) }
 
-func (refusal) Is(target error) bool { return target == errRefused }
+func (rejection) Is(target error) bool { return target == errRejected }
 
-// Refused reports whether an error of AppendRow or AppendRows is what an API server would answer, as an internal error.
-func Refused(err error) bool { return errors.Is(err, errRefused) }
+// Rejected reports whether an error of AppendRow or AppendRows is what an API server would answer, as an internal error.
+func Rejected(err error) bool { return errors.Is(err, errRejected) }
 
 // ErrStopped says that nobody waits for the row any more.
 var ErrStopped = errors.New("stopped")
 
 // Rows makes the rows of one table. It is used by one goroutine; Release gives it back.
 type Rows struct {
-	walk    walk
+	d       *value.Doc
+	paths   jsonpath.Evaluation
 	columns *Columns
 	now     time.Time
 	target  Target
-	states  []rangeState // of the columns with ranges
-	fresh   rangeState   // of any other, which does not change it
+	states  []jsonpath.RangeState // of the columns with ranges
+	fresh   jsonpath.RangeState   // of any other, which does not change it
 	buffer  []byte
 	bytes   int   // of the rows of the object so far
 	ends    []int // of the rows of the table so far
@@ -64,28 +66,24 @@ func (c *Columns) NewRows(t Target, now time.Time) *Rows {
 	r := rowsPool.Get().(*Rows)
 	r.columns, r.target, r.now = c, t, now
 	if c.ranges {
-		r.states = append(r.states[:0], make([]rangeState, len(c.columns))...)
+		r.states = append(r.states[:0], make([]jsonpath.RangeState, len(c.columns))...)
 	}
 	return r
 }
 
 // Release gives the memory back. Nothing was kept of it in what was appended.
 func (r *Rows) Release() {
-	items, states, buffer := r.walk.items[:0], r.states[:0], r.buffer[:0]
-	if cap(items) > 1<<16 {
-		items = nil
+	r.paths.Release()
+	if cap(r.buffer) > 1<<20 {
+		r.buffer = nil
 	}
-	if cap(buffer) > 1<<20 {
-		buffer = nil
-	}
-	*r = Rows{states: states, buffer: buffer}
-	r.walk.items = items
+	*r = Rows{paths: r.paths, states: r.states[:0], buffer: r.buffer[:0]}
 	rowsPool.Put(r)
 }
 
 // AppendRow appends the row of an object as a TableRow in JSON, without the object: {"cells":["x",1],"object":null}. An object that upstream takes
 // for a list, since it has a list of items, has no row of its own: nothing is appended, and AppendRows has its rows. The signal may be nil. The error is a
-// *value.LimitError, ErrStopped, or one of Refused.
+// *value.LimitError, ErrStopped, or one of Rejected.
 func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time, s *interrupt.Signal) ([]byte, error) {
 	if isList(d, root) != 0 {
 		return dst, nil
@@ -123,13 +121,14 @@ func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, obj
 	return rows, r.ends, nil
 }
 
-// Late is why rows cannot hold an object as they should, nil mostly: it is one of Refused, or ErrNeedsWebhook. Upstream makes all rows before it sees to their objects, so
+// Late is why rows cannot hold an object as they should, nil mostly: it is one of Rejected, or ErrNeedsWebhook. Upstream makes all rows before it sees to their objects, so
 // whoever makes a table asks when there are all rows, and nothing else failed.
 func (r *Rows) Late() error { return r.late }
 
 // begin begins the rows of an object.
 func (r *Rows) begin(d *value.Doc, s *interrupt.Signal) {
-	r.walk.d, r.walk.stop, r.walk.left, r.walk.ended, r.bytes = d, s, MaxVisits, goesOn, 0
+	r.paths.Begin(d, s, jsonpath.MaxVisits)
+	r.d, r.bytes = d, 0
 }
 
 // next appends what stands between rows.
@@ -150,14 +149,14 @@ func isList(d *value.Doc, object uint32) uint32 {
 
 // appendItems appends the rows of all items of a list, and of theirs.
 func (r *Rows) appendItems(dst []byte, list uint32, object RowObject) ([]byte, error) {
-	d := r.walk.d
+	d := r.d
 	var err error
 	for c := d.Nodes[isList(d, list)].First; c != 0; c = d.Nodes[c].Next {
 		switch {
-		case !r.walk.visit(1):
+		case !r.paths.Visit(1):
 			return dst, r.why("")
 		case d.Nodes[c].Kind != value.Object:
-			return dst, refusal("items member is not an object: map[string]interface {}")
+			return dst, rejection("items member is not an object: map[string]interface {}")
 		case isList(d, c) != 0:
 			dst, err = r.appendItems(dst, c, object)
 		default:
@@ -175,8 +174,7 @@ func (r *Rows) appendCells(dst []byte, root uint32) ([]byte, error) {
 	if r.columns.fault != nil {
 		return dst, r.columns.fault
 	}
-	w, from := &r.walk, len(dst)
-	d := w.d
+	d, from := r.d, len(dst)
 	dst = append(dst, `{"cells":[`...)
 	if name := d.Field(d.Field(root, "metadata"), "name"); name != 0 && d.Nodes[name].Kind == value.String {
 		dst = d.AppendJSON(dst, name)
@@ -188,14 +186,14 @@ func (r *Rows) appendCells(dst []byte, root uint32) ([]byte, error) {
 		dst = append(dst, ',')
 		it, ok := r.find(i, root)
 		switch {
-		case w.ended != goesOn:
+		case r.paths.Ended != jsonpath.Continues:
 			return dst, r.why(c.name)
 		case !ok:
 			dst = append(dst, "null"...)
 		default:
-			dst, r.buffer = w.appendCell(dst, c.kind, it, r.now, r.buffer)
+			dst = r.appendCell(dst, c.kind, it)
 		}
-		if w.ended != goesOn {
+		if r.paths.Ended != jsonpath.Continues {
 			return dst, r.why(c.name)
 		}
 		if r.bytes+len(dst)-from > MaxRowBytes {
@@ -205,40 +203,23 @@ func (r *Rows) appendCells(dst []byte, root uint32) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// find is what a column shows of an object: the first value that its path leads to.
-func (r *Rows) find(i int, root uint32) (it item, ok bool) {
-	w, p := &r.walk, r.columns.columns[i].path
-	if p.names != nil {
-		node := root
-		for _, name := range p.names {
-			if node = w.member(node, name); node == 0 {
-				return it, false
-			}
-		}
-		return item{node: node}, true
+// find returns what a column shows of an object: the first value of its path.
+func (r *Rows) find(i int, root uint32) (v jsonpath.Value, ok bool) {
+	p, state := r.columns.columns[i].path, &r.fresh
+	if p.Ranges {
+		state = &r.states[i]
 	}
-	w.path, w.items = p, w.items[:0]
-	if w.state = &r.fresh; p.ranges {
-		w.state = &r.states[i]
-	}
-	f, ok := w.find(item{node: root})
-	if !ok || f.blocks == 0 || !f.some {
-		return it, false
-	}
-	if f.first.made == madeNothing {
-		w.ended = panics // upstream asks nothing at all for its content
-	}
-	return f.first, true
+	return r.paths.First(p, root, state)
 }
 
 // why is the error of a walk that ended.
 func (r *Rows) why(column string) error {
-	switch r.walk.ended {
-	case exhausted:
-		return &value.LimitError{Name: "max_column_visits", Limit: fmt.Sprintf("way of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: MaxVisits, Actual: MaxVisits + 1, AtLeast: true,
+	switch r.paths.Ended {
+	case jsonpath.Exhausted:
+		return &value.LimitError{Name: "max_column_visits", Limit: fmt.Sprintf("way of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: jsonpath.MaxVisits, Actual: jsonpath.MaxVisits + 1, AtLeast: true,
 			Advice: "make the paths in the CRD's additionalPrinterColumns more specific, without .. and filters within filters, or send a smaller object"}
-	case panics:
-		return refusal("This request caused apiserver to panic. Look in the logs for details.")
+	case jsonpath.Panics:
+		return rejection("This request caused apiserver to panic. Look in the logs for details.")
 	}
 	return ErrStopped
 }

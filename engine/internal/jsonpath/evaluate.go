@@ -1,4 +1,4 @@
-package present
+package jsonpath
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
@@ -10,84 +10,84 @@ import (
 // exists.
 //
 // Members of objects come in the order of the document, where upstream's come in the random order of a Go map: ours is one of its answers.
-type walk struct {
+type Evaluation struct {
 	d     *value.Doc
-	path  *path
-	state *rangeState
+	path  *Path
+	state *RangeState
 	stop  *interrupt.Signal
-	items []item
+	items []Value
 	// left is what the object may still cost.
 	left int
-	// ended is why nothing is evaluated any more: a bound, a deadline, what makes an API server panic.
-	ended ending
+	// Ended is why nothing is evaluated any more: a bound, a deadline, what makes an API server panic.
+	Ended Ending
 }
 
-type ending uint8
+type Ending uint8
 
 // The reasons to end a walk.
 const (
-	goesOn    ending = iota
-	exhausted        // left is used up
-	stopped          // nobody waits for the answer
-	panics           // upstream would panic
+	Continues Ending = iota
+	Exhausted        // left is used up
+	Stopped          // nobody waits for the answer
+	Panics           // upstream would panic
 )
 
 // MaxVisits is how many values the paths of all columns may look at in one object. Upstream has no such bound: a path of 30 bytes makes billions of them.
 const MaxVisits = 4 << 20
 
-// membersPerVisit is how many members of an object are compared by name for the price of one visit.
-const membersPerVisit = 16
+// MembersPerVisit is how many members of an object are compared by name for the price of one visit.
+const MembersPerVisit = 16
 
-// visit pays for looking at n values, and says whether the walk goes on.
-func (w *walk) visit(n int) bool {
+// Visit pays for looking at n values, and says whether the walk goes on.
+func (w *Evaluation) Visit(n int) bool {
 	const asks = 1 << 10 // how many visits go by until somebody asks whether the answer is still wanted
 	before := w.left
 	w.left -= n
 	switch {
-	case w.ended != goesOn:
+	case w.Ended != Continues:
 		return false
 	case w.left < 0:
-		w.ended = exhausted
+		w.Ended = Exhausted
 		return false
 	case before/asks != w.left/asks && w.stop.Stopped():
-		w.ended = stopped
+		w.Ended = Stopped
 		return false
 	}
 	return true
 }
 
 // push appends a value to the list that is being made.
-func (w *walk) push(it item) bool {
+func (w *Evaluation) push(it Value) bool {
 	w.items = append(w.items, it)
-	return w.visit(1)
+	return w.Visit(1)
 }
 
 // member is the member of an object, 0 if there is none.
-func (w *walk) member(object uint32, name string) uint32 {
-	if w.d.Nodes[object].Kind != value.Object || !w.visit(1+w.d.Len(object)/membersPerVisit) {
+func (w *Evaluation) member(object uint32, name string) uint32 {
+	if w.d.Nodes[object].Kind != value.Object || !w.Visit(1+w.d.Len(object)/MembersPerVisit) {
 		return 0
 	}
 	return w.d.Field(object, name)
 }
 
 // list runs steps one after another on the list from lo to hi, and returns where the result stands.
-func (w *walk) list(steps []step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) list(steps []step, lo, hi int) (from, to int, ok bool) {
 	for i := range steps {
-		if lo, hi, ok = w.step(&steps[i], lo, hi); !ok || w.ended != goesOn {
+		if lo, hi, ok = w.step(&steps[i], lo, hi); !ok || w.Ended != Continues {
 			return lo, hi, false
 		}
 	}
 	return lo, hi, true
 }
 
-func (w *walk) step(s *step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) step(s *step, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	switch s.op {
 	case opField:
 		for k := lo; k < hi; k++ {
 			if it := w.items[k]; it.made == 0 {
-				if c := w.member(it.node, s.name); c != 0 {
-					w.push(item{node: c})
+				if c := w.member(it.Node, s.name); c != 0 {
+					w.push(Value{Node: c})
 				}
 			}
 		}
@@ -96,11 +96,11 @@ func (w *walk) step(s *step, lo, hi int) (from, to int, ok bool) {
 	case opFilter:
 		return w.filter(s, lo, hi)
 	case opWildcard:
-		for k := lo; k < hi && w.ended == goesOn; k++ {
+		for k := lo; k < hi && w.Ended == Continues; k++ {
 			w.children(w.items[k])
 		}
 	case opRecursive:
-		for k := lo; k < hi && w.ended == goesOn; k++ {
+		for k := lo; k < hi && w.Ended == Continues; k++ {
 			w.descend(w.items[k])
 		}
 	case opUnion:
@@ -117,61 +117,61 @@ func (w *walk) step(s *step, lo, hi int) (from, to int, ok bool) {
 }
 
 // children appends the members of an object, the elements of a list, or the bytes of a string.
-func (w *walk) children(it item) {
+func (w *Evaluation) children(it Value) {
 	if text, ok := w.text(it); ok {
-		for i := 0; i < len(text) && w.push(item{made: madeByte + uint32(text[i])}); i++ {
+		for i := 0; i < len(text) && w.push(Value{made: madeByte + uint32(text[i])}); i++ {
 		}
 	} else if it.made == 0 {
-		for c := w.d.Nodes[it.node].First; c != 0 && w.push(item{node: c}); c = w.d.Nodes[c].Next {
+		for c := w.d.Nodes[it.Node].First; c != 0 && w.push(Value{Node: c}); c = w.d.Nodes[c].Next {
 		}
 	}
 }
 
 // descend appends a value that has children, and all such values below it.
-func (w *walk) descend(it item) {
+func (w *Evaluation) descend(it Value) {
 	if text, ok := w.text(it); ok {
 		// Its bytes have no children; upstream looks at each of them.
-		if text != "" && w.visit(len(text)/membersPerVisit) {
+		if text != "" && w.Visit(len(text)/MembersPerVisit) {
 			w.push(it)
 		}
 		return
 	}
-	if it.made != 0 || w.d.Nodes[it.node].First == 0 || !w.push(it) {
+	if it.made != 0 || w.d.Nodes[it.Node].First == 0 || !w.push(it) {
 		return
 	}
-	for c := w.d.Nodes[it.node].First; c != 0 && w.visit(1); c = w.d.Nodes[c].Next {
-		w.descend(item{node: c})
+	for c := w.d.Nodes[it.Node].First; c != 0 && w.Visit(1); c = w.d.Nodes[c].Next {
+		w.descend(Value{Node: c})
 	}
 }
 
 // text is the content of a string.
-func (w *walk) text(it item) (string, bool) {
+func (w *Evaluation) text(it Value) (string, bool) {
 	switch {
 	case it.made >= madeLiteral:
 		l := &w.path.made[it.made-madeLiteral]
-		return l.s, l.kind == stringScalar
-	case it.made == 0 && w.d.Nodes[it.node].Kind == value.String:
-		return w.d.Str(it.node), true
+		return l.Text, l.Kind == String
+	case it.made == 0 && w.d.Nodes[it.Node].Kind == value.String:
+		return w.d.Str(it.Node), true
 	}
 	return "", false
 }
 
 // slices appends the elements that a slice takes of each list. What is null is passed over, what is no list fails.
-func (w *walk) slices(s *step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) slices(s *step, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	for k := lo; k < hi; k++ {
 		it := w.items[k]
 		if it.made == madeNothing {
-			w.ended = panics // upstream asks nothing at all for its type
+			w.Ended = Panics // upstream asks nothing at all for its type
 			return lo, hi, false
 		}
-		if it.made == 0 && w.d.Nodes[it.node].Kind == value.Null {
+		if it.made == 0 && w.d.Nodes[it.Node].Kind == value.Null {
 			continue
 		}
-		if it.made != 0 || w.d.Nodes[it.node].Kind != value.Array {
+		if it.made != 0 || w.d.Nodes[it.Node].Kind != value.Array {
 			return lo, hi, false
 		}
-		length := w.d.Len(it.node)
+		length := w.d.Len(it.Node)
 		first, last, none, ok := s.extent(length)
 		if !ok {
 			return lo, hi, false
@@ -186,7 +186,7 @@ func (w *walk) slices(s *step, lo, hi int) (from, to int, ok bool) {
 			}
 			stride = b.value
 		}
-		if !w.elements(it.node, first, last, stride) {
+		if !w.elements(it.Node, first, last, stride) {
 			return lo, hi, false
 		}
 	}
@@ -217,14 +217,14 @@ func (s *step) extent(length int) (first, last int, none, ok bool) {
 	return first, last, false, true
 }
 
-func (w *walk) elements(list uint32, first, last, stride int) bool {
+func (w *Evaluation) elements(list uint32, first, last, stride int) bool {
 	c := w.d.Nodes[list].First
 	for i, next := 0, first; i < last; i++ {
-		if i%membersPerVisit == 0 && !w.visit(1) {
+		if i%MembersPerVisit == 0 && !w.Visit(1) {
 			return false
 		}
 		if i == next {
-			if !w.push(item{node: c}) {
+			if !w.push(Value{Node: c}) {
 				return false
 			}
 			if stride > last-next {
@@ -238,7 +238,7 @@ func (w *walk) elements(list uint32, first, last, stride int) bool {
 }
 
 // union appends what each of its members makes of the list.
-func (w *walk) union(s *step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) union(s *step, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	for _, list := range s.lists {
 		end := len(w.items)
@@ -251,3 +251,42 @@ func (w *walk) union(s *step, lo, hi int) (from, to int, ok bool) {
 	}
 	return from, len(w.items), true
 }
+
+// Begin begins the evaluations over one tree, which may look at so many values together. The signal may be nil.
+func (w *Evaluation) Begin(d *value.Doc, s *interrupt.Signal, visits int) {
+	w.d, w.stop, w.left, w.Ended = d, s, visits, Continues
+}
+
+// Release forgets the tree, and keeps memory for the next one.
+func (w *Evaluation) Release() {
+	items := w.items[:0]
+	if cap(items) > 1<<16 {
+		items = nil
+	}
+	*w = Evaluation{items: items}
+}
+
+// First returns the first value of a path. A path with ranges changes the state.
+func (w *Evaluation) First(p *Path, root uint32, state *RangeState) (first Value, ok bool) {
+	w.path = p
+	if p.Names != nil {
+		for _, name := range p.Names {
+			if root = w.member(root, name); root == 0 {
+				return first, false
+			}
+		}
+		return Value{Node: root}, true
+	}
+	w.items, w.state = w.items[:0], state
+	f, ok := w.find(Value{Node: root})
+	if !ok || f.blocks == 0 || !f.some {
+		return first, false
+	}
+	if f.first.made == madeNothing {
+		w.Ended = Panics // upstream dereferences a nil value
+	}
+	return f.first, true
+}
+
+// Scalar returns what a value of the last path is in a comparison.
+func (w *Evaluation) Scalar(v Value) Scalar { return w.path.scalar(w.d, v) }

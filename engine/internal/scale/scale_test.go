@@ -1,14 +1,14 @@
-package present_test
+package scale_test
 
 import (
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/internal/present"
+	"github.com/crdeval/crdeval/engine/internal/scale"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
 func TestScale(t *testing.T) {
-	view := present.Scale{
+	view := scale.Paths{
 		SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, LabelSelector: []string{"status", "selector"},
 		SpecReplicasPath: ".spec.replicas",
 	}

@@ -1,4 +1,4 @@
-package present
+package discovery
 
 import (
 	"crypto/sha256"
@@ -20,7 +20,7 @@ var (
 	subresourceVerbs = metav1.Verbs{"get", "patch", "update"}
 )
 
-func (c *Announced) verbs() metav1.Verbs {
+func (c *CRD) verbs() metav1.Verbs {
 	if c.is(apiextensionsv1.Terminating) {
 		return terminatingVerbs
 	}
@@ -28,7 +28,7 @@ func (c *Announced) verbs() metav1.Verbs {
 }
 
 // at is the version of the name if it is served, else nil.
-func (c *Announced) at(name string) *AnnouncedVersion {
+func (c *CRD) at(name string) *Version {
 	for i := range c.Versions {
 		if v := &c.Versions[i]; v.Served && v.Name == name {
 			return v
@@ -40,8 +40,8 @@ func (c *Announced) at(name string) *AnnouncedVersion {
 // storageHash is the hash of the storage version, "" if that is not served: then upstream does not come across it.
 //
 // Upstream: endpoints/discovery/storageversionhash.go.
-func (c *Announced) storageHash() string {
-	i := slices.IndexFunc(c.Versions, func(v AnnouncedVersion) bool { return v.Storage && v.Served })
+func (c *CRD) storageHash() string {
+	i := slices.IndexFunc(c.Versions, func(v Version) bool { return v.Storage && v.Served })
 	if i < 0 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package present
+package selector
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-func selectableOf(namespaced bool, paths ...string) *Selectable {
+func selectableOf(namespaced bool, paths ...string) *Fields {
 	v := &apiextensionsv1.CustomResourceDefinitionVersion{}
 	for _, p := range paths {
 		v.SelectableFields = append(v.SelectableFields, apiextensionsv1.SelectableField{JSONPath: p})
 	}
-	return CompileSelectable(v, namespaced)
+	return CompileFields(v, namespaced)
 }
 
 // seen renders the fields of an object: name=value, in order.
-func seen(t *testing.T, s *Selectable, object string) string {
+func seen(t *testing.T, s *Fields, object string) string {
 	t.Helper()
 	d := value.Acquire()
 	defer d.Release()
