@@ -20,7 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/internal/table"
+	printed "github.com/crdeval/crdeval/engine/internal/table"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -76,7 +76,7 @@ func tableRow(o Options, name string, obj *object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	columns := table.CompileColumns(t.columns)
+	columns := printed.CompileColumns(t.columns)
 	o.Rounds = min(o.Rounds, tableRounds)
 	var buffer []byte
 	a, b, err := compare(o, func() (err error) {
