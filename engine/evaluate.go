@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -16,14 +17,14 @@ func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOption
 	return d.write(ctx, CallValidate, &item, &o)
 }
 
-func violations(found []admission.Finding) []Violation {
+func violations(found []violation.Violation) []Violation {
 	if len(found) == 0 {
 		return nil
 	}
 	list := make([]Violation, len(found))
 	texts := new(value.Slab)
 	for i := range found {
-		list[i] = violationOf(&found[i].Violation, found[i].Position, texts)
+		list[i] = violationOf(&found[i], found[i].Position, texts)
 	}
 	return list
 }

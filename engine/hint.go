@@ -34,7 +34,7 @@ func (d *Definition) hints(ctx context.Context, r *admission.Request, out *admis
 		if found[i].Position != nil {
 			at = *found[i].Position
 		}
-		found[i].Hint = hintOf(finder.Violation(&out.Violations[i].Violation, at))
+		found[i].Hint = hintOf(finder.Violation(&out.Violations[i], at))
 	}
 	for i := range removed {
 		pruned[i].Hint = hintOf(finder.Removed(&removed[i]))

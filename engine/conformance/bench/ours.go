@@ -13,6 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 // ours is the engine's pipeline below the façade, which lets the validation of an object's own metadata be set aside.
@@ -117,7 +118,7 @@ func (o *ours) accepted(r *admission.Request) ([]byte, error) {
 }
 
 // rejected is the whole create of an object with findings: the findings, and the answer that a client gets.
-func (o *ours) rejected(body []byte) ([]admission.Finding, *admission.Rejection, error) {
+func (o *ours) rejected(body []byte) ([]violation.Violation, *admission.Rejection, error) {
 	out, err := o.definition.Create(context.Background(), &admission.Request{Version: o.version, Body: body, Handler: true})
 	switch {
 	case err != nil:

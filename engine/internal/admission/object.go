@@ -5,23 +5,22 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// finish returns violations that do not depend on the Doc.
-func (p *pass) finish(found []violation.Violation) []Finding {
+// finish sets the positions of violations, which do not depend on the Doc afterwards.
+func (p *pass) finish(found []violation.Violation) []violation.Violation {
 	if len(found) == 0 {
 		return nil
 	}
-	list := make([]Finding, len(found))
 	for i := range found {
 		if i%64 == 63 && p.stop.Stopped() {
 			break // the caller checks for the deadline
 		}
-		list[i].Violation = found[i]
-		if f := &found[i]; !p.old.has(f.Node) || len(f.Path) == 0 {
-			list[i].Position = f.Position(p.d)
+		v := &found[i]
+		if !p.old.has(v.Node) || len(v.Path) == 0 {
+			v.Position = v.Locate(p.d)
 		}
-		list[i].Node = 0
+		v.Node = 0
 	}
-	return list
+	return found
 }
 
 // room is the usual growth of a printed object: metadata.generation and some defaults.

@@ -229,7 +229,7 @@ func (p *pass) rejectPatched(cause string) *Rejection {
 	r := rejectionOf(apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{e}))
 	r.Cause = cause
 	f := violation.Of(violation.Decode, e, nil)
-	p.out.Violations = []Finding{{Violation: f}}
+	p.out.Violations = []violation.Violation{f}
 	return r
 }
 

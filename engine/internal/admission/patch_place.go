@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -20,7 +21,7 @@ func (p *pass) positionInPatch() {
 		return
 	}
 	places := q.places()
-	for _, list := range [][]Finding{p.out.Violations, p.out.Ratcheted} {
+	for _, list := range [][]violation.Violation{p.out.Violations, p.out.Ratcheted} {
 		for i := range list {
 			if i%64 == 63 && p.stop.Stopped() {
 				return // the caller checks for the deadline
@@ -50,7 +51,7 @@ func (q *patching) keyPosition(node uint32, at value.Path) value.Position {
 
 // clearPositions removes positions from the violations about an object that is not in a document.
 func (p *pass) clearPositions() {
-	for _, list := range [][]Finding{p.out.Violations, p.out.Ratcheted} {
+	for _, list := range [][]violation.Violation{p.out.Violations, p.out.Ratcheted} {
 		for i := range list {
 			list[i].Position = value.Position{}
 		}

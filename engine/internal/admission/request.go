@@ -90,12 +90,12 @@ type Outcome struct {
 	// Rejection is set if the object is rejected, before validation or for its violations.
 	Rejection *Rejection
 	// Violations are in document order.
-	Violations []Finding
+	Violations []violation.Violation
 	// Traces are those that Request.Trace asks for. OmittedTraces counts those beyond the limit.
 	Traces        []rule.Trace
 	OmittedTraces int
 	// Ratcheted are violations of an update that do not reject it, since the value is unchanged.
-	Ratcheted []Finding
+	Ratcheted []violation.Violation
 	// Strict are the errors of strict decoding: duplicate fields, then unknown ones.
 	Strict []string
 	// Warnings are those of the version, of Strict, of the handler and of the strategy, in that order, without
@@ -121,13 +121,6 @@ type Outcome struct {
 	Explained bool
 	// Version is the version of the endpoint, or nil if the object could not be read.
 	Version *Version
-}
-
-// Finding is a Violation with its position in the document.
-type Finding struct {
-	violation.Violation
-	// Position is the zero Position if the value is not in the document.
-	Position value.Position
 }
 
 // Change is one field that was removed or filled in, with its value as JSON.

@@ -18,83 +18,47 @@ const MaxBytes = 64 << 20
 // which takes seconds and cannot be aborted. Upstream has no such bound.
 const maxProgram = 4 << 20
 
-// retained are the compiled patterns, in a ring: eviction goes round it, passes over each that was used since the last time and
-// drops each that was not (the clock algorithm). Uses need no lock that way.
-var retained ring
+// patterns are the interned patterns, by text. An entry lives as long as its Pattern.
+var patterns = struct {
+	sync.Mutex
+	m     map[string]*entry
+	total int64 // bytes of all entries
+}{m: map[string]*entry{}}
 
-type ring struct {
-	mu    sync.Mutex
-	hand  *place
-	total int64
+// entry is a Pattern in the table, with the bytes that it retains.
+type entry struct {
+	pattern weak.Pointer[Pattern]
+	bytes   int64
 }
 
-// place is where a Pattern stands in the ring; it holds the Pattern weakly. It is not in the ring while its next is nil.
-type place struct {
-	pattern    weak.Pointer[Pattern]
-	bytes      int64
-	prev, next *place
-}
-
-// grow says that the pattern of a place retains so many bytes now, and makes room for them.
-func (r *ring) grow(at *place, bytes int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.total += bytes - at.bytes
-	at.bytes = bytes
-	switch {
-	case at.next != nil:
-	case r.hand == nil:
-		at.prev, at.next, r.hand = at, at, at
-	default: // behind all others
-		at.prev, at.next = r.hand.prev, r.hand
-		at.prev.next, at.next.prev = at, at
-	}
-	for r.total > MaxBytes && r.hand != nil {
-		r.turn()
+// grow records that a pattern retains bytes, and drops other patterns beyond MaxBytes.
+func grow(p *Pattern, bytes int64) {
+	patterns.Lock()
+	defer patterns.Unlock()
+	patterns.total += bytes - p.entry.bytes
+	p.entry.bytes = bytes
+	for round := 0; round < 2 && patterns.total > MaxBytes; round++ {
+		evict(p)
 	}
 }
 
-// turn looks at one place. Who matches with what is dropped goes on with it.
-func (r *ring) turn() {
-	at := r.hand
-	p := at.pattern.Value()
-	if p == nil {
-		r.remove(at)
-		return
+// evict drops compiled patterns that were not used since the last eviction, except one, until there is room for more.
+// A match that uses a dropped pattern keeps it.
+func evict(except *Pattern) {
+	for _, e := range patterns.m {
+		p := e.pattern.Value()
+		if p == nil || p == except {
+			continue
+		}
+		if b := p.built.Load(); b != nil && b.used.Swap(false) {
+			continue
+		}
+		p.built.Store(nil)
+		patterns.total -= e.bytes
+		if e.bytes = 0; patterns.total <= MaxBytes*7/8 {
+			return
+		}
 	}
-	if b := p.built.Load(); b != nil && b.used.Swap(false) && at.next != at {
-		r.hand = at.next
-		return
-	}
-	p.built.Store(nil)
-	r.remove(at)
-}
-
-func (r *ring) remove(at *place) {
-	if at.next == nil {
-		return
-	}
-	r.total -= at.bytes
-	if r.hand == at {
-		r.hand = at.next
-	}
-	if r.hand == at {
-		r.hand = nil
-	}
-	at.prev.next, at.next.prev = at.next, at.prev
-	at.prev, at.next, at.bytes = nil, nil, 0
-}
-
-func (r *ring) drop(at *place) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.remove(at)
-}
-
-func (r *ring) bytes() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.total
 }
 
 const instSize = int64(unsafe.Sizeof(syntax.Inst{}))

@@ -23,7 +23,7 @@ type Pattern struct {
 	tableNot atomic.Bool // building the table failed
 
 	building sync.Mutex
-	place    *place
+	entry    *entry
 }
 
 // built is a compiled Pattern. It is immutable except for used.
@@ -87,8 +87,8 @@ func (p *Pattern) build(re bool) *built {
 		}
 	}
 	p.built.Store(b)
-	if p.place != nil {
-		retained.grow(p.place, b.bytes)
+	if p.entry != nil {
+		grow(p, b.bytes)
 	}
 	return b
 }
@@ -156,38 +156,28 @@ func (r *stoppingReader) ReadRune() (rune, int, error) {
 	return c, n, nil
 }
 
-var patterns = struct {
-	sync.Mutex
-	m map[string]weak.Pointer[Pattern]
-}{m: map[string]weak.Pointer[Pattern]{}}
-
 // Intern returns the Pattern for a text. The table holds it weakly.
 func Intern(source string) *Pattern {
 	patterns.Lock()
 	defer patterns.Unlock()
-	if w, ok := patterns.m[source]; ok {
-		if p := w.Value(); p != nil {
+	if e, ok := patterns.m[source]; ok {
+		if p := e.pattern.Value(); p != nil {
 			return p
 		}
 	}
-	p := &Pattern{Source: source, place: &place{}}
-	p.place.pattern = weak.Make(p)
-	patterns.m[source] = p.place.pattern
-	runtime.AddCleanup(p, forget, forgotten{source, p.place})
+	p := &Pattern{Source: source, entry: &entry{}}
+	p.entry.pattern = weak.Make(p)
+	patterns.m[source] = p.entry
+	runtime.AddCleanup(p, func(e *entry) { forget(source, e) }, p.entry)
 	return p
 }
 
-type forgotten struct {
-	source string
-	place  *place
-}
-
-func forget(f forgotten) {
-	retained.drop(f.place)
+func forget(source string, e *entry) {
 	patterns.Lock()
 	defer patterns.Unlock()
-	if w, ok := patterns.m[f.source]; ok && w.Value() == nil {
-		delete(patterns.m, f.source)
+	patterns.total -= e.bytes
+	if patterns.m[source] == e {
+		delete(patterns.m, source)
 	}
 }
 
@@ -195,11 +185,11 @@ func forget(f forgotten) {
 func Retained() (count int, bytes int64) {
 	patterns.Lock()
 	defer patterns.Unlock()
-	for source, w := range patterns.m {
-		if w.Value() != nil {
+	for source, e := range patterns.m {
+		if e.pattern.Value() != nil {
 			count++
-			bytes += int64(unsafe.Sizeof(Pattern{})) + int64(unsafe.Sizeof(place{})) + int64(len(source))
+			bytes += int64(unsafe.Sizeof(Pattern{})) + int64(unsafe.Sizeof(entry{})) + int64(len(source))
 		}
 	}
-	return count, bytes + retained.bytes()
+	return count, bytes + patterns.total
 }

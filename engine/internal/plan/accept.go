@@ -34,14 +34,20 @@ type Mode struct {
 // The object is of the plan's group and kind. The caller coerces its metadata before, and validates its apiVersion,
 // kind and metadata. The Doc may hold other trees. A warm Doc allocates nothing.
 func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
+	return p.accept(d, root, m, acceptor{
+		resets: (m.Create || m.Update) && p.StatusSubresource, kept: m.Kept,
+		statusOnly: m.StatusOnly, shaping: m.StatusOnly, dropping: m.StatusOnly, decoded: m.Decoded,
+	})
+}
+
+// accept runs a walk, to whose options it adds those of the mode.
+func (p *Plan) accept(d *value.Doc, root uint32, m Mode, w acceptor) bool {
 	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
 		return false
 	}
-	d.SetSource(value.Defaults, p.defaults)
-	w := acceptor{
-		d: d, p: p, stop: m.Stop, edits: m.Edits, budget: newBudget(m.Limits.DefaultBytes()),
-		resets: (m.Create || m.Update) && p.StatusSubresource, kept: m.Kept,
-		statusOnly: m.StatusOnly, shaping: m.StatusOnly, dropping: m.StatusOnly, decoded: m.Decoded,
+	w.d, w.p, w.stop, w.edits, w.budget = d, p, m.Stop, m.Edits, newBudget(m.Limits.DefaultBytes())
+	if !w.undefaulted {
+		d.SetSource(value.Defaults, p.defaults)
 	}
 	if m.Edits != nil {
 		m.Edits.reset(d)

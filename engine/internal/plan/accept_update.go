@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
@@ -10,36 +9,19 @@ const statusName = "status"
 // AcceptStored shapes the object at root in one pass. The object comes from storage at the plan's version. It is pruned
 // and defaulted, nulls are dropped and embedded metadata is normalized. Nothing is validated. False means doubt.
 func (p *Plan) AcceptStored(d *value.Doc, root uint32, m Mode) bool {
-	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
-		return false
-	}
-	d.SetSource(value.Defaults, p.defaults)
-	w := acceptor{d: d, p: p, stop: m.Stop, shaping: true, stored: true, budget: newBudget(m.Limits.DefaultBytes())}
-	return w.node(p.Root, root) && !w.doubt
+	return p.accept(d, root, m, acceptor{shaping: true, stored: true})
 }
 
 // AcceptDecoded shapes the object at root in one pass as API servers decode it from a request. It is pruned and
 // defaulted, nulls are dropped and embedded metadata is normalized. Nothing is validated. False means doubt.
 func (p *Plan) AcceptDecoded(d *value.Doc, root uint32, m Mode) bool {
-	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
-		return false
-	}
-	d.SetSource(value.Defaults, p.defaults)
-	if m.Edits != nil {
-		m.Edits.reset(d)
-	}
-	w := acceptor{d: d, p: p, stop: m.Stop, edits: m.Edits, shaping: true, budget: newBudget(m.Limits.DefaultBytes())}
-	return w.node(p.Root, root) && !w.doubt && (m.Edits == nil || !m.Edits.tooMany())
+	return p.accept(d, root, m, acceptor{shaping: true})
 }
 
 // AcceptConverted shapes the object at root in one pass after it was converted to the plan's version: like
 // AcceptStored, but without defaults. No node may refer to the defaults of another plan, see Doc.Own.
 func (p *Plan) AcceptConverted(d *value.Doc, root uint32, m Mode) bool {
-	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
-		return false
-	}
-	w := acceptor{d: d, p: p, stop: m.Stop, shaping: true, stored: true, undefaulted: true}
-	return w.node(p.Root, root) && !w.doubt
+	return p.accept(d, root, m, acceptor{shaping: true, stored: true, undefaulted: true})
 }
 
 // keepStatus sets the status of the root at i to that of another object, and validates it. The status was pruned by the

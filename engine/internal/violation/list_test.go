@@ -47,11 +47,11 @@ func TestPosition(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := Violation{Path: value.Path{value.Name("a"), value.Name("b")}, Node: d.Field(d.Field(root, "a"), "b")}
-	if got := v.Position(d); got.Line != 2 || got.Column != 14 {
+	if got := v.Locate(d); got.Line != 2 || got.Column != 14 {
 		t.Errorf("of a value: %+v", got)
 	}
 	v = Violation{Path: value.Path{value.Name("a"), value.Name("missing")}}
-	if got := v.Position(d); got.Line != 2 || got.Column != 8 {
+	if got := v.Locate(d); got.Line != 2 || got.Column != 8 {
 		t.Errorf("of a missing value: %+v", got)
 	}
 }

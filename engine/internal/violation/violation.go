@@ -39,6 +39,8 @@ type Violation struct {
 	Schema string
 	// Step found it.
 	Step Step
+	// Position is the position of the value in the document, see Locate. It is zero if the value is not in the document.
+	Position value.Position
 	// Rule is the x-kubernetes-validations rule that was not satisfied, or could not be evaluated; nil for other findings.
 	Rule *RuleRef
 }
@@ -58,9 +60,9 @@ func Of(step Step, err *field.Error, path value.Path) Violation {
 	return Violation{Error: err, Path: path, Step: step}
 }
 
-// Position is where the value stands in the text that was sent, or its deepest ancestor that does: missing values and defaults
-// have no place of their own. It is found on demand; d is the Doc that was judged.
-func (v *Violation) Position(d *value.Doc) value.Position {
+// Locate returns the position of the value in the document, or of its deepest ancestor in it: missing values and defaults
+// have no position. d is the Doc that was validated.
+func (v *Violation) Locate(d *value.Doc) value.Position {
 	if v.Node != 0 && int(v.Node) < len(d.Nodes) {
 		if p := d.PositionOf(v.Node, v.Path); p != (value.Position{}) {
 			return p
