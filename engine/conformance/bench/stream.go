@@ -36,11 +36,11 @@ func streamed(o Options, _ string, _ *object) (line string, err error) {
 	}
 	run := exec.CommandContext(context.Background(), filepath.Join(dir, "stream"), "-server-binary", filepath.Join(dir, "crdeval"), "-n", strconv.Itoa(cmp.Or(o.Streamed, 1_000_000))) //nolint:gosec // what was built
 	run.Dir, run.Env = root, append(os.Environ(), "GOMAXPROCS=2")
-	var told bytes.Buffer
-	run.Stderr = &told
+	var output bytes.Buffer
+	run.Stderr = &output
 	out, err := run.Output()
 	if err != nil {
-		return "", fmt.Errorf("%w: %s%s", err, out, told.Bytes())
+		return "", fmt.Errorf("%w: %s%s", err, out, output.Bytes())
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
 }

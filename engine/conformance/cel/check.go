@@ -119,7 +119,7 @@ func (p *pairing) value(v Values, n *Counts) (diffs []string, out outcome) {
 }
 
 // verdicts compares the validators, closures on and off, and returns the cost, 0 if the budget was used up.
-func (p *pairing) verdicts(self, old any, d document, limit uint64, budget int64, tell func(outcome, string)) int64 {
+func (p *pairing) verdicts(self, old any, d document, limit uint64, budget int64, report func(outcome, string)) int64 {
 	want := p.up.judge(self, old, limit, budget)
 	for _, closures := range []bool{false, true} {
 		got := p.ours.judge(d, limit, budget, closures)
@@ -133,7 +133,7 @@ func (p *pairing) verdicts(self, old any, d document, limit uint64, budget int64
 				break
 			}
 		}
-		tell(o, fmt.Sprintf("verdict (%s) (limit %d, budget %d, closures %v):\n    upstream %d left, %q\n    ours     %d left, %q", got.unlike(want), limit, budget, closures, want.Left, want.Findings, got.Left, got.Findings))
+		report(o, fmt.Sprintf("verdict (%s) (limit %d, budget %d, closures %v):\n    upstream %d left, %q\n    ours     %d left, %q", got.unlike(want), limit, budget, closures, want.Left, want.Findings, got.Left, got.Findings))
 	}
 	if want.Left < 0 {
 		return 0
@@ -177,7 +177,7 @@ func (v Verdict) equal(w Verdict) bool {
 
 // closure compares the i-th rule's closure: what it answers must be upstream's value, at upstream's cost; it must not
 // answer above the limit.
-func (p *pairing) closure(i int, self, old any, d document, n *Counts, tell func(outcome, string)) {
+func (p *pairing) closure(i int, self, old any, d document, n *Counts, report func(outcome, string)) {
 	want := p.up.evaluate(i, self, old)
 	clean := want.Error == "" && (want.Value == "true" || want.Value == "false")
 	if p.ours.closures[i] == nil {
@@ -200,15 +200,15 @@ func (p *pairing) closure(i int, self, old any, d document, n *Counts, tell func
 				break
 			}
 		}
-		tell(o, fmt.Sprintf("closure of rule %d: %v at cost %d; upstream: %+v", i, got, cost, want))
+		report(o, fmt.Sprintf("closure of rule %d: %v at cost %d; upstream: %+v", i, got, cost, want))
 		return
 	}
 	if again, c := p.ours.closure(i, d, cost); again != closure.Unknown && (again != got || c != cost) { // at its edge it may leave the matter to replay
-		tell(different, fmt.Sprintf("closure of rule %d with the limit at its cost %d: %v at %d instead of %v", i, cost, again, c, got))
+		report(different, fmt.Sprintf("closure of rule %d with the limit at its cost %d: %v at %d instead of %v", i, cost, again, c, got))
 	}
 	if cost > 0 {
 		if again, _ := p.ours.closure(i, d, cost-1); again != closure.Unknown {
-			tell(different, fmt.Sprintf("closure of rule %d with the limit below its cost %d: %v", i, cost, again))
+			report(different, fmt.Sprintf("closure of rule %d with the limit below its cost %d: %v", i, cost, again))
 		}
 	}
 }

@@ -71,7 +71,7 @@ func runGroup(o Options, k uint64, n *Counts, rep *reporter) {
 		return
 	}
 	all := &Case{Schema: g.Schema, Root: g.Root, Rules: g.Rules}
-	tell := func(c *Case, v Values, probe int, diffs []string) {
+	report := func(c *Case, v Values, probe int, diffs []string) {
 		n.Disagreements++
 		rep.report(&disagreement{k, c, v, probe, diffs})
 	}
@@ -79,36 +79,36 @@ func runGroup(o Options, k uint64, n *Counts, rep *reporter) {
 	n.Cases += len(g.Rules) * len(g.Values)
 	switch out {
 	case different:
-		tell(all, Values{}, probeCompile, diffs)
+		report(all, Values{}, probeCompile, diffs)
 		return
 	case crashed: // one rule is to blame: the others have their turn alone
 		n.Crashed++
 		for _, r := range g.Rules {
 			one := &Case{Schema: g.Schema, Root: g.Root, Rules: []Rule{r}}
 			if p, diffs, out := guardPair(one, n); out == different {
-				tell(one, Values{}, probeCompile, diffs)
+				report(one, Values{}, probeCompile, diffs)
 			} else if p != nil {
-				values(p, g, n, tell)
+				values(p, g, n, report)
 			}
 		}
 		return
 	}
-	values(p, g, n, tell)
+	values(p, g, n, report)
 	v := g.Values[int(k)%len(g.Values)]
 	one := &Case{Schema: g.Schema, Root: g.Root, Rules: []Rule{g.Rules[int(k/7)%len(g.Rules)]}}
 	if diffs, out := guardLimits(one, v); out == different {
-		tell(one, v, probeLimits, diffs)
+		report(one, v, probeLimits, diffs)
 	}
 }
 
-func values(p *pairing, g Group, n *Counts, tell func(*Case, Values, int, []string)) {
+func values(p *pairing, g Group, n *Counts, report func(*Case, Values, int, []string)) {
 	for _, v := range g.Values {
 		diffs, out := guardValue(p, v, n)
 		switch out {
 		case unordered:
 			n.Unordered++
 		case different:
-			tell(p.c, v, probeValue, diffs)
+			report(p.c, v, probeValue, diffs)
 		}
 	}
 }

@@ -134,5 +134,5 @@ func guarded(ctx context.Context, crds []published, upstreamOnly bool) (n extent
 func (r *run) differs(n *Counts, k uint64, manifests []byte, differences ...string) {
 	n.Disagreements++
 	cause, _, _ := strings.Cut(differences[0], "\n")
-	r.Tell(k, cause, fmt.Sprintf("%s\n  definitions: %s", strings.Join(differences, "\n  "), manifests))
+	r.Report(k, cause, fmt.Sprintf("%s\n  definitions: %s", strings.Join(differences, "\n  "), manifests))
 }

@@ -156,11 +156,11 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 		answer.OldDecoded = edited(a.old, func(metadata map[string]any) { delete(metadata, "resourceVersion") })
 	}
 	if response.Code == http.StatusInternalServerError && c.read != nil {
-		// Written, and then not told: upstream takes an object with a list of items for a list, and fails to print it
+		// Kubernetes writes the object, takes an object with a field items for a list, and fails to encode it
 		// as one.
 		body = printed(c.read)
 	} else if response.Code == http.StatusInternalServerError && c.deleted {
-		answer.Deletes = true // as well, and no storage was given what it would have told: no Object means that
+		answer.Deletes = true // Object stays empty: the storage did not return the deleted object
 		return answer
 	} else if response.Code >= http.StatusBadRequest {
 		var status metav1.Status

@@ -59,7 +59,7 @@ func (j *judge) again(try func() bool) bool {
 // judge compares two subjects.
 type judge struct {
 	upstream, ours Subject             // ours is nil when only upstream is to be exercised
-	unordered      func(*Disagreement) // told of unordered cases; may be nil
+	unordered      func(*Disagreement) // called for unordered cases; may be nil
 	quick          bool
 	whole          bool // writes go to the request handlers, too
 	mu             sync.Mutex

@@ -60,7 +60,7 @@ func (r *runner) group(k uint64) Counts {
 	mine, b := ours.Engine{}.Register(g.Manifest)
 	if upstream == nil || mine == nil || err != nil {
 		n.Cases, n.Disagreements = 1, 1
-		r.Tell(k, "registration", fmt.Sprintf("the definition is rejected: upstream %+v %v, ours %+v\n  definition %s", a, err, b, g.Manifest))
+		r.Report(k, "registration", fmt.Sprintf("the definition is rejected: upstream %+v %v, ours %+v\n  definition %s", a, err, b, g.Manifest))
 		return n
 	}
 	facade, _, err := engine.Compile(context.Background(), engine.JSON(g.Manifest), engine.Options{})
@@ -79,7 +79,7 @@ func (r *runner) group(k uint64) Counts {
 		n.count(q, up, unordered)
 		if len(diffs) > 0 {
 			n.Disagreements++
-			r.Tell(k, diffs[0], fmt.Sprintf("request %d, %s\n  definition %s\n  old  %s\n  body %s\n  %s", i, q, g.Manifest, q.Old, q.Body, strings.Join(diffs, "\n  ")))
+			r.Report(k, diffs[0], fmt.Sprintf("request %d, %s\n  definition %s\n  old  %s\n  body %s\n  %s", i, q, g.Manifest, q.Old, q.Body, strings.Join(diffs, "\n  ")))
 		}
 	}
 	return n

@@ -131,7 +131,7 @@ func (m *memory) GetList(_ context.Context, key string, o storage.ListOptions, l
 		if err != nil {
 			return err
 		}
-		// Of an object whose attributes cannot be told, etcd3 says nothing.
+		// The storage of etcd3 skips objects whose attributes cannot be computed.
 		if matches, err := o.Predicate.Matches(object); err == nil && matches {
 			found = append(found, object)
 		}

@@ -22,7 +22,7 @@ type Counts struct {
 	Definitions, Rejected int
 	// Lists were answered, Declined of them with a rejection; Selected objects were in the others.
 	Lists, Declined, Selected int
-	// Objects were looked at, Odd of them could not be told the fields of.
+	// Objects were looked at, Odd of them have fields that cannot be computed.
 	Objects, Odd int
 }
 
@@ -54,7 +54,7 @@ type run struct{ *suite.Runner[Counts] }
 // differs tells a disagreement.
 func (r *run) differs(n *Counts, g *group, k uint64, format string, args ...any) {
 	n.Disagreements++
-	r.Tell(k, format, fmt.Sprintf(format+"\n  definition: %s", append(args, g.Manifest)...))
+	r.Report(k, format, fmt.Sprintf(format+"\n  definition: %s", append(args, g.Manifest)...))
 }
 
 // group compares the k-th group.

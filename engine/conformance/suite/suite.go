@@ -100,9 +100,9 @@ const shownPerCause = 2
 // varying is what differs between disagreements of one cause.
 var varying = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\{.*\}|\d+`)
 
-// Tell reports a disagreement in the k-th group. Disagreements whose causes differ only in numbers, quoted strings and
+// Report reports a disagreement in the k-th group. Disagreements whose causes differ only in numbers, quoted strings and
 // objects count as one.
-func (r *Runner[C]) Tell(k uint64, cause, what string) {
+func (r *Runner[C]) Report(k uint64, cause, what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	cause = varying.ReplaceAllString(cause, "_")

@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 				if k%2 == 1 {
 					n.Kinds["odd"]++
 					if c.options.Limit > 0 {
-						r.Tell(k, "cause", "what")
+						r.Report(k, "cause", "what")
 					}
 				}
 				return n
@@ -48,11 +48,11 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestTell(t *testing.T) {
+func TestReport(t *testing.T) {
 	var log strings.Builder
 	r := New[counts]("tested", Options{Log: &log, Seed: 5})
 	for k, cause := range []string{`a "x" 1`, `a "y" 22`, `a "z \" q" 3`, "b"} {
-		r.Tell(uint64(k), cause, cause)
+		r.Report(uint64(k), cause, cause)
 	}
 	want := "\nDISAGREEMENT tested, seed 5, group 0: a \"x\" 1\n" + "\nDISAGREEMENT tested, seed 5, group 1: a \"y\" 22\n" + "\nDISAGREEMENT tested, seed 5, group 3: b\n"
 	if log.String() != want || len(r.seen) != 2 {

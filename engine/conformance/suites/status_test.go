@@ -156,9 +156,9 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 	return name, true
 }
 
-// told is all that is compared of a status. Conditions have no order, and of their times all that matters is whether
+// statusText contains what the test compares of a status. Conditions have no order, and of their times all that matters is whether
 // they moved.
-func told(s *apiextensionsv1.CustomResourceDefinitionStatus, since time.Time) string {
+func statusText(s *apiextensionsv1.CustomResourceDefinitionStatus, since time.Time) string {
 	type condition struct {
 		Type, Status, Reason, Message string
 		Observed                      int64
@@ -174,8 +174,8 @@ func told(s *apiextensionsv1.CustomResourceDefinitionStatus, since time.Time) st
 	return string(out)
 }
 
-// settle compares what both sides make of the state after a change to first, "" for a deletion.
-func (w *world) settle(r generate.Rand, first string) {
+// reconcile compares the statuses on both sides after a change of the CRD first, "" after a deletion.
+func (w *world) reconcile(r generate.Rand, first string) {
 	names := w.names()
 	if i := slices.Index(names, first); i > 0 {
 		names = append([]string{first}, slices.Delete(slices.Clone(names), i, i+1)...)
@@ -197,8 +197,8 @@ func (w *world) settle(r generate.Rand, first string) {
 	got := map[string]string{}
 	for i := range claimants {
 		c := &claimants[i]
-		got[c.Name] = told(&c.Status, since)
-		if was := told(&w.crds[c.Name].ours.Status, since); was != got[c.Name] && !slices.Contains(changed, c.Name) {
+		got[c.Name] = statusText(&c.Status, since)
+		if was := statusText(&w.crds[c.Name].ours.Status, since); was != got[c.Name] && !slices.Contains(changed, c.Name) {
 			w.t.Fatalf("%s: changed is %v\nfrom %s\nto   %s", c.Name, changed, was, got[c.Name])
 		}
 		w.crds[c.Name].ours.Status = c.Status
@@ -217,7 +217,7 @@ func (w *world) settle(r generate.Rand, first string) {
 		if try == 0 {
 			order = nil // the order that ours has, too
 		}
-		if err := server.Settle(names, order); err != nil {
+		if err := server.Reconcile(names, order); err != nil {
 			w.t.Fatal(err)
 		}
 		last = map[string]string{}
@@ -226,7 +226,7 @@ func (w *world) settle(r generate.Rand, first string) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			last[name] = told(&crd.Status, since)
+			last[name] = statusText(&crd.Status, since)
 		}
 		if fmt.Sprint(last) != fmt.Sprint(got) {
 			continue
@@ -246,9 +246,9 @@ func (w *world) settle(r generate.Rand, first string) {
 	w.t.FailNow()
 }
 
-// TestSettle creates, changes and deletes definitions of one group, and compares what has become of their statuses
+// TestStatuses creates, changes and deletes definitions of one group, and compares what has become of their statuses
 // after each change.
-func TestSettle(t *testing.T) {
+func TestStatuses(t *testing.T) {
 	runs := map[string]int{}
 	for seed := range uint64(testenv.Volume(50)) {
 		r := generate.New("settle", 1, seed)
@@ -260,7 +260,7 @@ func TestSettle(t *testing.T) {
 			if w.crds[name] != nil && r.Chance(25) {
 				delete(w.crds, name)
 				runs["deleted"]++
-				w.settle(r, "")
+				w.reconcile(r, "")
 				continue
 			}
 			update := w.crds[name] != nil
@@ -274,7 +274,7 @@ func TestSettle(t *testing.T) {
 			} else {
 				runs["created"]++
 			}
-			w.settle(r, name)
+			w.reconcile(r, name)
 			for _, h := range w.crds {
 				for _, c := range h.ours.Status.Conditions {
 					runs[fmt.Sprintf("%s %s %s", c.Type, c.Status, c.Reason)]++

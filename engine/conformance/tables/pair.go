@@ -51,14 +51,14 @@ func (p *pair) table(q question) {
 	// A server that was never asked before: ranges leave traces in it.
 	s, err := newServer(p.crd, p.g.Objects)
 	if err != nil {
-		p.tell("upstream does not serve", err.Error())
+		p.report("upstream does not serve", err.Error())
 		return
 	}
 	before := time.Now()
 	theirs, status, err := s.ask(q)
 	after := time.Now()
 	if err != nil {
-		p.tell("upstream does not answer", err.Error())
+		p.report("upstream does not answer", err.Error())
 		return
 	}
 	if q.name != "" && status != nil && strings.HasSuffix(status.Message, notGot) {
@@ -72,18 +72,18 @@ func (p *pair) table(q question) {
 		p.n.Cases++
 		var e *engine.Error
 		if status == nil || !errors.As(err, &e) || e.Rejection == nil || e.Rejection.Code != status.Code || e.Rejection.Reason != string(status.Reason) || e.Rejection.Message != status.Message {
-			p.tell("rejection", fmt.Sprintf("of %+v: upstream %+v, ours %v %+v", q, status, err, e))
+			p.report("rejection", fmt.Sprintf("of %+v: upstream %+v, ours %v %+v", q, status, err, e))
 		}
 		return
 	}
 	want, err := decode(theirs)
 	if err != nil {
-		p.tell("upstream answers no JSON", err.Error())
+		p.report("upstream answers no JSON", err.Error())
 		return
 	}
 	got, err := decode(mine.JSON())
 	if err != nil {
-		p.tell("ours is no JSON", err.Error()+": "+string(mine.JSON()))
+		p.report("ours is no JSON", err.Error()+": "+string(mine.JSON()))
 		return
 	}
 	p.count(got)
@@ -122,7 +122,7 @@ func (p *pair) unlike(q question, got, want any) {
 		}
 	}
 	cause, a, b := difference("", got, want)
-	p.tell("table: "+cause, fmt.Sprintf("of %+v: %s\n  ours     %.1500s\n  upstream %.1500s\n  objects %s", q, cause, a, b, bytes.Join(p.g.Objects, []byte("\n    "))))
+	p.report("table: "+cause, fmt.Sprintf("of %+v: %s\n  ours     %.1500s\n  upstream %.1500s\n  objects %s", q, cause, a, b, bytes.Join(p.g.Objects, []byte("\n    "))))
 }
 
 func (p *pair) our(q question, now time.Time) (*engine.Table, error) {
@@ -140,7 +140,7 @@ func (p *pair) our(q question, now time.Time) (*engine.Table, error) {
 	return p.ours.Table(context.Background(), q.version, docs, o)
 }
 
-func (p *pair) tell(cause, what string) { p.differs(p.n, p.k, p.g.Manifest, cause, what) }
+func (p *pair) report(cause, what string) { p.differs(p.n, p.k, p.g.Manifest, cause, what) }
 
 func (p *pair) count(table any) {
 	t, _ := table.(map[string]any)
@@ -170,7 +170,7 @@ func (p *pair) texts(theirs []byte, mine *engine.Table) {
 			if strings.HasPrefix(d, "kubectl prints nothing") { // of whole objects that are items of lists, and have no kind
 				continue
 			}
-			p.tell("text", d)
+			p.report("text", d)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (r *run) differs(n *Counts, k uint64, manifest []byte, cause, what string) 
 	if len(what) > most {
 		what = what[:most] + "…"
 	}
-	r.Tell(k, cause, fmt.Sprintf("%s\n  %s\n  definition: %.3000s", cause, what, manifest))
+	r.Report(k, cause, fmt.Sprintf("%s\n  %s\n  definition: %.3000s", cause, what, manifest))
 }
 
 // text compares what is printed of the k-th table without a definition.

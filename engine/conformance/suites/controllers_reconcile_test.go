@@ -8,10 +8,10 @@ import (
 // bound is the number of steps after which controllers that still change something do so for ever.
 const bound = 2000
 
-// Settle has the controllers look at definitions until none of them changes anything: at the named ones one after the
+// Reconcile runs the controllers until none of them changes a definition: at the named ones one after the
 // other if there is no source of orders, and else in orders of the source's. (A server looks first at what was created
 // or changed; where it looks at another one before, nothing changes.)
-func (s *Server) Settle(names []string, order *rand.Rand) error {
+func (s *Server) Reconcile(names []string, order *rand.Rand) error {
 	type step struct {
 		controller int
 		name       string
@@ -36,7 +36,7 @@ func (s *Server) Settle(names []string, order *rand.Rand) error {
 				quiet = false
 			}
 			if n++; n > bound {
-				return fmt.Errorf("nothing is settled after %d steps", n)
+				return fmt.Errorf("the statuses still change after %d steps", n)
 			}
 			if changed && order != nil && order.IntN(2) == 0 {
 				break // in another order from here
