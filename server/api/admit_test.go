@@ -77,6 +77,11 @@ func lamp(version, more string) string {
 	return `{"apiVersion":"example.com/` + version + `","kind":"Lamp","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":3}` + more + `}`
 }
 
+// newLamp returns a lamp that is to be created: it has no resourceVersion.
+func newLamp(version, more string) string {
+	return strings.Replace(lamp(version, more), `"resourceVersion":"7",`, "", 1)
+}
+
 func (w *wire) admit(r *crdevalv1.AdmitRequest) []*crdevalv1.VerdictResult {
 	w.t.Helper()
 	r.Catalog = "default"
@@ -141,7 +146,7 @@ func TestAdmitOptions(t *testing.T) {
 	if v := answer(&crdevalv1.AdmitRequest{Items: same, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}}); v.GetObject() != nil || v.GetStoredObject() != nil || !v.GetAllowed() {
 		t.Errorf("an object that did not change: %v", v)
 	}
-	unknown := []*crdevalv1.EvaluationItem{{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}
+	unknown := []*crdevalv1.EvaluationItem{{Object: jsonDocument(newLamp("v1", `,"spec":{"x":1}`))}}
 	if v := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}}); v.GetObject() != nil || v.GetChanges().GetPruned() != nil || len(v.GetWarnings()) != 1 {
 		t.Errorf("the verdict alone: %v", v)
 	}
@@ -204,7 +209,7 @@ func TestInclude(t *testing.T) {
 // TestBadAdmits: what items of Admit can have wrong. The call succeeds, the item fails, over both faces.
 func TestBadAdmits(t *testing.T) {
 	w := start(t, nil).withLamp()
-	object := jsonDocument(lamp("v1", `,"spec":{}`))
+	object := jsonDocument(newLamp("v1", `,"spec":{}`))
 	merge := &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: jsonDocument(`{}`)}
 	for _, c := range []struct {
 		name   string
@@ -247,7 +252,7 @@ func TestConversionUnavailable(t *testing.T) {
 	if err != nil || !got.GetAccepted() {
 		t.Fatal(got, err)
 	}
-	stored, other := jsonDocument(lamp("v1", `,"spec":{}`)), jsonDocument(lamp("v1beta1", `,"spec":{}`))
+	stored, other := jsonDocument(newLamp("v1", `,"spec":{}`)), jsonDocument(newLamp("v1beta1", `,"spec":{}`))
 	results := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{Object: stored}, {Object: other}, {Object: stored, OldObject: other}, {Object: other, OldObject: stored}}})
 	if !results[0].GetVerdict().GetAllowed() {
 		t.Errorf("the storage version: %v", results[0])

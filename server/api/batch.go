@@ -18,7 +18,15 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// evaluation is an evaluation call: what all requests of that service have in common.
+const (
+	// itemsPerWorker is the number of items for which another goroutine is worth its cost.
+	itemsPerWorker = 8
+	// A tenth of the remaining time of a call, but at most maxSendTime, is kept for sending the response.
+	sendShare   = 10
+	maxSendTime = 500 * time.Millisecond
+)
+
+// evaluation has the fields that all evaluation requests have.
 type evaluation interface {
 	GetCatalog() string
 	GetItems() []*crdevalv1.EvaluationItem
@@ -27,109 +35,126 @@ type evaluation interface {
 	GetAtLeast() string
 }
 
-// batch is an evaluation call under way.
+// A batch is an evaluation call.
 type batch struct {
-	catalog string
-	view    registry.View
-	items   []*crdevalv1.EvaluationItem
-	options engine.EvaluationOptions
-	timeout time.Duration // for each item, 0 for none
-	limits  engine.Limits
-	faults  faults
-	budget  budget
+	catalog    string
+	view       registry.View
+	inlineCrds []engine.Document
+	items      []*crdevalv1.EvaluationItem
+	options    engine.EvaluationOptions
+	timeout    time.Duration // of each item; 0: none
+	limits     engine.Limits
+	faults     faults
+	budget     budget
 }
 
-// open checks what concerns a call as a whole and takes the view that all its items see.
+// open checks the fields of a request and opens the view of the catalog that all items use.
 func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, error) {
-	if len(r.GetItems()) > s.limits.MaxBatchItems { // first of all: the codec has cut off what follows
-		return nil, tooMany("items", "max_batch_items", s.limits.MaxBatchItems)
-	}
-	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
-	overlay, err := overlay(r.GetCrds())
-	if err != nil {
-		return nil, err
-	}
 	b := &batch{catalog: r.GetCatalog(), items: r.GetItems(), limits: s.limits.Documents, faults: s.faults}
-	if err := b.takeOptions(r.GetOptions()); err != nil {
-		return nil, err
+	err := checkLength(b.items, "items", "max_batch_items", s.limits.MaxBatchItems)
+	if err == nil {
+		err = required(field{"catalog", b.catalog})
 	}
-	if b.view, err = viewOf(ctx, s.registry, r.GetCatalog(), r.GetAtLeast(), overlay); err != nil {
-		return nil, err
+	if err == nil {
+		b.inlineCrds, err = inlineCrds(r.GetCrds())
 	}
-	b.budget.reset(s.limits.MaxMessageBytes, len(b.items))
-	return b, nil
+	if err == nil {
+		err = b.setOptions(r.GetOptions())
+	}
+	if err == nil {
+		b.view, err = openView(ctx, s.registry, b.catalog, r.GetAtLeast(), b.inlineCrds)
+	}
+	b.budget.reset(s.limits.MaxMessageBytes, len(b.items)*reservedErrorBytes)
+	return b, err
 }
 
-// overlay are the CRDs that a call brings along.
-func overlay(crds []*crdevalv1.Document) ([]engine.Document, error) {
-	if len(crds) == 0 {
-		return nil, nil
+// inlineCrds returns the CRDs of a request.
+func inlineCrds(crds []*crdevalv1.Document) ([]engine.Document, error) {
+	if err := checkLength(crds, "crds", "max_inline_crds", maxInlineCrds); err != nil {
+		return nil, err
 	}
-	if len(crds) > maxInlineCrds {
-		return nil, tooMany("crds", "max_inline_crds", maxInlineCrds)
-	}
-	all := make([]engine.Document, len(crds))
-	for i, d := range crds {
-		if all[i] = given(d); all[i].Absent() {
-			return nil, invalid("crds", "crds[%d] is empty: give it the JSON or YAML of a CustomResourceDefinition", i)
-		}
-	}
-	return all, nil
+	return givenList("crds", crds)
 }
 
-// takeOptions reads the options of a call.
-func (b *batch) takeOptions(o *crdevalv1.EvaluationOptions) error {
-	switch v := o.GetFieldValidation(); v {
-	case crdevalv1.FieldValidation_FIELD_VALIDATION_UNSPECIFIED, crdevalv1.FieldValidation_FIELD_VALIDATION_WARN:
-		b.options.FieldValidation = engine.FieldValidationWarn
-	case crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE:
-		b.options.FieldValidation = engine.FieldValidationIgnore
-	case crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT:
-		b.options.FieldValidation = engine.FieldValidationStrict
-	default:
-		return invalid("options.field_validation", "options.field_validation is %d, which is no FieldValidation", v)
+// openView returns the current view of a catalog with the inline CRDs of a request.
+func openView(ctx context.Context, r Registry, catalog, token string, inlineCrds []engine.Document) (registry.View, error) {
+	if len(inlineCrds) == 0 {
+		return r.View(ctx, catalog, token)
 	}
-	switch v := o.GetView(); v {
-	case crdevalv1.ObjectView_OBJECT_VIEW_UNSPECIFIED, crdevalv1.ObjectView_OBJECT_VIEW_FULL:
-		b.options.View = engine.ViewFull
-	case crdevalv1.ObjectView_OBJECT_VIEW_CHANGED:
-		b.options.View = engine.ViewChanged
-	case crdevalv1.ObjectView_OBJECT_VIEW_NONE:
-		b.options.View = engine.ViewNone
-	default:
-		return invalid("options.view", "options.view is %d, which is no View", v)
+	return r.ViewWith(ctx, catalog, token, inlineCrds)
+}
+
+var fieldValidations = map[crdevalv1.FieldValidation]engine.FieldValidation{
+	crdevalv1.FieldValidation_FIELD_VALIDATION_UNSPECIFIED: engine.FieldValidationWarn,
+	crdevalv1.FieldValidation_FIELD_VALIDATION_WARN:        engine.FieldValidationWarn,
+	crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE:      engine.FieldValidationIgnore,
+	crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT:      engine.FieldValidationStrict,
+}
+
+var objectViews = map[crdevalv1.ObjectView]engine.View{
+	crdevalv1.ObjectView_OBJECT_VIEW_UNSPECIFIED: engine.ViewFull,
+	crdevalv1.ObjectView_OBJECT_VIEW_FULL:        engine.ViewFull,
+	crdevalv1.ObjectView_OBJECT_VIEW_CHANGED:     engine.ViewChanged,
+	crdevalv1.ObjectView_OBJECT_VIEW_NONE:        engine.ViewNone,
+}
+
+var traceModes = map[crdevalv1.TraceMode]engine.TraceMode{
+	crdevalv1.TraceMode_TRACE_MODE_UNSPECIFIED: engine.TraceNone,
+	crdevalv1.TraceMode_TRACE_MODE_NONE:        engine.TraceNone,
+	crdevalv1.TraceMode_TRACE_MODE_FAILED:      engine.TraceFailed,
+	crdevalv1.TraceMode_TRACE_MODE_ALL:         engine.TraceAll,
+}
+
+func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {
+	b.options.CompleteMetadata, b.options.WithStatus = o.GetCompleteMetadata(), o.GetWithStatus()
+	if b.options.FieldValidation, err = enumValue("options.field_validation", o.GetFieldValidation(), fieldValidations); err != nil {
+		return err
+	}
+	if b.options.View, err = enumValue("options.view", o.GetView(), objectViews); err != nil {
+		return err
+	}
+	if b.options.Trace, err = enumValue("options.trace", o.GetTrace(), traceModes); err != nil {
+		return err
 	}
 	if t := o.GetItemTimeout(); t != nil {
-		if err := t.CheckValid(); err != nil || t.AsDuration() <= 0 {
-			return invalid("options.item_timeout", "options.item_timeout is %s: give a duration of more than 0, or none", t.AsDuration())
+		if b.timeout = t.AsDuration(); t.CheckValid() != nil || b.timeout <= 0 {
+			return invalid("options.item_timeout", "options.item_timeout is %s: it must be more than 0", b.timeout)
 		}
-		b.timeout = t.AsDuration()
 	}
-	switch v := o.GetTrace(); v {
-	case crdevalv1.TraceMode_TRACE_MODE_UNSPECIFIED, crdevalv1.TraceMode_TRACE_MODE_NONE:
-		b.options.Trace = engine.TraceNone
-	case crdevalv1.TraceMode_TRACE_MODE_FAILED:
-		b.options.Trace = engine.TraceFailed
-	case crdevalv1.TraceMode_TRACE_MODE_ALL:
-		b.options.Trace = engine.TraceAll
-	default:
-		return invalid("options.trace", "options.trace is %d, which is no Trace", v)
-	}
-	b.options.CompleteMetadata, b.options.WithStatus = o.GetCompleteMetadata(), o.GetWithStatus()
 	return nil
 }
 
-// The part of a call's remaining time that is kept for sending the answer: a tenth, within bounds.
-const (
-	sendShare   = 10
-	maxSendTime = 500 * time.Millisecond
-)
+var stages = map[crdevalv1.AdmissionStage]engine.Stage{
+	crdevalv1.AdmissionStage_ADMISSION_STAGE_UNSPECIFIED: engine.StageAll,
+	crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL:         engine.StageAll,
+	crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE:      engine.StageDecode,
+	crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH:      engine.StageFinish,
+}
 
-// run has evaluate called for the index of each item, on at most GOMAXPROCS goroutines, and returns when all are done. What is not
-// begun when the time of the call runs out fails with ITEM_DEADLINE; fail gets that and what evaluate returns as an error or a panic.
-func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolver, int) error, fail func(int, *statusv1.Status)) error {
+// setAdmission sets the options of Admit only.
+func (b *batch) setAdmission(stage crdevalv1.AdmissionStage, include *crdevalv1.PresentationOptions) (err error) {
+	if b.options.Stage, err = enumValue("stage", stage, stages); err != nil {
+		return err
+	}
+	return b.setInclude(include)
+}
+
+// setInclude sets what to present of each object.
+func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
+	if include != nil {
+		b.options.Include = engine.PresentationOptions{
+			SelectableFields: include.GetSelectableFields(), TableRow: include.GetTableRow(), Scale: include.GetScale(),
+		}
+		b.options.Include.Now, err = ageReference("include.now", include.GetNow())
+	}
+	return err
+}
+
+// run calls evaluate for the index of each item, on at most GOMAXPROCS goroutines. It calls fail for each item whose evaluation
+// returns an error or panics, and for items that are not started before the deadline of the call.
+func (b *batch) run(
+	ctx context.Context, evaluate func(context.Context, *resolver, int) error, fail func(int, *statusv1.Status),
+) error {
 	items := ctx
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
@@ -138,14 +163,14 @@ func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolve
 		defer cancel()
 	}
 	n := len(b.items)
-	workers := min(runtime.GOMAXPROCS(0), (n+minShare-1)/minShare)
+	workers := min(runtime.GOMAXPROCS(0), (n+itemsPerWorker-1)/itemsPerWorker)
 	var next atomic.Int64
 	work := func() {
 		r := resolver{view: b.view, limits: b.limits}
-		// One by one: whatever else stood in line behind an item that takes long would end with it at the call's deadline.
+		// Items are taken one by one: items in a share behind a slow item would miss the deadline.
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			if err := b.one(items, &r, i, evaluate); err != nil {
-				fail(i, b.boundedStatus(ctx, b.aboutVersion(&r, b.items[i], err)))
+			if err := b.evaluate(items, &r, i, evaluate); err != nil {
+				fail(i, b.boundedStatus(ctx, b.addVersion(&r, b.items[i], err)))
 			}
 		}
 	}
@@ -158,65 +183,66 @@ func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolve
 	return context.Cause(ctx)
 }
 
-// minShare is how many items are worth a goroutine of their own.
-const minShare = 8
-
-// one evaluates one item: within its time, and without letting a panic reach anybody else's.
-func (b *batch) one(ctx context.Context, r *resolver, i int, evaluate func(context.Context, *resolver, int) error) (err error) {
+// evaluate evaluates one item within its timeout. It returns a panic as an error.
+func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context.Context, *resolver, int) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &panicked{value: p, stack: debug.Stack(), item: i}
+			err = &panicError{value: p, stack: debug.Stack(), item: i}
 		}
 	}()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if b.budget.exhausted() {
-		return b.budget.none()
+		return b.budget.exceeded()
 	}
 	if b.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.timeout)
 		defer cancel()
 	}
-	return evaluate(ctx, r, i)
+	return f(ctx, r, i)
 }
 
-// boundedStatus is itemStatus, cut down to that of an answer without room if it is long and the answer has none.
+// boundedStatus returns the status of an item, or a short one if it does not fit in the response.
 func (b *batch) boundedStatus(ctx context.Context, err error) *statusv1.Status {
 	st := b.itemStatus(ctx, err)
 	b.faults.failedItem(st)
-	if b.budget.takeError(st) {
+	if b.budget.takeBeyond(st, reservedErrorBytes) {
 		return st
 	}
-	return b.faults.status(ctx, b.budget.none())
+	return b.faults.status(ctx, b.budget.exceeded())
 }
 
-// itemStatus is the error of one item. Time that ran out is the item's here, not the call's.
+// itemStatus returns the status of an item. An expired deadline is ITEM_DEADLINE here.
 func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 	var fromEngine *engine.Error
-	var p *panicked
+	var p *panicError
 	switch {
 	case errors.As(err, &p):
-		b.faults.log.ErrorContext(ctx, "an item panicked", slog.Int("item", p.item), slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
-		err = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, message: "internal error while this item was evaluated: the server's log has more"}
+		b.faults.log.ErrorContext(ctx, "panic during the evaluation of an item",
+			slog.Int("item", p.item), slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
+		err = &problem{
+			reason:  crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
+			message: "internal error during the evaluation of this item: see the log of the server",
+		}
 	case errors.As(err, &fromEngine):
 	case errors.Is(err, context.DeadlineExceeded):
-		text := "the call's deadline came before the item was done: send fewer items in a call, or allow more time"
+		text := "the deadline of the call expired before the item was done: send fewer items, or allow more time"
 		if b.timeout > 0 {
-			text = fmt.Sprintf("the item was not done within item_timeout, %s, or before the call's deadline", b.timeout)
+			text = fmt.Sprintf("item_timeout, %s, or the deadline of the call expired before the item was done", b.timeout)
 		}
 		err = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE, message: text}
 	}
 	return b.faults.status(ctx, err)
 }
 
-// panicked is the panic of one item.
-type panicked struct {
+// A panicError is a panic during the evaluation of an item.
+type panicError struct {
 	value any
 	stack []byte
 	item  int
 }
 
-// Error says that there was one.
-func (p *panicked) Error() string { return fmt.Sprintf("item %d panicked: %v", p.item, p.value) }
+// Error returns the value of the panic.
+func (p *panicError) Error() string { return fmt.Sprintf("item %d: panic: %v", p.item, p.value) }

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"fmt"
+	"errors"
 	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -10,63 +10,62 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// errorRoom is what a result that is an error may take of an answer.
-const errorRoom = 512
+// reservedErrorBytes is the part of a response that is reserved for each result, so that it can at least be an error.
+const reservedErrorBytes = 512
 
-// budget is the room of a call's answer, which the results of its items share as they come. An item whose result finds none fails alone: an answer
-// that is judged when it is whole is lost whole, with all the time and memory that it took.
+// A budget bounds the size of a response. The results of the items share it. A result that does not fit makes its item fail, not
+// the call.
 type budget struct {
-	max    int
-	left   atomic.Int64
-	wasted atomic.Int64 // bytes of results that were computed and found no room
+	max       int
+	left      atomic.Int64
+	discarded atomic.Int64 // bytes of results that did not fit
 }
 
-// reset gives room for an answer of at most max bytes with n results, each of which may at least be an error.
-func (b *budget) reset(max, n int) { b.resetTo(max, n*errorRoom) }
-
-// resetTo gives room for an answer of at most max bytes, of which so much is kept free; never more than half.
-func (b *budget) resetTo(max, free int) {
+// reset starts a response of at most max bytes, of which some are reserved. At most half can be reserved.
+func (b *budget) reset(max, reserved int) {
 	b.max = max
-	b.left.Store(int64(max - min(free, max/2)))
+	b.left.Store(int64(max - min(reserved, max/2)))
+	b.discarded.Store(0)
 }
 
-// exhausted says whether to spare the evaluation of what is still to come: as much as a whole answer has been thrown away already.
-func (b *budget) exhausted() bool { return b.wasted.Load() > int64(b.max) }
+// exhausted reports whether results of the size of a whole response were discarded. Further items are then not evaluated.
+func (b *budget) exhausted() bool { return b.discarded.Load() > int64(b.max) }
 
-// take takes room for one result. The error is that of the item.
+// encodedSize is the size of a result in a list.
+func encodedSize(result proto.Message) int64 {
+	return int64(protowire.SizeTag(1) + protowire.SizeBytes(proto.Size(result)))
+}
+
+// take takes the size of a result. The error is that of the item.
 func (b *budget) take(result proto.Message) error {
-	size := proto.Size(result)
-	need := int64(protowire.SizeTag(1) + protowire.SizeBytes(size))
+	need := encodedSize(result)
 	if b.left.Add(-need) >= 0 {
 		return nil
 	}
 	b.left.Add(need)
-	b.wasted.Add(need)
-	return b.none()
+	b.discarded.Add(need)
+	return b.exceeded()
 }
 
-// takeError takes the room that an error needs beyond errorRoom, which every result has, and says whether there was some.
-func (b *budget) takeError(st proto.Message) bool { return b.takeBeyond(st, errorRoom) }
-
-// takeBeyond takes the room that a result needs beyond what is kept free for it, and says whether there was some.
-func (b *budget) takeBeyond(result proto.Message, free int) bool {
-	more := int64(proto.Size(result) - free + 16) // 16 for the fields around it
-	if more <= 0 {
-		return true
-	}
-	if b.left.Add(-more) >= 0 {
+// takeBeyond takes what a result needs beyond its reserved bytes, and reports whether it fits.
+func (b *budget) takeBeyond(result proto.Message, reserved int) bool {
+	const fields = 16 // tags and lengths around the result
+	more := int64(proto.Size(result) - reserved + fields)
+	if more <= 0 || b.left.Add(-more) >= 0 {
 		return true
 	}
 	b.left.Add(more)
 	return false
 }
 
-// none is the error of an item whose result has no room.
-func (b *budget) none() error {
-	return &problem{
-		reason: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
-		message: fmt.Sprintf("the result of this item has no room in the call's answer, of which the limit max_message_bytes is %d: "+
-			"send it in another call with fewer items, or ask for less of each with options.view", b.max),
-		metadata: map[string]string{"limit": "max_message_bytes", "maximum": fmt.Sprint(b.max)},
-	}
+// exceeded returns the error of an item whose result does not fit.
+func (b *budget) exceeded() error {
+	return limitExceeded("max_message_bytes", b.max, "the result of this item does not fit in the response, whose limit max_message_bytes is %d: "+
+		"send it in another call with fewer items, or set options.view to receive less of each", b.max)
+}
+
+// isBudgetError reports whether an error is that of budget.exceeded.
+func isBudgetError(err error) bool {
+	var p *problem
+	return errors.As(err, &p) && p.reason == crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED && p.metadata["limit"] == "max_message_bytes"
 }

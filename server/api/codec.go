@@ -2,117 +2,109 @@ package api
 
 import (
 	"fmt"
+	"sync"
 
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	protov2 "google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// bound is how many elements a request may have of a field that repeats.
-type bound struct {
-	field protowire.Number
-	most  int
-}
+// malformedField is the number of an unknown field that has the error of a message that cannot be decoded. gRPC answers an error of
+// a codec itself, as INTERNAL without a reason, before a handler can convert it.
+const malformedField = protowire.Number(protowire.MaxValidNumber)
 
-// bounds are those of the fields of a request that repeat; the zero bound is none. Most elements are of the first.
-func (c codec) bounds(request any) [2]bound {
-	switch request.(type) {
-	case *crdevalv1.AdmitStreamRequest, *crdevalv1.ReadStreamRequest:
-		return [2]bound{{2, maxStreamItems}, {4, c.crds}}
-	case evaluation:
-		return [2]bound{{2, c.items}, {4, c.crds}}
-	case *crdevalv1.RegisterCrdsRequest:
-		return [2]bound{{2, c.entries}}
-	case *crdevalv1.SetStoredVersionsRequest:
-		return [2]bound{{3, maxStoredVersions}}
-	case *crdevalv1.DiffCrdRequest:
-		return [2]bound{{6, c.items}}
-	case *crdevalv1.TableRequest:
-		return [2]bound{{5, c.items}, {10, c.crds}}
-	case *crdevalv1.SelectFieldsRequest:
-		return [2]bound{{5, c.items}, {8, c.crds}}
-	case *crdevalv1.GetScaleRequest:
-		return [2]bound{{7, c.crds}}
-	case *crdevalv1.SetScaleRequest:
-		return [2]bound{{8, c.crds}}
-	}
-	return [2]bound{}
-}
-
-// Codec returns the codec of a gRPC server that serves the API: that of gRPC, except that it reads no more elements of a request's lists than
-// show that there are too many. Two bytes are an element on the wire and some hundred in memory: without a bound before they are built, a
-// message within the limit of bytes takes gigabytes until somebody counts them.
-//
-// It cuts the message behind the first element beyond a limit, which the handlers then refuse; an error of a codec would reach
-// callers as INTERNAL and without a reason.
+// Codec returns the protobuf codec of a gRPC server for this API. It stops decoding a request after the first element beyond the
+// limit of a list, so that a handler can reject the request. An empty element takes 2 bytes on the wire and hundreds in memory.
 func Codec(l Limits) encoding.CodecV2 {
-	l = l.withDefaults()
-	return codec{CodecV2: encoding.GetCodecV2(proto.Name), items: l.MaxBatchItems, crds: maxInlineCrds, entries: l.MaxRegisterCrds}
+	return &codec{CodecV2: encoding.GetCodecV2(proto.Name), limits: l.withDefaults().Lists()}
 }
 
 type codec struct {
 	encoding.CodecV2
-	items, crds, entries int
+	limits map[string]ListLimit
+	bounds sync.Map // of listBounds by protoreflect.FullName
+}
+
+// listBounds has the maximum length of each list of a message.
+type listBounds map[protowire.Number]int
+
+// boundsOf returns the bounds of the lists of a message.
+func (c *codec) boundsOf(d protoreflect.MessageDescriptor) listBounds {
+	if known, ok := c.bounds.Load(d.FullName()); ok {
+		return known.(listBounds) //nolint:forcetypeassert // nothing else is stored
+	}
+	bounds := listBounds{}
+	for i := range d.Fields().Len() {
+		f := d.Fields().Get(i)
+		if limit, ok := c.limits[f.JSONName()]; ok && f.IsList() {
+			bounds[f.Number()] = limit.Maximum
+		}
+	}
+	c.bounds.Store(d.FullName(), bounds)
+	return bounds
 }
 
 // Unmarshal implements encoding.CodecV2.
-func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	m, isMessage := v.(protov2.Message)
-	bounds := c.bounds(v)
-	if !isMessage || bounds[0].field == 0 || data.Len()/2 <= least(bounds) {
+func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(protov2.Message)
+	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
-	defer whole.Free()
-	if err := protov2.Unmarshal(cut(whole.ReadOnlyData(), bounds), m); err != nil {
-		return fmt.Errorf("%s: %w", m.ProtoReflect().Descriptor().FullName(), err)
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buffer.Free()
+	d := m.ProtoReflect().Descriptor()
+	err := protov2.Unmarshal(truncate(buffer.ReadOnlyData(), c.boundsOf(d)), m)
+	if err == nil || d.ParentFile().Package() != crdevalv1.File_crdeval_v1_server_proto.Package() {
+		return err
 	}
+	protov2.Reset(m)
+	tag := protowire.AppendTag(nil, malformedField, protowire.BytesType)
+	m.ProtoReflect().SetUnknown(protowire.AppendString(tag, fmt.Sprintf("%s: %v", d.FullName(), err)))
 	return nil
 }
 
-// least is the smallest of the bounds that there are.
-func least(bounds [2]bound) int {
-	if bounds[1].field == 0 {
-		return bounds[0].most
+// checkDecoded returns the error of a message that the codec could not decode.
+func checkDecoded(m any) error {
+	message, ok := m.(protov2.Message)
+	if !ok || len(message.ProtoReflect().GetUnknown()) == 0 {
+		return nil
 	}
-	return min(bounds[0].most, bounds[1].most)
+	unknown := message.ProtoReflect().GetUnknown()
+	number, _, n := protowire.ConsumeTag(unknown)
+	if number != malformedField {
+		return nil
+	}
+	text, _ := protowire.ConsumeString(unknown[n:])
+	return &problem{
+		reason: crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, message: "the message cannot be decoded: " + text,
+	}
 }
 
-// cut returns the beginning of a message that has one element beyond a bound, or all of it. What is no message is left to Unmarshal.
-func cut(message []byte, bounds [2]bound) []byte {
-	common := &bounds[0]
-	tag := byte(common.field)<<3 | byte(protowire.BytesType) // of its elements
-	for at := 0; at < len(message); {
-		if message[at] == tag { // nearly everything, so without the detour
-			if size, n := protowire.ConsumeVarint(message[at+1:]); n > 0 && size <= uint64(len(message)-at-1-n) {
-				if at += 1 + n + int(size); common.most == 0 {
-					return message[:at]
-				}
-				common.most--
-				continue
-			}
-		}
-		number, kind, n := protowire.ConsumeTag(message[at:])
+// truncate returns the message up to and including the first element beyond a bound. It leaves malformed fields to Unmarshal.
+func truncate(message []byte, bounds listBounds) []byte {
+	shortest := len(message)
+	for _, most := range bounds {
+		shortest = min(shortest, most)
+	}
+	if len(bounds) == 0 || len(message)/2 <= shortest {
+		return message // an element takes at least 2 bytes
+	}
+	counts := make(map[protowire.Number]int, len(bounds))
+	for rest := message; len(rest) > 0; {
+		number, _, n := protowire.ConsumeField(rest)
 		if n < 0 {
 			break
 		}
-		at += n
-		if n = protowire.ConsumeFieldValue(number, kind, message[at:]); n < 0 {
-			break
-		}
-		at += n
-		for i := range bounds {
-			if bounds[i].field != number {
-				continue
+		rest = rest[n:]
+		if most, ok := bounds[number]; ok {
+			if counts[number]++; counts[number] > most {
+				return message[:len(message)-len(rest)]
 			}
-			if bounds[i].most == 0 {
-				return message[:at]
-			}
-			bounds[i].most--
 		}
 	}
 	return message

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -13,91 +14,77 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// TestCodecStopsCounting: a message of millions of empty elements costs no more than its bytes, and is still seen to have too many.
-func TestCodecStopsCounting(t *testing.T) {
-	c := Codec(Limits{MaxBatchItems: 1000})
-	head := []byte("\n\x07default")
-	for name, of := range map[string]struct {
-		element string
-		request proto.Message
-		count   func(proto.Message) int
-		most    int
-	}{
-		"items":   {"\x12\x00", &crdevalv1.ValidateRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.ValidateRequest).GetItems()) }, 1000},
-		"crds":    {"\x22\x00", &crdevalv1.ValidateRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.ValidateRequest).GetCrds()) }, maxInlineCrds},
-		"entries": {"\x12\x00", &crdevalv1.RegisterCrdsRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.RegisterCrdsRequest).GetEntries()) }, 1000},
-		"objects": {"\x32\x00", &crdevalv1.DiffCrdRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.DiffCrdRequest).GetObjects()) }, 1000},
-		"table":   {"\x2a\x00", &crdevalv1.TableRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.TableRequest).GetObjects()) }, 1000},
-		"scale":   {"\x3a\x00", &crdevalv1.GetScaleRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.GetScaleRequest).GetCrds()) }, maxInlineCrds},
-		"stored":  {"\x1a\x00", &crdevalv1.SetStoredVersionsRequest{}, func(m proto.Message) int { return len(m.(*crdevalv1.SetStoredVersionsRequest).GetStoredVersions()) }, 1000},
-	} {
-		message := append(bytes.Clone(head), bytes.Repeat([]byte(of.element), 2_000_000)...)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, of.request); err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
-		if taken := after.TotalAlloc - before.TotalAlloc; taken > 2*uint64(len(message)) {
-			t.Errorf("%s: %d bytes were allocated for a message of %d", name, taken, len(message))
-		}
-		if n := of.count(of.request); n != of.most+1 {
-			t.Errorf("%s: %d elements", name, n)
-		}
-	}
-}
-
-// TestCodecBoundsRequests: every list of every request has a bound, where the codec looks for it.
-func TestCodecBoundsRequests(t *testing.T) {
-	c, ok := Codec(Limits{}).(codec)
-	if !ok {
-		t.Fatal("another codec")
-	}
+// requestLists calls f for each list of each request of the API.
+func requestLists(t *testing.T, f func(protoreflect.MessageType, protoreflect.FieldDescriptor)) {
+	t.Helper()
 	lists := 0
 	for _, file := range []protoreflect.FileDescriptor{
-		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto, crdevalv1.File_crdeval_v1_presentation_proto,
-		crdevalv1.File_crdeval_v1_server_proto,
+		crdevalv1.File_crdeval_v1_registry_proto, crdevalv1.File_crdeval_v1_evaluation_proto,
+		crdevalv1.File_crdeval_v1_presentation_proto, crdevalv1.File_crdeval_v1_server_proto,
 	} {
 		for i := range file.Services().Len() {
 			for j := range file.Services().Get(i).Methods().Len() {
 				input := file.Services().Get(i).Methods().Get(j).Input()
-				kind, err := protoregistry.GlobalTypes.FindMessageByName(input.FullName())
+				request, err := protoregistry.GlobalTypes.FindMessageByName(input.FullName())
 				if err != nil {
 					t.Fatal(err)
 				}
-				bounds := c.bounds(kind.New().Interface())
 				for k := range input.Fields().Len() {
-					f := input.Fields().Get(k)
-					if !f.IsList() {
-						continue
-					}
-					if lists++; f.Number() != bounds[0].field && f.Number() != bounds[1].field {
-						t.Errorf("%s is not bounded", f.FullName())
+					if field := input.Fields().Get(k); field.IsList() {
+						f(request, field)
+						lists++
 					}
 				}
 			}
 		}
 	}
 	if lists < 25 {
-		t.Errorf("%d lists were looked at", lists)
+		t.Errorf("the API has %d lists in requests, want at least 25", lists)
 	}
 }
 
-// TestCodecReadsRequests: what is within the limits is read as ever.
-func TestCodecReadsRequests(t *testing.T) {
+// TestCodecTruncatesLists checks that a list of millions of empty elements takes little memory, and is seen to be too long. Every
+// list of every request must have a limit.
+func TestCodecTruncatesLists(t *testing.T) {
+	c := Codec(Limits{MaxBatchItems: 1000})
+	limits := Limits{MaxBatchItems: 1000}.Lists()
+	requestLists(t, func(request protoreflect.MessageType, field protoreflect.FieldDescriptor) {
+		m := request.New().Interface()
+		element := protowire.AppendBytes(protowire.AppendTag(nil, field.Number(), protowire.BytesType), nil)
+		message := append([]byte("\n\x07default"), bytes.Repeat(element, 300_000)...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, m); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > 4*uint64(len(message)) {
+			t.Errorf("%s: %d bytes were allocated for a message of %d", field.FullName(), taken, len(message))
+		}
+		if n, want := m.ProtoReflect().Get(field).List().Len(), limits[field.JSONName()].Maximum+1; n != want {
+			t.Errorf("%s: %d elements, want %d", field.FullName(), n, want)
+		}
+	})
+}
+
+// TestCodecDecodes checks that the codec decodes messages within the limits, and rejects malformed ones.
+func TestCodecDecodes(t *testing.T) {
 	c := Codec(Limits{MaxBatchItems: 3})
-	want := &crdevalv1.ValidateRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Crd: "a"}, {Crd: "b"}, {Crd: "c"}}, AsGiven: true}
+	want := &crdevalv1.ValidateRequest{
+		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Crd: "a"}, {Crd: "b"}, {Crd: "c"}}, AsGiven: true,
+	}
 	data, err := c.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := &crdevalv1.ValidateRequest{}
-	if err := c.Unmarshal(data, got); err != nil || !proto.Equal(got, want) {
+	if err := c.Unmarshal(data, got); err != nil || checkDecoded(got) != nil || !proto.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, broken := range []string{"\xff\xff\xff", "\x12\x05ab", "\x12\x03\x0a\x01\xff\x12\x00\x12\x00"} {
-		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(broken)}, &crdevalv1.ValidateRequest{}); err == nil {
-			t.Errorf("%q is read", broken)
+	for _, broken := range []string{"\xff\xff\xff", "\x12\x05ab", "\x12\x03\x0a\x01\xff\x12\x00\x12\x00", "\n\x01\xff"} {
+		m := &crdevalv1.ValidateRequest{}
+		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(broken)}, m); err != nil || checkDecoded(m) == nil || len(m.GetItems()) > 0 {
+			t.Errorf("%q is decoded: %v, %v", broken, m, err)
 		}
 	}
 }
@@ -112,10 +99,9 @@ func BenchmarkCodec(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	bounds := codec{items: 1000, crds: 16}.bounds(r)
 	for b.Loop() {
-		if len(cut(message, bounds)) != len(message) {
-			b.Fatal("cut")
+		if len(truncate(message, listBounds{2: 1000, 4: 16})) != len(message) {
+			b.Fatal("truncated")
 		}
 	}
 }

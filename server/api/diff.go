@@ -8,83 +8,78 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// DiffCrd compares a CRD with a registered or another one.
+// DiffCrd compares a CRD with a registered one or with another manifest.
 func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdRequest) (*crdevalv1.DiffCrdResponse, error) {
-	if len(r.GetObjects()) > s.limits.MaxBatchItems { // first of all: the codec has cut off what follows
-		return nil, s.faults.call(ctx, tooMany("objects", "max_batch_items", s.limits.MaxBatchItems))
+	if err := checkLength(r.GetObjects(), "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
+		return nil, err
 	}
-	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, s.faults.call(ctx, err)
+	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
+		return nil, err
 	}
 	c, err := comparison(r)
 	if err != nil {
-		return nil, s.faults.call(ctx, err)
+		return nil, err
 	}
 	done, err := s.registry.Compare(ctx, r.GetCatalog(), c, r.GetAtLeast())
 	if err != nil {
-		return nil, s.faults.call(ctx, err)
+		return nil, err
 	}
-	answer := &crdevalv1.DiffCrdResponse{
-		ChangeClass: classes[done.Diff.Class], Changes: crdChanges(done.Diff.Changes), OmittedChanges: int32(done.Diff.OmittedChanges),
-		Identical: done.Diff.Identical, Base: crd(done.Base, false),
+	m := &crdevalv1.DiffCrdResponse{
+		ChangeClass: changeClasses[done.Diff.Class], Changes: convertAll(done.Diff.Changes, crdChange),
+		OmittedChanges: int32(done.Diff.OmittedChanges), Identical: done.Diff.Identical, Base: crd(done.Base, false),
 	}
 	if done.Diff.Report != nil {
-		answer.Accepted, answer.Report = done.Diff.Report.Accepted, report(done.Diff.Report)
+		m.Accepted, m.Report = done.Diff.Report.Accepted, report(done.Diff.Report)
 	}
-	room := budget{}
-	room.reset(s.limits.MaxMessageBytes-s.limits.MaxMessageBytes/roomForFields, len(done.Replayed))
+	var b budget
+	b.reset(s.limits.maxDocumentBytes(), len(done.Replayed)*reservedErrorBytes)
 	for i := range done.Replayed {
-		answer.ReplayResults = append(answer.ReplayResults, s.replayed(ctx, &room, &done.Replayed[i]))
+		result := s.replayResult(ctx, &done.Replayed[i])
+		if !b.takeBeyond(result, reservedErrorBytes) {
+			result = &crdevalv1.ReplayResult{Error: s.faults.status(ctx, b.exceeded())}
+		}
+		m.ReplayResults = append(m.ReplayResults, result)
 	}
-	return answer, nil
+	return m, nil
 }
 
-// comparison checks what a request compares.
-func comparison(r *crdevalv1.DiffCrdRequest) (registry.Comparison, error) {
-	c := registry.Comparison{New: given(r.GetManifest()), Base: given(r.GetBase()), Name: r.GetCrd(), Revision: r.GetRevision()}
-	switch {
+// comparison checks and converts the manifests and objects of a request.
+func comparison(r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) {
+	c = registry.Comparison{New: given(r.GetManifest()), Base: given(r.GetBase()), Name: r.GetCrd(), Revision: r.GetRevision()}
+	const exclude = "%s and base exclude each other: compare with a registered CRD or with a manifest"
+	switch hasBase := r.GetBase() != nil; {
 	case c.New.Absent():
 		return c, invalid("manifest", "manifest is required: the new CustomResourceDefinition")
-	case r.GetBase() != nil && c.Base.Absent():
-		return c, invalid("base", "base is there and empty: give it JSON or YAML, or leave it out to compare with a registered CRD")
-	case r.GetBase() != nil && c.Name != "":
-		return c, invalid("crd", "crd and base exclude each other: compare with a registered CRD or with a manifest")
-	case r.GetBase() != nil && c.Revision != "":
-		return c, invalid("revision", "revision and base exclude each other: compare with a registered CRD or with a manifest")
+	case hasBase && c.Base.Absent():
+		return c, invalid("base", "base is empty: set it to JSON or YAML, or leave it out to compare with a registered CRD")
+	case hasBase && c.Name != "":
+		return c, invalid("crd", exclude, "crd")
+	case hasBase && c.Revision != "":
+		return c, invalid("revision", exclude, "revision")
 	}
-	for i, o := range r.GetObjects() {
-		object := given(o)
-		if object.Absent() {
-			return c, invalid("objects", "objects[%d] is empty: give it JSON or YAML", i)
-		}
-		c.Objects = append(c.Objects, object)
-	}
-	return c, nil
+	c.Objects, err = givenList("objects", r.GetObjects())
+	return c, err
 }
 
-var classes = map[engine.ChangeClass]crdevalv1.ChangeClass{
+var changeClasses = map[engine.ChangeClass]crdevalv1.ChangeClass{
 	engine.Compatible: crdevalv1.ChangeClass_CHANGE_CLASS_COMPATIBLE,
 	engine.NeedsCare:  crdevalv1.ChangeClass_CHANGE_CLASS_NEEDS_CARE,
 	engine.Breaking:   crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING,
 }
 
-var sides = map[engine.ChangeSide]crdevalv1.ChangeSide{
+var changeSides = map[engine.ChangeSide]crdevalv1.ChangeSide{
 	engine.StoredObjects: crdevalv1.ChangeSide_CHANGE_SIDE_STORED_OBJECTS,
 	engine.Clients:       crdevalv1.ChangeSide_CHANGE_SIDE_CLIENTS,
 	engine.BothSides:     crdevalv1.ChangeSide_CHANGE_SIDE_BOTH,
 }
 
-func crdChanges(list []engine.Change) []*crdevalv1.CrdChange {
-	all := make([]*crdevalv1.CrdChange, len(list))
-	for i := range list {
-		c := &list[i]
-		all[i] = &crdevalv1.CrdChange{
-			ChangeClass: classes[c.Class], Side: sides[c.Side], Stored: classes[c.Stored], Writers: classes[c.Writers], Readers: classes[c.Readers],
-			Kind: string(c.Kind), Version: valid(c.Version), SchemaPointer: valid(c.SchemaPointer), ManifestPointer: valid(c.ManifestPointer),
-			Message: valid(c.Message), OldValue: json(c.Old), NewValue: json(c.New), OldPosition: position(c.OldPosition), NewPosition: position(c.NewPosition),
-		}
+func crdChange(c *engine.Change) *crdevalv1.CrdChange {
+	return &crdevalv1.CrdChange{
+		ChangeClass: changeClasses[c.Class], Side: changeSides[c.Side], Stored: changeClasses[c.Stored],
+		Writers: changeClasses[c.Writers], Readers: changeClasses[c.Readers], Kind: string(c.Kind), Version: valid(c.Version),
+		SchemaPointer: valid(c.SchemaPointer), ManifestPointer: valid(c.ManifestPointer), Message: valid(c.Message),
+		OldValue: json(c.Old), NewValue: json(c.New), OldPosition: position(c.OldPosition), NewPosition: position(c.NewPosition),
 	}
-	return all
 }
 
 var replayOutcomes = map[engine.ReplayOutcome]crdevalv1.ReplayOutcome{
@@ -97,26 +92,22 @@ var replayOutcomes = map[engine.ReplayOutcome]crdevalv1.ReplayOutcome{
 	engine.ConvertedOtherwise: crdevalv1.ReplayOutcome_REPLAY_OUTCOME_CONVERTED_DIFFERENTLY,
 }
 
-// replayed spells what became of an object, or that the answer has no room for it.
-func (s *registryService) replayed(ctx context.Context, room *budget, r *engine.ReplayResult) *crdevalv1.ReplayResult {
+func (s *registryService) replayResult(ctx context.Context, r *engine.ReplayResult) *crdevalv1.ReplayResult {
 	m := &crdevalv1.ReplayResult{
-		OldAllowed: r.OldAllowed, NewAllowed: r.NewAllowed, OldViolations: violations(r.OldViolations), NewViolations: violations(r.NewViolations),
-		NewRejection: refusal(r.NewRejection), OmittedDifferences: int32(r.OmittedDifferences),
+		OldAllowed: r.OldAllowed, NewAllowed: r.NewAllowed, OldViolations: violations(r.OldViolations),
+		NewViolations: violations(r.NewViolations), NewRejection: rejection(r.NewRejection), OmittedDifferences: int32(r.OmittedDifferences),
 	}
 	for _, o := range r.Outcomes {
 		m.Outcomes = append(m.Outcomes, replayOutcomes[o])
 	}
-	for i := range r.Differences {
-		d := &r.Differences[i]
+	for _, d := range r.Differences {
 		m.Differences = append(m.Differences, &crdevalv1.FieldDifference{
-			Outcome: replayOutcomes[d.Outcome], Version: valid(d.Version), Path: valid(d.Path), Pointer: valid(d.Pointer), OldValue: json(d.Old), NewValue: json(d.New),
+			Outcome: replayOutcomes[d.Outcome], Version: valid(d.Version), Path: valid(d.Path), Pointer: valid(d.Pointer),
+			OldValue: json(d.Old), NewValue: json(d.New),
 		})
 	}
 	if r.Err != nil {
 		m.Error = s.faults.status(ctx, r.Err)
 	}
-	if room.takeBeyond(m, errorRoom) {
-		return m
-	}
-	return &crdevalv1.ReplayResult{Error: s.faults.status(ctx, room.none())}
+	return m
 }

@@ -1,7 +1,6 @@
-// Package api has the gRPC handlers: it checks requests against the published limits, hands documents to the engine, and
-// spells answers as messages of crdeval.v1.
+// Package api has the gRPC handlers of crdeval.v1.
 //
-// It keeps no state and knows neither how CRDs are stored (Registry is all it needs) nor how they are judged (package engine).
-// status.go is the one place where errors of both become statuses; batch.go runs the items of a call; evaluation.go and
-// registry_service.go are the handlers themselves.
+// Handlers check requests against the published limits, call the registry and the engine, and convert results to messages. They
+// store nothing. Handlers return plain errors; errors.go converts them to statuses. batch.go evaluates the items of a call in
+// parallel, and the stream files do so for streams.
 package api

@@ -1,63 +1,73 @@
 package api
 
 import (
+	"context"
+	"slices"
+	"strings"
+
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// mostETags is how many etags of documents about catalogs are kept, some hundred bytes each; those that nobody asked for lately go first.
-const mostETags = 8192
+// maxETags bounds the cached etags, of some hundred bytes each.
+const maxETags = 8192
 
-// etags are those of documents about catalogs, so that a client that asks again whether there is something new is told no without the document being made. They
-// belong to a state of a catalog, of which any write makes another: none is ever out of date, here or at another replica.
+// etags caches the etags of documents about catalogs, so that If-None-Match can be answered without building the document. An etag
+// belongs to a state of a catalog, so it never becomes stale.
 type etags struct {
-	kept *lru.Cache[asked, string]
+	cached *lru.Cache[documentKey, string]
 }
 
-// asked is a document of a state of a catalog.
-type asked struct {
+// A documentKey identifies a document about a state of a catalog.
+type documentKey struct {
 	state                any // registry.View.State
 	kind, group, version string
 }
 
-// Kinds of documents beside the specs of OpenAPI.
-const (
-	askedDiscovery  = "discovery"
-	askedAggregated = "aggregated"
-)
-
 func newETags() etags {
-	kept, err := lru.New[asked, string](mostETags)
+	cached, err := lru.New[documentKey, string](maxETags)
 	if err != nil {
-		panic(err) // its only error is a size below 1
+		panic(err) // the only error is a size below 1
 	}
-	return etags{kept}
+	return etags{cached}
 }
 
-func askedToDiscover(view registry.View, r *crdevalv1.DiscoverRequest) asked {
-	kind := askedDiscovery
-	if r.GetAggregated() {
-		kind = askedAggregated
-	}
-	return asked{view.State(), kind, r.GetGroup(), r.GetVersion()}
+// documentRequest has the fields of all requests for documents about catalogs.
+type documentRequest interface {
+	GetCatalog() string
+	GetAtLeast() string
+	GetIfNoneMatch() string
 }
 
-func askedOpenAPI(view registry.View, r *crdevalv1.GetOpenApiRequest) asked {
-	return asked{view.State(), r.GetSpec(), r.GetGroup(), r.GetVersion()}
+// document returns a document about a catalog and its etag in double quotes. The document is nil if the caller has it.
+func (s *presentationService) document(
+	ctx context.Context, r documentRequest, key documentKey, build func(registry.View) (document []byte, etag string, err error),
+) (document []byte, etag string, err error) {
+	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())
+	if err != nil {
+		return nil, "", err
+	}
+	key.state = view.State()
+	if etag, ok := s.etags.cached.Get(key); ok && matches(r.GetIfNoneMatch(), etag) {
+		return nil, etag, nil
+	}
+	document, etag, err = build(view)
+	if err != nil {
+		return nil, "", err
+	}
+	etag = `"` + etag + `"`
+	s.etags.cached.Add(key, etag)
+	if matches(r.GetIfNoneMatch(), etag) {
+		document = nil
+	}
+	return document, etag, nil
 }
 
-// known returns the etag of a document if it is one of those that a client has, else "".
-func (e etags) known(a asked, ifNoneMatch string) string {
-	if ifNoneMatch == "" {
-		return ""
-	}
-	if etag, ok := e.kept.Get(a); ok && matches(ifNoneMatch, etag) {
-		return etag
-	}
-	return ""
+// matches reports whether an etag is in a header If-None-Match.
+func matches(ifNoneMatch, etag string) bool {
+	return slices.ContainsFunc(strings.Split(ifNoneMatch, ","), func(t string) bool {
+		t = strings.TrimSpace(t)
+		return t == "*" || strings.TrimPrefix(t, "W/") == etag
+	})
 }
-
-// keep keeps the etag of a document that was made.
-func (e etags) keep(a asked, etag string) { e.kept.Add(a, etag) }

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/internal/value"
@@ -9,128 +9,136 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Limits are what a call may ask for. ServerService.GetServerInfo publishes them, and every error about one names it as it is
-// spelled there. A zero field takes its default.
+// Limits are the limits of calls. ServerService.GetServerInfo publishes them. Errors use the published names. A field that is 0
+// has its default.
 type Limits struct {
 	// MaxBatchItems bounds the items of an evaluation call. Default: 1,000.
 	MaxBatchItems int
-	// MaxMessageBytes bounds a message either way; the transport enforces it for requests. Default: 64 MiB.
+	// MaxMessageBytes bounds a request and a response. The transport enforces it for requests. Default: 64 MiB.
 	MaxMessageBytes int
-	// Documents bound each document; manifests have the same bound of size. Default: value.DefaultLimits.
+	// Documents bounds each document, and each manifest in bytes. Default: value.DefaultLimits.
 	Documents engine.Limits
-	// DefaultPageSize is that of lists where the request gives none. Default: 100.
+	// DefaultPageSize is the size of a page if the request sets none. Default: 100.
 	DefaultPageSize int
-	// MaxPageSize bounds the page of a list. Default: 1,000.
+	// MaxPageSize bounds the size of a page. Default: 1,000.
 	MaxPageSize int
-	// MaxRegisterCrds bounds the CRDs of one call of RegisterCrds. Default: 1,000.
+	// MaxRegisterCrds bounds the CRDs of a call of RegisterCrds. Default: 1,000.
 	MaxRegisterCrds int
-	// MaxWatches bounds the calls of WatchCrds under way. Default: 1,000.
-	MaxWatches int
-	// MaxStreams bounds the calls of AdmitStream and ReadStream under way. Default: 64.
+	// MaxWatchesPerCaller bounds the open calls of WatchCrds of one caller. Default: 1,000.
+	MaxWatchesPerCaller int
+	// MaxStreams bounds the open calls of AdmitStream and ReadStream of all callers. Default: 64.
 	MaxStreams int
+	// MaxStreamsPerCaller bounds the open calls of AdmitStream and ReadStream of one caller. Default: half of MaxStreams.
+	MaxStreamsPerCaller int
 }
 
-// The limits that nobody sets.
+// The limits that are not configurable.
 const (
-	maxInlineCrds   = 16
-	maxErrorDetails = 16
-	maxErrorBytes   = 4 << 10
-	maxYAMLNodes    = 500_000 // the gateway's
-
+	maxInlineCrds     = 16
 	maxStoredVersions = 1000
+	maxYAMLNodes      = 500_000 // enforced by the gateway
 )
 
-// withDefaults fills in what is zero.
+// fieldsShare is the part of a message that a large document or page leaves to the other fields: an eighth.
+const fieldsShare = 8
+
+// withDefaults sets the fields that are 0.
 func (l Limits) withDefaults() Limits {
-	for _, d := range []struct {
-		field     *int
-		otherwise int
-	}{
-		{&l.MaxBatchItems, 1000},
-		{&l.MaxMessageBytes, 64 << 20},
-		{&l.DefaultPageSize, registry.DefaultPageSize},
-		{&l.MaxPageSize, registry.MaxPageSize},
-		{&l.MaxRegisterCrds, 1000},
-		{&l.MaxWatches, 1000},
-		{&l.MaxStreams, 64},
-		{&l.Documents.MaxBytes, value.DefaultLimits.MaxBytes},
-		{&l.Documents.MaxDepth, value.DefaultLimits.MaxDepth},
-		{&l.Documents.MaxAliasFactor, value.DefaultLimits.MaxAliasFactor},
-		{&l.Documents.MaxAliasBytes, value.DefaultLimits.MaxAliasBytes},
-		{&l.Documents.MaxFindings, value.DefaultLimits.MaxFindings},
-		{&l.Documents.MaxFindingBytes, value.DefaultLimits.MaxFindingBytes},
-	} {
-		if *d.field <= 0 {
-			*d.field = d.otherwise
+	set := func(field *int, byDefault int) {
+		if *field <= 0 {
+			*field = byDefault
 		}
 	}
+	set(&l.MaxBatchItems, 1000)
+	set(&l.MaxMessageBytes, 64<<20)
+	set(&l.DefaultPageSize, registry.DefaultPageSize)
+	set(&l.MaxPageSize, registry.MaxPageSize)
+	set(&l.MaxRegisterCrds, 1000)
+	set(&l.MaxWatchesPerCaller, 1000)
+	set(&l.MaxStreams, 64)
+	set(&l.MaxStreamsPerCaller, max(l.MaxStreams/2, 1))
+	set(&l.Documents.MaxBytes, value.DefaultLimits.MaxBytes)
+	set(&l.Documents.MaxDepth, value.DefaultLimits.MaxDepth)
+	set(&l.Documents.MaxAliasFactor, value.DefaultLimits.MaxAliasFactor)
+	set(&l.Documents.MaxAliasBytes, value.DefaultLimits.MaxAliasBytes)
+	set(&l.Documents.MaxFindings, value.DefaultLimits.MaxFindings)
+	set(&l.Documents.MaxFindingBytes, value.DefaultLimits.MaxFindingBytes)
 	return l
 }
 
-// message spells the limits for GetServerInfo.
+// message returns the limits as GetServerInfo publishes them.
 func (l Limits) message() *crdevalv1.ServerLimits {
 	return &crdevalv1.ServerLimits{
-		MaxBatchItems:     int32(l.MaxBatchItems),
-		MaxMessageBytes:   int64(l.MaxMessageBytes),
-		MaxDocumentBytes:  int64(l.Documents.MaxBytes),
-		MaxDocumentDepth:  int32(l.Documents.MaxDepth),
-		MaxAliasFactor:    int32(l.Documents.MaxAliasFactor),
-		MaxAliasBytes:     int64(l.Documents.MaxAliasBytes),
-		MaxCrdBytes:       int64(l.Documents.MaxBytes),
-		DefaultPageSize:   int32(l.DefaultPageSize),
-		MaxPageSize:       int32(l.MaxPageSize),
-		MaxInlineCrds:     maxInlineCrds,
-		MaxErrorDetails:   maxErrorDetails,
-		MaxErrorBytes:     maxErrorBytes,
-		MaxViolations:     int32(l.Documents.MaxFindings),
-		MaxViolationBytes: int64(l.Documents.MaxFindingBytes),
-		MaxYamlNodes:      maxYAMLNodes,
-
-		MaxTraces:          engine.MaxTraces,
-		MaxTraceSteps:      engine.MaxTraceSteps,
-		MaxTraceValueBytes: engine.MaxTraceValueBytes,
-
+		MaxBatchItems:       int32(l.MaxBatchItems),
+		MaxMessageBytes:     int64(l.MaxMessageBytes),
+		MaxDocumentBytes:    int64(l.Documents.MaxBytes),
+		MaxDocumentDepth:    int32(l.Documents.MaxDepth),
+		MaxAliasFactor:      int32(l.Documents.MaxAliasFactor),
+		MaxAliasBytes:       int64(l.Documents.MaxAliasBytes),
+		MaxCrdBytes:         int64(l.Documents.MaxBytes),
+		DefaultPageSize:     int32(l.DefaultPageSize),
+		MaxPageSize:         int32(l.MaxPageSize),
+		MaxInlineCrds:       maxInlineCrds,
+		MaxErrorDetails:     maxErrorDetails,
+		MaxErrorBytes:       maxErrorBytes,
+		MaxViolations:       int32(l.Documents.MaxFindings),
+		MaxViolationBytes:   int64(l.Documents.MaxFindingBytes),
+		MaxYamlNodes:        maxYAMLNodes,
+		MaxTraces:           engine.MaxTraces,
+		MaxTraceSteps:       engine.MaxTraceSteps,
+		MaxTraceValueBytes:  engine.MaxTraceValueBytes,
 		MaxRegisterCrds:     int32(l.MaxRegisterCrds),
-		MaxWatchesPerCaller: int32(l.MaxWatches),
-
-		MaxStoredVersions: maxStoredVersions,
-
-		MaxStreamItems: maxStreamItems, MaxStreamWindow: streamWindow, MaxStreamsPerCaller: int32(l.MaxStreams),
+		MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller),
+		MaxStoredVersions:   maxStoredVersions,
+		MaxStreamItems:      maxStreamItems,
+		MaxStreamWindow:     maxStreamWindow,
+		MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
 	}
 }
 
-// tooMany is the error of a list beyond its limit. Nobody has counted how far: see Codec.
-func tooMany(unit, limit string, maximum int) error {
-	return &problem{
-		reason:   crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
-		message:  fmt.Sprintf("there are more %s than the limit %s, which is %d: send them in several calls", unit, limit, maximum),
-		metadata: map[string]string{"limit": limit, "maximum": fmt.Sprint(maximum)},
-	}
-}
-
-// Lists are the limits of the lists in a request, by the name of their field.
-func (l Limits) Lists() map[string]ListLimit {
-	l = l.withDefaults()
-	return map[string]ListLimit{
-		"items": {"max_batch_items", l.MaxBatchItems}, "crds": {"max_inline_crds", maxInlineCrds},
-		"entries": {"max_register_crds", l.MaxRegisterCrds}, "objects": {"max_batch_items", l.MaxBatchItems},
-		"storedVersions": {"max_stored_versions", maxStoredVersions},
-	}
-}
-
-// ListLimit is a limit of elements and its name.
+// A ListLimit is the maximum length of a list, and the published name of that limit.
 type ListLimit struct {
 	Name    string
 	Maximum int
 }
 
-// pageSize is the size of a page for what a request asks.
-func (l Limits) pageSize(asked int32) (int, error) {
-	switch {
-	case asked < 0:
-		return 0, invalid("page_size", "page_size is %d: give 1 to %d, or none for %d", asked, l.MaxPageSize, l.DefaultPageSize)
-	case asked == 0:
-		return l.DefaultPageSize, nil
+// Lists returns the limits of the lists of requests, by the JSON name of the field.
+func (l Limits) Lists() map[string]ListLimit {
+	l = l.withDefaults()
+	return map[string]ListLimit{
+		"items":          {"max_batch_items", l.MaxBatchItems},
+		"objects":        {"max_batch_items", l.MaxBatchItems},
+		"crds":           {"max_inline_crds", maxInlineCrds},
+		"entries":        {"max_register_crds", l.MaxRegisterCrds},
+		"storedVersions": {"max_stored_versions", maxStoredVersions},
 	}
-	return min(int(asked), l.MaxPageSize), nil
+}
+
+// checkLength returns the error of a list that is too long. The codec stops after the first element beyond a limit, so the length
+// is not known.
+func checkLength[E any](list []E, unit, limit string, maximum int) error {
+	if len(list) <= maximum {
+		return nil
+	}
+	return limitExceeded(limit, maximum, "there are more %s than the limit %s, which is %d: send them in several calls", unit, limit, maximum)
+}
+
+// pageSize returns the size of a page for the requested size. A size above the maximum becomes the maximum.
+func (l Limits) pageSize(requested int32) (int, error) {
+	if requested < 0 {
+		return 0, invalid("page_size", "page_size is %d: it must be 0 or more", requested)
+	}
+	return min(cmp.Or(int(requested), l.DefaultPageSize), l.MaxPageSize), nil
+}
+
+// maxDocumentBytes bounds a document that is the body of a response.
+func (l Limits) maxDocumentBytes() int { return l.MaxMessageBytes - l.MaxMessageBytes/fieldsShare }
+
+// checkResponse returns the error of a document that is too large for a response.
+func (l Limits) checkResponse(what string, size int) error {
+	if size <= l.maxDocumentBytes() {
+		return nil
+	}
+	return limitExceeded("max_message_bytes", l.MaxMessageBytes, "%s of %d bytes is too large for a response, whose limit max_message_bytes is %d",
+		what, size, l.MaxMessageBytes)
 }

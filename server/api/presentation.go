@@ -2,29 +2,26 @@ package api
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/registry"
 )
 
-// presentationService shows objects and catalogs as an API server does: of objects in present_objects.go, of a CRD or a catalog in
-// present_catalog.go.
 type presentationService struct {
 	crdevalv1.UnsafePresentationServiceServer
 	registry Registry
 	limits   Limits
 	faults   faults
 	etags    etags
-	room     *documentRoom
+	memory   *documentMemory
 }
 
-// about is what requests about objects of one CRD have in common.
-type about interface {
+// objectRequest has the fields of all requests about objects of one CRD.
+type objectRequest interface {
 	GetCatalog() string
 	GetCrd() string
 	GetVersion() string
@@ -33,26 +30,27 @@ type about interface {
 	GetCrds() []*crdevalv1.Document
 }
 
-// subject is the CRD that a request is about, and the version.
+// A subject is the CRD and the version that a request is about.
 type subject struct {
+	catalog    string
 	definition *engine.Definition
 	version    string
 }
 
-// subjectOf finds the CRD that a request is about: the one it names, or that of the first of its objects. The version is the one that is given, that of the first
-// object, or, where there are no objects, the preferred one.
-func (s *presentationService) subjectOf(ctx context.Context, r about, objects []engine.Document) (*subject, error) {
-	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
+// subject finds the CRD that a request names, or else that of its first object. The version is that of the request, that of the
+// first object, or without objects the preferred one.
+func (s *presentationService) subject(ctx context.Context, r objectRequest, objects []engine.Document) (*subject, error) {
+	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
 		return nil, err
 	}
 	if r.GetCrd() == "" && len(objects) == 0 {
-		return nil, invalid("crd", "crd is required where there are no objects to find it by")
+		return nil, invalid("crd", "crd is required if there are no objects")
 	}
-	overlay, err := overlay(r.GetCrds())
+	crds, err := inlineCrds(r.GetCrds())
 	if err != nil {
 		return nil, err
 	}
-	view, err := viewOf(ctx, s.registry, r.GetCatalog(), r.GetAtLeast(), overlay)
+	view, err := openView(ctx, s.registry, r.GetCatalog(), r.GetAtLeast(), crds)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +58,8 @@ func (s *presentationService) subjectOf(ctx context.Context, r about, objects []
 	if len(objects) > 0 {
 		first = objects[0]
 	}
-	found := resolver{view: view, limits: s.limits.Documents}
-	d, err := found.definition(ctx, &crdevalv1.EvaluationItem{Crd: r.GetCrd(), Revision: r.GetRevision()}, first)
+	lookup := resolver{view: view, limits: s.limits.Documents}
+	d, err := lookup.definition(ctx, &crdevalv1.EvaluationItem{Crd: r.GetCrd(), Revision: r.GetRevision()}, first)
 	if err != nil {
 		return nil, err
 	}
@@ -69,30 +67,30 @@ func (s *presentationService) subjectOf(ctx context.Context, r about, objects []
 	switch {
 	case version != "":
 	case len(objects) == 0:
-		version = preferred(d)
+		version = preferredVersion(d)
 	default:
-		if version, err = s.versionOf(first, d); err != nil {
+		if version, err = s.objectVersion(first, d); err != nil {
 			return nil, err
 		}
 	}
-	return &subject{d, version}, nil
+	return &subject{r.GetCatalog(), d, version}, nil
 }
 
-// versionOf is the version in the apiVersion of an object.
-func (s *presentationService) versionOf(o engine.Document, d *engine.Definition) (string, error) {
+// objectVersion returns the version in the apiVersion of an object.
+func (s *presentationService) objectVersion(o engine.Document, d *engine.Definition) (string, error) {
 	apiVersion, _, err := engine.TypeMetaOf(o, s.limits.Documents)
 	if err != nil {
 		return "", err
 	}
 	group, version, _ := strings.Cut(apiVersion, "/")
 	if group != d.Group() || version == "" {
-		return "", invalid("version", "the apiVersion %q of the object is none of group %s: give the object one, or set version", bounded(apiVersion, 256), d.Group())
+		return "", invalid("version", "the apiVersion %s of the object is not one of group %s: correct it, or set version", quoted(apiVersion), d.Group())
 	}
 	return version, nil
 }
 
-// preferred is the version that clients take who are not told of one; "" if none is served.
-func preferred(d *engine.Definition) string {
+// preferredVersion returns the first served version; "" if none is served.
+func preferredVersion(d *engine.Definition) string {
 	for _, v := range d.Versions() {
 		if v.Served {
 			return v.Name
@@ -101,71 +99,53 @@ func preferred(d *engine.Definition) string {
 	return ""
 }
 
-// viewOf is a catalog as it is now, with the CRDs on top that a call brings along.
-func viewOf(ctx context.Context, r Registry, catalog, token string, overlay []engine.Document) (registry.View, error) {
-	if len(overlay) == 0 {
-		return r.View(ctx, catalog, token)
-	}
-	return r.ViewWith(ctx, catalog, token, overlay)
-}
-
-// documents are objects of a request, as the engine takes them.
-func (s *presentationService) documents(list []*crdevalv1.Document) ([]engine.Document, error) {
-	if len(list) > s.limits.MaxBatchItems {
-		return nil, tooMany("objects", "max_batch_items", s.limits.MaxBatchItems)
-	}
-	all := make([]engine.Document, len(list))
-	for i, d := range list {
-		if all[i] = given(d); all[i].Absent() {
-			return nil, invalid("objects", "objects[%d] is empty: give it JSON or YAML", i)
-		}
-	}
-	return all, nil
-}
-
-// aboutVersion adds to an error about a version what it is about.
-func (s *subject) aboutVersion(catalog string, err error) error {
-	var e *engine.Error
-	if s == nil || !errors.As(err, &e) || e.Reason != engine.ReasonVersionNotFound && e.Reason != engine.ReasonVersionNotServed {
+// addVersion adds to an error about a version the catalog, the CRD and the version.
+func (s *subject) addVersion(err error) error {
+	e, ok := isAboutVersion(err)
+	if !ok {
 		return err
 	}
-	return &versionError{e, map[string]string{"catalog": catalog, "crd": s.definition.Name(), "version": s.version}}
+	return &versionError{e, map[string]string{"catalog": s.catalog, "crd": s.definition.Name(), "version": s.version}}
 }
 
-// refusedBy is what an API server would answer instead, if an error of the engine says so.
-func refusedBy(err error) *crdevalv1.Rejection {
-	var e *engine.Error
-	if errors.As(err, &e) {
-		return refusal(e.Rejection)
+// objects converts the objects of a request.
+func (s *presentationService) objects(list []*crdevalv1.Document) ([]engine.Document, error) {
+	if err := checkLength(list, "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
+		return nil, err
 	}
-	return nil
+	return givenList("objects", list)
 }
 
-// mostBytes is how large a document may be that is an answer.
-func (s *presentationService) mostBytes() int {
-	return s.limits.MaxMessageBytes - s.limits.MaxMessageBytes/roomForFields
-}
-
-// fits is the error of an answer that is too large.
-func (s *presentationService) fits(what string, size int) error {
-	if size <= s.mostBytes() {
-		return nil
+// ageReference returns the time from which ages are computed: that of the request, or the present.
+func ageReference(name string, given *timestamppb.Timestamp) (time.Time, error) {
+	if given == nil {
+		return time.Now(), nil
 	}
-	return &problem{
-		reason:   crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
-		message:  fmt.Sprintf("%s of %d bytes has no room in an answer, of which the limit max_message_bytes is %d", what, size, s.limits.MaxMessageBytes),
-		metadata: map[string]string{"limit": "max_message_bytes", "maximum": fmt.Sprint(s.limits.MaxMessageBytes), "actual": fmt.Sprint(size)},
+	if err := given.CheckValid(); err != nil {
+		return time.Time{}, invalid(name, "%s must be in the years 1 to 9999: %d seconds and %d nanoseconds since 1970 is not",
+			name, given.GetSeconds(), given.GetNanos())
 	}
+	return given.AsTime(), nil
 }
 
-// quoted is an etag as HTTP has it.
-func quoted(etag string) string { return `"` + etag + `"` }
-
-// matches says whether an etag is one of those in the header If-None-Match.
-func matches(ifNoneMatch, etag string) bool {
-	tags := strings.Split(ifNoneMatch, ",")
-	return slices.ContainsFunc(tags, func(t string) bool {
-		t = strings.TrimSpace(t)
-		return t == "*" || strings.TrimPrefix(t, "W/") == etag
-	})
+// Explain returns the documentation of a resource or of a field.
+func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainRequest) (*crdevalv1.ExplainResponse, error) {
+	switch err := required(field{"catalog", r.GetCatalog()}, field{"path", r.GetPath()}); {
+	case err != nil:
+		return nil, err
+	case r.GetMaxDepth() < 0:
+		return nil, invalid("max_depth", "max_depth is %d: it must be 0 or more", r.GetMaxDepth())
+	case r.GetMaxDepth() > 0 && !r.GetRecursive():
+		return nil, invalid("max_depth", "max_depth requires recursive")
+	}
+	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())
+	if err != nil {
+		return nil, err
+	}
+	o := engine.ExplainOptions{APIVersion: r.GetApiVersion(), Recursive: r.GetRecursive(), MaxDepth: int(r.GetMaxDepth())}
+	text, err := engine.Explain(ctx, r.GetPath(), o, view.Published()...)
+	if err != nil {
+		return nil, err
+	}
+	return &crdevalv1.ExplainResponse{Text: valid(text)}, s.limits.checkResponse("the explanation", len(text))
 }

@@ -343,9 +343,9 @@ func manages(r *crdevalv1.GetFieldManagementRequest) func(context.Context, *wire
 func TestTableOfKinds(t *testing.T) {
 	w := start(t, nil).withLamp()
 	for object, want := range map[string]string{
-		`{"apiVersion":"example.com/v1","kind":"X"}`: `objects[1]: it is of kind "X", and those of lamps.example.com are of kind Lamp`,
-		`{"a":1}`:                               `objects[1]: it is of kind "", and those of lamps.example.com are of kind Lamp`,
-		`{"apiVersion":"a.b/v1","kind":"Lamp"}`: `objects[1]: its apiVersion "a.b/v1" is of no version of lamps.example.com`,
+		`{"apiVersion":"example.com/v1","kind":"X"}`: `objects[1]: its kind is "X", but the kind of lamps.example.com is Lamp`,
+		`{"a":1}`:                               `objects[1]: its kind is "", but the kind of lamps.example.com is Lamp`,
+		`{"apiVersion":"a.b/v1","kind":"Lamp"}`: `objects[1]: its apiVersion "a.b/v1" is not a version of lamps.example.com`,
 	} {
 		got, err := w.shows.Table(context.Background(), &crdevalv1.TableRequest{Catalog: "default", Objects: []*crdevalv1.Document{jsonDocument(aLamp), jsonDocument(object)}})
 		if err == nil || !strings.Contains(err.Error(), want) {

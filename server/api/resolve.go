@@ -10,31 +10,33 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// resolver finds the CRDs of a batch's items, each once. A goroutine has its own; they agree, since the view does not change.
+// A resolver finds the CRDs of items in a view. It remembers them, and is not safe for concurrent use.
 type resolver struct {
 	view   registry.View
 	limits engine.Limits
 	last   target
-	found  *engine.Definition // of last, nil if there is none yet
-	head   []byte             // how the object of last begins, nil if that does not say what it is
+	found  *engine.Definition // of last; nil: none yet
+	head   []byte             // the beginning of the object of last; nil if that does not name its kind
 	known  map[target]*engine.Definition
 }
 
-// target names a CRD: by its own name, or by apiVersion and kind of an object.
+// target names a CRD, either by its name or by the apiVersion and the kind of an object.
 type target struct{ crd, apiVersion, kind, revision string }
 
-// definition returns the compiled CRD of an item that names none by o: see tellingOf.
-func (r *resolver) definition(ctx context.Context, item *crdevalv1.EvaluationItem, o engine.Document) (*engine.Definition, error) {
+// definition returns the CRD that an item names, or else that of the object o.
+func (r *resolver) definition(
+	ctx context.Context, item *crdevalv1.EvaluationItem, o engine.Document,
+) (d *engine.Definition, err error) {
 	t := target{crd: item.GetCrd(), revision: item.GetRevision()}
 	if t.crd == "" {
-		var err error
 		if t.apiVersion, t.kind, err = engine.TypeMetaOf(o, r.limits); err != nil {
 			return nil, err
 		}
 		if t.apiVersion == "" || t.kind == "" {
 			return nil, &problem{
-				reason:   crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE,
-				message:  "the object has no apiVersion and kind to find its CRD by, and the item names no crd: set crd, and it is judged as one posted there",
+				reason: crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE,
+				message: "the CRD is unknown: the object has no apiVersion and kind, and the item has no crd; " +
+					"set crd to evaluate the object as a request for that CRD",
 				metadata: map[string]string{"field": "crd"},
 			}
 		}
@@ -44,7 +46,6 @@ func (r *resolver) definition(ctx context.Context, item *crdevalv1.EvaluationIte
 	}
 	d, ok := r.known[t]
 	if !ok {
-		var err error
 		if d, err = r.lookUp(ctx, t); err != nil {
 			return nil, err
 		}
@@ -71,32 +72,38 @@ func (r *resolver) lookUp(ctx context.Context, t target) (*engine.Definition, er
 	return r.view.OfKind(ctx, group, t.kind, t.revision)
 }
 
-// guess is the CRD of the item before, if this one's object begins as that one's did, else nil. Only a verdict that allows proves
-// the guess right: apiVersion and kind may come again further down.
+// guess returns the CRD of the previous item if the object begins as that of the previous item, otherwise nil. A guess is right
+// only if the verdict allows the object: apiVersion and kind may occur again further down.
 func (r *resolver) guess(item *crdevalv1.EvaluationItem, o engine.Document) *engine.Definition {
-	if r.found == nil || len(r.head) == 0 || item.GetCrd() != "" || item.GetRevision() != r.last.revision || !bytes.HasPrefix(o.JSON, r.head) {
+	comparable := r.found != nil && len(r.head) > 0 && item.GetCrd() == "" && item.GetRevision() == r.last.revision
+	if !comparable || !bytes.HasPrefix(o.JSON, r.head) {
 		return nil
 	}
 	return r.found
 }
 
-// judgement is a call of the engine that answers a verdict.
+// judgement is a method of the engine that returns a verdict.
 type judgement func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error)
 
-// judge answers the verdict on one item.
-func (r *resolver) judge(ctx context.Context, m *crdevalv1.EvaluationItem, o engine.EvaluationOptions, f judgement) (v *engine.Verdict, err error) {
-	item, err := checked(m)
+// judge returns the verdict on one item.
+func (r *resolver) judge(
+	ctx context.Context, m *crdevalv1.EvaluationItem, o engine.EvaluationOptions, f judgement,
+) (v *engine.Verdict, err error) {
+	item, err := engineItem(m)
 	if err != nil {
 		return nil, err
 	}
-	telling := tellingOf(&item)
-	guessed := r.guess(m, telling)
+	typed := item.Object // the document with the kind of the custom resource
+	if item.Patch != nil || item.Subresource == "scale" {
+		typed = item.OldObject
+	}
+	guessed := r.guess(m, typed)
 	if guessed != nil {
 		if v, err = f(guessed, ctx, item, o); err == nil && v.Allowed {
 			return v, nil
 		}
 	}
-	d, unknown := r.definition(ctx, m, telling)
+	d, unknown := r.definition(ctx, m, typed)
 	switch {
 	case unknown != nil:
 		return nil, unknown
@@ -106,75 +113,90 @@ func (r *resolver) judge(ctx context.Context, m *crdevalv1.EvaluationItem, o eng
 	return f(d, ctx, item, o)
 }
 
-// tellingOf is the document of an item that says of which kind the custom resource is: the object, unless that is a patch or a Scale.
-func tellingOf(item *engine.Item) engine.Document {
-	if item.Patch != nil || item.Subresource == "scale" {
-		return item.OldObject
-	}
-	return item.Object
-}
-
-// prepare checks one item and turns it into the engine's, with the CRD that judges it.
+// prepare returns the CRD and the item for a call other than Validate and Admit.
 func (r *resolver) prepare(ctx context.Context, m *crdevalv1.EvaluationItem) (*engine.Definition, engine.Item, error) {
-	item, err := checked(m)
-	switch {
-	case err != nil:
+	item, err := engineItem(m)
+	if err != nil {
 		return nil, item, err
-	case m.GetOldObject() != nil:
-		return nil, item, invalid("old_object", "old_object is for Validate and Admit alone: leave it out")
-	case item.Subresource != "":
-		return nil, item, invalid("subresource", "subresource is for Validate and Admit alone: leave it out")
-	case item.Patch != nil:
-		return nil, item, invalid("patch", "patch is for Validate and Admit alone: give the object")
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"old_object", m.GetOldObject() != nil}, {"subresource", item.Subresource != ""}, {"patch", item.Patch != nil},
+		{"generated_name", item.GeneratedName != ""},
+	} {
+		if f.set {
+			return nil, item, invalid(f.name, "%s is for Validate and Admit only", f.name)
+		}
 	}
 	d, err := r.definition(ctx, m, item.Object)
 	return d, item, err
 }
 
-// checked is an item as the engine takes it.
-func checked(m *crdevalv1.EvaluationItem) (engine.Item, error) {
-	item := engine.Item{
-		Version: m.GetVersion(), Object: given(m.GetObject()), OldObject: given(m.GetOldObject()),
-		Subresource: m.GetSubresource(), Namespace: m.GetNamespace(), Name: m.GetName(),
+var patchTypes = map[crdevalv1.PatchType]engine.PatchType{
+	crdevalv1.PatchType_PATCH_TYPE_MERGE: engine.MergePatch,
+	crdevalv1.PatchType_PATCH_TYPE_JSON:  engine.JSONPatch,
+}
+
+// engineItem checks and converts an item.
+func engineItem(m *crdevalv1.EvaluationItem) (item engine.Item, err error) {
+	item = engine.Item{
+		Version: m.GetVersion(), Object: given(m.GetObject()), OldObject: given(m.GetOldObject()), Subresource: m.GetSubresource(),
+		Namespace: m.GetNamespace(), Name: m.GetName(), GeneratedName: m.GetGeneratedName(),
 	}
-	if err := takePatch(m, &item); err != nil {
-		return item, err
+	if p := m.GetPatch(); p != nil {
+		item.Patch = &engine.Patch{Document: given(p.GetPatch())}
+		if item.Patch.Type, err = enumValue("patch.type", p.GetType(), patchTypes); err != nil {
+			return item, err
+		}
+		switch {
+		case item.Patch.Document.Absent():
+			return item, invalid("patch.patch", "patch.patch is required: the patch as JSON or YAML")
+		case m.GetObject() != nil:
+			return item, invalid("object", "object and patch exclude each other: the patch applies to old_object")
+		}
 	}
-	switch {
+	switch created := item.OldObject.Absent(); {
 	case item.Subresource != "" && item.Subresource != "status" && item.Subresource != "scale":
-		return item, invalid("subresource", "subresource is %q: it is empty, status or scale", bounded(item.Subresource, 256))
+		return item, invalid("subresource", "subresource is %s: it must be empty, status or scale", quoted(item.Subresource))
 	case item.Object.Absent() && item.Patch == nil:
 		return item, invalid("object", "object is required, or a patch of old_object")
-	case m.GetOldObject() != nil && item.OldObject.Absent():
-		return item, invalid("old_object", "old_object is there and empty: give it JSON or YAML, or leave it out and the object is created")
-	case item.Patch != nil && item.OldObject.Absent():
-		return item, invalid("old_object", "old_object is required with patch: it is what is patched")
-	case item.Subresource != "" && item.OldObject.Absent():
-		return item, invalid("old_object", "old_object is required with subresource %s: that is always an update", item.Subresource)
+	case created && m.GetOldObject() != nil:
+		return item, invalid("old_object", "old_object is empty: set it to JSON or YAML, or leave it out to create the object")
+	case created && item.Patch != nil:
+		return item, invalid("old_object", "old_object is required with patch: the patch applies to it")
+	case created && item.Subresource != "":
+		return item, invalid("old_object", "old_object is required with subresource %s: such a write is an update", item.Subresource)
+	case !created && item.GeneratedName != "":
+		return item, invalid("generated_name", "generated_name and old_object exclude each other: only a creation generates a name")
 	}
 	return item, nil
 }
 
-// takePatch reads the patch of an item, if it has one.
-func takePatch(m *crdevalv1.EvaluationItem, item *engine.Item) error {
-	p := m.GetPatch()
-	if p == nil {
-		return nil
+// addVersion adds to an error about a version the catalog, the CRD and the version. r has evaluated the item.
+func (b *batch) addVersion(r *resolver, item *crdevalv1.EvaluationItem, err error) error {
+	e, ok := isAboutVersion(err)
+	if !ok || r.found == nil {
+		return err
 	}
-	item.Patch = &engine.Patch{Document: given(p.GetPatch())}
-	switch t := p.GetType(); t {
-	case crdevalv1.PatchType_PATCH_TYPE_MERGE:
-		item.Patch.Type = engine.MergePatch
-	case crdevalv1.PatchType_PATCH_TYPE_JSON:
-		item.Patch.Type = engine.JSONPatch
-	default:
-		return invalid("patch.type", "patch.type is %s: it is PATCH_TYPE_MERGE or PATCH_TYPE_JSON", t)
+	about := &versionError{e, map[string]string{"catalog": b.catalog, "crd": r.found.Name()}}
+	_, own, _ := strings.Cut(r.last.apiVersion, "/")
+	for _, version := range []string{item.GetVersion(), b.options.TargetVersion, own} {
+		if version != "" && !hasVersion(r.found, version, e.Reason == engine.ReasonVersionNotServed) {
+			about.metadata["version"] = version
+			break
+		}
 	}
-	switch {
-	case item.Patch.Document.Absent():
-		return invalid("patch.patch", "patch.patch is required: the patch as JSON or YAML")
-	case m.GetObject() != nil:
-		return invalid("object", "object and patch exclude each other: the object is old_object with the patch applied")
+	return about
+}
+
+// hasVersion reports whether a CRD has a version and, if served is set, serves it.
+func hasVersion(d *engine.Definition, version string, served bool) bool {
+	for _, v := range d.Versions() {
+		if v.Name == version {
+			return v.Served || !served
+		}
 	}
-	return nil
+	return false
 }

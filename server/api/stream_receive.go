@@ -11,37 +11,33 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// firstOf receives the first message of a stream, unless the server begins to drain before it comes, or the place is lost. Other errors are io.EOF and a *brokenStream.
-func firstOf[M any](place *streamPlace, receive func() (M, error)) (first M, err error) {
-	came := make(chan struct{})
+// receiveFirst receives the first message, unless the server drains or the slot is lost before.
+func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, err error) {
+	received := make(chan struct{})
 	var m M
 	var failed error
-	go func() { // ends when the call does: nothing else ends gRPC's waiting for a message
-		defer close(came)
-		defer recovered("receiving from", &failed)
-		if m, failed = receive(); failed != nil && !errors.Is(failed, io.EOF) {
-			failed = &brokenStream{failed}
-		}
+	go func() { // ends with the call at the latest
+		defer close(received)
+		defer recoverStream("receiving from", &failed)
+		m, failed = receive()
 	}()
 	select {
-	case <-came:
-		place.move()
+	case <-received:
+		slot.touch()
 		return m, failed
-	case <-place.of.draining:
+	case <-slot.of.draining:
 		return first, errStreamDraining
-	case <-place.lost:
-		return first, place.errLost()
+	case <-slot.lost:
+		return first, slot.errLost()
 	}
 }
 
-// receiveAll receives messages, each when there is room for it.
+// receiveAll receives messages, each when the window allows it.
 func (t *stream[M, S]) receiveAll(ctx context.Context, first M) {
 	defer close(t.ready)
-	defer recovered("receiving from", &t.ended)
-	if t.ended = t.accept(ctx, first, t.batch.view); t.ended != nil {
-		return
-	}
-	for {
+	defer recoverStream("receiving from", &t.ended)
+	t.ended = t.enqueue(ctx, first, t.parallel.view)
+	for t.ended == nil {
 		if t.ended = t.window.wait(ctx); t.ended != nil {
 			return
 		}
@@ -50,67 +46,50 @@ func (t *stream[M, S]) receiveAll(ctx context.Context, first M) {
 		case errors.Is(err, io.EOF):
 			return
 		case err != nil:
-			err = &brokenStream{err}
-		case t.closing.Load():
-			err = errStreamDraining
-		default:
-			t.place.move()
-			err = t.take(ctx, m)
-		}
-		if err != nil {
 			t.ended = err
-			return
+		case t.closing.Load():
+			t.ended = errStreamDraining
+		default:
+			t.slot.touch()
+			t.ended = t.accept(ctx, m)
 		}
 	}
 }
 
-// take puts the items of a message that is not the first in line.
-func (t *stream[M, S]) take(ctx context.Context, m M) error {
-	if err := t.check(m); err != nil {
+// accept checks a message after the first and enqueues its items. They use the current view of the catalog.
+func (t *stream[M, S]) accept(ctx context.Context, m M) error {
+	switch {
+	case m.GetCatalog() != "" || m.GetOptions() != nil || len(m.GetCrds()) > 0 || m.GetAtLeast() != "" || t.hasOptions(m):
+		return invalid("items", "a message after the first must have items only: the first message sets the other fields for the whole stream")
+	case len(m.GetItems()) == 0:
+		return invalid("items", "a message after the first has no items: send 1 to %d", maxStreamItems)
+	}
+	if err := checkLength(m.GetItems(), "items in a message", "max_stream_items", maxStreamItems); err != nil {
 		return err
 	}
-	view, err := t.view(ctx)
+	view, err := openView(ctx, t.service.registry, t.parallel.catalog, "", t.parallel.inlineCrds)
 	if err != nil {
 		return err
 	}
-	return t.accept(ctx, m, view)
+	return t.enqueue(ctx, m, view)
 }
 
-// check checks a message that is not the first.
-func (t *stream[M, S]) check(m M) error {
-	switch n := len(m.GetItems()); {
-	case m.GetCatalog() != "" || m.GetOptions() != nil || len(m.GetCrds()) > 0 || t.late(m):
-		return invalid("items", "a message after the first has items and nothing else: catalog, options and all else hold for the whole stream, from its first message on")
-	case n == 0:
-		return invalid("items", "a message after the first has no items: send 1 to %d", maxStreamItems)
-	case n > maxStreamItems:
-		return tooMany("items in a message", "max_stream_items", maxStreamItems)
-	}
-	return nil
-}
-
-// view is the catalog as it is now, for the items of one message.
-func (t *stream[M, S]) view(ctx context.Context) (registry.View, error) {
-	return viewOf(ctx, t.service.registry, t.catalog, "", t.overlay)
-}
-
-// accept puts the items of a message in line.
-func (t *stream[M, S]) accept(ctx context.Context, m M, view registry.View) error {
+// enqueue splits the items of a message into spans for evaluation.
+func (t *stream[M, S]) enqueue(ctx context.Context, m M, view registry.View) error {
 	n := len(m.GetItems())
 	if n == 0 {
 		return nil
 	}
 	c := &chunk[S]{
-		first: t.next, items: m.GetItems(), view: view, bytes: int64(proto.Size(m)), slots: make([]S, n), sizes: make([]int64, n), again: make([]bool, n),
-		done: make(chan struct{}),
+		first: t.next, items: m.GetItems(), view: view, bytes: int64(proto.Size(m)), slots: make([]S, n), sizes: make([]int64, n),
+		retry: make([]bool, n), done: make(chan struct{}),
 	}
 	t.next += int64(n)
-	t.window.enter(n, c.bytes)
-	parts := max(min(runtime.GOMAXPROCS(0), n/minShare), 1)
+	t.window.add(n, c.bytes)
+	parts := max(min(runtime.GOMAXPROCS(0), n/itemsPerWorker), 1)
 	c.spans.Store(int32(parts))
 	for i := range parts {
-		// Neither can be full: there is room for a window of single items.
-		t.work <- span[S]{c, i * n / parts, (i + 1) * n / parts}
+		t.work <- span[S]{c, i * n / parts, (i + 1) * n / parts} // does not block: it has capacity for the whole window
 	}
 	select {
 	case t.ready <- c:

@@ -389,14 +389,14 @@ func TestStreamsDrainWhileSent(t *testing.T) {
 // TestStreamPlaces: there are no more streams at a time than the limit, and one that is cancelled or has timed out gives its place back.
 func TestStreamPlaces(t *testing.T) {
 	var counted atomic.Int64
-	w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams, o.Refused = 1, func() { counted.Add(1) } }).withCronTab()
+	w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams, o.Rejected = 1, func() { counted.Add(1) } }).withCronTab()
 	ctx, cancel := context.WithCancel(t.Context())
 	first := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
 	if _, err := first.Header(); err != nil {
 		t.Fatal(err)
 	}
 	refused := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
-	if _, err := refused.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_streams") {
+	if _, err := refused.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_streams_per_caller") {
 		t.Error(err)
 	}
 	if n := counted.Load(); n != 1 {

@@ -3,110 +3,106 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
+	"sync"
 
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// watches bounds the calls of WatchCrds, which last as long as their callers listen, and ends them when the server drains.
-type watches struct {
-	most     int
-	places   *semaphore.Weighted
+// fullWatchSlots is the number of slots of a watch with CRD_VIEW_FULL, which holds manifests for a caller that reads slowly.
+const fullWatchSlots = 10
+
+// watchSlots bounds the watches of each caller.
+type watchSlots struct {
+	max      int
+	caller   func(context.Context) string
 	draining <-chan struct{} // nil: never
+
+	mu    sync.Mutex
+	taken map[string]int // by caller
 }
 
-func newWatches(most int, draining <-chan struct{}) *watches {
-	return &watches{most: most, places: semaphore.NewWeighted(int64(most)), draining: draining}
+func newWatchSlots(o *Options) *watchSlots {
+	return &watchSlots{max: o.Limits.MaxWatchesPerCaller, caller: o.Caller, draining: o.Draining, taken: map[string]int{}}
 }
 
-// What a watch takes of the places: one with manifests, of which each may have MiB, holds some of them for a caller who does not read.
-const (
-	placesOfBasic = 1
-	placesOfFull  = 10
-)
-
-// errDraining is why a watch ends that nobody else ended.
-var errDraining = &problem{
-	reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: watch at another replica, or again, from the last token",
-	leaving: true,
+// errWatchDraining ends watches when the server shuts down.
+var errWatchDraining = &problem{
+	reason:       crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+	message:      "the server is shutting down: watch again from the last token, or at another replica",
+	shuttingDown: true,
 }
 
-// begin takes places for a watch. The context ends with the call's, and with errDraining as its cause when the server drains; end gives the
-// place back.
-func (w *watches) begin(ctx context.Context, full bool) (watching context.Context, end func(), err error) {
+// take takes slots for a watch of the caller.
+func (w *watchSlots) take(ctx context.Context, full bool) (release func(), err error) {
 	select {
 	case <-w.draining:
-		return nil, nil, errDraining
+		return nil, errWatchDraining
 	default:
 	}
-	places := int64(placesOfBasic)
+	caller, slots := w.caller(ctx), 1
 	if full {
-		places = min(placesOfFull, int64(w.most))
+		slots = min(fullWatchSlots, w.max)
 	}
-	if !w.places.TryAcquire(places) {
-		return nil, nil, &problem{
-			reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-			message: fmt.Sprintf("there are as many watches as the limit max_watches lets, %d, of which one with CRD_VIEW_FULL takes %d: end others, or watch at another replica",
-				w.most, placesOfFull),
-			metadata: map[string]string{"limit": "max_watches", "maximum": fmt.Sprint(w.most)},
-		}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.taken[caller]+slots > w.max {
+		return nil, overloaded("max_watches_per_caller", int64(w.max),
+			"this caller has as many watches as the limit max_watches_per_caller allows, %d, where one with CRD_VIEW_FULL counts as %d: "+
+				"end some, or watch at another replica", w.max, fullWatchSlots)
 	}
-	watching, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-w.draining:
-			cancel(errDraining)
-		case <-watching.Done():
+	w.taken[caller] += slots
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.taken[caller] -= slots; w.taken[caller] == 0 {
+			delete(w.taken, caller)
 		}
-	}()
-	return watching, func() {
-		cancel(nil)
-		w.places.Release(places)
 	}, nil
 }
 
-// WatchCrds tells of every change in a catalog until its caller goes away.
-func (s *registryService) WatchCrds(r *crdevalv1.WatchCrdsRequest, stream grpc.ServerStreamingServer[crdevalv1.WatchCrdsResponse]) error {
-	ctx := stream.Context()
-	if err := needed(field{"catalog", r.GetCatalog()}); err != nil {
-		return s.faults.call(ctx, err)
+// WatchCrds sends the CRDs of a catalog and then each change.
+func (s *registryService) WatchCrds(
+	r *crdevalv1.WatchCrdsRequest, stream grpc.ServerStreamingServer[crdevalv1.WatchCrdsResponse],
+) error {
+	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
+		return err
 	}
-	full, err := wantsManifest(r.GetView(), false)
+	full, err := isFull(r.GetView(), false)
 	if err != nil {
-		return s.faults.call(ctx, err)
+		return err
 	}
-	watching, end, err := s.watches.begin(ctx, full)
+	release, err := s.watches.take(stream.Context(), full)
 	if err != nil {
-		return s.faults.call(ctx, err)
+		return err
 	}
-	defer end()
-	w := watch{ctx: watching, catalog: r.GetCatalog(), send: stream.Send}
-	if full {
-		w.registry = s.registry
+	defer release()
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.watches.draining:
+			cancel(errWatchDraining)
+		case <-ctx.Done():
+		}
+	}()
+	w := watch{ctx: ctx, catalog: r.GetCatalog(), full: full, registry: s.registry, stream: stream}
+	err = s.registry.Watch(ctx, r.GetCatalog(), r.GetFromToken(), w.send)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
 	}
-	err = s.registry.Watch(watching, r.GetCatalog(), r.GetFromToken(), w.tell)
-	switch {
-	case errors.Is(context.Cause(watching), errDraining):
-		err = errDraining
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case w.lost != nil:
-		return w.lost // a status of gRPC's own: nobody is there to read it
-	}
-	return s.faults.call(ctx, err)
+	return err
 }
 
-// watch is a call of WatchCrds under way.
+// A watch is a call of WatchCrds.
 type watch struct {
-	ctx      context.Context //nolint:containedctx // of the call that this is
+	ctx      context.Context //nolint:containedctx // a watch is a call
 	catalog  string
-	registry Registry // for manifests; nil if the caller wants none
-	send     func(*crdevalv1.WatchCrdsResponse) error
-	lost     error // why nothing can be sent any more
+	full     bool
+	registry Registry
+	stream   grpc.ServerStreamingServer[crdevalv1.WatchCrdsResponse]
 }
 
 var eventTypes = map[registry.EventType]crdevalv1.WatchEventType{
@@ -116,29 +112,24 @@ var eventTypes = map[registry.EventType]crdevalv1.WatchEventType{
 	registry.Synced:   crdevalv1.WatchEventType_WATCH_EVENT_TYPE_SYNCED,
 }
 
-// tell sends one event. It waits while the caller does not read.
-func (w *watch) tell(e registry.Event) error {
-	m := &crdevalv1.WatchCrdsResponse{Type: eventTypes[e.Type], Token: e.Token}
-	if e.CRD != nil {
-		c := e.CRD
-		if w.registry != nil && e.Type != registry.Deleted {
-			var err error
-			if c, err = w.withManifest(c); err != nil {
-				return err
-			}
+// send sends one event. It blocks while the caller does not read.
+func (w *watch) send(e registry.Event) (err error) {
+	c := e.CRD
+	if w.full && c != nil && e.Type != registry.Deleted {
+		if c, err = w.withManifest(c); err != nil {
+			return err
 		}
-		m.Crd = crd(c, w.registry != nil)
 	}
-	w.lost = w.send(m)
-	return w.lost
+	return w.stream.Send(&crdevalv1.WatchCrdsResponse{Type: eventTypes[e.Type], Token: e.Token, Crd: crd(c, w.full)})
 }
 
-// withManifest is a CRD of an event with its manifest and status, as far as it has not changed again: then there is an event to come that has them.
+// withManifest returns the CRD of an event with its manifest and status. A CRD that has changed again may lack them: a later event
+// has them.
 func (w *watch) withManifest(c *registry.CRD) (*registry.CRD, error) {
 	found, err := w.registry.CRD(w.ctx, w.catalog, c.Name, c.Revision, "")
-	var gone *registry.Error
+	var e *registry.Error
 	switch {
-	case errors.As(err, &gone) && (gone.Reason == registry.CRDNotFound || gone.Reason == registry.RevisionNotFound || gone.Reason == registry.CatalogNotFound):
+	case errors.As(err, &e) && (e.Reason == registry.CRDNotFound || e.Reason == registry.RevisionNotFound || e.Reason == registry.CatalogNotFound):
 		return c, nil
 	case err != nil:
 		return nil, err
@@ -146,6 +137,6 @@ func (w *watch) withManifest(c *registry.CRD) (*registry.CRD, error) {
 		return found, nil
 	}
 	full := *c
-	full.Manifest = found.Manifest // of a revision, which never changes
+	full.Manifest = found.Manifest // that of a revision never changes
 	return &full, nil
 }

@@ -238,12 +238,15 @@ func TestWatchDeadline(t *testing.T) {
 	t.Error("REST: the error is not its last line")
 }
 
-// TestWatchPlaces: beyond max_watches a watch is OVERLOADED, and counted; who ends one makes room. One with manifests counts as ten.
+// TestWatchPlaces: beyond max_watches_per_caller a watch is OVERLOADED, and counted; who ends one makes room. One with manifests counts as ten.
 func TestWatchPlaces(t *testing.T) {
 	var counted atomic.Int64
 	w := startWatched(t, func(ctx context.Context, from string, tell func(registry.Event) error) error {
 		return errors.Join(tell(registry.Event{Type: registry.Synced}), untilEnd(ctx, from, tell))
-	}, func(o *api.Options) { o.Limits.MaxWatches, o.Refused = 11, func() { counted.Add(1) } })
+	}, func(o *api.Options) {
+		o.Limits.MaxWatchesPerCaller, o.Rejected = 11, func() { counted.Add(1) }
+		o.Caller = func(context.Context) string { return "one" }
+	})
 	var ends []context.CancelFunc
 	open := func(view crdevalv1.CrdView) error {
 		ctx, end := context.WithCancel(t.Context())
@@ -262,7 +265,7 @@ func TestWatchPlaces(t *testing.T) {
 	if err := errors.Join(open(crdevalv1.CrdView_CRD_VIEW_FULL), open(crdevalv1.CrdView_CRD_VIEW_BASIC)); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(crdevalv1.CrdView_CRD_VIEW_FULL); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_watches") {
+	if err := open(crdevalv1.CrdView_CRD_VIEW_FULL); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_watches_per_caller") {
 		t.Errorf("gRPC: %v", err)
 	}
 	if a := w.do("GET", "/v1/catalogs/default/crds:watch", ""); a.code != http.StatusServiceUnavailable || reason(t, a.status(t)) != "OVERLOADED" {
@@ -290,7 +293,7 @@ func TestWatchDrain(t *testing.T) {
 			return err
 		}
 		return untilEnd(ctx, from, tell)
-	}, func(o *api.Options) { o.Draining, o.Refused = draining, func() { counted.Add(1) } })
+	}, func(o *api.Options) { o.Draining, o.Rejected = draining, func() { counted.Add(1) } })
 	stream, err := w.registry.WatchCrds(t.Context(), &crdevalv1.WatchCrdsRequest{Catalog: "default"})
 	if err == nil {
 		_, err = stream.Recv()

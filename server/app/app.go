@@ -196,7 +196,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	}
 	api.Register(services, api.Options{
 		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
-		Draining: a.draining.Done(), ItemFailed: failedItem, Refused: a.rejected, Log: a.log,
+		Draining: a.draining.Done(), ItemFailed: failedItem, Rejected: a.rejected, Caller: a.gate.Caller, Log: a.log,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {

@@ -49,12 +49,12 @@ func TestStillStreamsMakeRoom(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams, o.StillTime = 1, 500*time.Millisecond }).withCronTab()
+			w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams, o.MaxStreamIdle = 1, 500*time.Millisecond }).withCronTab()
 			ended := displaced(t, w, begin)
 			for ended != nil && strings.Contains(ended.Error(), "as many streams as the limit") { // the other came first to the server
 				ended = displaced(t, w, begin)
 			}
-			if reason(t, status.Convert(ended)) != "OVERLOADED" || !strings.Contains(ended.Error(), "another one has taken its place") {
+			if reason(t, status.Convert(ended)) != "OVERLOADED" || !strings.Contains(ended.Error(), "another stream has taken its slot") {
 				t.Error(ended)
 			}
 		})

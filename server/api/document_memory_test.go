@@ -29,10 +29,10 @@ func (w *wire) large(count int) *wire {
 	return w
 }
 
-// TestDocumentRoom: documents that are made at one time share a bound; it is free again when the calls are over; and who has no room is told.
-func TestDocumentRoom(t *testing.T) {
+// TestDocumentMemory checks that documents built at one time share a bound, which is free again when the calls have ended.
+func TestDocumentMemory(t *testing.T) {
 	refused := &atomic.Int64{}
-	w := startWith(t, nil, func(o *api.Options) { o.Refused = func() { refused.Add(1) } }).large(2) // documents of 5 MiB, 10 with their copies, of 32
+	w := startWith(t, nil, func(o *api.Options) { o.Rejected = func() { refused.Add(1) } }).large(2) // documents of 5 MiB, 10 with their copies, of 32
 	ask := func() error {
 		_, err := w.shows.GetOpenApi(context.Background(), &crdevalv1.GetOpenApiRequest{Catalog: "default", Spec: "v2"})
 		return err
@@ -62,16 +62,16 @@ func TestDocumentRoom(t *testing.T) {
 		err := <-errs
 		switch st := status.Convert(err); {
 		case err == nil:
-		case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "no room for the document"):
+		case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "no memory for the document"):
 			none++
 		default:
 			t.Error(err)
 		}
 	}
 	if none != refused.Load() {
-		t.Errorf("%d were refused, and %d told of", none, refused.Load())
+		t.Errorf("%d were rejected, and %d counted", none, refused.Load())
 	}
-	t.Logf("%d of %d found no room", none, callers)
+	t.Logf("%d of %d were rejected", none, callers)
 	if err := patiently(); err != nil {
 		t.Errorf("after all is over: %v", err)
 	}

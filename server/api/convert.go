@@ -1,0 +1,342 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// convertAll converts the elements of a list. It returns nil for an empty list.
+func convertAll[E, M any](list []E, convert func(*E) *M) []*M {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]*M, len(list))
+	for i := range list {
+		all[i] = convert(&list[i])
+	}
+	return all
+}
+
+// enumValue returns the engine's value of an enum value of a request.
+func enumValue[P ~int32, E any](field string, v P, values map[P]E) (E, error) {
+	e, ok := values[v]
+	if !ok {
+		return e, invalid(field, "%s: the enum has no value %d", field, v)
+	}
+	return e, nil
+}
+
+// valid returns text as UTF-8. Upstream's error texts quote bytes of callers, which may end inside a character.
+func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
+
+// allValid is valid for each text. It copies the list only if it must.
+func allValid(texts []string) []string {
+	if !slices.ContainsFunc(texts, func(t string) bool { return !utf8.ValidString(t) }) {
+		return texts
+	}
+	all := make([]string, len(texts))
+	for i, t := range texts {
+		all[i] = valid(t)
+	}
+	return all
+}
+
+// timestamp returns nil for the zero time.
+func timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+// given converts a Document of a request.
+func given(d *crdevalv1.Document) engine.Document {
+	switch c := d.GetContent().(type) {
+	case *crdevalv1.Document_Json:
+		return engine.JSON(present(c.Json))
+	case *crdevalv1.Document_Yaml:
+		return engine.YAML(present(c.Yaml))
+	}
+	return engine.Document{}
+}
+
+// present makes nil bytes empty ones: nil means absent to the engine.
+func present(text []byte) []byte {
+	if text == nil {
+		return []byte{}
+	}
+	return text
+}
+
+// givenList converts a list of Documents. An empty Document is an error.
+func givenList(field string, list []*crdevalv1.Document) ([]engine.Document, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	all := make([]engine.Document, len(list))
+	for i, d := range list {
+		if all[i] = given(d); all[i].Absent() {
+			return nil, invalid(field, "%s[%d] is empty: set it to JSON or YAML", field, i)
+		}
+	}
+	return all, nil
+}
+
+// json returns a Document with this JSON, or nil for nil.
+func json(text []byte) *crdevalv1.Document {
+	if text == nil {
+		return nil
+	}
+	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: text}}
+}
+
+func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
+	if c == nil {
+		return nil
+	}
+	m := &crdevalv1.Crd{
+		Catalog: c.Catalog, Name: c.Name, Revision: c.Revision, Etag: c.Etag, Generation: c.Generation,
+		CreateTime: timestamp(c.Created), UpdateTime: timestamp(c.Updated), Group: c.Group, Scope: c.Scope,
+		Versions: convertAll(c.Versions, version), StorageVersion: c.StorageVersion,
+		Names: &crdevalv1.CrdNames{
+			Plural: c.Plural, Singular: c.Singular, ShortNames: c.ShortNames, Kind: c.Kind, ListKind: c.ListKind, Categories: c.Categories,
+		},
+		Status: &crdevalv1.CrdStatus{
+			Established: c.Established, Conditions: convertAll(c.Conditions, condition), StoredVersions: c.StoredVersions,
+			AcceptedNames: names(&c.AcceptedNames), ObservedGeneration: c.ObservedGeneration,
+		},
+	}
+	if withManifest {
+		m.Manifest, m.Status.Json = json(c.Manifest), json(c.Status)
+	}
+	return m
+}
+
+func condition(c *registry.Condition) *crdevalv1.CrdCondition {
+	return &crdevalv1.CrdCondition{
+		Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
+		LastTransitionTime: timestamp(c.LastTransitionTime), ObservedGeneration: c.ObservedGeneration,
+	}
+}
+
+func names(n *engine.Names) *crdevalv1.CrdNames {
+	return &crdevalv1.CrdNames{
+		Plural: n.Plural, Singular: n.Singular, ShortNames: n.ShortNames, Kind: n.Kind, ListKind: n.ListKind, Categories: n.Categories,
+	}
+}
+
+func version(v *engine.VersionInfo) *crdevalv1.CrdVersion {
+	m := &crdevalv1.CrdVersion{
+		Name: v.Name, Served: v.Served, Storage: v.Storage, Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning,
+		HasRules: v.HasRules,
+	}
+	if v.HasStatus {
+		m.Subresources = append(m.Subresources, "status")
+	}
+	if v.HasScale {
+		m.Subresources = append(m.Subresources, "scale")
+	}
+	return m
+}
+
+func catalog(c *registry.Catalog) *crdevalv1.Catalog {
+	return &crdevalv1.Catalog{
+		Name: c.Name, KubernetesMinor: int32(c.KubernetesMinor), Etag: c.Etag, CreateTime: timestamp(c.Created), CrdCount: int32(c.CRDs),
+	}
+}
+
+func rejection(r *engine.Rejection) *crdevalv1.Rejection {
+	if r == nil {
+		return nil
+	}
+	return &crdevalv1.Rejection{Code: r.Code, Reason: r.Reason, Message: valid(r.Message)}
+}
+
+func violation(v *engine.Violation) *crdevalv1.Violation {
+	return &crdevalv1.Violation{
+		Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: json(v.BadValue),
+		Pointer: valid(v.Pointer), SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: steps[v.Step],
+		Position: position(v.Position), Hint: hint(v.Hint),
+	}
+}
+
+func violations(list []engine.Violation) []*crdevalv1.Violation { return convertAll(list, violation) }
+
+func position(p *engine.Position) *crdevalv1.Position {
+	if p == nil {
+		return nil
+	}
+	return &crdevalv1.Position{Line: int32(p.Line), Column: int32(p.Column), Offset: int64(p.Offset)}
+}
+
+func ruleRef(r *engine.RuleRef) *crdevalv1.RuleRef {
+	if r == nil {
+		return nil
+	}
+	return &crdevalv1.RuleRef{Rule: valid(r.Text), Index: int32(r.Index), Reason: cmp.Or(r.Reason, "FieldValueInvalid")}
+}
+
+func hint(h *engine.Hint) *crdevalv1.Hint {
+	if h == nil {
+		return nil
+	}
+	return &crdevalv1.Hint{Text: valid(h.Text), Pointer: valid(h.Pointer), Replacement: json(h.Replacement)}
+}
+
+var steps = map[engine.Step]crdevalv1.PipelineStep{
+	engine.StepDecode:   crdevalv1.PipelineStep_PIPELINE_STEP_DECODE,
+	engine.StepRequest:  crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST,
+	engine.StepTypeMeta: crdevalv1.PipelineStep_PIPELINE_STEP_TYPE_META,
+	engine.StepMetadata: crdevalv1.PipelineStep_PIPELINE_STEP_METADATA,
+	engine.StepSchema:   crdevalv1.PipelineStep_PIPELINE_STEP_SCHEMA,
+	engine.StepScale:    crdevalv1.PipelineStep_PIPELINE_STEP_SCALE,
+	engine.StepEmbedded: crdevalv1.PipelineStep_PIPELINE_STEP_EMBEDDED,
+	engine.StepList:     crdevalv1.PipelineStep_PIPELINE_STEP_LIST,
+	engine.StepRule:     crdevalv1.PipelineStep_PIPELINE_STEP_RULE,
+	engine.StepCRD:      crdevalv1.PipelineStep_PIPELINE_STEP_CRD,
+}
+
+// changes returns nil if nothing was changed.
+func changes(pruned, defaulted []engine.FieldChange) *crdevalv1.ObjectChanges {
+	if len(pruned) == 0 && len(defaulted) == 0 {
+		return nil
+	}
+	return &crdevalv1.ObjectChanges{Pruned: fieldChanges(pruned), Defaulted: fieldChanges(defaulted)}
+}
+
+// fieldChanges allocates all messages of a list at once: an object may have many defaults.
+func fieldChanges(list []engine.FieldChange) []*crdevalv1.FieldChange {
+	if len(list) == 0 {
+		return nil
+	}
+	type change struct {
+		crdevalv1.FieldChange
+		value crdevalv1.Document
+		json  crdevalv1.Document_Json
+	}
+	made := make([]change, len(list))
+	all := make([]*crdevalv1.FieldChange, len(list))
+	for i := range list {
+		m, c := &made[i], &list[i]
+		m.Path, m.Pointer = valid(c.Path), valid(c.Pointer)
+		m.Hint, m.Position = hint(c.Hint), position(c.Position)
+		if c.Value != nil {
+			m.json.Json = c.Value
+			m.value.Content = &m.json
+			m.Value = &m.value
+		}
+		all[i] = &m.FieldChange
+	}
+	return all
+}
+
+func presentation(p *engine.Presentation) *crdevalv1.ObjectPresentation {
+	if p == nil {
+		return nil
+	}
+	return &crdevalv1.ObjectPresentation{
+		SelectableFields: selectableFields(p.SelectableFields), TableRow: json(p.TableRow), Scale: json(p.Scale),
+	}
+}
+
+func selectableFields(list []engine.SelectableField) []*crdevalv1.SelectableField {
+	return convertAll(list, func(f *engine.SelectableField) *crdevalv1.SelectableField {
+		return &crdevalv1.SelectableField{Field: valid(f.Field), Value: valid(f.Value)}
+	})
+}
+
+// ruleTraces returns nil if there are no traces.
+func ruleTraces(list []engine.RuleTrace, omitted int) *crdevalv1.RuleTraces {
+	if len(list) == 0 {
+		return nil
+	}
+	return &crdevalv1.RuleTraces{Traces: convertAll(list, ruleTrace), Omitted: int32(omitted)}
+}
+
+func ruleTrace(t *engine.RuleTrace) *crdevalv1.RuleTrace {
+	return &crdevalv1.RuleTrace{
+		Pointer: valid(t.Pointer), SchemaPointer: valid(t.SchemaPointer), Rule: ruleRef(t.Rule), Outcome: ruleOutcomes[t.Outcome],
+		Skipped: valid(t.Skipped), Cost: t.Cost, Message: valid(t.Message), Steps: convertAll(t.Steps, traceStep),
+		OmittedSteps: int32(t.OmittedSteps),
+	}
+}
+
+func traceStep(s *engine.TraceStep) *crdevalv1.TraceStep {
+	m := &crdevalv1.TraceStep{Expression: valid(s.Expression), Offset: int32(s.Offset), Decisive: s.Decisive}
+	switch {
+	case s.Error != "":
+		m.Result = &crdevalv1.TraceStep_Error{Error: valid(s.Error)}
+	case s.Value != nil:
+		m.Result = &crdevalv1.TraceStep_Value{Value: json(s.Value)}
+	}
+	return m
+}
+
+var ruleOutcomes = map[engine.RuleOutcome]crdevalv1.RuleOutcome{
+	engine.RulePassed:    crdevalv1.RuleOutcome_RULE_OUTCOME_PASSED,
+	engine.RuleFailed:    crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED,
+	engine.RuleError:     crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR,
+	engine.RuleSkipped:   crdevalv1.RuleOutcome_RULE_OUTCOME_SKIPPED,
+	engine.RuleRatcheted: crdevalv1.RuleOutcome_RULE_OUTCOME_RATCHETED,
+}
+
+func report(r *engine.Report) *crdevalv1.CrdReport {
+	return &crdevalv1.CrdReport{
+		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
+		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
+		Versions: convertAll(r.Versions, versionReport),
+	}
+}
+
+func versionReport(v *engine.VersionInfo) *crdevalv1.VersionReport {
+	return &crdevalv1.VersionReport{
+		Version: version(v), LowestMinor: int32(v.LowestMinor), LowestMinorReason: valid(v.LowestMinorBecause),
+		EstimatedCost: v.EstimatedCost, CostLimit: v.CostLimit, Rules: convertAll(v.Rules, ruleReport),
+	}
+}
+
+func ruleReport(r *engine.RuleReport) *crdevalv1.RuleReport {
+	m := &crdevalv1.RuleReport{
+		SchemaPointer: valid(r.SchemaPointer), Rule: ruleRef(&engine.RuleRef{Index: r.Index, Text: r.Text, Reason: r.Reason}),
+		EstimatedCost: r.EstimatedCost, Cardinality: r.Cardinality, Limit: r.Limit, ShareOfLimit: r.ShareOfLimit,
+		MessageEstimatedCost: r.MessageEstimatedCost, UsesOldSelf: r.UsesOldSelf,
+		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
+	}
+	for _, c := range r.Culprits {
+		m.Culprits = append(m.Culprits, &crdevalv1.CostCulprit{
+			SchemaPointer: valid(c.SchemaPointer), Keyword: c.Keyword, Suggested: c.Suggested,
+		})
+	}
+	return m
+}
+
+// maxExcerptBytes bounds a report in the details of an error. gRPC sends errors in headers, of which some clients accept 8 KiB.
+const maxExcerptBytes = maxErrorBytes / 2
+
+// reportExcerpt returns the part of a report that fits in an error, and the number of violations that it leaves out.
+func reportExcerpt(r *engine.Report) (m *crdevalv1.CrdReport, omitted int) {
+	m = &crdevalv1.CrdReport{Rejection: rejection(r.Rejection), Update: r.Update}
+	if m.Rejection != nil {
+		m.Rejection.Message = bounded(m.Rejection.GetMessage(), maxExcerptBytes/4)
+	}
+	size := proto.Size(m)
+	for i := range r.Violations {
+		v := violation(&r.Violations[i])
+		v.BadValue = nil
+		if size += proto.Size(v) + 4; size > maxExcerptBytes {
+			return m, len(r.Violations) - i
+		}
+		m.Violations = append(m.Violations, v)
+	}
+	return m, 0
+}

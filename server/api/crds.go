@@ -1,0 +1,231 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// reservedResultBytes is the part of a response that is reserved for each result of RegisterCrds: that of a shortened result.
+const reservedResultBytes = 2 << 10
+
+type registryService struct {
+	crdevalv1.UnsafeRegistryServiceServer
+	registry Registry
+	limits   Limits
+	faults   faults
+	watches  *watchSlots
+}
+
+// RegisterCrd registers a CRD if it is accepted.
+func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.RegisterCrdRequest) (*crdevalv1.RegisterCrdResponse, error) {
+	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
+		return nil, err
+	}
+	one, err := submission(r.GetManifest(), r.GetEtag(), r.GetCreateOnly())
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.registry.Register(ctx, r.GetCatalog(), one.Manifest, one.Precondition)
+	if err != nil {
+		return nil, err
+	}
+	return registration(done), nil
+}
+
+// CheckCrd returns what RegisterCrd would return, and stores nothing.
+func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdRequest) (*crdevalv1.CheckCrdResponse, error) {
+	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
+		return nil, err
+	}
+	one, err := submission(r.GetManifest(), "", false)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.registry.Check(ctx, r.GetCatalog(), one.Manifest, r.GetAtLeast())
+	if err != nil {
+		return nil, err
+	}
+	m := registration(done)
+	return &crdevalv1.CheckCrdResponse{Accepted: m.GetAccepted(), Report: m.GetReport(), Crd: m.GetCrd(), Outcome: m.GetOutcome()}, nil
+}
+
+// submission checks and converts a manifest with its preconditions.
+func submission(manifest *crdevalv1.Document, etag string, createOnly bool) (registry.Submission, error) {
+	s := registry.Submission{Manifest: given(manifest), Precondition: registry.Precondition{Etag: etag, CreateOnly: createOnly}}
+	switch {
+	case s.Manifest.Absent():
+		return s, invalid("manifest", "manifest is required: a CustomResourceDefinition")
+	case createOnly && etag != "":
+		return s, invalid("create_only", "create_only and etag exclude each other")
+	}
+	return s, nil
+}
+
+var registrationOutcomes = map[registry.Outcome]crdevalv1.RegistrationOutcome{
+	registry.Created:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_CREATED,
+	registry.Updated:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED,
+	registry.Unchanged: crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED,
+	registry.Rejected:  crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED,
+}
+
+func registration(done registry.Registration) *crdevalv1.RegisterCrdResponse {
+	return &crdevalv1.RegisterCrdResponse{
+		Accepted: done.Report.Accepted, Report: report(done.Report), Crd: crd(done.CRD, false), Token: done.Token,
+		Outcome: registrationOutcomes[done.Outcome],
+	}
+}
+
+// RegisterCrds registers CRDs in order.
+func (s *registryService) RegisterCrds(
+	ctx context.Context, r *crdevalv1.RegisterCrdsRequest,
+) (*crdevalv1.RegisterCrdsResponse, error) {
+	if err := checkLength(r.GetEntries(), "entries", "max_register_crds", s.limits.MaxRegisterCrds); err != nil {
+		return nil, err
+	}
+	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
+		return nil, err
+	}
+	m := &crdevalv1.RegisterCrdsResponse{Results: make([]*crdevalv1.RegisterCrdsResult, len(r.GetEntries()))}
+	var list []registry.Submission
+	var indexes []int // of the results, for the elements of list
+	for i, e := range r.GetEntries() {
+		one, err := submission(e.GetManifest(), e.GetEtag(), e.GetCreateOnly())
+		if err != nil {
+			m.Results[i] = &crdevalv1.RegisterCrdsResult{Result: &crdevalv1.RegisterCrdsResult_Error{Error: s.faults.status(ctx, err)}}
+			continue
+		}
+		list, indexes = append(list, one), append(indexes, i)
+	}
+	done, token, err := s.registry.RegisterAll(ctx, r.GetCatalog(), list)
+	if err != nil {
+		return nil, err
+	}
+	var b budget
+	b.reset(s.limits.maxDocumentBytes(), len(m.Results)*reservedResultBytes)
+	for i := range done {
+		m.Results[indexes[i]] = s.registerResult(ctx, &b, &done[i])
+		if done[i].Registration.Token != "" {
+			m.Token = token
+		}
+	}
+	return m, nil
+}
+
+// registerResult returns the result of an entry. If it does not fit in the response, a shortened result still says what was done.
+func (s *registryService) registerResult(ctx context.Context, b *budget, done *registry.Submitted) *crdevalv1.RegisterCrdsResult {
+	if done.Err != nil {
+		st := s.faults.status(ctx, done.Err)
+		m := &crdevalv1.RegisterCrdsResult{Result: &crdevalv1.RegisterCrdsResult_Error{Error: st}}
+		if e := (*registry.Error)(nil); errors.As(done.Err, &e) {
+			m.Crd = bounded(e.Metadata["crd"], maxErrorBytes/8)
+		}
+		if !b.takeBeyond(m, reservedResultBytes) {
+			st.Message = bounded(st.GetMessage(), reservedResultBytes/4)
+			st.Details = nil
+		}
+		return m
+	}
+	full := registration(done.Registration)
+	full.Report.Versions = nil
+	result := &crdevalv1.RegisterCrdsResult_Registration{Registration: full}
+	m := &crdevalv1.RegisterCrdsResult{Crd: bounded(done.Registration.Report.Name, maxErrorBytes/8), Result: result}
+	if !b.takeBeyond(m, reservedResultBytes) {
+		result.Registration = shortened(full)
+	}
+	return m
+}
+
+// shortened returns a registration without its long fields.
+func shortened(full *crdevalv1.RegisterCrdResponse) *crdevalv1.RegisterCrdResponse {
+	m := &crdevalv1.RegisterCrdResponse{
+		Accepted: full.GetAccepted(), Outcome: full.GetOutcome(), Token: full.GetToken(),
+		Report: &crdevalv1.CrdReport{Update: full.GetReport().GetUpdate()},
+	}
+	if c := full.GetCrd(); c != nil {
+		m.Crd = &crdevalv1.Crd{
+			Catalog: c.GetCatalog(), Name: c.GetName(), Revision: c.GetRevision(), Etag: c.GetEtag(), Generation: c.GetGeneration(),
+		}
+	}
+	if r := full.GetReport().GetRejection(); r != nil {
+		m.Report.Rejection = proto.CloneOf(r)
+		m.Report.Rejection.Message = bounded(r.GetMessage(), reservedResultBytes/2)
+	}
+	return m
+}
+
+// GetCrd returns a CRD.
+func (s *registryService) GetCrd(ctx context.Context, r *crdevalv1.GetCrdRequest) (*crdevalv1.GetCrdResponse, error) {
+	if err := required(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
+		return nil, err
+	}
+	full, err := isFull(r.GetView(), true)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.registry.CRD(ctx, r.GetCatalog(), r.GetCrd(), r.GetRevision(), r.GetAtLeast())
+	return &crdevalv1.GetCrdResponse{Crd: crd(found, full)}, err
+}
+
+// ListCrds returns a page of the CRDs of a catalog.
+func (s *registryService) ListCrds(ctx context.Context, r *crdevalv1.ListCrdsRequest) (*crdevalv1.ListCrdsResponse, error) {
+	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
+		return nil, err
+	}
+	full, err := isFull(r.GetView(), false)
+	if err != nil {
+		return nil, err
+	}
+	size, err := s.limits.pageSize(r.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.registry.CRDs(ctx, r.GetCatalog(), registry.Page{
+		Size: size, Token: r.GetPageToken(), WithManifest: full, MaxBytes: s.limits.maxDocumentBytes(),
+	}, r.GetAtLeast())
+	if err != nil {
+		return nil, err
+	}
+	crds := convertAll(page.CRDs, func(c *registry.CRD) *crdevalv1.Crd { return crd(c, full) })
+	return &crdevalv1.ListCrdsResponse{NextPageToken: page.Next, Token: page.Token, Crds: crds}, nil
+}
+
+// DeleteCrd removes a CRD.
+func (s *registryService) DeleteCrd(ctx context.Context, r *crdevalv1.DeleteCrdRequest) (*crdevalv1.DeleteCrdResponse, error) {
+	if err := required(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
+		return nil, err
+	}
+	token, err := s.registry.Delete(ctx, r.GetCatalog(), r.GetCrd(), r.GetEtag())
+	return &crdevalv1.DeleteCrdResponse{Token: token}, err
+}
+
+// SetStoredVersions replaces status.storedVersions of a CRD.
+func (s *registryService) SetStoredVersions(
+	ctx context.Context, r *crdevalv1.SetStoredVersionsRequest,
+) (*crdevalv1.SetStoredVersionsResponse, error) {
+	versions := r.GetStoredVersions()
+	if err := required(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
+		return nil, err
+	}
+	if err := checkLength(versions, "stored_versions", "max_stored_versions", maxStoredVersions); err != nil {
+		return nil, err
+	}
+	if len(versions) == 0 {
+		return nil, invalid("stored_versions", "stored_versions is required: at least the storage version")
+	}
+	c, token, err := s.registry.SetStoredVersions(ctx, r.GetCatalog(), r.GetCrd(), versions, r.GetEtag())
+	return &crdevalv1.SetStoredVersionsResponse{Crd: crd(c, false), Token: token}, err
+}
+
+// isFull reports whether a view includes manifests.
+func isFull(v crdevalv1.CrdView, byDefault bool) (bool, error) {
+	return enumValue("view", v, map[crdevalv1.CrdView]bool{
+		crdevalv1.CrdView_CRD_VIEW_UNSPECIFIED: byDefault,
+		crdevalv1.CrdView_CRD_VIEW_BASIC:       false,
+		crdevalv1.CrdView_CRD_VIEW_FULL:        true,
+	})
+}

@@ -1,0 +1,155 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// Discover returns a discovery document of a catalog.
+func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.DiscoverRequest) (*crdevalv1.DiscoverResponse, error) {
+	key := documentKey{kind: "discovery", group: r.GetGroup(), version: r.GetVersion()}
+	switch err := required(field{"catalog", r.GetCatalog()}); {
+	case err != nil:
+		return nil, err
+	case key.version != "" && key.group == "":
+		return nil, invalid("group", "group is required with version")
+	case r.GetAggregated() && key.group != "":
+		return nil, invalid("aggregated", "aggregated and group exclude each other: the aggregated document has all groups")
+	case r.GetAggregated():
+		key.kind = "aggregated discovery"
+	}
+	document, etag, err := s.document(ctx, r, key, func(view registry.View) ([]byte, string, error) {
+		crds, versions := view.Discoverable(), 0
+		for i := range crds {
+			versions += len(crds[i].Versions)
+		}
+		if err := s.memory.take(ctx, min(int64(versions)*discoveryBytes, s.memory.max/2)); err != nil {
+			return nil, "", err
+		}
+		found := engine.Discover(crds...)
+		var document []byte
+		var etag string
+		switch {
+		case r.GetAggregated():
+			document, etag = found.Aggregated()
+		case key.version != "":
+			document = found.Resources(key.group, key.version)
+		case key.group != "":
+			document = found.Group(key.group)
+		default:
+			document = found.GroupList()
+		}
+		if document == nil {
+			return nil, "", groupVersionNotFound(r.GetCatalog(), key)
+		}
+		if etag == "" {
+			etag = fmt.Sprintf("%X", sha256.Sum256(document))
+		}
+		return document, etag, s.limits.checkResponse("the discovery document", len(document))
+	})
+	return &crdevalv1.DiscoverResponse{Document: json(document), Etag: etag}, err
+}
+
+func groupVersionNotFound(catalog string, key documentKey) error {
+	p := &problem{
+		reason:   crdevalv1.ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND,
+		message:  fmt.Sprintf("catalog %q does not serve API group %s", catalog, quoted(key.group)),
+		metadata: map[string]string{"catalog": catalog, "group": key.group},
+	}
+	if key.version != "" {
+		p.message = fmt.Sprintf("catalog %q does not serve version %s of API group %s", catalog, quoted(key.version), quoted(key.group))
+		p.metadata["version"] = key.version
+	}
+	return p
+}
+
+// GetOpenApi returns an OpenAPI document of a catalog.
+func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOpenApiRequest) (*crdevalv1.GetOpenApiResponse, error) {
+	key := documentKey{kind: r.GetSpec(), group: r.GetGroup(), version: r.GetVersion()}
+	switch err := required(field{"catalog", r.GetCatalog()}, field{"spec", key.kind}); {
+	case err != nil:
+		return nil, err
+	case key.kind != "v2" && key.kind != "v3":
+		return nil, invalid("spec", "spec is %s: it must be v2 or v3", quoted(key.kind))
+	case key.kind == "v2" && (key.group != "" || key.version != ""):
+		return nil, invalid("group", "OpenAPI v2 has one document for all groups and versions: leave out group and version")
+	case (key.group == "") != (key.version == ""):
+		return nil, invalid("version", "group and version must be set together; without both the response is the index")
+	}
+	document, etag, err := s.document(ctx, r, key, func(view registry.View) ([]byte, string, error) {
+		publisher := engine.OpenAPIPublisher{
+			MaxBytes: int64(s.limits.maxDocumentBytes()),
+			Reserve:  func(bytes int64) error { return s.memory.take(ctx, copies*bytes) },
+		}
+		var document *engine.OpenAPIDocument
+		var err error
+		switch {
+		case key.kind == "v2":
+			document, err = publisher.V2(ctx, view.Published()...)
+		case key.group == "":
+			document, err = publisher.V3Index(ctx, "", view.Published()...)
+		default:
+			document, err = publisher.V3(ctx, key.group, key.version, view.Published()...)
+		}
+		if e := (*engine.Error)(nil); errors.As(err, &e) && e.Reason == engine.ReasonVersionNotFound {
+			err = groupVersionNotFound(r.GetCatalog(), key)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		return document.JSON, document.ETag, s.limits.checkResponse("the OpenAPI document", len(document.JSON))
+	})
+	return &crdevalv1.GetOpenApiResponse{Document: json(document), Etag: etag}, err
+}
+
+// GetFieldManagement returns what server-side apply needs of a CRD.
+func (s *presentationService) GetFieldManagement(
+	ctx context.Context, r *crdevalv1.GetFieldManagementRequest,
+) (*crdevalv1.GetFieldManagementResponse, error) {
+	if err := required(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
+		return nil, err
+	}
+	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())
+	if err != nil {
+		return nil, err
+	}
+	d, err := view.Named(ctx, r.GetCrd(), r.GetRevision())
+	if err != nil {
+		return nil, err
+	}
+	var versions []string
+	for _, v := range d.Versions() {
+		if r.GetVersion() == "" && v.Served {
+			versions = append(versions, v.Name)
+		}
+	}
+	if r.GetVersion() != "" {
+		versions = []string{r.GetVersion()}
+	}
+	m := &crdevalv1.GetFieldManagementResponse{Revision: d.Revision()}
+	for _, version := range versions {
+		management, err := d.FieldManagement(version)
+		if err != nil {
+			return nil, (&subject{r.GetCatalog(), d, version}).addVersion(err)
+		}
+		m.Versions = append(m.Versions, &crdevalv1.VersionFieldManagement{
+			ApiVersion: management.APIVersion, ResetFields: convertAll(management.ResetFields, resetFields),
+		})
+		m.ReplicasPaths = convertAll(management.ReplicasPaths, replicasPath) // equal for all versions
+	}
+	return m, nil
+}
+
+func resetFields(f *engine.ResetFields) *crdevalv1.ResetFields {
+	return &crdevalv1.ResetFields{Subresource: f.Subresource, ApiVersion: f.APIVersion, Fields: json(f.Fields)}
+}
+
+func replicasPath(p *engine.ReplicasPath) *crdevalv1.ReplicasPath {
+	return &crdevalv1.ReplicasPath{ApiVersion: p.APIVersion, Fields: allValid(p.Fields)}
+}

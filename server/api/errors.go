@@ -1,0 +1,378 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/internal/value"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+const (
+	domain       = "crdeval.dev"   // of every ErrorInfo
+	reasonPrefix = "ERROR_REASON_" // of enum values, not of ErrorInfo.reason
+
+	maxErrorDetails = 16
+	maxErrorBytes   = 4 << 10
+	maxQuotedBytes  = 256 // of a value of the request in an error text
+)
+
+// codeOf has the gRPC code of each reason, as error_reason.proto documents it.
+var codeOf = map[crdevalv1.ErrorReason]codes.Code{
+	crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:         codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY:           codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_MANIFEST_UNREADABLE:      codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND:        codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_EXISTS:           codes.AlreadyExists,
+	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_EMPTY:        codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_PROTECTED:        codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_FOUND:            codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_EXISTS:               codes.AlreadyExists,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_ESTABLISHED:      codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_VERSION_NOT_FOUND:        codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_VERSION_NOT_SERVED:       codes.FailedPrecondition,
+	crdevalv1.ErrorReason_ERROR_REASON_REVISION_NOT_FOUND:       codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_ETAG_MISMATCH:            codes.Aborted,
+	crdevalv1.ErrorReason_ERROR_REASON_REPLICA_BEHIND:           codes.Unavailable,
+	crdevalv1.ErrorReason_ERROR_REASON_TOKEN_INVALID:            codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:            codes.OutOfRange,
+	crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:           codes.ResourceExhausted,
+	crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE:            codes.DeadlineExceeded,
+	crdevalv1.ErrorReason_ERROR_REASON_DEADLINE:                 codes.DeadlineExceeded,
+	crdevalv1.ErrorReason_ERROR_REASON_CANCELLED:                codes.Canceled,
+	crdevalv1.ErrorReason_ERROR_REASON_STORE_UNAVAILABLE:        codes.Unavailable,
+	crdevalv1.ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE:   codes.Unavailable,
+	crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED:               codes.Unavailable,
+	crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:          codes.Unauthenticated,
+	crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:        codes.PermissionDenied,
+	crdevalv1.ErrorReason_ERROR_REASON_INTERNAL:                 codes.Internal,
+	crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND:           codes.NotFound,
+	crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED:       codes.Unimplemented,
+	crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED: codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE:        codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_CRD_REJECTED:             codes.InvalidArgument,
+	crdevalv1.ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND:  codes.NotFound,
+}
+
+// problem is an error with its reason.
+type problem struct {
+	reason       crdevalv1.ErrorReason
+	message      string
+	metadata     map[string]string
+	report       *engine.Report // of a rejected CRD; nil otherwise
+	shuttingDown bool           // OVERLOADED because the server shuts down
+}
+
+// Error returns the message.
+func (p *problem) Error() string { return p.message }
+
+// invalid returns an INVALID_ARGUMENT about a field.
+func invalid(field, format string, args ...any) error {
+	return &problem{
+		reason: crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, message: fmt.Sprintf(format, args...),
+		metadata: map[string]string{"field": field},
+	}
+}
+
+// limitExceeded returns a LIMIT_EXCEEDED. It names the limit in its metadata.
+func limitExceeded(limit string, maximum int, format string, args ...any) *problem {
+	return &problem{
+		reason: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, message: fmt.Sprintf(format, args...),
+		metadata: map[string]string{"limit": limit, "maximum": strconv.Itoa(maximum)},
+	}
+}
+
+// overloaded returns an OVERLOADED because of a limit.
+func overloaded(limit string, maximum int64, format string, args ...any) *problem {
+	return &problem{
+		reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: fmt.Sprintf(format, args...),
+		metadata: map[string]string{"limit": limit, "maximum": strconv.FormatInt(maximum, 10)},
+	}
+}
+
+// A brokenStream is an error of gRPC on a stream. It is a status already.
+type brokenStream struct{ status error }
+
+// Error returns the text of the status.
+func (e *brokenStream) Error() string { return e.status.Error() }
+
+// A versionError is an engine's error about a version, with the names of the catalog, the CRD and the version.
+type versionError struct {
+	cause    *engine.Error
+	metadata map[string]string
+}
+
+// Error returns the engine's text.
+func (e *versionError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the engine's error.
+func (e *versionError) Unwrap() error { return e.cause }
+
+// isAboutVersion reports whether an error of the engine is about a version, and returns that error.
+func isAboutVersion(err error) (*engine.Error, bool) {
+	var e *engine.Error
+	ok := errors.As(err, &e) && (e.Reason == engine.ReasonVersionNotFound || e.Reason == engine.ReasonVersionNotServed)
+	return e, ok
+}
+
+// classify returns the problem that an error is, or nil for an internal error.
+func classify(err error) *problem {
+	var known *problem
+	var fromRegistry *registry.Error
+	var fromEngine *engine.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &fromRegistry):
+		return &problem{
+			reason: reasonNamed(string(fromRegistry.Reason)), message: fromRegistry.Message,
+			metadata: fromRegistry.Metadata, report: fromRegistry.Report,
+		}
+	case errors.As(err, &fromEngine) && fromEngine.Reason == engine.ReasonInternal:
+		return nil
+	case errors.As(err, &fromEngine):
+		var about *versionError
+		if errors.As(err, &about) {
+			return engineProblem(fromEngine, about.metadata)
+		}
+		return engineProblem(fromEngine, nil)
+	case errors.Is(err, context.Canceled):
+		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_CANCELLED, message: "the call was cancelled"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, message: "the deadline of the call expired"}
+	case errors.Is(err, cache.ErrClosed):
+		return &problem{
+			reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: try again or call another replica",
+			shuttingDown: true,
+		}
+	}
+	return nil
+}
+
+// reasonNamed returns the reason that the engine or the registry names.
+func reasonNamed(name string) crdevalv1.ErrorReason {
+	if name == string(engine.ReasonNotACRD) {
+		return crdevalv1.ErrorReason_ERROR_REASON_MANIFEST_UNREADABLE
+	}
+	if number, ok := crdevalv1.ErrorReason_value[reasonPrefix+name]; ok {
+		return crdevalv1.ErrorReason(number)
+	}
+	return crdevalv1.ErrorReason_ERROR_REASON_INTERNAL
+}
+
+// limitNames maps limits of the engine to the published limit that sets them.
+var limitNames = map[string]string{"max_table_bytes": "max_message_bytes", "max_openapi_bytes": "max_message_bytes"}
+
+// engineProblem converts an error of the engine.
+func engineProblem(e *engine.Error, metadata map[string]string) *problem {
+	p := &problem{reason: reasonNamed(string(e.Reason)), message: e.Message, metadata: map[string]string{}}
+	maps.Copy(p.metadata, metadata)
+	if e.Reason == engine.ReasonObjectRejected { // an old object that no API server could have stored
+		p.reason, p.metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
+	}
+	var limit *value.LimitError
+	if errors.As(e, &limit) {
+		name := cmp.Or(limitNames[limit.Name], limit.Name)
+		p.metadata["limit"] = name
+		p.message += " (the limit " + name + ")"
+	}
+	numbers := map[string]int64{"maximum": e.Limit, "actual": e.Actual}
+	if e.Position != nil {
+		numbers["line"], numbers["column"] = int64(e.Position.Line), int64(e.Position.Column)
+	}
+	for name, n := range numbers {
+		if n != 0 {
+			p.metadata[name] = strconv.FormatInt(n, 10)
+		}
+	}
+	return p
+}
+
+// faults converts errors to statuses and logs internal errors.
+type faults struct {
+	log        *slog.Logger
+	itemFailed func(reason string) // called for each item with an error; may be nil
+	rejected   func()              // called for each call that ends with OVERLOADED, except by shutdown; may be nil
+}
+
+// status returns the status of an error: its code, bounded text and details.
+func (f faults) status(ctx context.Context, err error) *statusv1.Status {
+	p := classify(err)
+	if p == nil {
+		f.log.ErrorContext(ctx, "internal error", slog.Any("error", err))
+		p = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, message: "internal error: see the log of the server"}
+	}
+	st := &statusv1.Status{Code: int32(codes.Internal), Message: bounded(p.message, maxErrorBytes)}
+	if code, ok := codeOf[p.reason]; ok {
+		st.Code = int32(code)
+	}
+	info := &errdetails.ErrorInfo{Reason: strings.TrimPrefix(p.reason.String(), reasonPrefix), Domain: domain}
+	if len(p.metadata) > 0 || p.report != nil {
+		info.Metadata = make(map[string]string, len(p.metadata))
+	}
+	for k, v := range p.metadata {
+		info.Metadata[k] = bounded(v, maxErrorBytes/8)
+	}
+	var excerpt *crdevalv1.CrdReport
+	if p.report != nil {
+		st.Message = bounded(p.message, maxErrorBytes/4) // the report has the violations
+		var omitted int
+		excerpt, omitted = reportExcerpt(p.report)
+		info.Metadata["omitted_violations"] = strconv.Itoa(omitted)
+	}
+	if detail, err := anypb.New(info); err == nil {
+		st.Details = []*anypb.Any{detail}
+	}
+	if excerpt != nil {
+		if detail, err := anypb.New(excerpt); err == nil {
+			st.Details = append(st.Details, detail)
+		}
+	}
+	return st
+}
+
+// call returns the status of a whole call as an error.
+func (f faults) call(ctx context.Context, err error) error {
+	var broken *brokenStream
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &broken):
+		return broken.status
+	}
+	overloaded := crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED
+	if p := classify(err); f.rejected != nil && p != nil && p.reason == overloaded && !p.shuttingDown {
+		f.rejected()
+	}
+	return status.FromProto(f.status(ctx, err)).Err()
+}
+
+// failedItem counts an item that has this error.
+func (f faults) failedItem(st *statusv1.Status) {
+	if f.itemFailed == nil {
+		return
+	}
+	for _, detail := range st.GetDetails() {
+		var info errdetails.ErrorInfo
+		if detail.MessageIs(&info) && detail.UnmarshalTo(&info) == nil {
+			f.itemFailed(info.GetReason())
+			return
+		}
+	}
+}
+
+// A registrar registers services whose handlers return plain errors. It makes statuses of them, inside of all interceptors.
+type registrar struct {
+	grpc.ServiceRegistrar
+	faults faults
+}
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
+	own := *desc
+	own.Methods, own.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
+	for i := range own.Methods {
+		own.Methods[i].Handler = r.faults.unary(own.Methods[i].Handler)
+	}
+	for i := range own.Streams {
+		handler := own.Streams[i].Handler
+		own.Streams[i].Handler = func(service any, s grpc.ServerStream) error {
+			return r.faults.call(s.Context(), handler(service, serverStream{s}))
+		}
+	}
+	r.ServiceRegistrar.RegisterService(&own, service)
+}
+
+type unaryHandler = func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error)
+
+func (f faults) unary(handler unaryHandler) unaryHandler {
+	return func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
+		intercept := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			converting := func(ctx context.Context, request any) (any, error) {
+				response, err := next(ctx, request)
+				if err != nil {
+					return nil, f.call(ctx, err)
+				}
+				return response, nil
+			}
+			if outer == nil {
+				return converting(ctx, request)
+			}
+			return outer(ctx, request, info, converting)
+		}
+		return handler(service, ctx, func(m any) error {
+			if err := decode(m); err != nil {
+				return err
+			}
+			return f.call(ctx, checkDecoded(m))
+		}, intercept)
+	}
+}
+
+// A serverStream returns the errors of gRPC as *brokenStream, and those of messages that cannot be decoded.
+type serverStream struct{ grpc.ServerStream }
+
+// RecvMsg implements grpc.ServerStream.
+func (s serverStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	switch {
+	case err == nil:
+		return checkDecoded(m)
+	case errors.Is(err, io.EOF):
+		return err
+	}
+	return &brokenStream{err}
+}
+
+// SendMsg implements grpc.ServerStream.
+func (s serverStream) SendMsg(m any) error {
+	if err := s.ServerStream.SendMsg(m); err != nil {
+		return &brokenStream{err}
+	}
+	return nil
+}
+
+// bounded cuts text to at most maximum bytes and says how many it left out. Invalid UTF-8 is replaced, since messages do not allow it.
+func bounded(text string, maximum int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) <= maximum {
+		return text
+	}
+	const noteBytes = 40
+	cut := maximum - noteBytes
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d bytes left out)", text[:cut], len(text)-cut)
+}
+
+// quoted returns a value of a request for an error text.
+func quoted(text string) string { return strconv.Quote(bounded(text, maxQuotedBytes)) }
+
+// rejectionIn returns what an API server would answer instead, if an error of the engine says so; nil otherwise.
+func rejectionIn(err error) *crdevalv1.Rejection {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return rejection(e.Rejection)
+	}
+	return nil
+}

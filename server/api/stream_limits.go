@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+const (
+	// maxStreamItems bounds the items of a message.
+	maxStreamItems = 100
+	// maxStreamWindow bounds the items of a stream that were received and not yet answered.
+	maxStreamWindow = 1000
+	// maxStreamBytes bounds the messages and results of a stream when it receives the next message. That message may exceed it.
+	maxStreamBytes = 16 << 20
+	// maxStreamResultBytes bounds the results of a stream that wait. One that does not fit is discarded, and evaluated again in its turn.
+	maxStreamResultBytes = 16 << 20
+	// streamMessages bounds what all streams hold, in messages of the maximum size. Beyond it, each stream takes one message at a time.
+	streamMessages = 4
+	// maxMemoryWait bounds the wait of a stream that holds nothing while memory is short.
+	maxMemoryWait = 5 * time.Second
+	// memoryPollInterval is the interval at which streams check whether memory is still short.
+	memoryPollInterval = 50 * time.Millisecond
+)
+
+// streamMemory counts what all streams hold. A stream waits while memory is short, as for a caller that does not read.
+type streamMemory struct {
+	held    *atomic.Int64
+	max     int64
+	short   func() bool
+	maxWait time.Duration
+}
+
+func newStreamMemory(maxMessageBytes int, short func() bool) streamMemory {
+	return streamMemory{held: new(atomic.Int64), max: streamMessages * int64(maxMessageBytes), short: short, maxWait: maxMemoryWait}
+}
+
+// errMemoryShort ends a stream for which there is no memory.
+var errMemoryShort = &problem{
+	reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+	message: "the server is short of memory: send the items without results again later, or to another replica, " +
+		"or give the server more memory",
+}
+
+// wait waits while memory is short, for a stream that holds nothing itself.
+func (m *streamMemory) wait(ctx context.Context) error {
+	if !m.short() {
+		return ctx.Err()
+	}
+	late := time.NewTimer(m.maxWait)
+	defer late.Stop()
+	poll := time.NewTicker(memoryPollInterval)
+	defer poll.Stop()
+	for {
+		select {
+		case <-poll.C:
+			if !m.short() {
+				return nil
+			}
+		case <-late.C:
+			return errMemoryShort
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// A window counts the items and bytes of a stream that were received and not yet answered. One goroutine waits for it.
+type window struct {
+	memory       *streamMemory
+	items, bytes atomic.Int64
+	removed      chan struct{} // has an element if something was removed since the last look
+}
+
+func newWindow(m *streamMemory) *window { return &window{memory: m, removed: make(chan struct{}, 1)} }
+
+// wait waits until there is capacity for the largest message. An empty window has capacity unless memory is short.
+func (w *window) wait(ctx context.Context) error {
+	for {
+		items, bytes := w.items.Load(), w.bytes.Load()
+		if items == 0 {
+			return w.memory.wait(ctx)
+		}
+		var poll <-chan time.Time
+		if items <= maxStreamWindow-maxStreamItems && bytes < maxStreamBytes && w.memory.held.Load() < w.memory.max {
+			if !w.memory.short() {
+				return ctx.Err()
+			}
+			poll = time.After(memoryPollInterval)
+		}
+		select {
+		case <-w.removed:
+		case <-poll:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// add adds items, and bytes.
+func (w *window) add(items int, bytes int64) {
+	w.items.Add(int64(items))
+	w.bytes.Add(bytes)
+	w.memory.held.Add(bytes)
+}
+
+// remove removes items, and bytes.
+func (w *window) remove(items int, bytes int64) {
+	w.add(-items, -bytes)
+	select {
+	case w.removed <- struct{}{}:
+	default:
+	}
+}
+
+// close removes everything when the stream has ended.
+func (w *window) close() { w.memory.held.Add(-w.bytes.Swap(0)) }

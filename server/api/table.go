@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// maxLabelColumns bounds the labels that have columns of their own in a text.
+const maxLabelColumns = 64
+
+// Table returns objects as a table.
+func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableRequest) (*crdevalv1.TableResponse, error) {
+	options, err := s.tableOptions(r)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := s.objects(r.GetObjects())
+	if err != nil {
+		return nil, err
+	}
+	on, err := s.subject(ctx, r, objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkKinds(objects, on.definition); err != nil {
+		return nil, err
+	}
+	m := &crdevalv1.TableResponse{Revision: on.definition.Revision()}
+	table, err := on.definition.Table(ctx, on.version, objects, options)
+	if m.Rejection = rejectionIn(err); m.Rejection != nil {
+		return m, nil
+	}
+	if err != nil {
+		return nil, on.addVersion(err)
+	}
+	if r.GetText() == nil {
+		m.Table = json(table.JSON())
+		return m, s.limits.checkResponse("the table", len(m.Table.GetJson()))
+	}
+	text, err := table.Text(ctx, textOptions(r.GetText()))
+	m.Text = valid(string(text))
+	if err == nil {
+		err = s.limits.checkResponse("the table", len(m.Text))
+	}
+	return m, err
+}
+
+// checkKinds returns the error of an object of another kind or group. Table reports objects that cannot be read.
+func (s *presentationService) checkKinds(objects []engine.Document, d *engine.Definition) error {
+	for i := range objects {
+		apiVersion, kind, err := engine.TypeMetaOf(objects[i], s.limits.Documents)
+		if err != nil {
+			continue
+		}
+		if kind != d.Kind() {
+			return invalid("objects", "objects[%d]: its kind is %s, but the kind of %s is %s", i, quoted(kind), d.Name(), d.Kind())
+		}
+		if group, _, _ := strings.Cut(apiVersion, "/"); group != d.Group() {
+			return invalid("objects", "objects[%d]: its apiVersion %s is not a version of %s", i, quoted(apiVersion), d.Name())
+		}
+	}
+	return nil
+}
+
+var rowObjects = map[crdevalv1.RowObject]engine.RowObject{
+	crdevalv1.RowObject_ROW_OBJECT_UNSPECIFIED: engine.RowMetadata,
+	crdevalv1.RowObject_ROW_OBJECT_METADATA:    engine.RowMetadata,
+	crdevalv1.RowObject_ROW_OBJECT_NONE:        engine.RowNone,
+	crdevalv1.RowObject_ROW_OBJECT_OBJECT:      engine.RowWhole,
+}
+
+func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.TableOptions, err error) {
+	if o.Now, err = ageReference("now", r.GetNow()); err != nil {
+		return o, err
+	}
+	if o.Object, err = enumValue("row_object", r.GetRowObject(), rowObjects); err != nil {
+		return o, err
+	}
+	if r.GetText() != nil {
+		o.Object = engine.RowMetadata // texts show labels and namespaces
+	}
+	switch n := r.GetRemainingItemCount(); {
+	case n < 0:
+		return o, invalid("remaining_item_count", "remaining_item_count is %d: it must be 0 or more", n)
+	case n > 0:
+		o.RemainingItemCount = &n
+	}
+	if strings.Count(r.GetText().GetLabelColumns(), ",") >= maxLabelColumns {
+		return o, invalid("text.label_columns", "text.label_columns has more than %d labels", maxLabelColumns)
+	}
+	o.NoHeaders, o.MaxBytes = r.GetWithoutColumns(), s.limits.MaxMessageBytes
+	o.ResourceVersion, o.Continue = r.GetResourceVersion(), r.GetContinueToken()
+	return o, nil
+}
+
+func textOptions(t *crdevalv1.TableText) engine.TextOptions {
+	o := engine.TextOptions{
+		Wide: t.GetWide(), NoHeaders: t.GetNoHeaders(), Namespaces: t.GetNamespaces(), Labels: t.GetLabels(), ShowKind: t.GetShowKind(),
+	}
+	if t.GetLabelColumns() != "" {
+		o.LabelColumns = strings.Split(t.GetLabelColumns(), ",")
+	}
+	return o
+}

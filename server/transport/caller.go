@@ -1,0 +1,30 @@
+package transport
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+)
+
+// Caller returns the identity of a caller, for limits per caller: the digest of its bearer token if the server requires tokens, else
+// the subject of its verified client certificate, else the address of its connection.
+func (g *Gate) Caller(ctx context.Context) string {
+	if g.tokens != nil {
+		if token, err := auth.AuthFromMD(ctx, "bearer"); err == nil {
+			digest := sha256.Sum256([]byte(token))
+			return "token:" + hex.EncodeToString(digest[:])
+		}
+	}
+	p, ok := peer.FromContext(ctx)
+	if !ok || p.Addr == nil {
+		return ""
+	}
+	if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
+		return "certificate:" + info.State.VerifiedChains[0][0].Subject.String()
+	}
+	return "connection:" + p.Addr.String()
+}
