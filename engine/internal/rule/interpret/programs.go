@@ -155,7 +155,7 @@ func (p *programs) compile(key programKey) (_ cel.Program, bytes int64, err erro
 
 // check checks an expression in the shared scope. A long one uses a scope of its own, so that others need not wait.
 func (p *programs) check(key programKey) *cel.Ast {
-	scope := (*celcheck.Scope)(nil)
+	var scope *celcheck.Scope
 	if celcheck.IsLong(key.text) {
 		scope = celcheck.ScopeOf(p.declaredType)
 	} else {
