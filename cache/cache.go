@@ -1,7 +1,9 @@
-// Package cache keeps values that are expensive to build and safe to share, such as compiled programs, within a budget of bytes.
+// Package cache keeps values that are expensive to build and safe to share, such as compiled programs, within a budget
+// of bytes.
 //
-// A Cache is an LRU that is weighed in bytes, with single-flight builds: concurrent callers that miss the same key share one build. A build does
-// not end with the caller that started it, so one caller's cancellation cannot fail the others. Failed builds are not cached.
+// A Cache is an LRU that is weighed in bytes, with single-flight builds: concurrent callers that miss the same key
+// share one build. A build does not end with the caller that started it, so one caller's cancellation cannot fail the
+// others. Failed builds are not cached.
 //
 // Values must be immutable: callers share them, and may hold them after their eviction.
 package cache
@@ -25,13 +27,16 @@ var ErrClosed = errors.New("cache: closed")
 type Options[K comparable, V any] struct {
 	// MaxBytes bounds the sum of the weights of all cached values.
 	MaxBytes int64
-	// MaxEntryBytes bounds the weight of one value. Heavier ones are returned to the callers of Get and not cached. Default: MaxBytes.
+	// MaxEntryBytes bounds the weight of one value. Heavier ones are returned to the callers of Get and not cached.
+	// Default: MaxBytes.
 	MaxEntryBytes int64
-	// Weigh returns how many bytes a value retains. It is called once for each added value; a negative weight counts as 0.
+	// Weigh returns how many bytes a value retains. It is called once for each added value; a negative weight counts as
+	// 0.
 	Weigh func(V) int64
 	// MaxBuilds bounds how many builds run at once. Default: GOMAXPROCS.
 	MaxBuilds int
-	// OnBuild, if set, is called when a build starts; the function that it returns is called with the build's error, or nil, when the build ends.
+	// OnBuild, if set, is called when a build starts; the function that it returns is called with the build's error, or
+	// nil, when the build ends.
 	OnBuild func(context.Context) (finished func(error))
 	// OnEvict, if set, is called for each value that is evicted to make room or is too heavy to be cached. The Cache is
 	// locked meanwhile, so OnEvict must not call it.
@@ -96,10 +101,12 @@ func New[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	return c
 }
 
-// Get returns the value of key. If it is not cached, Get builds it, or waits for a build of it that another caller started.
+// Get returns the value of key. If it is not cached, Get builds it, or waits for a build of it that another caller
+// started.
 //
-// The build's context has the values of the first caller's context, but neither its cancellation nor its deadline; it ends with Close. When ctx ends
-// first, Get returns its cause at once. A running build continues for later callers; one that waits for its turn is dropped with its last caller.
+// The build's context has the values of the first caller's context, but neither its cancellation nor its deadline; it
+// ends with Close. When ctx ends first, Get returns its cause at once. A running build continues for later callers; one
+// that waits for its turn is dropped with its last caller.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, build func(context.Context) (V, error)) (V, error) {
 	value, f, err := c.join(ctx, key, build)
 	if f == nil {
@@ -227,8 +234,8 @@ func (c *Cache[K, V]) Cached(key K) (value V, ok bool) {
 	return e.value, ok
 }
 
-// Add caches a value in place of the previous one of its key. A value heavier than MaxEntryBytes is not cached; the previous one is dropped all
-// the same.
+// Add caches a value in place of the previous one of its key. A value heavier than MaxEntryBytes is not cached; the
+// previous one is dropped all the same.
 func (c *Cache[K, V]) Add(key K, value V) {
 	weight := c.options.Weigh(value)
 	c.mu.Lock()
@@ -294,7 +301,8 @@ func (c *Cache[K, V]) Stats() Stats {
 	return s
 }
 
-// Close cancels all builds and waits for them, or for ctx. Cached values stay readable; a Get that would have to build returns ErrClosed.
+// Close cancels all builds and waits for them, or for ctx. Cached values stay readable; a Get that would have to build
+// returns ErrClosed.
 func (c *Cache[K, V]) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

@@ -20,8 +20,8 @@ func (c *change) name() string {
 	return c.before.name
 }
 
-// apply returns the snapshot after a commit, and the changes: created catalogs, CRDs by name, deleted catalogs. The entries
-// put have their versions.
+// apply returns the snapshot after a commit, and the changes: created catalogs, CRDs by name, deleted catalogs. The
+// entries put have their versions.
 func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 	next := *s
 	next.sequence = commit.Sequence

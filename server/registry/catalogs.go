@@ -30,8 +30,8 @@ func (r *Registry) Catalog(ctx context.Context, name, atLeast string) (Catalog, 
 	return c.describe(), nil
 }
 
-// CreateCatalog creates an empty catalog and returns the token of the write. kubernetesMinor is 0 (the latest Kubernetes) or
-// from engine.OldestMinor to engine.LatestMinor.
+// CreateCatalog creates an empty catalog and returns the token of the write. kubernetesMinor is 0 (the latest
+// Kubernetes) or from engine.OldestMinor to engine.LatestMinor.
 func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMinor int) (Catalog, string, error) {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return Catalog{}, "", errorf(InvalidArgument, metadata{"field": "catalog"},
@@ -59,8 +59,8 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 	return c.describe(), r.tag.token(w.sequence), nil
 }
 
-// DeleteCatalog removes a catalog, and its CRDs if force is set. If etag is not empty, the catalog must have it. It returns
-// the token of the write and the number of deleted CRDs. The default catalog cannot be deleted.
+// DeleteCatalog removes a catalog, and its CRDs if force is set. If etag is not empty, the catalog must have it. It
+// returns the token of the write and the number of deleted CRDs. The default catalog cannot be deleted.
 func (r *Registry) DeleteCatalog(
 	ctx context.Context, name string, force bool, etag string,
 ) (token string, crds int, err error) {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// cluster is a store that several replicas share, for tests of following: its sequences jump, it can be compacted, and each replica can be cut off.
+// cluster is a store that several replicas share, for tests of following: its sequences jump, it can be compacted, and
+// each replica can be cut off.
 type cluster struct {
 	mu        sync.Mutex
 	sequence  uint64
@@ -23,7 +24,8 @@ type cluster struct {
 
 func newCluster() *cluster { return &cluster{sequence: 40, entries: map[string]Entry{}} }
 
-// commit makes a commit. then, if given, is called when it is made and nobody has been told of it: its error is the answer.
+// commit makes a commit. then, if given, is called when it is made and nobody has been told of it: its error is the
+// answer.
 func (c *cluster) commit(t Transaction, then func() error) (uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

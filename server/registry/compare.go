@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// Comparison selects two CRDs to compare: New with Base or, if Base is absent, with the registered CRD called Name (default:
-// the name of New) at Revision (default: the current one).
+// Comparison selects two CRDs to compare: New with Base or, if Base is absent, with the registered CRD called Name
+// (default: the name of New) at Revision (default: the current one).
 type Comparison struct {
 	New, Base      engine.Document
 	Name, Revision string
@@ -23,8 +23,8 @@ type Compared struct {
 	Replayed []engine.ReplayResult
 }
 
-// Compare returns the changes from the old CRD to the new one, and their effect on the objects. It stores nothing. If there
-// are objects, a rejected Base is an *Error with CRDRejected and its report.
+// Compare returns the changes from the old CRD to the new one, and their effect on the objects. It stores nothing. If
+// there are objects, a rejected Base is an *Error with CRDRejected and its report.
 func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, atLeast string) (*Compared, error) {
 	_, in, err := r.catalogAt(ctx, catalog, atLeast)
 	if err != nil {
@@ -120,8 +120,8 @@ func (r *Registry) base(ctx context.Context, c *catalog, comparison Comparison) 
 	return &base{engine.JSON(manifest), d, rev}, nil
 }
 
-// existing implements engine.Options.Existing: the new CRD updates the registered one with its name, which has the revision
-// of the comparison and the current status.
+// existing implements engine.Options.Existing: the new CRD updates the registered one with its name, which has the
+// revision of the comparison and the current status.
 func (b *base) existing(name string) *engine.Existing {
 	if b.crd == nil || b.crd.name != name {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// FuzzEntries: whatever a store has, reading it is an answer or an error, and what was read can be described, settled and listed.
+// FuzzEntries: whatever a store has, reading it is an answer or an error, and what was read can be described, settled
+// and listed.
 func FuzzEntries(f *testing.F) {
 	store := newMapStore()
 	r := newRegistry(f, store, &clock{now: time.Unix(1000, 0)})

@@ -262,7 +262,8 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-// What waits for its turn to be judged ends with its caller, and those that come later have theirs. Long manifests stand in a line of their own.
+// What waits for its turn to be judged ends with its caller, and those that come later have theirs. Long manifests
+// stand in a line of their own.
 func TestJudgingInTurns(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	for range cap(r.compiling) {

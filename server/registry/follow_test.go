@@ -152,7 +152,8 @@ func TestUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A commit that cannot be read, of a newer version of crdeval for example, is told; what is known is served until a later state can be read.
+// A commit that cannot be read, of a newer version of crdeval for example, is told; what is known is served until a
+// later state can be read.
 func TestUnreadableCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r, _ := replicas(t, 1)
@@ -259,7 +260,8 @@ func (l failingLink) Load(ctx context.Context) (State, error) {
 	return l.link.Load(ctx)
 }
 
-// Following may be called at any time while the store cannot be loaded. The race detector finds an error that is published before it is written.
+// Following may be called at any time while the store cannot be loaded. The race detector finds an error that is
+// published before it is written.
 func TestFollowingBesideFailedLoads(t *testing.T) {
 	l := failingLink{&link{cluster: newCluster()}, make(chan struct{}, 100)}
 	r := newRegistry(t, l, nil)

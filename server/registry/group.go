@@ -15,8 +15,8 @@ type group struct {
 	waiting immutable.Sorted[string, *crd] // CRDs that other CRDs of the group can affect
 }
 
-// claim is a name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as a kind (kind,
-// list kind).
+// claim is a name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as a kind
+// (kind, list kind).
 type claim struct {
 	kind bool
 	name string

@@ -99,7 +99,8 @@ func newRegistry(t testing.TB, store Store, c *clock) *Registry {
 	return r
 }
 
-// testRevision is what registering would make of a manifest, without the manifest: kinds default to the capitalized plural.
+// testRevision is what registering would make of a manifest, without the manifest: kinds default to the capitalized
+// plural.
 func testRevision(digest string, group string, n engine.Names) *revision {
 	if n.Kind == "" {
 		n.Kind = strings.ToUpper(n.Plural[:1]) + n.Plural[1:]

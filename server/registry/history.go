@@ -2,8 +2,8 @@ package registry
 
 import "sync"
 
-// Bounds of the kept events, which let watchers be slow and resume: per catalog, and for all catalogs together. They do not
-// survive a restart.
+// Bounds of the kept events, which let watchers be slow and resume: per catalog, and for all catalogs together. They do
+// not survive a restart.
 const (
 	maxEvents        = 16 << 10
 	maxEventBytes    = 32 << 20

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// hungStore is a mapStore that does not answer until released is closed. Commits happen then, also those that nobody waits for any more.
+// hungStore is a mapStore that does not answer until released is closed. Commits happen then, also those that nobody
+// waits for any more.
 type hungStore struct {
 	*mapStore
 	released      chan struct{} // nil: it answers
@@ -54,8 +55,8 @@ func (s *hungStore) Commit(ctx context.Context, t Transaction) (sequence uint64,
 	return sequence, err
 }
 
-// A commit of which the store does not report the outcome fails in time, and so do the writes that wait for it. When the store answers again,
-// what it has is served without a further write.
+// A commit of which the store does not report the outcome fails in time, and so do the writes that wait for it. When
+// the store answers again, what it has is served without a further write.
 func TestHungStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hungStore{mapStore: newMapStore()}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// All pages of a list come from one snapshot. A snapshot with further pages is pinned for pinnedFor, and at most maxPinned
-// are. Then the next page is WATCH_EXPIRED.
+// All pages of a list come from one snapshot. A snapshot with further pages is pinned for pinnedFor, and at most
+// maxPinned are. Then the next page is WATCH_EXPIRED.
 const (
 	pinnedFor = 5 * time.Minute
 	maxPinned = 64

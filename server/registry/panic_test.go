@@ -15,7 +15,8 @@ func (panickingObserver) Compiled(context.Context, engine.CompileEvent) {
 	panic("a fault of the compiler")
 }
 
-// A panic in a compilation is the error of that manifest. RegisterAll compiles in goroutines of its own, where a panic would end the process.
+// A panic in a compilation is the error of that manifest. RegisterAll compiles in goroutines of its own, where a panic
+// would end the process.
 func TestCompilePanics(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	r.Engine.Observer = panickingObserver{}

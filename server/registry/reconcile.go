@@ -8,7 +8,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry/immutable"
 )
 
-// maxReconciled bounds the CRDs whose status one commit changes, so that stores accept it. Further commits change the rest.
+// maxReconciled bounds the CRDs whose status one commit changes, so that stores accept it. Further commits change the
+// rest.
 const maxReconciled = 16
 
 func (c *crd) crdStatus() engine.CRDStatus {
@@ -18,8 +19,8 @@ func (c *crd) crdStatus() engine.CRDStatus {
 // reconcile decides which CRD holds which name of a group, after changed was put or the CRD named deleted was deleted. It
 // replaces the status of changed and returns copies of other CRDs with their new status, up to maxReconciled.
 //
-// A status depends on other CRDs only if a CRD waits for a name. So only the waiting CRDs and the holders of the names that
-// they want take part.
+// A status depends on other CRDs only if a CRD waits for a name. So only the waiting CRDs and the holders of the names
+// that they want take part.
 func (c *catalog) reconcile(
 	groupName string, changed *crd, deleted string, now time.Time,
 ) (others []*crd, more bool) {

@@ -30,8 +30,8 @@ func revisionKey(catalog, crd, digest string) string {
 	return revisionPrefix + catalog + "/" + crd + "/" + digest
 }
 
-// groupKey serializes writes of replicas to one group. Which CRD gets a name depends on all CRDs of the group, so each write
-// that affects this expects the version of this entry and puts it.
+// groupKey serializes writes of replicas to one group. Which CRD gets a name depends on all CRDs of the group, so each
+// write that affects this expects the version of this entry and puts it.
 func groupKey(catalog, group string) string { return groupPrefix + catalog + "/" + group }
 
 type catalogRecord struct {

@@ -11,9 +11,9 @@ import (
 // errOutdated is the error of a write whose candidate was compiled against an older state.
 var errOutdated = errors.New("registry: the CRD has changed since the manifest was compiled")
 
-// Register compiles a manifest and, if it is accepted, makes it the current revision of its CRD. A CRD with the same name is
-// updated. When Register returns without an error, the store has the revision. Registering the current revision again
-// changes nothing.
+// Register compiles a manifest and, if it is accepted, makes it the current revision of its CRD. A CRD with the same
+// name is updated. When Register returns without an error, the store has the revision. Registering the current revision
+// again changes nothing.
 func (r *Registry) Register(
 	ctx context.Context, catalog string, manifest engine.Document, p Precondition,
 ) (Registration, error) {
@@ -49,7 +49,8 @@ func (r *Registry) writeCandidate(
 ) (Registration, error) {
 	done := j.registration()
 	if j.revision == nil {
-		// A failed precondition is returned first: the manifest was compiled against another state than the caller expects.
+		// A failed precondition is returned first: the manifest was compiled against another state than the caller
+		// expects.
 		c, err := r.snapshot.Load().catalog(catalog)
 		if err == nil {
 			err = p.check(c, j.report.Name)
@@ -87,8 +88,8 @@ func (r *Registry) writeCandidate(
 	return done, nil
 }
 
-// reconcileGroup continues to reconcile the status of a group's CRDs. After a failure the next write to the group or Sweep
-// continues.
+// reconcileGroup continues to reconcile the status of a group's CRDs. After a failure the next write to the group or
+// Sweep continues.
 func (r *Registry) reconcileGroup(ctx context.Context, catalog, group string) {
 	for more := true; more; {
 		w, err := r.write(ctx, func(s *snapshot) (plan, error) {
@@ -186,8 +187,8 @@ func (p Precondition) check(c *catalog, name string) error {
 	return nil
 }
 
-// Delete removes a CRD with all its revisions. If etag is not empty, the CRD must have it. Waiting CRDs of the group get the
-// names that become free. It returns the token of the write.
+// Delete removes a CRD with all its revisions. If etag is not empty, the CRD must have it. Waiting CRDs of the group
+// get the names that become free. It returns the token of the write.
 func (r *Registry) Delete(ctx context.Context, catalogName, name, etag string) (token string, err error) {
 	group := ""
 	w, err := r.writeTo(ctx, catalogName, name, etag, func(c *catalog, d *crd) (plan, error) {

@@ -19,9 +19,9 @@ type Submitted struct {
 	Err          error
 }
 
-// RegisterAll registers several manifests in their order and returns a result for each. A rejected manifest does not affect
-// the others. When the store fails or ctx ends, the rest is not tried. It returns the token of the last write, or of the
-// current state.
+// RegisterAll registers several manifests in their order and returns a result for each. A rejected manifest does not
+// affect the others. When the store fails or ctx ends, the rest is not tried. It returns the token of the last write,
+// or of the current state.
 func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submission) ([]Submitted, string, error) {
 	if err := r.awaitLatest(ctx); err != nil {
 		return nil, "", err

@@ -1,13 +1,13 @@
 // Package registry keeps what callers register: catalogs, the CRDs in them, and the revisions and status of each CRD.
 //
-// All data is in memory, in one immutable snapshot behind an atomic pointer. Readers load the pointer once and need neither
-// locks nor the store. A write commits to the Store first, which makes it durable, and then publishes the next snapshot,
-// which shares all unchanged parts. Of a Store with several writers (a Watcher), the registry applies all commits in the
-// order of the store, its own included, so that all replicas go through the same snapshots.
+// All data is in memory, in one immutable snapshot behind an atomic pointer. Readers load the pointer once and need
+// neither locks nor the store. A write commits to the Store first, which makes it durable, and then publishes the next
+// snapshot, which shares all unchanged parts. Of a Store with several writers (a Watcher), the registry applies all
+// commits in the order of the store, its own included, so that all replicas go through the same snapshots.
 //
-// A revision is the digest of a CRD's canonical manifest. It never changes, and is the key of the compiled program in the
-// cache. Manifests are kept compressed, so that evicted programs are compiled again without the store. The status of a CRD
-// is stored, not computed: it depends on the history of the CRD's group, as in an API server.
+// A revision is the digest of a CRD's canonical manifest. It never changes, and is the key of the compiled program in
+// the cache. Manifests are kept compressed, so that evicted programs are compiled again without the store. The status
+// of a CRD is stored, not computed: it depends on the history of the CRD's group, as in an API server.
 //
 //	model.go, error.go               types that callers see
 //	store.go, record.go              the Store interface, and the entries in a Store
@@ -79,8 +79,8 @@ type Registry struct {
 	end       context.CancelFunc
 }
 
-// New loads the store and, if it is a Watcher, follows it until Close. ctx bounds the loading. The registry does not close
-// the store: close the registry first.
+// New loads the store and, if it is a Watcher, follows it until Close. ctx bounds the loading. The registry does not
+// close the store: close the registry first.
 func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	if o.Programs == nil {
 		return nil, errors.New("registry: Options.Programs is nil")

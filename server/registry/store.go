@@ -5,17 +5,18 @@ import (
 	"errors"
 )
 
-// Store keeps entries, which are bytes by key, durably. The registry encodes catalogs and CRDs; a Store does not know them.
-// Implementations are safe for concurrent use and must pass the tests of storetest.
+// Store keeps entries, which are bytes by key, durably. The registry encodes catalogs and CRDs; a Store does not know
+// them. Implementations are safe for concurrent use and must pass the tests of storetest.
 type Store interface {
 	// ID identifies the contents of the store. It is created with the store, survives restarts and is not empty.
 	ID() string
-	// Load returns all entries and the sequence at one moment. It includes the effect of each Commit that returned before.
+	// Load returns all entries and the sequence at one moment. It includes the effect of each Commit that returned
+	// before.
 	Load(ctx context.Context) (State, error)
-	// Commit makes all changes of t, or none. It returns when they are durable. The sequence is greater than all before, and
-	// becomes the Version of the entries put. ErrConflict (an expectation failed), ErrTooLarge and a Failure with Unchanged
-	// mean that nothing changed. After other errors, and when ctx ends, the outcome is unknown: the commit may still happen
-	// later, but not after the next Load. Callers do not modify t afterwards.
+	// Commit makes all changes of t, or none. It returns when they are durable. The sequence is greater than all
+	// before, and becomes the Version of the entries put. ErrConflict (an expectation failed), ErrTooLarge and a
+	// Failure with Unchanged mean that nothing changed. After other errors, and when ctx ends, the outcome is unknown:
+	// the commit may still happen later, but not after the next Load. Callers do not modify t afterwards.
 	Commit(ctx context.Context, t Transaction) (sequence uint64, err error)
 	// Close releases the store. Calls after it return ErrClosed.
 	Close() error
@@ -34,8 +35,8 @@ type Entry struct {
 	Version uint64 // the sequence of the commit that put it; ignored in a Transaction
 }
 
-// Transaction is a set of changes. A key appears at most once in Put and Delete together, and no key of Put has a prefix in
-// DeletePrefix.
+// Transaction is a set of changes. A key appears at most once in Put and Delete together, and no key of Put has a
+// prefix in DeletePrefix.
 type Transaction struct {
 	Expect       []Expectation
 	Put          []Entry
@@ -52,9 +53,9 @@ type Expectation struct {
 // Watcher is a Store with several writers, such as replicas that share it.
 type Watcher interface {
 	Store
-	// Watch calls apply for every commit with a sequence greater than after, in order, until ctx ends; then it returns the
-	// context's cause. It recovers from failures such as lost connections. It returns ErrCompacted if the store no longer
-	// has some of the commits: load, and watch from there.
+	// Watch calls apply for every commit with a sequence greater than after, in order, until ctx ends; then it returns
+	// the context's cause. It recovers from failures such as lost connections. It returns ErrCompacted if the store no
+	// longer has some of the commits: load, and watch from there.
 	Watch(ctx context.Context, after uint64, apply func(Commit)) error
 	// Latest returns a sequence that Watch reaches and that is not below that of any commit answered before the call.
 	Latest(ctx context.Context) (uint64, error)

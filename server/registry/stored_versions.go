@@ -13,8 +13,9 @@ import (
 // maxStoredVersions bounds a list that may contain a version several times.
 const maxStoredVersions = 1000
 
-// SetStoredVersions replaces status.storedVersions, after a storage migration. Each version must be one of the CRD's, and the
-// storage version must be included. If etag is not empty, the CRD must have it. It returns the token of the write.
+// SetStoredVersions replaces status.storedVersions, after a storage migration. Each version must be one of the CRD's,
+// and the storage version must be included. If etag is not empty, the CRD must have it. It returns the token of the
+// write.
 func (r *Registry) SetStoredVersions(
 	ctx context.Context, catalogName, name string, versions []string, etag string,
 ) (*CRD, string, error) {
@@ -47,9 +48,9 @@ func (r *Registry) SetStoredVersions(
 	return d.describe(d.current()), r.tag.token(w.sequence), nil
 }
 
-// checkStoredVersions returns the errors that an API server returns for the next update of the CRD. It accepts any list as a
-// write to the status.
-// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation, ValidateCustomResourceDefinitionStoredVersions)
+// checkStoredVersions returns the errors that an API server returns for the next update of the CRD. It accepts any list
+// as a write to the status. (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation,
+// ValidateCustomResourceDefinitionStoredVersions)
 func checkStoredVersions(stored []string, s *summary) (errs field.ErrorList) {
 	path := field.NewPath("status", "storedVersions")
 	if len(stored) == 0 {

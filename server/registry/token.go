@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A token identifies a write. It is the base64url of a format byte, the first 8 bytes of the SHA-256 of the store's ID, and
-// the sequence as a uvarint. It is opaque to callers.
+// A token identifies a write. It is the base64url of a format byte, the first 8 bytes of the SHA-256 of the store's ID,
+// and the sequence as a uvarint. It is opaque to callers.
 const (
 	tokenFormat = 1
 	storeTagLen = 8

@@ -227,7 +227,8 @@ func TestRegisterAll(t *testing.T) {
 	}
 }
 
-// A CRD that only an older server could have stored is registered with the condition that says so, and evaluated as it would be.
+// A CRD that only an older server could have stored is registered with the condition that says so, and evaluated as it
+// would be.
 func TestNonStructural(t *testing.T) {
 	store := newMapStore()
 	r := newRegistry(t, store, nil)

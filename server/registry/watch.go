@@ -26,10 +26,10 @@ type Event struct {
 	Token string
 }
 
-// Watch calls send for the changes in a catalog, in order, until ctx ends or send fails, and returns the reason. Without a
-// token it sends all CRDs as Added, then Synced, then changes. With a token it sends the changes since, then Synced, then
-// further changes. If the history no longer has the changes, the error is WATCH_EXPIRED: watch without a token. When the
-// catalog is deleted, Watch sends the deletion of its CRDs and returns CATALOG_NOT_FOUND.
+// Watch calls send for the changes in a catalog, in order, until ctx ends or send fails, and returns the reason.
+// Without a token it sends all CRDs as Added, then Synced, then changes. With a token it sends the changes since, then
+// Synced, then further changes. If the history no longer has the changes, the error is WATCH_EXPIRED: watch without a
+// token. When the catalog is deleted, Watch sends the deletion of its CRDs and returns CATALOG_NOT_FOUND.
 //
 // A slow send does not delay other watchers.
 func (r *Registry) Watch(ctx context.Context, catalog, from string, send func(Event) error) error {

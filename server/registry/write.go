@@ -23,8 +23,8 @@ func (w written) crd(catalog, name string) (*crd, error) {
 	return c.crd(name)
 }
 
-// write commits the plan that propose returns for the current snapshot; it commits nothing for an empty plan. It returns a
-// snapshot that includes the change. It calls propose again if another replica wrote first.
+// write commits the plan that propose returns for the current snapshot; it commits nothing for an empty plan. It
+// returns a snapshot that includes the change. It calls propose again if another replica wrote first.
 func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, error)) (written, error) {
 	if err := r.beginWrite(ctx); err != nil {
 		return written{}, err
@@ -96,8 +96,8 @@ func (r *Registry) writeTo(
 	})
 }
 
-// beginWrite waits until no other write runs. It gives up when no commit has succeeded for r.MaxWrite: then the store does
-// not answer, and all waiting writes fail at the same time instead of one after the other.
+// beginWrite waits until no other write runs. It gives up when no commit has succeeded for r.MaxWrite: then the store
+// does not answer, and all waiting writes fail at the same time instead of one after the other.
 func (r *Registry) beginWrite(ctx context.Context) error {
 	ticker := time.NewTicker(r.MaxWrite)
 	defer ticker.Stop()

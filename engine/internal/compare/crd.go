@@ -1,9 +1,9 @@
-// Package compare finds the changes between two CRDs, and classifies the effect of each on stored objects, on clients that
-// write and on clients that read.
+// Package compare finds the changes between two CRDs, and classifies the effect of each on stored objects, on clients
+// that write and on clients that read.
 //
-// A change is Compatible for stored objects only if every object that is valid under the old schema is valid under the new
-// one and keeps its value. A property test of package engine checks this. If two schemas do not suffice to decide, for
-// example about patterns, the class is Care.
+// A change is Compatible for stored objects only if every object that is valid under the old schema is valid under the
+// new one and keeps its value. A property test of package engine checks this. If two schemas do not suffice to decide,
+// for example about patterns, the class is Care.
 //
 // The package does not check whether the new CRD is acceptable; package definition does.
 package compare

@@ -28,8 +28,8 @@ func newLosses(old, new *CRD) *losses {
 // maxLost bounds the fields that a change lists.
 const maxLost = 100
 
-// losses reports fields of a version that the storage version prunes, and the reverse. It does not report fields that were
-// pruned under the old CRD already.
+// losses reports fields of a version that the storage version prunes, and the reverse. It does not report fields that
+// were pruned under the old CRD already.
 func (c *comparison) losses(l *losses, n *version) {
 	storage := l.newStorage
 	if storage == nil || storage.Name == n.Name {

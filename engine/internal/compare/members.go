@@ -20,8 +20,8 @@ const (
 
 func keeps(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
 
-// fate returns the fate of undeclared fields. inherited: the object is in a list that preserves unknown fields; all: the CRD
-// does.
+// fate returns the fate of undeclared fields. inherited: the object is in a list that preserves unknown fields; all:
+// the CRD does.
 func (w *walk) fate(s *Props, inherited, all bool) fate {
 	switch a := s.AdditionalProperties; {
 	case a == nil && (all || inherited || keeps(s)):
@@ -131,8 +131,8 @@ func (w *walk) added(p, parent *Props, was fate, at, below node) {
 	w.report(PropertyAdded, impact, below.path, nil, p, "%s", message)
 }
 
-// unknownFormat reports whether an invalid default may be accepted: API servers validate defaults with formats that they do
-// not use for objects.
+// unknownFormat reports whether an invalid default may be accepted: API servers validate defaults with formats that
+// they do not use for objects.
 func (w *walk) unknownFormat(p *Props) bool {
 	return schema.Any(p, func(s *Props) bool { return s.Format != "" && !w.knows(s) })
 }

@@ -190,8 +190,8 @@ func text(s string) any {
 	return s
 }
 
-// listTypes compares x-kubernetes-list-type, -list-map-keys and -map-type. The managedFields of stored objects refer to the
-// old type, so each change affects server-side apply.
+// listTypes compares x-kubernetes-list-type, -list-map-keys and -map-type. The managedFields of stored objects refer to
+// the old type, so each change affects server-side apply.
 func (w *walk) listTypes(old, new *Props, at node) {
 	keyword := at.at("x-kubernetes-list-type")
 	oldValue, newValue := pointee(old.XListType), pointee(new.XListType)

@@ -1,7 +1,7 @@
-// Package bolt is the embedded Store: one bbolt file, for one process.
+// Package bolt implements registry.Store in a bbolt file, for one process.
 //
-// A commit is one bbolt transaction; it returns after fsync. Every value carries a checksum of its own, since bbolt checks its two
-// meta pages and nothing else.
+// A commit is a bbolt transaction and returns after fsync. Every value has a checksum, because bbolt has checksums for
+// its two meta pages only.
 package bolt
 
 import (
@@ -23,11 +23,10 @@ import (
 // FileName is the name of the file in the data directory.
 const FileName = "registry.db"
 
-// LockTimeout is how long Open waits for another process to let go of the file: enough for a predecessor that is just
-// draining its last call, short enough for a mistake to show at once.
+// LockTimeout is how long Open waits for another process to release the file, for example one that is shutting down.
 const LockTimeout = 2 * time.Second
 
-// format is the layout of the file that this package writes. A file of another format is refused, never guessed at.
+// format is the version of the file layout. Files of another format are rejected.
 const format = "1"
 
 var (
@@ -47,8 +46,8 @@ type Store struct {
 
 var _ registry.Store = (*Store)(nil)
 
-// Open opens the store in dir, creating both if need be. The whole file is read and checked. The error says what to do if
-// another process has the file (ErrLocked) or the file is damaged (ErrCorrupt).
+// Open opens the store in dir and creates both if necessary. It reads and verifies the whole file. The error is
+// ErrLocked if another process uses the file, and ErrCorrupt if the file is damaged.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
@@ -61,7 +60,7 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The names of the file and of its directory may be as new as the file.
+	// The directory entries of the file and of dir may be new, too.
 	for _, d := range []string{dir, filepath.Dir(dir)} {
 		if err := syncDirectory(d); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -70,7 +69,7 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// openStore opens one file, which may be empty.
+// openStore opens a file, which may be empty.
 func openStore(path string) (*Store, error) {
 	db, err := openFile(path)
 	if err != nil {
@@ -83,7 +82,7 @@ func openStore(path string) (*Store, error) {
 	return s, nil
 }
 
-// prepare checks a file that has contents and initializes one that has none.
+// prepare verifies the file, or initializes an empty one.
 func (s *Store) prepare() error {
 	if err := s.verify(); err != nil {
 		return err
@@ -112,8 +111,8 @@ func (s *Store) prepare() error {
 // ID implements registry.Store.
 func (s *Store) ID() string { return s.id }
 
-// do runs f until it ends or ctx does. It runs one function at a time: a function that outlives its context delays the next one, so that a Load
-// after a Commit with an unknown outcome returns that outcome.
+// do calls f and waits until it returns or ctx ends. It calls one function at a time: one that outlives its context
+// delays the next one, so that a Load after a Commit with an unknown outcome returns that outcome.
 func (s *Store) do(ctx context.Context, f func() error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -216,7 +215,7 @@ func change(entries *bbolt.Bucket, t registry.Transaction) (sequence uint64, err
 	return sequence, nil
 }
 
-// deletePrefix finds the keys before it deletes any: a bbolt cursor may skip a key when the one under it goes.
+// deletePrefix collects the keys first: a bbolt cursor may skip keys after a deletion.
 func deletePrefix(b *bbolt.Bucket, prefix []byte) error {
 	var keys [][]byte
 	c := b.Cursor()
@@ -231,5 +230,5 @@ func deletePrefix(b *bbolt.Bucket, prefix []byte) error {
 	return nil
 }
 
-// Close implements registry.Store: it waits for running transactions and lets go of the file.
+// Close implements registry.Store. It waits for running transactions.
 func (s *Store) Close() error { return s.db.Close() }

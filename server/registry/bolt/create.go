@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// create makes the file of a new store, whole or not at all: it is made under another name and linked to its own when all of it is on disk. A process that is
-// killed meanwhile leaves nothing that the next one takes for a damaged registry. A file that exists stays as it is.
+// create creates the file of a new store atomically: under a temporary name, which is linked to path when all of it is on
+// disk. A process that is killed meanwhile leaves no damaged store. create does not change an existing file.
 func create(path string) error {
 	leftovers, err := filepath.Glob(path + ".new-*")
 	if err != nil {
@@ -33,7 +33,8 @@ func create(path string) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	// Unlike a rename, a link never replaces what another process made in the same moment. Where there are no links, bbolt makes the file in its place.
+	// Unlike a rename, a link never replaces a file that another process created meanwhile. On file systems without
+	// links, bbolt creates the file.
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) && !noLinks(err) {
 		return err
 	}
@@ -41,10 +42,11 @@ func create(path string) error {
 }
 
 func noLinks(err error) bool {
-	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EMLINK)
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) ||
+		errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EMLINK)
 }
 
-// removeAll removes what processes that were killed while they created the file left behind. If one is only slow, it finds its file gone and the other's made.
+// removeAll removes temporary files of processes that were killed.
 func removeAll(paths []string) error {
 	for _, path := range paths {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -54,18 +56,18 @@ func removeAll(paths []string) error {
 	return nil
 }
 
-// syncDirectory makes a new file's name durable, as fsync of the file makes its contents.
+// syncDirectory makes the directory entries of new files durable.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if errors.Is(err, os.ErrPermission) {
-		return nil // a parent that others made, and keep
+		return nil // a parent that belongs to another user
 	}
 	if err != nil {
 		return err
 	}
 	err = d.Sync()
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
-		err = nil // a file system that has no such thing
+		err = nil // the file system does not support it
 	}
 	return errors.Join(err, d.Close())
 }

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// What changes files or makes them durable, in bbolt and in package bolt, and what stands for it in the build with faults.
+// What changes files or makes them durable, in bbolt and in package bolt, and what stands for it in the build with
+// faults.
 var faultPoints = strings.NewReplacer(
 	"db.file.WriteAt", "FaultWriteAt(db.file)",
 	"db.file.Truncate(", "FaultTruncate(db.file)(",
@@ -25,7 +26,8 @@ var faultPoints = strings.NewReplacer(
 	"os.Remove(", "bbolt.FaultRemove(",
 )
 
-// What files may be used for without being a step; everything else must have been replaced, also in a later version of bbolt.
+// What files may be used for without being a step; everything else must have been replaced, also in a later version of
+// bbolt.
 var (
 	fileUses    = regexp.MustCompile(`\bfile\.([A-Z]\w*)`)
 	harmless    = map[string]bool{"Fd": true, "Name": true, "Stat": true, "ReadAt": true, "Close": true}
@@ -33,8 +35,9 @@ var (
 	directories = regexp.MustCompile(`\bd\.([A-Z]\w*)\(`)
 )
 
-// faultBuild builds this package's test binary with faults in bbolt and in package bolt: the same sources, but for the calls above. bbolt's are a copy of
-// the module, which a go.mod of its own puts in its place; those of package bolt are an overlay.
+// faultBuild builds this package's test binary with faults in bbolt and in package bolt: the same sources, but for the
+// calls above. bbolt's are a copy of the module, which a go.mod of its own puts in its place; those of package bolt are
+// an overlay.
 func faultBuild(t *testing.T) string {
 	t.Helper()
 	must := func(err error) {

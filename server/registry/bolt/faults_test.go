@@ -23,7 +23,8 @@ import (
 // faultDirectory is set in the child: where its store is.
 const faultDirectory = "CRDEVAL_FAULT_DIRECTORY"
 
-// TestFaultChild is no test: it is the process that kills itself. It runs the script and writes a line when a write was acknowledged.
+// TestFaultChild is no test: it is the process that kills itself. It runs the script and writes a line when a write was
+// acknowledged.
 func TestFaultChild(t *testing.T) {
 	dir := os.Getenv(faultDirectory)
 	if dir == "" {
@@ -56,7 +57,8 @@ type step struct {
 	acked  int // writes acknowledged before it
 }
 
-// child runs the script in a process of its own, killed at a step if fault is not empty, and returns the steps it took and how many writes it acknowledged.
+// child runs the script in a process of its own, killed at a step if fault is not empty, and returns the steps it took
+// and how many writes it acknowledged.
 func child(ctx context.Context, binary, dir, fault, journal string) (steps []step, acked int, killed bool, err error) {
 	command := exec.CommandContext(ctx, binary, "-test.run=^TestFaultChild$")
 	command.Env = append(os.Environ(), faultDirectory+"="+dir, "CRDEVAL_FAULT="+fault, "CRDEVAL_FAULT_JOURNAL="+journal)
@@ -106,8 +108,8 @@ func states(t *testing.T) []string {
 	}
 }
 
-// recovered opens what is left in dir and checks that it is the state after acked writes or, as the one under way may have come through, one more;
-// and then that the registry goes on from there to where the script ends.
+// recovered opens what is left in dir and checks that it is the state after acked writes or, as the one under way may
+// have come through, one more; and then that the registry goes on from there to where the script ends.
 func recovered(ctx context.Context, dir string, acked int, want []string) error {
 	store, err := bolt.Open(dir)
 	if err != nil {
@@ -144,8 +146,9 @@ func recovered(ctx context.Context, dir string, acked int, want []string) error 
 	return nil
 }
 
-// The process is killed at every single step by which bbolt and package bolt change the file or make it durable, from the creation of the directory on:
-// before the step, after it, and, when it writes, in the middle. What was acknowledged is there; what was not is whole or absent.
+// The process is killed at every single step by which bbolt and package bolt change the file or make it durable, from
+// the creation of the directory on: before the step, after it, and, when it writes, in the middle. What was
+// acknowledged is there; what was not is whole or absent.
 //
 // This covers all that SIGKILL can do. TestPowerLoss covers what a machine that stops can do beyond that.
 func TestKillAtEveryStep(t *testing.T) {

@@ -80,7 +80,8 @@ var digests = sync.OnceValues(func() (map[string][]string, error) {
 	return all, nil
 })
 
-// picture is all that a registry has, but for times and etags: catalogs, CRDs, the revisions that are kept, and that each can be read.
+// picture is all that a registry has, but for times and etags: catalogs, CRDs, the revisions that are kept, and that
+// each can be read.
 func picture(ctx context.Context, r *registry.Registry) (string, error) {
 	known, err := digests()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// A commit in a file whose disk does not answer ends with its context, and is done when the disk answers again. Later calls wait for that no longer
-// than their contexts allow, and then do nothing.
+// A commit in a file whose disk does not answer ends with its context, and is done when the disk answers again. Later
+// calls wait for that no longer than their contexts allow, and then do nothing.
 func TestHungDisk(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer func() { _ = s.Close() }()

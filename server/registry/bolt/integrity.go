@@ -18,13 +18,13 @@ import (
 )
 
 var (
-	// ErrLocked is the error of Open while another process has the file.
+	// ErrLocked is the error of Open while another process uses the file.
 	ErrLocked = errors.New("the registry's file is in use by another process")
-	// ErrCorrupt is the error of a file that is damaged, or is no registry.
+	// ErrCorrupt is the error of a file that is damaged or not a registry.
 	ErrCorrupt = errors.New("the registry's file is damaged")
 )
 
-// A value in the file: the version (8 bytes, big endian), the checksum of key, version and value (4 bytes), the value.
+// A stored value has a header: the version (8 bytes, big endian) and the CRC-32C of key, version and value (4 bytes).
 const headerSize = 8 + 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -42,7 +42,7 @@ func encode(key string, value []byte, version uint64) []byte {
 	return append(b, value...)
 }
 
-// decode copies: bbolt's bytes are those of the file and end with the transaction.
+// decode copies the value, because bbolt's memory is only valid during the transaction.
 func decode(key, stored []byte) (registry.Entry, error) {
 	if len(stored) < headerSize {
 		return registry.Entry{}, fmt.Errorf("entry %q has %d bytes, fewer than its header", key, len(stored))
@@ -54,7 +54,7 @@ func decode(key, stored []byte) (registry.Entry, error) {
 	return registry.Entry{Key: string(key), Value: slices.Clone(value), Version: version(stored)}, nil
 }
 
-// version is 0 for an entry that is not there.
+// version returns 0 for a missing entry.
 func version(stored []byte) uint64 {
 	if len(stored) < headerSize {
 		return 0
@@ -65,10 +65,11 @@ func version(stored []byte) uint64 {
 func (s *Store) corrupt(err error) error { return corrupt(s.path, err) }
 
 func corrupt(path string, err error) error {
-	return fmt.Errorf("%w: %s: %w; restore it from a backup, or move it away to start with an empty registry", ErrCorrupt, path, err)
+	return fmt.Errorf("%w: %s: %w; restore it from a backup, or move it away to start with an empty registry",
+		ErrCorrupt, path, err)
 }
 
-// openFile opens the file and turns what bbolt says, or panics with, into errors that tell what to do.
+// openFile opens the file and turns errors and panics of bbolt into errors that say what to do.
 func openFile(path string) (db *bbolt.DB, err error) {
 	err = guard(path, func() error {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: LockTimeout, FreelistType: bbolt.FreelistMapType})
@@ -78,23 +79,24 @@ func openFile(path string) (db *bbolt.DB, err error) {
 	case err == nil:
 		return db, nil
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("%w: %s; one data directory serves one process: stop the other one, or choose another --data-dir", ErrLocked, path)
+		return nil, fmt.Errorf("%w: %s; a data directory is for one process: stop the other one, or choose another --data-dir",
+			ErrLocked, path)
 	case errors.Is(err, ErrCorrupt):
 		return nil, err
 	case isSystemError(err):
 		return nil, fmt.Errorf("opening the registry's file: %w", err)
 	}
-	return nil, corrupt(path, err) // all that is left is bbolt's opinion of the contents
+	return nil, corrupt(path, err) // the other errors of bbolt are about the contents
 }
 
-// isSystemError tells a file that cannot be had (permissions, a full disk, a directory in its place) from one that makes no sense.
+// isSystemError reports whether an error is about access to the file, not about its contents.
 func isSystemError(err error) bool {
 	var path *fs.PathError
 	var number syscall.Errno
 	return errors.As(err, &path) || errors.As(err, &number)
 }
 
-// guard runs f; a panic of bbolt over a damaged page, or a fault on a page that the file does not have any more, becomes ErrCorrupt.
+// guard calls f. A panic of bbolt over a damaged page, or a fault on a page that the file lacks, becomes ErrCorrupt.
 func guard(path string, f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -113,7 +115,7 @@ func (s *Store) read(f func(*bbolt.Tx) error) error {
 	return err
 }
 
-// verify reads the whole file once: its size, its format, every entry's checksum.
+// verify checks the size and the format of the file and the checksums of all entries.
 func (s *Store) verify() error {
 	return s.read(func(tx *bbolt.Tx) error {
 		info, err := os.Stat(s.path)
@@ -121,7 +123,7 @@ func (s *Store) verify() error {
 			return err
 		}
 		if info.Size() < tx.Size() {
-			return s.corrupt(fmt.Errorf("it has %d bytes of %d: it was cut off", info.Size(), tx.Size()))
+			return s.corrupt(fmt.Errorf("it is truncated to %d of %d bytes", info.Size(), tx.Size()))
 		}
 		meta, entries := tx.Bucket(metaBucket), tx.Bucket(entriesBucket)
 		if meta == nil && entries == nil {
@@ -134,7 +136,8 @@ func (s *Store) verify() error {
 			return s.corrupt(errors.New("it lacks a bucket or its ID"))
 		}
 		if got := string(meta.Get(formatKey)); got != format {
-			return fmt.Errorf("%s has format %q, this version of crdeval reads format %q: run the version that wrote it, or choose another --data-dir", s.path, got, format)
+			return fmt.Errorf("%s has format %q, but this version of crdeval reads format %q: "+
+				"run the version that wrote it, or choose another --data-dir", s.path, got, format)
 		}
 		return entries.ForEach(func(k, v []byte) error {
 			if _, err := decode(k, v); err != nil {

@@ -54,7 +54,8 @@ spec:
 `, name, content))
 }
 
-// TestKillChild is no test: it is the process that gets killed. It registers as fast as it can and writes a line a registration that was acknowledged.
+// TestKillChild is no test: it is the process that gets killed. It registers as fast as it can and writes a line a
+// registration that was acknowledged.
 func TestKillChild(t *testing.T) {
 	dir := os.Getenv(killDirectory)
 	if dir == "" {

@@ -68,8 +68,9 @@ func journal(path string, steps []step) ([]change, error) {
 	return all, nil
 }
 
-// A machine that loses power keeps what was synced, and of what was written since then any part: some writes and not others, in any order, torn
-// between sectors. Whatever it keeps, what was acknowledged is there, and what was not is whole or absent.
+// A machine that loses power keeps what was synced, and of what was written since then any part: some writes and not
+// others, in any order, torn between sectors. Whatever it keeps, what was acknowledged is there, and what was not is
+// whole or absent.
 func TestPowerLoss(t *testing.T) {
 	testenv.E2E(t)
 	binary := faultBuild(t)

@@ -1,12 +1,15 @@
-// Package directory keeps a catalog as directories of manifests say: it registers what their files hold, watches them, and registers what changes.
+// Package directory registers the CRDs in directories of manifests, watches the directories, and registers changes.
 //
-// It acts on changes of files and on nothing else. What somebody else registers, changes or deletes in the catalog stays as it is until the file changes or
-// the process starts anew, so that replicas that see a change at different times do not undo each other's work. What it deletes it has registered itself, and
-// nobody has changed it since.
+// It reacts to changes of files only. What other clients register, change or delete in the catalog stays until the file
+// changes or the process restarts, so that replicas do not undo each other's work. It deletes only CRDs that it has
+// registered and that nobody has changed since.
 //
-// Nothing that is wrong with a file ends the watching: it is logged, with its place, once for each change, and what was registered before stays.
+// Errors in files are logged with their position, once per change. What was registered before stays.
 //
-// Where to read next: scan.go is what a directory holds and what of it has changed, read.go what a file holds, register.go what follows from that, watch.go when.
+//	scan.go      lists directories and detects changed files
+//	read.go      reads the CRDs in a file
+//	register.go  registers and deletes CRDs
+//	watch.go     runs all of it when files change
 package directory
 
 import (
@@ -22,13 +25,13 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Registry is what is needed of a registry.
+// Registry is the part of registry.Registry that a Loader needs.
 type Registry interface {
-	// RegisterAll registers manifests in their order, with an answer for each at its index.
+	// RegisterAll registers manifests in their order and returns a result for each.
 	RegisterAll(ctx context.Context, catalog string, list []registry.Submission) ([]registry.Submitted, string, error)
-	// CRD returns one at its current revision, for revision "".
+	// CRD returns a CRD; revision "" is the current one.
 	CRD(ctx context.Context, catalog, name, revision, atLeast string) (*registry.CRD, error)
-	// Delete removes a CRD that has that etag.
+	// Delete removes a CRD that has the etag.
 	Delete(ctx context.Context, catalog, name, etag string) (token string, err error)
 }
 
@@ -41,23 +44,23 @@ const (
 
 // Options configure a Loader.
 type Options struct {
-	// Directories have the files *.yaml, *.yml and *.json that are loaded; not those below them. Where two files have a CRD of one name, the earlier directory
-	// goes first, and in a directory the file whose name sorts first.
+	// Directories have the files *.yaml, *.yml and *.json to load; subdirectories are ignored. If two files have the
+	// same CRD, the earlier directory wins, then the file whose name sorts first.
 	Directories []string
-	// Catalog is where CRDs are registered. It exists.
+	// Catalog is the catalog to register in. It must exist.
 	Catalog string
-	// MaxFileBytes bounds one file; a CRD in it is bounded by the registry. Default: DefaultMaxFileBytes.
+	// MaxFileBytes bounds the size of a file. Default: DefaultMaxFileBytes.
 	MaxFileBytes int64
-	// Settle is how long nothing may change before files are read, so that those who write a file have written all of it; and how long a CRD has to be in
-	// no file before it is deleted. Default: DefaultSettle.
+	// Settle is how long files must stay unchanged before they are read, so that none is read half-written, and how
+	// long a CRD must be missing from all files before it is deleted. Default: DefaultSettle.
 	Settle time.Duration
-	// Poll is how often directories are looked at although no change was noticed: some file systems tell of none. Default: DefaultPoll.
+	// Poll is the interval of scans without a notification: some file systems send none. Default: DefaultPoll.
 	Poll time.Duration
-	// Log gets what happens. Default: slog.Default().
+	// Log receives registrations and errors. Default: slog.Default().
 	Log *slog.Logger
 }
 
-// Loader loads directories. Load and Run are called by one goroutine, in this order; Stats by any.
+// Loader loads directories. One goroutine may call Load, then Run; any may call Stats.
 type Loader struct {
 	registry Registry
 	o        Options
@@ -67,15 +70,15 @@ type Loader struct {
 	directories []*folder
 	sources     map[string]*source // the files, by path
 	order       []string           // their paths, in the order of precedence
-	touched     map[string]bool    // paths of which a change was told: they are read whatever their times say
-	unsettled   bool               // some files were left alone, since they are being written
+	touched     map[string]bool    // paths with a notification: they are read even if their times did not change
+	unsettled   bool               // some files were skipped because they are being written
 
-	owners     map[string]string    // CRD to the path of the file that has it
-	pending    map[place]submission // what has to be registered
-	settled    map[string]string    // CRD to the file whose manifest was registered or refused
-	registered map[string]string    // CRD to the revision that was registered from here
-	missing    map[string]time.Time // CRDs registered from here that no file has: since when
-	duplicates map[place]string     // the file that goes first, as it was told
+	owners     map[string]string    // CRD to the path of its file
+	pending    map[place]submission // CRDs to register
+	settled    map[string]string    // CRD to the file whose manifest was registered or rejected
+	registered map[string]string    // CRD to the revision that the Loader registered
+	missing    map[string]time.Time // registered CRDs that no file has, with the time since when
+	duplicates map[place]string     // CRD in a file to the file that wins, as logged
 	failure    failure
 
 	mu    sync.Mutex
@@ -85,14 +88,14 @@ type Loader struct {
 // place is a CRD in a file.
 type place struct{ path, name string }
 
-// Stats is a moment's picture of the directories.
+// Stats describes the directories at one moment.
 type Stats struct {
-	Files, Broken int       // files without a problem and files with one; a directory that cannot be read counts as one with a problem
-	CRDs          int       // registered from them and still there
-	LastSuccess   time.Time // when they were last read and everything in them was in the registry; zero: never
+	Files, Broken int       // files without and with errors; an unreadable directory counts as Broken
+	CRDs          int       // registered by the Loader
+	LastSuccess   time.Time // the last scan after which everything was registered; zero for none
 }
 
-// New makes a Loader of directories that can be read: one that cannot is an error now, and something to wait for later.
+// New returns a Loader. All directories must be readable; later, an unreadable directory is retried.
 func New(r Registry, o Options) (*Loader, error) {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = DefaultMaxFileBytes
@@ -116,7 +119,7 @@ func New(r Registry, o Options) (*Loader, error) {
 		d := &folder{path: filepath.Clean(path)}
 		info, err := os.Stat(d.path)
 		if err == nil && !info.IsDir() {
-			err = errors.New("it is no directory")
+			err = errors.New("it is not a directory")
 		}
 		if err == nil {
 			_, err = os.ReadDir(d.path)
@@ -127,7 +130,7 @@ func New(r Registry, o Options) (*Loader, error) {
 		}
 		for _, other := range l.directories {
 			if os.SameFile(other.seen, info) {
-				errs = append(errs, fmt.Errorf("the directories of CRDs %s and %s are one and the same: name it once", other.path, path))
+				errs = append(errs, fmt.Errorf("the directories of CRDs %s and %s are the same: name it once", other.path, path))
 			}
 		}
 		d.seen = info
@@ -139,8 +142,8 @@ func New(r Registry, o Options) (*Loader, error) {
 	return l, nil
 }
 
-// Load reads everything and returns when all of it is registered or found broken. While the registry fails it tries again, until ctx ends: then it returns the
-// context's cause.
+// Load reads all files and returns when everything is registered or rejected. It retries when the registry fails, until
+// ctx ends; then it returns the context's cause.
 func (l *Loader) Load(ctx context.Context) error {
 	for {
 		again := l.pass(ctx)
@@ -149,7 +152,8 @@ func (l *Loader) Load(ctx context.Context) error {
 		}
 		if len(l.pending) == 0 && !l.unsettled {
 			s := l.Stats()
-			l.log.InfoContext(ctx, "loaded the directories of CRDs", "directories", l.o.Directories, "catalog", l.o.Catalog, "crds", s.CRDs, "files", s.Files, "broken", s.Broken)
+			l.log.InfoContext(ctx, "loaded the directories of CRDs", "directories", l.o.Directories,
+				"catalog", l.o.Catalog, "crds", s.CRDs, "files", s.Files, "broken", s.Broken)
 			return nil
 		}
 		if err := sleep(ctx, again); err != nil {
@@ -158,7 +162,7 @@ func (l *Loader) Load(ctx context.Context) error {
 	}
 }
 
-// Stats returns what the directories held when they were last read.
+// Stats returns the result of the last scan.
 func (l *Loader) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()

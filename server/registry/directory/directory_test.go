@@ -67,7 +67,7 @@ func TestBreakAndMend(t *testing.T) {
 
 	put(t, path, crd("as", "3")+"---\n"+refused("bs"))
 	w.eventually("as:3 bs:1")
-	w.logged(1, "level=ERROR", "is refused", "crd=bs.directory.example.com", "file="+path+":27:31", "must be object at the root")
+	w.logged(1, "level=ERROR", "is rejected", "crd=bs.directory.example.com", "file="+path+":27:31", "must be object at the root")
 	w.stays("as:3 bs:1")
 	w.figures(0, 1, 2)
 
@@ -104,12 +104,12 @@ func TestWhatIsNoCRD(t *testing.T) {
 	put(t, filepath.Join(dir, "long.yaml"), crd("ds", strings.Repeat("x", 2<<20)))
 	w := watch(t, newBackend(t), dir)
 	w.eventually("as:1")
-	w.logged(1, "level=DEBUG", "passed over", "a.yaml:1", "kind=ConfigMap")
-	w.logged(1, "level=DEBUG", "passed over", "list.json:2", "kind=Secret")
-	w.logged(1, "level=ERROR", "list.json:3", "no metadata.name")
+	w.logged(1, "level=DEBUG", "skipped a manifest", "a.yaml:1", "kind=ConfigMap")
+	w.logged(1, "level=DEBUG", "skipped a manifest", "list.json:2", "kind=Secret")
+	w.logged(1, "level=ERROR", "list.json:3", "no valid metadata.name")
 	w.logged(1, "level=ERROR", "loop.yaml", "too many levels of symbolic links")
-	w.logged(1, "level=ERROR", "pipe.yaml", "neither a file nor a link")
-	w.logged(1, "level=ERROR", "long.yaml", "more than 1048576 bytes")
+	w.logged(1, "level=ERROR", "pipe.yaml", "neither a regular file nor a link")
+	w.logged(1, "level=ERROR", "long.yaml", "larger than 1048576 bytes")
 	w.stays("as:1")
 	w.logged(4, "level=ERROR")
 	if s := w.Stats(); s.Files != 1 || s.Broken != 4 || !s.LastSuccess.IsZero() {
@@ -271,7 +271,7 @@ func TestDirectoriesThatCannotBeRead(t *testing.T) {
 	file := filepath.Join(dir, "file")
 	put(t, file, "")
 	_, err := New(newBackend(t), Options{Directories: []string{filepath.Join(dir, "missing"), file, dir, dir + "/."}})
-	for _, want := range []string{"missing", "no such file", "file cannot be read: it is no directory", "one and the same"} {
+	for _, want := range []string{"missing", "no such file", "file cannot be read: it is not a directory", "are the same"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %q in %v", want, err)
 		}
@@ -289,7 +289,7 @@ func TestDirectoriesThatCannotBeRead(t *testing.T) {
 	if err := os.Mkdir(crds, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.logged(1, "level=ERROR", "another directory, without manifests")
+	w.logged(1, "level=ERROR", "another directory, which has no manifests")
 	w.stays("as:1")
 	put(t, filepath.Join(crds, "b.yaml"), crd("bs", "1"))
 	w.eventually("bs:1")

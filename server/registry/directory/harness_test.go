@@ -236,7 +236,8 @@ func refused(plural string) string {
 	return strings.Replace(crd(plural, "x"), "{type: object, description", "{type: objekt, description", 1)
 }
 
-// put writes a file so that nobody sees half of it, however long the machine is away: one that is there by one write into it, with line feeds at the end where it was longer.
+// put writes a file so that nobody sees half of it, however long the machine is away: one that is there by one write
+// into it, with line feeds at the end where it was longer.
 func put(t *testing.T, path, content string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)

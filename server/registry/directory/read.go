@@ -21,22 +21,22 @@ import (
 type source struct {
 	path   string
 	stamp  stamp
-	waited time.Time         // since when it is left alone because it is being written; zero: it is not
+	waited time.Time         // since when it is skipped because it is being written; or zero
 	digest [sha256.Size]byte // of its contents
 
-	claims  []string // names of the CRDs in it, in its order; also those that it had before something in it could not be read
-	problem string   // why it cannot be read, as it was told; empty: it can
-	faults  int      // what in it cannot be read, or is there twice
-	refused map[string]bool
+	claims   []string // names of its CRDs, in their order; also earlier ones while a part of it is unreadable
+	problem  string   // why it cannot be read, as logged; or empty
+	faults   int      // unreadable and duplicate manifests
+	rejected map[string]bool
 }
 
-// broken says whether there is something wrong with the file itself.
-func (s *source) broken() bool { return s.problem != "" || s.faults > 0 || len(s.refused) > 0 }
+// broken reports whether the file has errors.
+func (s *source) broken() bool { return s.problem != "" || s.faults > 0 || len(s.rejected) > 0 }
 
-// submission is a CRD of a file that has to be registered.
+// submission is a CRD to register.
 type submission struct{ manifest manifests.Manifest }
 
-// unreadable notes that a file cannot be read. What it had before stays.
+// unreadable records and logs that a file cannot be read. Its CRDs stay.
 func (l *Loader) unreadable(ctx context.Context, s *source, err error) {
 	s.stamp = stamp{}
 	if text := err.Error(); text != s.problem {
@@ -45,7 +45,7 @@ func (l *Loader) unreadable(ctx context.Context, s *source, err error) {
 	}
 }
 
-// read reads a file that looks like info.
+// read reads a file with info.
 func (l *Loader) read(ctx context.Context, s *source, info os.FileInfo) {
 	at := l.now()
 	content, err := l.contents(s.path)
@@ -54,18 +54,18 @@ func (l *Loader) read(ctx context.Context, s *source, info os.FileInfo) {
 		return
 	}
 	same := s.stamp.info != nil && s.stamp.info.ModTime().Equal(info.ModTime())
-	mended := s.problem != ""
+	fixed := s.problem != ""
 	s.stamp, s.problem = stamp{info, at}, ""
 	digest := sha256.Sum256(content)
-	// Who touches a file that was refused wants it tried again.
-	if digest == s.digest && !mended && (same || !s.broken()) {
+	// A new time of a rejected file with the same contents is a request to retry.
+	if digest == s.digest && !fixed && (same || !s.broken()) {
 		return
 	}
 	s.digest = digest
 	l.take(ctx, s, content)
 }
 
-// contents reads a file within the bound.
+// contents reads a file of at most MaxFileBytes.
 func (l *Loader) contents(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -77,16 +77,16 @@ func (l *Loader) contents(path string) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(content)) > l.o.MaxFileBytes {
-		return nil, fmt.Errorf("it has more than %d bytes, which is the limit for one file: split it", l.o.MaxFileBytes)
+		return nil, fmt.Errorf("it is larger than %d bytes, the limit for one file: split it", l.o.MaxFileBytes)
 	}
 	return content, nil
 }
 
-// take makes submissions of a file's contents.
+// take makes the CRDs in a file pending.
 func (l *Loader) take(ctx context.Context, s *source, content []byte) {
 	l.forget(s)
 	before := s.claims
-	s.claims, s.faults, s.refused = nil, 0, nil
+	s.claims, s.faults, s.rejected = nil, 0, nil
 	documents, err := manifests.Split(content)
 	if err != nil {
 		l.fault(ctx, s, s.path, err.Error())
@@ -99,7 +99,7 @@ func (l *Loader) take(ctx context.Context, s *source, content []byte) {
 			unnamed = l.takeManifest(ctx, s, m) || unnamed
 		}
 	}
-	if unnamed { // it may be one of those that were there
+	if unnamed { // it may be one of the earlier CRDs
 		for _, name := range before {
 			if !slices.Contains(s.claims, name) {
 				s.claims = append(s.claims, name)
@@ -108,7 +108,7 @@ func (l *Loader) take(ctx context.Context, s *source, content []byte) {
 	}
 }
 
-// takeManifest makes a submission of one. unnamed is true if it may be a CRD whose name cannot be read.
+// takeManifest makes a CRD pending. unnamed is true if the manifest may be a CRD with an unreadable name.
 func (l *Loader) takeManifest(ctx context.Context, s *source, m manifests.Manifest) (unnamed bool) {
 	apiVersion, kind, err := engine.TypeMetaOf(m.Document, engine.Limits{})
 	if err != nil {
@@ -117,16 +117,16 @@ func (l *Loader) takeManifest(ctx context.Context, s *source, m manifests.Manife
 		return true
 	}
 	if kind != manifests.CRDKind {
-		l.log.DebugContext(ctx, "passed over what is no CRD", "file", where(s.path, m.Line(), 0), "apiVersion", apiVersion, "kind", kind)
+		l.log.DebugContext(ctx, "skipped a manifest that is not a CRD", "file", where(s.path, m.Line(), 0), "apiVersion", apiVersion, "kind", kind)
 		return false
 	}
 	name := nameOf(m.Document)
 	switch {
 	case name == "":
-		l.fault(ctx, s, where(s.path, m.Line(), 0), "the CRD has no metadata.name that can be read")
+		l.fault(ctx, s, where(s.path, m.Line(), 0), "the CRD has no valid metadata.name")
 		return true
 	case slices.Contains(s.claims, name):
-		l.fault(ctx, s, where(s.path, m.Line(), 0), fmt.Sprintf("the CRD %s is in this file already: the first one counts", name))
+		l.fault(ctx, s, where(s.path, m.Line(), 0), fmt.Sprintf("the CRD %s is already in this file: the first one wins", name))
 		return false
 	}
 	s.claims = append(s.claims, name)
@@ -134,36 +134,36 @@ func (l *Loader) takeManifest(ctx context.Context, s *source, m manifests.Manife
 	return false
 }
 
-// forget drops what waits to be registered from a file.
+// forget drops the pending CRDs of a file.
 func (l *Loader) forget(s *source) {
 	for _, name := range s.claims {
 		delete(l.pending, place{s.path, name})
 	}
 }
 
-// again reads a file for a CRD that it has and that another file had until now. What else is in it is settled.
+// again reads a file for one CRD, which belonged to another file until now.
 func (l *Loader) again(ctx context.Context, s *source, name string) {
 	content, err := l.contents(s.path)
 	if err != nil || sha256.Sum256(content) != s.digest {
-		l.touched[s.path] = true // it is changing: the next scan reads it
+		l.touched[s.path] = true // the next scan reads it
 		return
 	}
 	documents, err := manifests.Split(content)
 	if err != nil {
-		return // it was told when the file was read
+		return // already logged
 	}
 	for _, d := range documents {
 		for _, m := range d.Manifests() {
 			if _, kind, err := engine.TypeMetaOf(m.Document, engine.Limits{}); err == nil && kind == manifests.CRDKind && nameOf(m.Document) == name {
 				l.pending[place{s.path, name}] = submission{m}
-				l.log.DebugContext(ctx, "another file has this CRD now", "crd", name, "file", s.path)
+				l.log.DebugContext(ctx, "this CRD belongs to another file now", "crd", name, "file", s.path)
 				return
 			}
 		}
 	}
 }
 
-// nameOf is a manifest's metadata.name, "" if it has none that can be read.
+// nameOf returns metadata.name, or "" if it is missing or invalid.
 func nameOf(d engine.Document) string {
 	text := d.JSON
 	if text == nil {
@@ -183,13 +183,13 @@ func nameOf(d engine.Document) string {
 	return o.Metadata.Name
 }
 
-// fault notes and tells that something in a file is wrong.
+// fault records and logs an error in a file.
 func (l *Loader) fault(ctx context.Context, s *source, at, text string) {
 	s.faults++
 	l.log.ErrorContext(ctx, "a manifest cannot be read; what was registered before stays", "file", at, "error", text)
 }
 
-// where is a place in a file, as editors and compilers write it; line and column are 0 where they are not known.
+// where formats a position in a file. line and column are 0 if they are unknown.
 func where(path string, line, column int) string {
 	switch {
 	case line == 0:

@@ -12,25 +12,25 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// atOnce is how many manifests are handed to the registry in one call.
+// atOnce is the number of manifests in one call of RegisterAll.
 const atOnce = 64
 
-// toldOf is how many findings about one manifest are logged, each in a line.
-const toldOf = 10
+// maxLogged bounds the logged violations of one manifest.
+const maxLogged = 10
 
-// retryAfter and retryMost bound how long to wait before what the registry could not take is tried again: it doubles from one to the other.
+// The pause before a retry after the registry failed doubles from retryAfter to retryMost.
 const (
 	retryAfter = time.Second
 	retryMost  = 30 * time.Second
 )
 
-// failure is the registry's, not a manifest's: it is tried again.
+// failure is a failure of the registry, which is retried.
 type failure struct {
-	told string        // as it was logged; empty: there is none
-	wait time.Duration // before the next try
+	logged string        // the last logged text; empty if there is no failure
+	wait   time.Duration // before the next retry
 }
 
-// pass reads what changed and does what follows. It returns when to come again although nothing changes.
+// pass reads changed files and registers and deletes CRDs. It returns the time until the next pass if nothing changes.
 func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 	l.scan(ctx)
 	if ctx.Err() != nil {
@@ -39,7 +39,7 @@ func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 	l.claim(ctx)
 	again = l.o.Poll
 	if l.submit(ctx) && l.prune(ctx) {
-		l.healed(ctx)
+		l.recovered(ctx)
 	} else {
 		l.failure.wait = min(max(2*l.failure.wait, retryAfter), retryMost)
 		again = min(again, l.failure.wait)
@@ -51,7 +51,7 @@ func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 	return again
 }
 
-// claim decides which file each CRD is taken from.
+// claim decides which file each CRD belongs to.
 func (l *Loader) claim(ctx context.Context) {
 	owners := make(map[string]string, len(l.owners))
 	duplicates := map[place]string{}
@@ -62,10 +62,10 @@ func (l *Loader) claim(ctx context.Context) {
 			if taken {
 				at := place{path, name}
 				if duplicates[at] = first; l.duplicates[at] != first {
-					l.log.ErrorContext(ctx, "two files have a CRD of one name: the first of them counts", "crd", name, "first", first, "file", path)
+					l.log.ErrorContext(ctx, "two files have the same CRD: the first file wins", "crd", name, "first", first, "file", path)
 				}
 				delete(l.pending, at)
-				delete(s.refused, name)
+				delete(s.rejected, name)
 				continue
 			}
 			owners[name] = path
@@ -77,7 +77,7 @@ func (l *Loader) claim(ctx context.Context) {
 	l.owners, l.duplicates = owners, duplicates
 }
 
-// submit registers what waits for it, in the order of files. It says whether the registry took or refused all of it.
+// submit registers the pending CRDs in the order of files. It reports whether all were registered or rejected.
 func (l *Loader) submit(ctx context.Context) bool {
 	var places []place
 	for _, path := range l.order {
@@ -95,7 +95,7 @@ func (l *Loader) submit(ctx context.Context) bool {
 		}
 		answers, _, err := l.registry.RegisterAll(ctx, l.o.Catalog, list)
 		if err == nil && len(answers) != len(list) {
-			err = errors.New("the registry did not answer for each manifest")
+			err = errors.New("the registry did not return a result for each manifest")
 		}
 		if err != nil {
 			l.failed(ctx, err)
@@ -114,7 +114,7 @@ func (l *Loader) submit(ctx context.Context) bool {
 	return done
 }
 
-// answered takes note of what became of a manifest. It says whether that is settled.
+// answered records the result of a registration. It reports whether the result is final.
 func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitted) bool {
 	s, m := l.sources[at.path], l.pending[at].manifest
 	if answer.Err != nil && !final(answer.Err) {
@@ -125,31 +125,32 @@ func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitt
 	l.settled[at.name] = at.path
 	report := answer.Registration.Report
 	if answer.Err == nil && report.Accepted {
-		delete(s.refused, at.name)
+		delete(s.rejected, at.name)
 		l.registered[at.name] = answer.Registration.CRD.Revision
 		delete(l.missing, at.name)
 		level := l.log.InfoContext
 		if answer.Registration.Outcome == registry.Unchanged {
 			level = l.log.DebugContext
 		}
-		level(ctx, "registered a CRD from a file", "crd", at.name, "file", at.path, "outcome", answer.Registration.Outcome, "revision", answer.Registration.CRD.Revision)
+		level(ctx, "registered a CRD from a file", "crd", at.name, "file", at.path,
+			"outcome", answer.Registration.Outcome, "revision", answer.Registration.CRD.Revision)
 		for _, warning := range report.Warnings {
-			l.log.WarnContext(ctx, "the API server would warn of this CRD", "crd", at.name, "file", at.path, "warning", warning)
+			l.log.WarnContext(ctx, "API servers accept this CRD with a warning", "crd", at.name, "file", at.path, "warning", warning)
 		}
 		return true
 	}
-	if s.refused == nil {
-		s.refused = map[string]bool{}
+	if s.rejected == nil {
+		s.rejected = map[string]bool{}
 	}
-	s.refused[at.name] = true
-	const message = "a CRD is refused; what was registered before stays"
+	s.rejected[at.name] = true
+	const message = "a CRD is rejected; what was registered before stays"
 	if answer.Err != nil {
 		text, line, column := m.Describe(answer.Err)
 		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, cmp.Or(line, m.Line()), column), "error", text)
 		return true
 	}
 	for i, v := range report.Violations {
-		if i == toldOf {
+		if i == maxLogged {
 			l.log.ErrorContext(ctx, message, "crd", at.name, "file", at.path, "more", len(report.Violations)-i)
 			break
 		}
@@ -170,7 +171,7 @@ func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitt
 	return true
 }
 
-// final says whether an error is about the manifest, so that trying again would come to the same.
+// final reports whether an error is about the manifest, so that a retry would fail, too.
 func final(err error) bool {
 	var fromEngine *engine.Error
 	var fromRegistry *registry.Error
@@ -187,27 +188,27 @@ func final(err error) bool {
 	return false
 }
 
-// failed notes, and tells once, that the registry could not do what it was asked to.
+// failed records a failure of the registry, and logs it once.
 func (l *Loader) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if text := err.Error(); text != l.failure.told {
-		l.failure.told = text
-		l.log.ErrorContext(ctx, "what is in the directories of CRDs could not be registered; it is tried again", "error", err)
+	if text := err.Error(); text != l.failure.logged {
+		l.failure.logged = text
+		l.log.ErrorContext(ctx, "registering the directories of CRDs failed; retrying", "error", err)
 	}
 }
 
-// healed notes that the registry did everything.
-func (l *Loader) healed(ctx context.Context) {
-	if l.failure.told != "" {
+// recovered records that everything is registered.
+func (l *Loader) recovered(ctx context.Context) {
+	if l.failure.logged != "" {
 		l.log.InfoContext(ctx, "everything in the directories of CRDs is registered again")
 	}
 	l.failure = failure{}
 }
 
-// prune deletes what was registered from files and is in none any longer, when that has been so for long enough: a file may be on its way
-// from one name to another. It says whether the registry did what it was asked to.
+// prune deletes CRDs that have been missing from all files for long enough: a file may be replaced or renamed just now.
+// It reports whether the registry works.
 func (l *Loader) prune(ctx context.Context) bool {
 	now := l.now()
 	for _, name := range slices.Sorted(maps.Keys(l.registered)) {
@@ -234,12 +235,13 @@ func (l *Loader) prune(ctx context.Context) bool {
 	return true
 }
 
-// remove deletes a CRD if it still is what was registered from a file.
+// remove deletes a CRD unless another client has changed it.
 func (l *Loader) remove(ctx context.Context, name string) error {
 	var e *registry.Error
 	crd, err := l.registry.CRD(ctx, l.o.Catalog, name, "", "")
 	if err == nil && crd.Revision != l.registered[name] {
-		l.log.WarnContext(ctx, "no file has this CRD any longer; it stays, since somebody else has changed it", "crd", name, "revision", crd.Revision)
+		l.log.WarnContext(ctx, "no file has this CRD any more; it stays, because another client has changed it",
+			"crd", name, "revision", crd.Revision)
 		return nil
 	}
 	if err == nil {
@@ -247,16 +249,16 @@ func (l *Loader) remove(ctx context.Context, name string) error {
 	}
 	switch {
 	case err == nil:
-		l.log.InfoContext(ctx, "deleted a CRD that no file has any longer", "crd", name)
+		l.log.InfoContext(ctx, "deleted a CRD that no file has any more", "crd", name)
 		return nil
 	case errors.As(err, &e) && (e.Reason == registry.CRDNotFound || e.Reason == registry.CatalogNotFound):
-		l.log.DebugContext(ctx, "no file has this CRD any longer, and the registry does not either", "crd", name)
+		l.log.DebugContext(ctx, "no file and no registry has this CRD any more", "crd", name)
 		return nil
 	}
 	return err
 }
 
-// count publishes how things stand.
+// count updates Stats.
 func (l *Loader) count() {
 	var n Stats
 	for _, d := range l.directories {
@@ -279,7 +281,7 @@ func (l *Loader) count() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n.LastSuccess = l.stats.LastSuccess
-	if n.Broken == 0 && len(l.pending) == 0 && l.failure.told == "" {
+	if n.Broken == 0 && len(l.pending) == 0 && l.failure.logged == "" {
 		n.LastSuccess = l.now()
 	}
 	l.stats = n

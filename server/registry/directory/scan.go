@@ -13,27 +13,29 @@ import (
 // folder is a directory.
 type folder struct {
 	path    string
-	seen    os.FileInfo // as it was when files were last found in it, or at the start
-	names   []string    // of its files then, sorted
-	problem string      // why it cannot be read, as it was told; empty: it can
+	seen    os.FileInfo // at the last successful listing
+	names   []string    // of its files, sorted
+	problem string      // why it cannot be read, as logged; or empty
 }
 
-// stamp is what a file looks like from outside.
+// stamp identifies a version of a file without its contents.
 type stamp struct {
-	info os.FileInfo // of the file itself, behind its links; nil: it was not there
-	read time.Time   // when it was looked at
+	info os.FileInfo // of the target of links; nil if the file could not be read
+	read time.Time   // when it was read
 }
 
-// clockGrain is how coarse the times of files may be: of one that was read so soon after it was changed, the time says nothing about later changes.
+// clockGrain is the resolution of file times. If a file was read so soon after a change, its time may miss a later
+// change.
 const clockGrain = 2 * time.Second
 
-// unchanged says whether a file that looks like info is sure to have the contents that it had.
+// unchanged reports whether a file with info certainly has the same contents.
 func (s stamp) unchanged(info os.FileInfo) bool {
 	return s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) &&
 		s.read.Sub(info.ModTime()) > clockGrain
 }
 
-// isManifest says whether kubectl apply -f DIRECTORY would read a file of that name. Hidden files are left out, unlike there: editors and kubelets keep theirs so.
+// isManifest reports whether kubectl apply -f DIRECTORY reads a file of that name. Unlike kubectl, it ignores hidden
+// files, which editors and kubelets create.
 func isManifest(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return false
@@ -45,14 +47,14 @@ func isManifest(name string) bool {
 	return false
 }
 
-// errAnother is why a directory without files is not believed: where a volume was mounted there is an empty directory when it is gone.
-var errAnother = errors.New("in its place there is another directory, without manifests")
+// errReplaced is the error of an empty directory in the place of another one: where a volume was unmounted.
+var errReplaced = errors.New("it was replaced by another directory, which has no manifests")
 
-// list finds the names of a directory's files. While it cannot be read those that were found last stay.
+// list lists the files of a directory. If that fails, the last list stays.
 func (l *Loader) list(ctx context.Context, d *folder) {
 	info, names, err := d.read()
 	if err == nil && len(names) == 0 && len(d.names) > 0 && !os.SameFile(info, d.seen) {
-		err = errAnother
+		err = errReplaced
 	}
 	if err != nil {
 		if text := err.Error(); text != d.problem {
@@ -84,7 +86,7 @@ func (d *folder) read() (info os.FileInfo, names []string, err error) {
 	return info, names, nil
 }
 
-// scan looks at all files and reads those that changed.
+// scan reads all files that changed.
 func (l *Loader) scan(ctx context.Context) {
 	found := make(map[string]*source, len(l.sources))
 	l.unsettled = false
@@ -103,14 +105,14 @@ func (l *Loader) scan(ctx context.Context) {
 			found[path] = s
 			l.order = append(l.order, path)
 			if ctx.Err() != nil {
-				return // half of a picture: the files behind would seem gone
+				return // the list is incomplete: other files would seem to be missing
 			}
 		}
 	}
 	for path, s := range l.sources {
 		if found[path] == nil {
 			l.forget(s)
-			l.log.DebugContext(ctx, "a file of CRDs went away", "file", path)
+			l.log.DebugContext(ctx, "a file of CRDs was removed", "file", path)
 		}
 	}
 	l.sources = found
@@ -119,19 +121,19 @@ func (l *Loader) scan(ctx context.Context) {
 	}
 }
 
-// look reads a file again if it may have changed. It says whether it is a file.
+// look reads a file if it may have changed. It reports whether it is a file.
 func (l *Loader) look(ctx context.Context, s *source) bool {
 	info, err := os.Stat(s.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !exists(s.path):
-		return false // gone since the directory was listed
+		return false // it was removed after the listing
 	case err != nil:
 		l.unreadable(ctx, s, err)
 		return true
 	case info.IsDir():
 		return false
 	case !info.Mode().IsRegular():
-		l.unreadable(ctx, s, errors.New("it is neither a file nor a link to one"))
+		l.unreadable(ctx, s, errors.New("it is neither a regular file nor a link to one"))
 		return true
 	case !l.touched[s.path] && s.stamp.unchanged(info):
 		return true
@@ -144,7 +146,7 @@ func (l *Loader) look(ctx context.Context, s *source) bool {
 	return true
 }
 
-// beingWritten says whether a file was changed so recently that half of it may be missing. It says so for a while only, should it never come to rest.
+// beingWritten reports whether a file changed so recently that it may be incomplete. It gives up after a while.
 func (l *Loader) beingWritten(s *source, info os.FileInfo) bool {
 	now := l.now()
 	if age := now.Sub(info.ModTime()); age < 0 || age >= l.o.Settle {
@@ -160,7 +162,7 @@ func (l *Loader) beingWritten(s *source, info os.FileInfo) bool {
 	return true
 }
 
-// exists says whether there is something of that name, be it a link to nowhere.
+// exists reports whether a path exists, even as a broken link.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -9,10 +9,10 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// patience bounds, in settling times, how long a file or a directory may go on changing before it is read all the same.
+// patience is the number of Settle times after which a file is read even if it still changes.
 const patience = 20
 
-// Run keeps the catalog as the directories say, until ctx ends.
+// Run registers changes of the directories until ctx ends.
 func (l *Loader) Run(ctx context.Context) {
 	w := l.watcher(ctx)
 	defer w.close()
@@ -24,7 +24,8 @@ func (l *Loader) Run(ctx context.Context) {
 	}
 }
 
-// wait returns when there is something to look at: a change after which nothing happened for a while, or the time is up. It returns false when ctx ended.
+// wait waits until the files have changed and then stayed unchanged for Settle, or until the time is up. It returns false
+// when ctx ended.
 func (l *Loader) wait(ctx context.Context, w *watcher, again time.Duration) bool {
 	timer := time.NewTimer(again)
 	defer timer.Stop()
@@ -43,26 +44,26 @@ func (l *Loader) wait(ctx context.Context, w *watcher, again time.Duration) bool
 			}
 			timer.Reset(min(l.o.Settle, max(first.Add(patience*l.o.Settle).Sub(now), 0)))
 		case err := <-w.errors():
-			// Changes were lost, mostly because there were too many: everything is looked at.
+			// Notifications were lost, mostly because there were too many: scan everything.
 			l.log.DebugContext(ctx, "watching the directories of CRDs", "error", err)
 			timer.Reset(l.o.Settle)
 		}
 	}
 }
 
-// watcher tells of changes where the system does. Without it there is polling alone.
+// watcher receives notifications of changes. If the system sends none, there is polling only.
 type watcher struct {
 	l       *Loader
-	inner   *fsnotify.Watcher      // nil: the system has none for us
-	watched map[string]os.FileInfo // directories as they were when watching them began
-	told    map[string]string      // why one cannot be watched
+	inner   *fsnotify.Watcher      // nil if the system does not support it
+	watched map[string]os.FileInfo // watched directories
+	logged  map[string]string      // why a directory cannot be watched
 }
 
 func (l *Loader) watcher(ctx context.Context) *watcher {
-	w := &watcher{l: l, watched: map[string]os.FileInfo{}, told: map[string]string{}}
+	w := &watcher{l: l, watched: map[string]os.FileInfo{}, logged: map[string]string{}}
 	inner, err := fsnotify.NewWatcher()
 	if err != nil {
-		l.log.WarnContext(ctx, "the system does not tell of changes: the directories of CRDs are looked at now and then", "every", l.o.Poll, "error", err)
+		l.log.WarnContext(ctx, "the system sends no notifications: the directories of CRDs are polled", "every", l.o.Poll, "error", err)
 		return w
 	}
 	w.inner = inner
@@ -89,7 +90,7 @@ func (w *watcher) errors() <-chan error {
 	return w.inner.Errors
 }
 
-// follow watches the directories that are at their paths now: a watch stays with a directory that was moved or replaced.
+// follow watches the directories that are at their paths now: after a replacement, a watch stays with the old directory.
 func (w *watcher) follow(ctx context.Context, directories []*folder) {
 	if w.inner == nil {
 		return
@@ -98,20 +99,20 @@ func (w *watcher) follow(ctx context.Context, directories []*folder) {
 	for _, d := range directories {
 		info, err := os.Stat(d.path)
 		if err != nil {
-			continue // listing it tells why
+			continue // list logs the error
 		}
 		if before := w.watched[d.path]; before != nil && os.SameFile(before, info) && slices.Contains(list, d.path) {
 			continue
 		}
-		_ = w.inner.Remove(d.path) // if it is watched at all
+		_ = w.inner.Remove(d.path) // it may be unwatched
 		if err := w.inner.Add(d.path); err != nil {
-			if w.told[d.path] != err.Error() {
-				w.told[d.path] = err.Error()
-				w.l.log.WarnContext(ctx, "changes in a directory of CRDs are not told: it is looked at now and then", "directory", d.path, "every", w.l.o.Poll, "error", err)
+			if w.logged[d.path] != err.Error() {
+				w.logged[d.path] = err.Error()
+				w.l.log.WarnContext(ctx, "cannot watch a directory of CRDs: it is polled", "directory", d.path, "every", w.l.o.Poll, "error", err)
 			}
 			continue
 		}
 		w.watched[d.path] = info
-		delete(w.told, d.path)
+		delete(w.logged, d.path)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Commit implements registry.Store: one transaction, which a majority of the members has written to disk when it is answered.
+// Commit implements registry.Store: one transaction, which a majority of the members has written to disk when it is
+// answered.
 func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)

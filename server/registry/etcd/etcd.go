@@ -1,7 +1,8 @@
 // Package etcd is the Store that replicas share: the keys below one prefix of an etcd cluster, version 3.4 or later.
 //
-// A commit is one etcd transaction, and its sequence is the transaction's revision. Sequences therefore jump: etcd counts all that is written to it.
-// Where to read next: keys.go has the layout, watch.go how replicas follow, failures.go what etcd's errors mean.
+// A commit is one etcd transaction, and its sequence is the transaction's revision. Sequences therefore jump: etcd
+// counts all that is written to it. Where to read next: keys.go has the layout, watch.go how replicas follow,
+// failures.go what etcd's errors mean.
 package etcd
 
 import (
@@ -25,13 +26,16 @@ import (
 
 // Options configure a Store.
 type Options struct {
-	// Endpoints are the client addresses of the cluster's members: http://host:2379, https://host:2379, or host:2379. Required.
+	// Endpoints are the client addresses of the cluster's members: http://host:2379, https://host:2379, or host:2379.
+	// Required.
 	Endpoints []string
 	// Prefix is what all keys begin with; a slash is added if it does not end with one. Default: DefaultPrefix.
 	Prefix string
-	// Username and Password authenticate this process, if etcd has authentication enabled and does not take the client certificate's name.
+	// Username and Password authenticate this process, if etcd has authentication enabled and does not take the client
+	// certificate's name.
 	Username, Password string
-	// TLS is for https endpoints and those without a scheme; nil means the system's authorities for the former and plain text for the latter.
+	// TLS is for https endpoints and those without a scheme; nil means the system's authorities for the former and
+	// plain text for the latter.
 	TLS *tls.Config
 	// DialTimeout is how long a request waits for etcd, the first ones of Open included. Default: 5 s.
 	DialTimeout time.Duration
@@ -42,20 +46,22 @@ type Options struct {
 // defaultTimeout is long enough for an election among members, short enough for a caller to be told.
 const defaultTimeout = 5 * time.Second
 
-// Connections are pinged when nothing was heard for keepaliveTime and given up after keepaliveTimeout: a host that vanished, a network that drops.
-// etcd closes connections that ping more often than every five seconds.
+// Connections are pinged when nothing was heard for keepaliveTime and given up after keepaliveTimeout: a host that
+// vanished, a network that drops. etcd closes connections that ping more often than every five seconds.
 const (
 	keepaliveTime    = 6 * time.Second
 	keepaliveTimeout = 3 * time.Second
 )
 
-// reconnect makes that a server which was away is found again within seconds: left alone, gRPC pauses up to two minutes between attempts.
+// reconnect makes that a server which was away is found again within seconds: left alone, gRPC pauses up to two minutes
+// between attempts.
 var reconnect = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 	MinConnectTimeout: 3 * time.Second,
 }
 
-// maxMessage is the largest request that this side sends. What etcd takes is its own affair (--max-request-bytes, 1.5 MiB by default).
+// maxMessage is the largest request that this side sends. What etcd takes is its own affair (--max-request-bytes, 1.5
+// MiB by default).
 const maxMessage = 64 << 20
 
 // ErrCorrupt is the error of a prefix that holds something else than a registry, or a damaged one.

@@ -58,7 +58,8 @@ func call[T any](ctx context.Context, s *Store, o operation, request func(contex
 	return none, s.failure(o, err, sent.Load())
 }
 
-// failure turns an error of the client into one that says what to do. Only a write that was sent, and not refused, has an unknown outcome.
+// failure turns an error of the client into one that says what to do. Only a write that was sent, and not refused, has
+// an unknown outcome.
 func (s *Store) failure(o operation, err error, sent bool) error {
 	if errors.Is(err, rpctypes.ErrCompacted) {
 		return err // Load's own affair

@@ -60,7 +60,8 @@ func public(t *testing.T, err error, want string, unchanged bool, endpoint strin
 	}
 }
 
-// An etcd that is away, in each way there is, makes requests fail within the limit and say where to look; when it is back all goes on.
+// An etcd that is away, in each way there is, makes requests fail within the limit and say where to look; when it is
+// back all goes on.
 func TestAway(t *testing.T) {
 	const limit = 2 * time.Second
 	server := etcdtest.Start(t)
@@ -133,7 +134,8 @@ func TestNobodyThere(t *testing.T) {
 	says(t, err, "127.0.0.1:1", "check that it runs")
 }
 
-// unopened is why a store cannot be opened. The reason comes with the first attempt to connect, for which a busy machine needs more time than any other.
+// unopened is why a store cannot be opened. The reason comes with the first attempt to connect, for which a busy
+// machine needs more time than any other.
 func unopened(t *testing.T, o etcd.Options, reason string) (err error) {
 	t.Helper()
 	for ; o.DialTimeout < 30*time.Second; o.DialTimeout *= 4 {
@@ -181,7 +183,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A full etcd refuses writes and says how to make room; reading and watching go on, and so does writing when there is room.
+// A full etcd refuses writes and says how to make room; reading and watching go on, and so does writing when there is
+// room.
 func TestNoSpace(t *testing.T) {
 	server := etcdtest.Start(t, etcdtest.Options{Args: []string{"--quota-backend-bytes=4194304"}})
 	client := raw(t, server.Endpoint)

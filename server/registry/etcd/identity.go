@@ -21,7 +21,8 @@ type identity struct {
 	ID     string `json:"id"`
 }
 
-// identify reads the store's identity, or makes it where nothing is below the prefix. Of several replicas that start at once one makes it.
+// identify reads the store's identity, or makes it where nothing is below the prefix. Of several replicas that start at
+// once one makes it.
 func (s *Store) identify(ctx context.Context) error {
 	for {
 		found, err := call(ctx, s, s.op("reading the store's identity"), func(ctx context.Context) (*clientv3.GetResponse, error) {

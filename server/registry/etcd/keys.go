@@ -8,8 +8,9 @@ import "strings"
 //	PREFIX commit      put by every commit, without a value: its revision is that of the last commit, whatever that changed
 //	PREFIX entry/KEY   an entry's value, as it is; its version is the key's ModRevision
 //
-// etcd counts revisions for all that is in it. With the key "commit" each commit has a revision of its own that the store can be asked for, also one that only
-// deletes or changes nothing, while other users of the same etcd come and go.
+// etcd counts revisions for all that is in it. With the key "commit" each commit has a revision of its own that the
+// store can be asked for, also one that only deletes or changes nothing, while other users of the same etcd come and
+// go.
 type layout struct {
 	prefix                 string // ends with a slash
 	store, commit, entries string

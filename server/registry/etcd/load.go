@@ -12,7 +12,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// A page of Load has firstPage keys at first, then so many that it has about pageBytes: values are from some bytes to some MiB.
+// A page of Load has firstPage keys at first, then so many that it has about pageBytes: values are from some bytes to
+// some MiB.
 const (
 	firstPage = 64
 	maxPage   = 4096
@@ -22,7 +23,8 @@ const (
 // loadAttempts bounds how often Load begins anew because etcd was compacted while it read.
 const loadAttempts = 5
 
-// Load implements registry.Store: all pages are of the revision of the first, and that is one a majority of the members agreed on.
+// Load implements registry.Store: all pages are of the revision of the first, and that is one a majority of the members
+// agreed on.
 func (s *Store) Load(ctx context.Context) (registry.State, error) {
 	for attempt := 1; ; attempt++ {
 		state, err := s.load(ctx)

@@ -44,7 +44,8 @@ func end(t *testing.T, ended <-chan error) error {
 	return nil
 }
 
-// An etcd that is restored from a copy is older than what was told: the watch says so, and the store can be loaded and written as it now is.
+// An etcd that is restored from a copy is older than what was told: the watch says so, and the store can be loaded and
+// written as it now is.
 func TestRestored(t *testing.T) {
 	server := etcdtest.Start(t)
 	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, Log: slog.New(slog.DiscardHandler)})
@@ -92,7 +93,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// One that is restored and has counted further since, whoever made it do so, is not taken for one in which nothing happened.
+// One that is restored and has counted further since, whoever made it do so, is not taken for one in which nothing
+// happened.
 func TestRestoredAndFurther(t *testing.T) {
 	server := etcdtest.Start(t)
 	client := raw(t, server.Endpoint)
@@ -205,7 +207,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// Others who write to the same etcd, and have it compacted, are no reason to miss anything, nor to load anew: a watch begins, and goes on, behind what they wrote.
+// Others who write to the same etcd, and have it compacted, are no reason to miss anything, nor to load anew: a watch
+// begins, and goes on, behind what they wrote.
 func TestOthersCompact(t *testing.T) {
 	server := etcdtest.Start(t)
 	client := raw(t, server.Endpoint)

@@ -31,7 +31,8 @@ var (
 	errPassed     = errors.New("etcd was compacted behind what others wrote to it")
 )
 
-// Watch implements registry.Watcher. The member that serves it must be in touch with a majority; if it is not, the watch goes on at another one.
+// Watch implements registry.Watcher. The member that serves it must be in touch with a majority; if it is not, the
+// watch goes on at another one.
 func (s *Store) Watch(ctx context.Context, after uint64, tell func(registry.Commit)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -74,7 +75,8 @@ type watch struct {
 	tell  func(registry.Commit)
 }
 
-// run watches until something fails. The client reconnects by itself and goes on where it was; run fails when that takes long, and then says why.
+// run watches until something fails. The client reconnects by itself and goes on where it was; run fails when that
+// takes long, and then says why.
 func (w *watch) run(ctx context.Context) error {
 	s := w.store
 	if err := w.verify(ctx); err != nil {
@@ -108,9 +110,10 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// verify makes sure that the store is the one that was watched before, and no older than then: one restored from a snapshot may be. It asks a majority, since a
-// member that lags behind is no reason to give up. Where the last commit is the last one told, the watch goes on from now: others who write to the same etcd
-// count its revisions up, and have those since then compacted. An older one is that of a registry which was restored.
+// verify makes sure that the store is the one that was watched before, and no older than then: one restored from a
+// snapshot may be. It asks a majority, since a member that lags behind is no reason to give up. Where the last commit
+// is the last one told, the watch goes on from now: others who write to the same etcd count its revisions up, and have
+// those since then compacted. An older one is that of a registry which was restored.
 func (w *watch) verify(ctx context.Context) error {
 	s := w.store
 	now, err := call(ctx, s, s.op("looking whether it is the same registry"), func(ctx context.Context) (*clientv3.TxnResponse, error) {
@@ -138,7 +141,8 @@ func (w *watch) verify(ctx context.Context) error {
 	return nil
 }
 
-// ask has etcd answer where the watch is. Without an answer the watch is as good as lost, whatever its connection looks like.
+// ask has etcd answer where the watch is. Without an answer the watch is as good as lost, whatever its connection looks
+// like.
 func (w *watch) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat/2)
 	defer cancel()
@@ -187,7 +191,8 @@ func (w *watch) deliver(events []*clientv3.Event) error {
 	return nil
 }
 
-// commit makes one of the events of a revision. ours is unset where these are about keys alone that do not belong below the prefix.
+// commit makes one of the events of a revision. ours is unset where these are about keys alone that do not belong below
+// the prefix.
 func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Commit, ours bool, err error) {
 	s := w.store
 	c = registry.Commit{Sequence: sequence}

@@ -1,7 +1,7 @@
-// Package immutable has collections that are never written to: a change makes another one, which shares all but the changed part. So whoever holds one
-// has a consistent picture for as long as it likes, and a change costs the same however much there is.
+// Package immutable has immutable collections: a change returns a new collection, which shares the unchanged parts with
+// the old one. The cost of a change does not depend on the size.
 //
-// Map finds by key, in a time that does not grow; Sorted is in the order of its keys.
+// Map is a hash map; Sorted keeps its keys in order.
 package immutable
 
 import (
@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Map is a hash trie: each node tells apart by five bits of the key's hash. The zero Map is empty.
+// Map is a hash trie. Each level uses five bits of the key's hash. The zero Map is empty.
 type Map[K comparable, V any] struct {
 	root *node[K, V]
 	len  int
@@ -22,18 +22,19 @@ const (
 	depth  = 64 // bits of a hash
 )
 
-// seed keeps callers from choosing keys that collide.
+// seed prevents callers from choosing keys that collide.
 var seed = maphash.MakeSeed()
 
-// node has an entry for each bit set in present, in their order. At the end of the hash there are only entries of one hash, in no order.
+// node has a slot for each bit set in present, in their order. At the end of the hash, all slots have leaves with the
+// same hash, in no order.
 type node[K comparable, V any] struct {
 	present uint32
 	slots   []slot[K, V]
 }
 
-// slot is one entry, or those below a node.
+// slot has either a leaf or a node.
 type slot[K comparable, V any] struct {
-	below *node[K, V] // nil for an entry
+	below *node[K, V]
 	leaf  *leaf[K, V]
 }
 
@@ -42,10 +43,10 @@ type leaf[K comparable, V any] struct {
 	value V
 }
 
-// Len returns how many entries there are.
+// Len returns the number of entries.
 func (m Map[K, V]) Len() int { return m.len }
 
-// Get returns a key's value and whether there is one.
+// Get returns the value of a key and whether it exists.
 func (m Map[K, V]) Get(key K) (value V, found bool) {
 	n, hash := m.root, maphash.Comparable(seed, key)
 	for shift := 0; n != nil; shift += fanout {
@@ -73,7 +74,7 @@ func (m Map[K, V]) Get(key K) (value V, found bool) {
 	return value, false
 }
 
-// Set returns the Map in which key has the value.
+// Set returns a Map in which key has the value.
 func (m Map[K, V]) Set(key K, value V) Map[K, V] {
 	root, added := m.root.set(&leaf[K, V]{key, value}, maphash.Comparable(seed, key), 0)
 	m.root = root
@@ -83,7 +84,7 @@ func (m Map[K, V]) Set(key K, value V) Map[K, V] {
 	return m
 }
 
-// Delete returns the Map without key.
+// Delete returns a Map without key.
 func (m Map[K, V]) Delete(key K) Map[K, V] {
 	root, removed := m.root.remove(key, maphash.Comparable(seed, key), 0)
 	if removed {
@@ -114,7 +115,7 @@ func (n *node[K, V]) each(yield func(K, V) bool) bool {
 	return true
 }
 
-// set returns a copy of n with l in it, and whether it is one more.
+// set returns a copy of n with l, and whether its key is new.
 func (n *node[K, V]) set(l *leaf[K, V], hash uint64, shift int) (*node[K, V], bool) {
 	if n == nil {
 		n = &node[K, V]{}
@@ -147,7 +148,7 @@ func (n *node[K, V]) set(l *leaf[K, V], hash uint64, shift int) (*node[K, V], bo
 	return n.with(i, slot[K, V]{below: below}), added
 }
 
-// remove returns n without key, nil if nothing is left, and whether it had it.
+// remove returns a copy of n without key, nil if that is empty, and whether n had the key.
 func (n *node[K, V]) remove(key K, hash uint64, shift int) (*node[K, V], bool) {
 	if n == nil {
 		return nil, false
@@ -171,7 +172,7 @@ func (n *node[K, V]) remove(key K, hash uint64, shift int) (*node[K, V], bool) {
 				return n, false
 			case below == nil:
 			case len(below.slots) == 1 && below.slots[0].below == nil:
-				return n.with(i, below.slots[0]), true // an entry alone needs no node
+				return n.with(i, below.slots[0]), true // a single leaf needs no node
 			default:
 				return n.with(i, slot[K, V]{below: below}), true
 			}
@@ -185,7 +186,7 @@ func (n *node[K, V]) remove(key K, hash uint64, shift int) (*node[K, V], bool) {
 	return &node[K, V]{n.present &^ bit, slices.Concat(n.slots[:i], n.slots[i+1:])}, true
 }
 
-// with returns a copy of n with another slot i.
+// with returns a copy of n in which slot i is s.
 func (n *node[K, V]) with(i int, s slot[K, V]) *node[K, V] {
 	slots := slices.Clone(n.slots)
 	slots[i] = s

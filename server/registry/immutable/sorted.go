@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// Sorted is a map in the order of its keys, in pieces of at most mostInPiece entries: a change copies one piece and the list of pieces. The zero Sorted
-// is empty.
+// Sorted is a map in the order of its keys. It consists of pieces of at most maxPiece entries; a change copies one
+// piece and the list of pieces. The zero Sorted is empty.
 type Sorted[K cmp.Ordered, V any] struct {
 	pieces [][]entry[K, V] // none empty
 	len    int
@@ -19,14 +19,14 @@ type entry[K cmp.Ordered, V any] struct {
 	value V
 }
 
-const mostInPiece = 128
+const maxPiece = 128
 
-// Len returns how many entries there are.
+// Len returns the number of entries.
 func (s Sorted[K, V]) Len() int { return s.len }
 
-// find returns the piece that has key, or would have it, and the place there.
+// find returns the piece and the index at which key is, or would be inserted.
 func (s Sorted[K, V]) find(key K) (piece, place int, found bool) {
-	// The last piece that does not begin behind key; the first one if all do.
+	// The last piece that does not begin after key, or the first piece.
 	piece = max(sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i][0].key > key })-1, 0)
 	if piece == len(s.pieces) {
 		return piece, 0, false
@@ -35,7 +35,7 @@ func (s Sorted[K, V]) find(key K) (piece, place int, found bool) {
 	return piece, place, found
 }
 
-// Get returns a key's value and whether there is one.
+// Get returns the value of a key and whether it exists.
 func (s Sorted[K, V]) Get(key K) (value V, found bool) {
 	piece, place, found := s.find(key)
 	if !found {
@@ -44,7 +44,7 @@ func (s Sorted[K, V]) Get(key K) (value V, found bool) {
 	return s.pieces[piece][place].value, true
 }
 
-// Set returns the Sorted in which key has the value.
+// Set returns a Sorted in which key has the value.
 func (s Sorted[K, V]) Set(key K, value V) Sorted[K, V] {
 	e := entry[K, V]{key, value}
 	piece, place, found := s.find(key)
@@ -58,10 +58,10 @@ func (s Sorted[K, V]) Set(key K, value V) Sorted[K, V] {
 		return Sorted[K, V]{replace(s.pieces, piece, changed), s.len}
 	}
 	changed := slices.Concat(old[:place], []entry[K, V]{e}, old[place:])
-	if len(changed) <= mostInPiece {
+	if len(changed) <= maxPiece {
 		return Sorted[K, V]{replace(s.pieces, piece, changed), s.len + 1}
 	}
-	// Keys often come in order: what is full and grows at its end stays full.
+	// Keys often come in order, so a full piece that grows at the end stays full.
 	cut := len(changed) / 2
 	if place == len(old) && piece == len(s.pieces)-1 {
 		cut = len(old)
@@ -69,7 +69,7 @@ func (s Sorted[K, V]) Set(key K, value V) Sorted[K, V] {
 	return Sorted[K, V]{replace(s.pieces, piece, slices.Clip(changed[:cut]), changed[cut:]), s.len + 1}
 }
 
-// Delete returns the Sorted without key.
+// Delete returns a Sorted without key.
 func (s Sorted[K, V]) Delete(key K) Sorted[K, V] {
 	piece, place, found := s.find(key)
 	if !found {
@@ -80,7 +80,7 @@ func (s Sorted[K, V]) Delete(key K) Sorted[K, V] {
 	switch {
 	case len(changed) == 0:
 		return Sorted[K, V]{replace(s.pieces, piece), s.len - 1}
-	case piece > 0 && len(s.pieces[piece-1])+len(changed) <= mostInPiece/2:
+	case piece > 0 && len(s.pieces[piece-1])+len(changed) <= maxPiece/2:
 		merged := slices.Concat(s.pieces[piece-1], changed)
 		pieces := replace(s.pieces, piece)
 		pieces[piece-1] = merged
@@ -89,7 +89,7 @@ func (s Sorted[K, V]) Delete(key K) Sorted[K, V] {
 	return Sorted[K, V]{replace(s.pieces, piece, changed), s.len - 1}
 }
 
-// replace returns a copy of pieces with others instead of the one at i.
+// replace returns a copy of pieces in which others replace piece i.
 func replace[T any](pieces [][]T, i int, others ...[]T) [][]T {
 	return slices.Concat(pieces[:i], others, pieces[i+1:])
 }
@@ -99,7 +99,7 @@ func (s Sorted[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) { s.yield(0, 0, yield) }
 }
 
-// After yields those with greater keys than key, in order.
+// After yields the entries with keys greater than key, in order.
 func (s Sorted[K, V]) After(key K) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		piece, place, found := s.find(key)

@@ -1,4 +1,4 @@
-// Package memory is a Store that forgets: for tests, sidecars that load their CRDs at start, and trying things out.
+// Package memory implements registry.Store in memory: for tests, experiments, and sidecars that load their CRDs at start.
 package memory
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Store keeps entries in a map. Its ID is new with each Store, so that tokens of an earlier process are known to be foreign.
+// Store keeps entries in a map. Each Store has a new ID, so that tokens of an earlier process are rejected.
 type Store struct {
 	id string
 
@@ -44,7 +44,7 @@ func (s *Store) Load(ctx context.Context) (registry.State, error) {
 	return state, ctx.Err()
 }
 
-// Commit implements registry.Store; durable here means for the life of the process.
+// Commit implements registry.Store. The entries live as long as the process.
 func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -76,7 +76,8 @@ func manyWriters(t *testing.T, f Fixture) {
 	}
 }
 
-// Two entries that are only ever written together, by writers that read, add one, and try again when they were overtaken: nothing is lost, nothing torn.
+// Two entries that are only ever written together, by writers that read, add one, and try again when they were
+// overtaken: nothing is lost, nothing torn.
 func counting(t *testing.T, f Fixture) {
 	const writers, times = 4, 10
 	stores := handles(t, f)

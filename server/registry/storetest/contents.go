@@ -51,7 +51,8 @@ func deletePrefix(t *testing.T, f Fixture) {
 		tx.Put = append(tx.Put, put(key, "1"))
 	}
 	one := commit(t, f.Store, tx)
-	// Put and deleted by prefix in one commit; an expectation about a key that goes; prefixes that overlap, that nothing has, that end in the last byte there is.
+	// Put and deleted by prefix in one commit; an expectation about a key that goes; prefixes that overlap, that
+	// nothing has, that end in the last byte there is.
 	two := commit(t, f.Store, registry.Transaction{
 		Expect:       []registry.Expectation{{Key: "a/b", Version: one}},
 		Put:          []registry.Entry{put("a1", "2")},

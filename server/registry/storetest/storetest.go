@@ -11,7 +11,8 @@ import (
 // Fixture is one empty store, and what can be done to it.
 type Fixture struct {
 	Store registry.Store
-	// Reopen closes the store and opens its contents again, as a restart of the process does; nil for a store that forgets.
+	// Reopen closes the store and opens its contents again, as a restart of the process does; nil for a store that
+	// forgets.
 	Reopen func() (registry.Store, error)
 	// Another opens the contents once more beside Store, as another replica does; nil for a store of one process.
 	Another func() registry.Store
@@ -19,7 +20,8 @@ type Fixture struct {
 	Bounced func()
 	// Compacted makes the server forget past commits; nil if there is none.
 	Compacted func()
-	// Damages are ways to damage the contents of a closed store. After each, opening or loading it is an error with Says in it.
+	// Damages are ways to damage the contents of a closed store. After each, opening or loading it is an error with
+	// Says in it.
 	Damages []Damage
 }
 

@@ -100,7 +100,8 @@ func following(t *testing.T, s registry.Store) {
 	}
 }
 
-// Each commit is told once, whole, in order, at every handle, also to the one that made it; deletions by prefix key by key; and one that changes nothing.
+// Each commit is told once, whole, in order, at every handle, also to the one that made it; deletions by prefix key by
+// key; and one that changes nothing.
 func watchOrder(t *testing.T, f Fixture) {
 	watcher(t, f)
 	if f.Store.(registry.Watcher).Following() == nil {

@@ -12,7 +12,8 @@ import (
 	"syscall"
 )
 
-// binary builds etcd, once for all packages and runs of tests, and returns its path. The version is that of .tools/etcd/go.mod.
+// binary builds etcd, once for all packages and runs of tests, and returns its path. The version is that of
+// .tools/etcd/go.mod.
 var binary = sync.OnceValues(func() (string, error) {
 	root, err := repository()
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package etcdtest starts real etcd servers for tests: built from .tools/etcd, on free ports of localhost, each with a data directory of its own, gone
-// when the test is. It never skips: where etcd cannot be built or started, the test fails.
+// Package etcdtest starts real etcd servers for tests: built from .tools/etcd, on free ports of localhost, each with a
+// data directory of its own, gone when the test is. It never skips: where etcd cannot be built or started, the test
+// fails.
 package etcdtest
 
 import (
@@ -25,7 +26,8 @@ const startTimeout = 2 * time.Minute
 
 // Options of a server. The zero value is a server for tests of anything but durability.
 type Options struct {
-	// Durable makes etcd call fsync, as in production. Without it a killed etcd loses nothing either: only a machine that loses power does.
+	// Durable makes etcd call fsync, as in production. Without it a killed etcd loses nothing either: only a machine
+	// that loses power does.
 	Durable bool
 	// Certificates makes it serve TLS alone, with these.
 	Certificates *Certificates
@@ -182,7 +184,8 @@ func run(path string, args []string) (*process, error) {
 	return p, nil
 }
 
-// read keeps the log until the process ends, and finds in it when the server serves: that works with TLS and whatever else is set.
+// read keeps the log until the process ends, and finds in it when the server serves: that works with TLS and whatever
+// else is set.
 func (p *process) read(out io.Reader) {
 	lines := bufio.NewReader(out)
 	for served := false; ; {

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// reserve finds a TCP port that nobody listens on, and keeps it from other tests until t ends: a server that is stopped for a while must find it free when it starts
-// again, and packages are tested at the same time, by processes of their own. It is not one that the system gives to outgoing connections.
+// reserve finds a TCP port that nobody listens on, and keeps it from other tests until t ends: a server that is stopped
+// for a while must find it free when it starts again, and packages are tested at the same time, by processes of their
+// own. It is not one that the system gives to outgoing connections.
 func reserve(t testing.TB) int {
 	t.Helper()
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("crdeval-etcdtest-ports-%d", os.Getuid()))
@@ -39,7 +40,8 @@ func reserve(t testing.TB) int {
 	return 0
 }
 
-// take locks a file, until the process ends at the latest. The file stays: who opened it before it was removed would lock another one than who does so afterwards.
+// take locks a file, until the process ends at the latest. The file stays: who opened it before it was removed would
+// lock another one than who does so afterwards.
 func take(path string) (release func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

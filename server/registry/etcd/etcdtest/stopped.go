@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// untilStopped waits until no thread of a process runs any more: a signal that stops it is only on its way when it was sent. Where the system does not say,
-// it waits a little.
+// untilStopped waits until no thread of a process runs any more: a signal that stops it is only on its way when it was
+// sent. Where the system does not say, it waits a little.
 func untilStopped(pid int) {
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
