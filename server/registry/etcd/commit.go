@@ -8,14 +8,13 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Commit implements registry.Store: one transaction, which a majority of the members has written to disk when it is
-// answered.
+// Commit implements registry.Store by one transaction.
 func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
 	}
 	conditions := make([]clientv3.Cmp, 0, len(t.Expect)+1)
-	// Nobody writes into a registry that took the place of the one this process knows.
+	// The store must still be the one that this process opened.
 	conditions = append(conditions, clientv3.Compare(clientv3.Value(s.keys.store), "=", string(s.identity)))
 	for _, e := range t.Expect {
 		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(s.keys.entry(e.Key)), "=", int64(e.Version)))

@@ -1,8 +1,7 @@
-// Package etcd is the Store that replicas share: the keys below one prefix of an etcd cluster, version 3.4 or later.
+// Package etcd implements registry.Watcher: a store that replicas share, below one prefix of an etcd cluster (3.4 or later).
 //
-// A commit is one etcd transaction, and its sequence is the transaction's revision. Sequences therefore jump: etcd
-// counts all that is written to it. Where to read next: keys.go has the layout, watch.go how replicas follow,
-// failures.go what etcd's errors mean.
+// A commit is an etcd transaction, and its sequence is the transaction's revision. Sequences are not consecutive, because
+// etcd counts all writes. keys.go has the layout, watch.go follows commits, failures.go explains the errors of etcd.
 package etcd
 
 import (
@@ -26,45 +25,41 @@ import (
 
 // Options configure a Store.
 type Options struct {
-	// Endpoints are the client addresses of the cluster's members: http://host:2379, https://host:2379, or host:2379.
-	// Required.
+	// Endpoints are the client addresses of the cluster's members: http://host:2379, https://host:2379, or host:2379. Required.
 	Endpoints []string
-	// Prefix is what all keys begin with; a slash is added if it does not end with one. Default: DefaultPrefix.
+	// Prefix is the prefix of all keys. A missing slash at the end is added. Default: DefaultPrefix.
 	Prefix string
-	// Username and Password authenticate this process, if etcd has authentication enabled and does not take the client
-	// certificate's name.
+	// Username and Password authenticate this process, unless etcd uses the name in the client certificate.
 	Username, Password string
-	// TLS is for https endpoints and those without a scheme; nil means the system's authorities for the former and
-	// plain text for the latter.
+	// TLS is used for https endpoints and those without a scheme. Nil means the system's authorities for https, and plain text
+	// for endpoints without a scheme.
 	TLS *tls.Config
-	// DialTimeout is how long a request waits for etcd, the first ones of Open included. Default: 5 s.
+	// DialTimeout bounds each request, including those of Open. Default: 5 s.
 	DialTimeout time.Duration
-	// Log gets connections lost and found again. Default: slog.Default().
+	// Log receives lost and restored connections. Default: slog.Default().
 	Log *slog.Logger
 }
 
-// defaultTimeout is long enough for an election among members, short enough for a caller to be told.
+// defaultTimeout is longer than an election of etcd.
 const defaultTimeout = 5 * time.Second
 
-// Connections are pinged when nothing was heard for keepaliveTime and given up after keepaliveTimeout: a host that
-// vanished, a network that drops. etcd closes connections that ping more often than every five seconds.
+// A silent connection is pinged after keepaliveTime and closed after keepaliveTimeout. etcd closes connections that ping more
+// often than every five seconds.
 const (
 	keepaliveTime    = 6 * time.Second
 	keepaliveTimeout = 3 * time.Second
 )
 
-// reconnect makes that a server which was away is found again within seconds: left alone, gRPC pauses up to two minutes
-// between attempts.
+// reconnect bounds the pause between connection attempts, which is up to two minutes by default in gRPC.
 var reconnect = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 	MinConnectTimeout: 3 * time.Second,
 }
 
-// maxMessage is the largest request that this side sends. What etcd takes is its own affair (--max-request-bytes, 1.5
-// MiB by default).
+// maxMessage bounds requests on this side. etcd has its own limit (--max-request-bytes, 1.5 MiB by default).
 const maxMessage = 64 << 20
 
-// ErrCorrupt is the error of a prefix that holds something else than a registry, or a damaged one.
+// ErrCorrupt is the error of a prefix that has a damaged registry or other data.
 var ErrCorrupt = errors.New("the registry in etcd is damaged")
 
 // Store keeps entries in etcd.
@@ -79,7 +74,7 @@ type Store struct {
 	id       string
 	identity []byte // the value of the key "store"
 
-	lastError atomic.Pointer[string] // the last failure of a connection, for messages
+	lastError atomic.Pointer[string] // of a connection, for messages
 	following atomic.Pointer[following]
 
 	closing sync.Once
@@ -88,7 +83,7 @@ type Store struct {
 
 var _ registry.Watcher = (*Store)(nil)
 
-// Open connects to etcd and makes the store if nothing is below the prefix. The error says what to check.
+// Open connects to etcd, and creates the store if there is no key below the prefix. The error says what to check.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -104,14 +99,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.follow(errNotWatched)
 	if o.Username != "" && o.TLS == nil && !strings.HasPrefix(o.Endpoints[0], "https://") {
-		s.log.Warn("the password for etcd goes over the network in plain text: use https endpoints", "endpoints", s.endpoints)
+		s.log.Warn("the password for etcd is sent in plain text: use https endpoints", "endpoints", s.endpoints)
 	}
 	var err error
 	s.client, err = clientv3.New(clientv3.Config{
 		Endpoints: o.Endpoints, Username: o.Username, Password: o.Password, TLS: o.TLS,
 		DialTimeout: s.timeout, DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout,
 		MaxCallSendMsgSize: maxMessage,
-		Logger:             zap.NewNop(), // its lines tell of every attempt; what matters is in our errors
+		Logger:             zap.NewNop(), // it would log each attempt
 		DialOptions: []grpc.DialOption{
 			grpc.WithConnectParams(reconnect), grpc.WithChainUnaryInterceptor(s.observe), grpc.WithStatsHandler(sentHandler{}),
 		},
@@ -127,7 +122,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 func (o Options) check() error {
 	if len(o.Endpoints) == 0 {
-		return errors.New("etcd: no endpoints: give the client addresses of its members, https://etcd-0:2379 for example")
+		return errors.New("etcd: no endpoints: set the client addresses of its members, for example https://etcd-0:2379")
 	}
 	var plain, secure int
 	for _, e := range o.Endpoints {
@@ -139,16 +134,16 @@ func (o Options) check() error {
 		case scheme == "https", scheme == "unixs", !found:
 			secure++
 		default:
-			return fmt.Errorf("etcd: endpoint %q: the scheme is neither http nor https", e)
+			return fmt.Errorf("etcd: endpoint %q: the scheme must be http or https", e)
 		}
 	}
 	switch {
 	case o.TLS != nil && plain > 0:
-		return fmt.Errorf("etcd: TLS is configured, but an endpoint of %s has http: write https", strings.Join(o.Endpoints, ", "))
+		return fmt.Errorf("etcd: TLS is configured, but an endpoint of %s has http: use https", strings.Join(o.Endpoints, ", "))
 	case plain > 0 && secure > 0:
-		return fmt.Errorf("etcd: the endpoints %s have different schemes: write all with https or all with http", strings.Join(o.Endpoints, ", "))
+		return fmt.Errorf("etcd: the endpoints %s have different schemes: use https or http for all", strings.Join(o.Endpoints, ", "))
 	case (o.Username == "") != (o.Password == ""):
-		return errors.New("etcd: user and password belong together: give both or neither")
+		return errors.New("etcd: set both user and password, or neither")
 	}
 	return nil
 }
@@ -160,7 +155,7 @@ func (s *Store) ID() string { return s.id }
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
-		_ = s.client.Close() // it answers that its context is cancelled, which it did itself
+		_ = s.client.Close() // it returns that its own context is cancelled
 	})
 	return nil
 }

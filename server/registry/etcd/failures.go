@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// operation is a request to etcd, for the messages about it.
+// operation describes a request to etcd, for error messages.
 type operation struct {
 	what   string
 	writes bool
@@ -29,12 +30,12 @@ func (o operation) outcome(unknown bool) string {
 	case !o.writes:
 		return ""
 	case unknown:
-		return "; whether it was written is unknown"
+		return "; it may have been written"
 	}
 	return "; nothing was written"
 }
 
-// call makes one request, within the store's timeout and the caller's context, and says what its failure means.
+// call makes a request, bounded by the store's timeout and ctx, and explains its error.
 func call[T any](ctx context.Context, s *Store, o operation, request func(context.Context) (T, error)) (T, error) {
 	var none T
 	if s.isClosed() {
@@ -43,7 +44,7 @@ func call[T any](ctx context.Context, s *Store, o operation, request func(contex
 	var sent sentMark
 	bounded, cancel := context.WithTimeout(context.WithValue(ctx, sentKey{}, &sent), s.timeout)
 	defer cancel()
-	defer context.AfterFunc(s.client.Ctx(), cancel)() // else the client goes on trying after it was closed
+	defer context.AfterFunc(s.client.Ctx(), cancel)() // otherwise the client retries after Close
 	answer, err := request(bounded)
 	switch {
 	case err == nil:
@@ -51,18 +52,18 @@ func call[T any](ctx context.Context, s *Store, o operation, request func(contex
 	case s.isClosed():
 		return none, registry.ErrClosed
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		err = context.Cause(ctx) // the caller's patience ended before ours; what kept us is worth telling all the same
+		err = context.Cause(ctx) // the last error of the connection is still useful
 	case ctx.Err() != nil:
 		return none, context.Cause(ctx)
 	}
 	return none, s.failure(o, err, sent.Load())
 }
 
-// failure turns an error of the client into one that says what to do. Only a write that was sent, and not refused, has
-// an unknown outcome.
+// failure turns an error of the client into one that says what to do. The outcome is unknown only for a write that was sent
+// and not rejected.
 func (s *Store) failure(o operation, err error, sent bool) error {
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		return err // Load's own affair
+		return err // Load retries
 	}
 	public, hint, unknown := s.explain(err)
 	unknown = unknown && sent
@@ -77,52 +78,55 @@ func (s *Store) failure(o operation, err error, sent bool) error {
 	return failed
 }
 
-// explain has a clause for callers, what to check for operators, and whether a write that ended so may have been made.
+// explain returns a clause for callers, a hint for operators, and whether a write with this error may have been made.
 func (s *Store) explain(err error) (public, hint string, unknown bool) {
 	is := func(targets ...error) bool {
-		for _, t := range targets {
-			if errors.Is(err, t) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 	}
 	switch {
 	case isTooLarge(err):
-		return "that is more than it takes in one transaction", "raise etcd's --max-request-bytes (1.5 MiB by default) or --max-txn-ops (128)", false
-	case is(rpctypes.ErrNoSpace): // also the answer to the write that goes beyond the quota, which etcd makes all the same (etcdserver/apply/quota.go)
-		return "it has no space left", "compact and defragment etcd, or raise its --quota-backend-bytes; then `etcdctl alarm disarm`", true
+		return "the transaction is too large for it",
+			"raise etcd's --max-request-bytes (1.5 MiB by default) or --max-txn-ops (128)", false
+	case is(rpctypes.ErrNoSpace): // etcd makes the write that exceeds the quota (etcdserver/apply/quota.go)
+		return "it has no space left",
+			"compact and defragment etcd, or raise its --quota-backend-bytes; then `etcdctl alarm disarm`", true
 	case is(rpctypes.ErrPermissionDenied):
-		return "it does not permit this server to do so",
-			fmt.Sprintf("grant a role of %s: `etcdctl role grant-permission ROLE readwrite --prefix=true %s`", s.who(), s.keys.prefix), false
+		return "this server lacks the permission", fmt.Sprintf(
+			"grant a role of %s: `etcdctl role grant-permission ROLE readwrite --prefix=true %s`", s.who(), s.keys.prefix), false
 	case is(rpctypes.ErrAuthFailed):
-		return "it does not know this server", fmt.Sprintf("check the password of %s", s.who()), false
+		return "it did not authenticate this server", fmt.Sprintf("check the password of %s", s.who()), false
 	case is(rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision):
-		return "it does not know this server", "etcd asks who this is: give --etcd-user and its password, or a client certificate that etcd knows", false
+		return "it did not authenticate this server",
+			"etcd requires authentication: set --etcd-user and its password, or a client certificate that etcd accepts", false
 	case is(rpctypes.ErrTooManyRequests):
-		return "it has too much to do", "etcd has more to write than it manages: look at its disk and at who else writes to it", false
+		return "it is overloaded", "check the disk of etcd and its other writers", false
 	case is(rpctypes.ErrCorrupt):
-		return "its contents are damaged", "etcd found its members to differ (CORRUPT alarm): see its documentation about data corruption", true
+		return "its contents are damaged",
+			"etcd found that its members differ (CORRUPT alarm): see its documentation about data corruption", true
 	case is(rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrNotLeader):
-		return "it has no leader at the moment", "a majority of etcd's members must see each other: look at `etcdctl endpoint status --cluster`", true
-	case is(rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrStopped, rpctypes.ErrUnhealthy):
-		return "it did not answer in time", "look at etcd's log: a member that stops, a slow disk, a slow network", true
+		return "it has no leader at the moment",
+			"a majority of etcd's members must be connected: check `etcdctl endpoint status --cluster`", true
+	case is(rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex,
+		rpctypes.ErrStopped, rpctypes.ErrUnhealthy):
+		return "it did not answer in time", "check etcd's log: a member that stops, a slow disk, a slow network", true
 	case is(context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded, status.Code(err) == codes.Unavailable:
-		return "it did not answer in time", "check that it runs, that a majority of its members does, the endpoints, and TLS on both sides" + s.lastFailure(), true
+		return "it did not answer in time",
+			"check that a majority of its members runs, the endpoints, and TLS on both sides" + s.lastFailure(), true
 	case is(rpctypes.ErrDuplicateKey):
-		return "it refused the write", "a transaction named a key twice: that is a fault of crdeval, please report it", false
+		return "it rejected the write",
+			"a transaction has a key twice: this is a bug of crdeval, please report it", false
 	}
-	return "the server's log says how", "look at etcd's log", true
+	return "the server's log has the details", "check etcd's log", true
 }
 
 func (s *Store) who() string {
 	if s.user == "" {
-		return "the user that the client certificate names"
+		return "the user in the client certificate"
 	}
 	return fmt.Sprintf("user %q", s.user)
 }
 
-// isTooLarge covers etcd's own bounds and those of gRPC before it, on either side.
+// isTooLarge covers the limits of etcd, and those of gRPC on both sides.
 func isTooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || errors.Is(err, rpctypes.ErrTooManyOps) ||
 		status.Code(err) == codes.ResourceExhausted && strings.Contains(status.Convert(err).Message(), "larger than max")
@@ -135,8 +139,11 @@ func (s *Store) lastFailure() string {
 	return ""
 }
 
-// observe keeps what connections fail of: the client answers a deadline alone.
-func (s *Store) observe(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+// observe records the errors of connections: the client itself returns only that the deadline passed.
+func (s *Store) observe(
+	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+) error {
 	err := invoke(ctx, method, request, reply, conn, options...)
 	switch status.Code(err) {
 	case codes.OK:
@@ -149,13 +156,13 @@ func (s *Store) observe(ctx context.Context, method string, request, reply any, 
 	return err
 }
 
-// sentMark is set when a request has left for a server: from then on its outcome may be unknown.
+// sentMark is set when a request was sent: from then on its outcome may be unknown.
 type (
 	sentMark = atomic.Bool
 	sentKey  struct{}
 )
 
-// sentHandler sets the mark of a request's context.
+// sentHandler sets the sentMark in a request's context.
 type sentHandler struct{}
 
 // TagRPC implements stats.Handler.

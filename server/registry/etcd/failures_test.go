@@ -73,8 +73,8 @@ func TestAway(t *testing.T) {
 		says      []string
 		unchanged bool
 	}{
-		{"killed", server.Kill, server.Start, []string{server.Endpoint, "refused", "nothing was written", "check that it runs"}, true},
-		{"hangs", server.Pause, server.Continue, []string{server.Endpoint, "whether it was written is unknown"}, false},
+		{"killed", server.Kill, server.Start, []string{server.Endpoint, "refused", "nothing was written", "check that a majority"}, true},
+		{"hangs", server.Pause, server.Continue, []string{server.Endpoint, "it may have been written"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := s.Commit(t.Context(), put("before", tc.name)); err != nil {
@@ -84,7 +84,7 @@ func TestAway(t *testing.T) {
 			// First, so that the client knows of a connection that is gone: what it sends on one has an unknown outcome.
 			within(t, limit, func() {
 				_, err := s.Load(t.Context())
-				says(t, err, server.Endpoint, "check that it runs")
+				says(t, err, server.Endpoint, "check that a majority")
 				if strings.Contains(err.Error(), "written") {
 					t.Errorf("nothing was to be written: %v", err)
 				}
@@ -97,7 +97,7 @@ func TestAway(t *testing.T) {
 			})
 			within(t, limit, func() {
 				_, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{server.Endpoint}, DialTimeout: limit})
-				says(t, err, server.Endpoint, "check that it runs")
+				says(t, err, server.Endpoint, "check that a majority")
 			})
 			// The caller's own deadline may come first.
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -131,7 +131,7 @@ func TestAway(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	err := unopened(t, etcd.Options{Endpoints: []string{"http://127.0.0.1:1"}, DialTimeout: 300 * time.Millisecond}, "connection refused")
-	says(t, err, "127.0.0.1:1", "check that it runs")
+	says(t, err, "127.0.0.1:1", "check that a majority")
 }
 
 // unopened is why a store cannot be opened. The reason comes with the first attempt to connect, for which a busy
@@ -173,7 +173,7 @@ func TestTooLarge(t *testing.T) {
 			continue
 		}
 		says(t, err, "--max-request-bytes", "nothing was written")
-		public(t, err, "more than it takes", true, server.Endpoint)
+		public(t, err, "is too large", true, server.Endpoint)
 	}
 	if state, err := s.Load(t.Context()); err != nil || len(state.Entries) != 0 {
 		t.Errorf("%d entries, %v", len(state.Entries), err)
@@ -200,7 +200,7 @@ func TestNoSpace(t *testing.T) {
 		last = sequence
 	}
 	// The write that goes beyond the quota is refused before it is made, or after.
-	says(t, err, "compact and defragment", "alarm disarm", "whether it was written is unknown")
+	says(t, err, "compact and defragment", "alarm disarm", "it may have been written")
 	public(t, err, "no space left", false, server.Endpoint)
 	state, err := s.Load(t.Context())
 	if err != nil || state.Sequence != last && state.Sequence != last+1 {
@@ -257,7 +257,7 @@ func TestUsers(t *testing.T) {
 	}
 	_, err := reader.Commit(t.Context(), put("b", "1"))
 	says(t, err, `user "reader"`, "grant-permission", "/crdeval/", "nothing was written")
-	public(t, err, "does not permit", true, server.Endpoint)
+	public(t, err, "lacks the permission", true, server.Endpoint)
 
 	for _, tc := range []struct {
 		name, user, password string
@@ -336,10 +336,10 @@ func TestOptions(t *testing.T) {
 		{"no endpoint", etcd.Options{}, "no endpoints"},
 		{"an empty one", etcd.Options{Endpoints: []string{""}}, "has no host"},
 		{"no host", etcd.Options{Endpoints: []string{"http://"}}, "has no host"},
-		{"a scheme of its own", etcd.Options{Endpoints: []string{"ftp://a:1"}}, "neither http nor https"},
+		{"a scheme of its own", etcd.Options{Endpoints: []string{"ftp://a:1"}}, "must be http or https"},
 		{"mixed", etcd.Options{Endpoints: []string{"http://a:1", "https://b:1"}}, "different schemes"},
-		{"plain with TLS", etcd.Options{Endpoints: []string{"http://a:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS13}}, "write https"},
-		{"a user without password", etcd.Options{Endpoints: []string{"a:1"}, Username: "u"}, "give both or neither"},
+		{"plain with TLS", etcd.Options{Endpoints: []string{"http://a:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS13}}, "use https"},
+		{"a user without password", etcd.Options{Endpoints: []string{"a:1"}, Username: "u"}, "both user and password"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := etcd.Open(t.Context(), tc.o)

@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// format is the layout of the keys that this package writes. A store of another format is refused, never guessed at.
+// format is the version of the layout. Stores of another format are rejected.
 const format = "1"
 
 // identity is the value of the key "store".
@@ -21,8 +21,8 @@ type identity struct {
 	ID     string `json:"id"`
 }
 
-// identify reads the store's identity, or makes it where nothing is below the prefix. Of several replicas that start at
-// once one makes it.
+// identify reads the identity of the store, or creates it if the prefix has no keys. Of several replicas that start at the
+// same time, one creates it.
 func (s *Store) identify(ctx context.Context) error {
 	for {
 		found, err := call(ctx, s, s.op("reading the store's identity"), func(ctx context.Context) (*clientv3.GetResponse, error) {
@@ -56,9 +56,10 @@ func (s *Store) identify(ctx context.Context) error {
 			return s.recognize(now[0].Value)
 		}
 		if others := made.Responses[1].GetResponseRange().Kvs; len(others) == 1 {
-			return s.damaged(fmt.Errorf("there are keys, %q for one, but not the one that identifies a registry, %q", others[0].Key, s.keys.store))
+			return s.damaged(fmt.Errorf("there is a key %q, but not %q, which identifies a registry",
+				others[0].Key, s.keys.store))
 		}
-		// Deleted between the two looks, by hand then: look again.
+		// The key was deleted meanwhile.
 	}
 }
 
@@ -66,35 +67,37 @@ func (s *Store) identify(ctx context.Context) error {
 func (s *Store) recognize(value []byte) error {
 	var i identity
 	if err := json.Unmarshal(value, &i); err != nil || i.ID == "" || i.Format == "" {
-		return s.damaged(fmt.Errorf("the value of %q is not what a registry writes there", s.keys.store))
+		return s.damaged(fmt.Errorf("the value of %q is invalid", s.keys.store))
 	}
 	if i.Format != format {
-		return fmt.Errorf("etcd at %s has a registry of format %q below %q, this version of crdeval reads format %q: run the version that wrote it, or choose another --etcd-prefix",
+		return fmt.Errorf("etcd at %s has a registry of format %q below %q, but this version of crdeval reads format %q: "+
+			"run the version that wrote it, or choose another --etcd-prefix",
 			s.endpoints, i.Format, s.keys.prefix, format)
 	}
 	s.id, s.identity = i.ID, bytes.Clone(value)
 	return nil
 }
 
-// check compares the identity with what the store now has: others may have deleted or replaced it.
+// check compares the identity with the current one: the store may have been deleted or replaced.
 func (s *Store) check(value []byte, there bool) error {
 	switch {
 	case !there:
-		return s.damaged(fmt.Errorf("the key %q is gone, which identifies the registry that this process serves", s.keys.store))
+		return s.damaged(fmt.Errorf("the key %q is missing, which identifies the registry", s.keys.store))
 	case !bytes.Equal(value, s.identity):
 		return &registry.Failure{
-			Public: "it was replaced by another one: this server has to be restarted",
-			Err:    fmt.Errorf("etcd at %s: the registry below %q was replaced by another one while this process served it: restart it to serve the new one", s.endpoints, s.keys.prefix),
+			Public: "it was replaced by another one: restart this server",
+			Err: fmt.Errorf("etcd at %s: the registry below %q was replaced by another one: restart this process to serve that",
+				s.endpoints, s.keys.prefix),
 		}
 	}
 	return nil
 }
 
-// damaged is the error of contents that are no registry, or none any more.
+// damaged returns the error of a damaged registry, or of other data.
 func (s *Store) damaged(err error) error {
 	return &registry.Failure{
 		Public: "its contents are damaged",
-		Err: fmt.Errorf("%w: below %q in etcd at %s: %w; restore etcd from a snapshot, or choose another --etcd-prefix to start with an empty registry",
-			ErrCorrupt, s.keys.prefix, s.endpoints, err),
+		Err: fmt.Errorf("%w: below %q in etcd at %s: %w; restore etcd from a snapshot, "+
+			"or choose another --etcd-prefix to start with an empty registry", ErrCorrupt, s.keys.prefix, s.endpoints, err),
 	}
 }

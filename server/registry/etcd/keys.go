@@ -2,21 +2,20 @@ package etcd
 
 import "strings"
 
-// layout are the keys of one store, all below its prefix:
+// layout has the keys of a store:
 //
-//	PREFIX store       what this is, and its ID (identity.go)
-//	PREFIX commit      put by every commit, without a value: its revision is that of the last commit, whatever that changed
-//	PREFIX entry/KEY   an entry's value, as it is; its version is the key's ModRevision
+//	PREFIX store       format and ID of the store (identity.go)
+//	PREFIX commit      empty; every commit puts it, so its ModRevision is the revision of the last commit
+//	PREFIX entry/KEY   the value of an entry, whose version is the ModRevision
 //
-// etcd counts revisions for all that is in it. With the key "commit" each commit has a revision of its own that the
-// store can be asked for, also one that only deletes or changes nothing, while other users of the same etcd come and
-// go.
+// Revisions count all writes to etcd. The key "commit" gives each commit a revision that can be read, even if the commit only
+// deletes entries.
 type layout struct {
 	prefix                 string // ends with a slash
 	store, commit, entries string
 }
 
-// DefaultPrefix is where a store's keys are unless it is told otherwise.
+// DefaultPrefix is the default of Options.Prefix.
 const DefaultPrefix = "/crdeval/"
 
 func newLayout(prefix string) layout {
@@ -29,10 +28,10 @@ func newLayout(prefix string) layout {
 	return layout{prefix: prefix, store: prefix + "store", commit: prefix + "commit", entries: prefix + "entry/"}
 }
 
-// entry is the key that etcd has for an entry's.
+// entry returns the key in etcd of an entry.
 func (l layout) entry(key string) string { return l.entries + key }
 
-// kind says what a key of etcd is; for an entry also its key.
+// kind returns the kind of a key in etcd, and the key of an entry.
 func (l layout) kind(key []byte) (kind keyKind, entry string) {
 	switch k := string(key); {
 	case k == l.store:

@@ -12,19 +12,17 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// A page of Load has firstPage keys at first, then so many that it has about pageBytes: values are from some bytes to
-// some MiB.
+// The first page of Load has firstPage keys; the next ones have about pageBytes, because the sizes of values differ much.
 const (
 	firstPage = 64
 	maxPage   = 4096
 	pageBytes = 4 << 20
 )
 
-// loadAttempts bounds how often Load begins anew because etcd was compacted while it read.
+// loadAttempts bounds how often Load starts again because etcd was compacted meanwhile.
 const loadAttempts = 5
 
-// Load implements registry.Store: all pages are of the revision of the first, and that is one a majority of the members
-// agreed on.
+// Load implements registry.Store. All pages have the revision of the first, which is a linearizable read.
 func (s *Store) Load(ctx context.Context) (registry.State, error) {
 	for attempt := 1; ; attempt++ {
 		state, err := s.load(ctx)
@@ -56,7 +54,7 @@ func (s *Store) load(ctx context.Context) (registry.State, error) {
 		size := 0
 		for _, kv := range page.Kvs {
 			size += len(kv.Key) + len(kv.Value)
-			// The last commit put the key "commit" with it, so this is that commit's revision.
+			// Every commit puts the key "commit", so the maximum is the revision of the last commit.
 			state.Sequence = max(state.Sequence, uint64(kv.ModRevision))
 			switch kind, key := s.keys.kind(kv.Key); kind {
 			case entryKey:
@@ -83,16 +81,16 @@ func (s *Store) load(ctx context.Context) (registry.State, error) {
 	return state, nil
 }
 
-// Latest implements registry.Watcher: the revision of the last commit, read from a majority.
+// Latest implements registry.Watcher by a linearizable read.
 func (s *Store) Latest(ctx context.Context) (uint64, error) {
-	last, err := call(ctx, s, s.op("asking for the last commit"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+	last, err := call(ctx, s, s.op("reading the last commit"), func(ctx context.Context) (*clientv3.GetResponse, error) {
 		return s.client.Get(ctx, s.keys.commit, clientv3.WithKeysOnly())
 	})
 	if err != nil {
 		return 0, err
 	}
 	if len(last.Kvs) == 0 {
-		return 0, s.damaged(fmt.Errorf("the key %q is gone", s.keys.commit))
+		return 0, s.damaged(fmt.Errorf("the key %q is missing", s.keys.commit))
 	}
 	return uint64(last.Kvs[0].ModRevision), nil
 }
@@ -101,7 +99,7 @@ func entry(key string, kv *mvccpb.KeyValue) registry.Entry {
 	return registry.Entry{Key: key, Value: kv.Value, Version: uint64(kv.ModRevision)}
 }
 
-// foreign is the error of a key that no version of this layout has: guessing what it means could lose what it means.
+// foreign returns the error of a key that is not part of the layout.
 func (s *Store) foreign(key []byte) error {
-	return s.damaged(fmt.Errorf("there is a key %q, which crdeval does not write: if it is not wanted, delete it", key))
+	return s.damaged(fmt.Errorf("there is a key %q, which crdeval does not write: delete it if nothing needs it", key))
 }

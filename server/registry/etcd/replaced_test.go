@@ -193,8 +193,8 @@ func TestReplaced(t *testing.T) {
 	if _, err := client.Delete(t.Context(), etcd.DefaultPrefix, clientv3.WithPrefix()); err != nil {
 		t.Fatal(err)
 	}
-	says(t, end(t, ended), "is gone")
-	refused("is gone")
+	says(t, end(t, ended), "is missing")
+	refused("is missing")
 
 	next := open(t, options)
 	if next.ID() == s.ID() {

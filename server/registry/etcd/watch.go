@@ -12,28 +12,27 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// A watch asks etcd every heartbeat whether it is up to date, and counts as lost when nothing was heard for silence.
+// A watch requests progress from etcd every heartbeat, and fails after silence without a response.
 const (
 	heartbeat = time.Second
 	silence   = 5 * time.Second
 )
 
-// A watch that failed is tried again after firstPause, then after twice as long each time, up to maxPause.
+// The pause before a failed watch is retried doubles from firstPause to maxPause.
 const (
 	firstPause = 50 * time.Millisecond
 	maxPause   = 2 * time.Second
 )
 
 var (
-	errNotWatched = errors.New("the store is not being watched")
-	errSilent     = fmt.Errorf("nothing was heard from etcd for %v", silence)
+	errNotWatched = errors.New("the store is not watched")
+	errSilent     = fmt.Errorf("etcd sent no response for %v", silence)
 	errEnded      = errors.New("etcd ended the watch")
-	errPassed     = errors.New("etcd was compacted behind what others wrote to it")
+	errPassed     = errors.New("etcd was compacted, but no commit is missing")
 )
 
-// Watch implements registry.Watcher. The member that serves it must be in touch with a majority; if it is not, the
-// watch goes on at another one.
-func (s *Store) Watch(ctx context.Context, after uint64, tell func(registry.Commit)) error {
+// Watch implements registry.Watcher. If the member that serves it loses the majority, the watch continues at another one.
+func (s *Store) Watch(ctx context.Context, after uint64, apply func(registry.Commit)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(s.client.Ctx(), func() { cancel(registry.ErrClosed) })
@@ -41,9 +40,9 @@ func (s *Store) Watch(ctx context.Context, after uint64, tell func(registry.Comm
 	defer s.follow(errNotWatched)
 
 	var final *giveUp
-	w := &watch{store: s, last: after, tell: tell}
+	w := &watch{store: s, last: after, apply: apply}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		told := w.last
+		before := w.last
 		err := w.run(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -51,7 +50,7 @@ func (s *Store) Watch(ctx context.Context, after uint64, tell func(registry.Comm
 		case errors.As(err, &final):
 			return final.err
 		}
-		if w.last != told {
+		if w.last != before {
 			pause = firstPause
 		}
 		s.follow(err)
@@ -62,7 +61,7 @@ func (s *Store) Watch(ctx context.Context, after uint64, tell func(registry.Comm
 	}
 }
 
-// giveUp wraps an error that trying again does not heal.
+// giveUp wraps an error for which a retry does not help.
 type giveUp struct{ err error }
 
 func (g *giveUp) Error() string { return g.err.Error() }
@@ -70,13 +69,12 @@ func (g *giveUp) Error() string { return g.err.Error() }
 // watch is one Watch.
 type watch struct {
 	store *Store
-	last  uint64 // the sequence up to which commits were told
-	from  int64  // the revision to watch from: there is no commit between last and it that was not told
-	tell  func(registry.Commit)
+	last  uint64 // the sequence of the last applied commit
+	from  int64  // the revision to watch from; there is no commit between last and from
+	apply func(registry.Commit)
 }
 
-// run watches until something fails. The client reconnects by itself and goes on where it was; run fails when that
-// takes long, and then says why.
+// run watches until it fails. The client reconnects and resumes by itself; run fails when that takes too long.
 func (w *watch) run(ctx context.Context) error {
 	s := w.store
 	if err := w.verify(ctx); err != nil {
@@ -85,7 +83,7 @@ func (w *watch) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	responses := s.client.Watch(ctx, s.keys.prefix, clientv3.WithPrefix(), clientv3.WithRev(w.from),
-		clientv3.WithCreatedNotify(), clientv3.WithFragment()) // the client puts fragments together again: a response has whole revisions
+		clientv3.WithCreatedNotify(), clientv3.WithFragment()) // the client joins fragments: a response has whole revisions
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for heard := time.Now(); ; {
@@ -110,13 +108,12 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// verify makes sure that the store is the one that was watched before, and no older than then: one restored from a
-// snapshot may be. It asks a majority, since a member that lags behind is no reason to give up. Where the last commit
-// is the last one told, the watch goes on from now: others who write to the same etcd count its revisions up, and have
-// those since then compacted. An older one is that of a registry which was restored.
+// verify checks that the store is the one that was watched before, and is not older, as after a restore. It uses a
+// linearizable read, so that a lagging member is no reason to give up. If no commit was made since the last applied one, the
+// watch continues at the current revision: other users of etcd may have compacted the revisions in between.
 func (w *watch) verify(ctx context.Context) error {
 	s := w.store
-	now, err := call(ctx, s, s.op("looking whether it is the same registry"), func(ctx context.Context) (*clientv3.TxnResponse, error) {
+	now, err := call(ctx, s, s.op("checking the identity of the store"), func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).Then(clientv3.OpGet(s.keys.store), clientv3.OpGet(s.keys.commit, clientv3.WithKeysOnly())).Commit()
 	})
 	if err != nil {
@@ -131,22 +128,21 @@ func (w *watch) verify(ctx context.Context) error {
 		return &giveUp{err}
 	}
 	if uint64(now.Header.Revision) < w.last {
-		return &giveUp{fmt.Errorf("%w: etcd is at revision %d, before the last one told, %d: it was restored from a snapshot",
+		return &giveUp{fmt.Errorf("%w: etcd is at revision %d, but was at %d: it was restored from a snapshot",
 			registry.ErrCompacted, now.Header.Revision, w.last)}
 	}
 	w.from = int64(w.last) + 1
 	if len(commit) > 0 && uint64(commit[0].ModRevision) == w.last {
-		w.from = now.Header.Revision // not the next one: of a watch that begins in the future etcd says nothing before that has come
+		w.from = now.Header.Revision // for a watch of a future revision etcd sends no progress
 	}
 	return nil
 }
 
-// ask has etcd answer where the watch is. Without an answer the watch is as good as lost, whatever its connection looks
-// like.
+// ask requests a progress notification.
 func (w *watch) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat/2)
 	defer cancel()
-	_ = w.store.client.RequestProgress(ctx) // an error shows as silence
+	_ = w.store.client.RequestProgress(ctx) // a failure ends the watch after silence
 }
 
 func (w *watch) respond(ctx context.Context, r clientv3.WatchResponse) error {
@@ -155,9 +151,9 @@ func (w *watch) respond(ctx context.Context, r clientv3.WatchResponse) error {
 			return err
 		}
 		if w.from >= r.CompactRevision {
-			return errPassed // nothing is missing: the next run begins there
+			return errPassed // no commit is missing: the next run resumes at w.from
 		}
-		return &giveUp{fmt.Errorf("%w: etcd was compacted at revision %d, the last one told is %d", registry.ErrCompacted, r.CompactRevision, w.last)}
+		return &giveUp{fmt.Errorf("%w: etcd was compacted at revision %d, the last applied revision is %d", registry.ErrCompacted, r.CompactRevision, w.last)}
 	}
 	if err := r.Err(); err != nil {
 		return w.store.failure(w.store.op("watching"), err, false)
@@ -168,7 +164,7 @@ func (w *watch) respond(ctx context.Context, r clientv3.WatchResponse) error {
 	return w.deliver(r.Events)
 }
 
-// deliver tells commits: the events of one revision are one.
+// deliver applies commits. The events with one revision are one commit.
 func (w *watch) deliver(events []*clientv3.Event) error {
 	for len(events) > 0 {
 		revision := events[0].Kv.ModRevision
@@ -182,7 +178,7 @@ func (w *watch) deliver(events []*clientv3.Event) error {
 				return err
 			}
 			if ours {
-				w.tell(commit)
+				w.apply(commit)
 				w.last = commit.Sequence
 			}
 		}
@@ -191,8 +187,7 @@ func (w *watch) deliver(events []*clientv3.Event) error {
 	return nil
 }
 
-// commit makes one of the events of a revision. ours is unset where these are about keys alone that do not belong below
-// the prefix.
+// commit returns the commit of a revision's events. ours is false if they only have keys that are not part of the layout.
 func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Commit, ours bool, err error) {
 	s := w.store
 	c = registry.Commit{Sequence: sequence}
@@ -213,15 +208,15 @@ func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Co
 		case commitKey:
 			ours = true
 		default:
-			if !deleted { // no reason to stop serving; the next Load refuses it
-				s.log.Warn("the registry's prefix in etcd has a key that crdeval does not write: delete it, or no server starts any more", "key", string(e.Kv.Key))
+			if !deleted { // keep serving; the next Load fails
+				s.log.Warn("the registry's prefix in etcd has a key that crdeval does not write: delete it, or servers cannot start", "key", string(e.Kv.Key))
 			}
 		}
 	}
 	return c, ours, nil
 }
 
-// following is what Following answers.
+// following is the result of Following.
 type following struct{ err error }
 
 // Following implements registry.Watcher.
@@ -230,16 +225,16 @@ func (s *Store) Following() error {
 	if f == nil {
 		return nil
 	}
-	return fmt.Errorf("the registry's store is not being followed: %w", f)
+	return fmt.Errorf("the registry's store is not followed: %w", f)
 }
 
-// follow notes that the store is followed, or why not, and logs when that changes.
+// follow records whether the store is followed, and logs changes.
 func (s *Store) follow(err error) {
 	before := s.following.Swap(&following{err})
 	switch {
 	case err == nil && before.err != nil && !errors.Is(before.err, errNotWatched):
 		s.log.Info("following the registry's store again", "endpoints", s.endpoints)
 	case err != nil && before != nil && before.err == nil && !errors.Is(err, errNotWatched):
-		s.log.Warn("the registry's store cannot be followed at the moment: evaluation goes on with what is known", "endpoints", s.endpoints, "error", err)
+		s.log.Warn("the registry's store cannot be followed: evaluation uses the last known state", "endpoints", s.endpoints, "error", err)
 	}
 }
