@@ -37,10 +37,10 @@ type event struct {
 }
 
 // begin begins the log of a catalog after a sequence.
-func (h *history) begin(catalog string, sequence uint64) *eventLog {
+func (h *history) begin(catalog string, sequence uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.open(catalog, sequence)
+	h.open(catalog, sequence)
 }
 
 func (h *history) open(catalog string, sequence uint64) *eventLog {

@@ -50,10 +50,13 @@ func (r *Registry) sweepCRD(ctx context.Context, catalog, name string, d *crd) (
 	for len(old) > 0 {
 		_, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
 			old = nil
-			w := written{snapshot: s}
-			d, err := w.crd(catalog, name)
-			if err != nil {
-				return p, nil // deleted meanwhile
+			c, ok := s.catalogs.Get(catalog)
+			if !ok {
+				return p, nil
+			}
+			d, ok := c.crds.Get(name)
+			if !ok {
+				return p, nil
 			}
 			record := d.record
 			if record.Revisions, old = retain(record.Revisions, r.Now()); len(old) == 0 {

@@ -110,7 +110,8 @@ func (w *walk) members(old, new *Props, at node) {
 
 // added reports a new property; was is the fate that it had.
 func (w *walk) added(p, parent *Props, was fate, at, below node) {
-	impact, message := careForWrites, ""
+	impact := careForWrites
+	var message string
 	switch withDefault := hasDefault(p); {
 	case at.meta:
 		message = "metadata that objects have already is validated"
@@ -139,7 +140,8 @@ func (w *walk) unknownFormat(p *Props) bool {
 
 // removedProperty reports a removed property; is is the fate that it has now.
 func (w *walk) removedProperty(p *Props, is fate, at, below node) {
-	impact, message := breaksAll, ""
+	impact := breaksAll
+	var message string
 	switch {
 	case at.meta:
 		impact, message = at.seen(Compatible), "the field is no longer validated"
@@ -179,7 +181,8 @@ func (w *walk) undeclared(old, new *Props, was, is fate, at node) {
 	} else {
 		kind = MapValuesRemoved
 	}
-	impact, message := at.seen(Care), ""
+	impact := at.seen(Care)
+	var message string
 	switch {
 	case is == forbidden:
 		impact, message = breaksWrites, "objects with undeclared fields are rejected"
