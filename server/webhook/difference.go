@@ -9,12 +9,12 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// unbounded are the limits of the two objects of a difference, which have passed those of the evaluation service.
+// unbounded are limits for objects that the evaluation service has accepted.
 var unbounded = value.Limits{MaxBytes: 1 << 30}
 
-// difference returns the JSON Patch (RFC 6902) that turns one object into another, nil if they are the same JSON value; 1.0 is 1 in that,
-// since an API server prints it so. Its operations are add, remove and replace, in the order of the objects. A container of which more changed than it is long
-// is replaced as a whole, so that an object in which a thousand defaults were filled in does not get a patch many times its size.
+// difference returns the JSON Patch (RFC 6902) that turns one object into another, nil if they are equal; 1.0 equals 1, as an API
+// server prints it. The operations are add, remove and replace. It replaces a container if that is shorter than the operations
+// within it, so that a patch is not much larger than the object.
 func difference(from, to []byte) ([]byte, error) {
 	d := differ{from: value.Acquire(), to: value.Acquire()}
 	defer d.from.Release()
@@ -50,11 +50,11 @@ func root(d *value.Doc, text []byte) (uint32, error) {
 type differ struct {
 	from, to *value.Doc
 	had, has *value.Finder
-	path     []byte // where it is, as a JSON pointer
+	path     []byte // a JSON pointer
 	out      []byte // the operations so far, without the bracket that closes the list
 }
 
-// unlimited is the most of the whole object, in whose place no other can be put.
+// unlimited is the bound of the whole object, which is never replaced.
 const unlimited = math.MaxInt
 
 // members compares two objects, until the operations reach most bytes.
@@ -78,7 +78,7 @@ func (d *differ) members(a, b uint32, most int) {
 	}
 }
 
-// elements compares two arrays of one length, likewise.
+// elements compares two arrays of the same length, until the operations reach most bytes.
 func (d *differ) elements(a, b uint32, most int) {
 	above := len(d.path)
 	for c, e, i := d.from.Nodes[a].First, d.to.Nodes[b].First, 0; c != 0 && e != 0 && len(d.out) <= most; c, e, i = d.from.Nodes[c].Next, d.to.Nodes[e].Next, i+1 {
@@ -88,7 +88,7 @@ func (d *differ) elements(a, b uint32, most int) {
 	}
 }
 
-// values compares what stands at one place in both.
+// values compares the values of one path.
 func (d *differ) values(a, b uint32) {
 	m, n := &d.from.Nodes[a], &d.to.Nodes[b]
 	before := len(d.out)
@@ -113,7 +113,7 @@ func (d *differ) values(a, b uint32) {
 	}
 }
 
-// pointerEscapes are those of a key in a JSON pointer.
+// pointerEscapes escapes a key for a JSON pointer.
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func (d *differ) enter(key string) {
@@ -124,7 +124,7 @@ func (d *differ) enter(key string) {
 	d.path = append(d.path, key...)
 }
 
-// operation adds an operation on the current place, with a value of the new tree or, if that is 0, without one.
+// operation adds an operation at the current path, with a value of the new tree unless that is 0.
 func (d *differ) operation(op string, with uint32) {
 	begin := byte(',')
 	if len(d.out) == 0 {

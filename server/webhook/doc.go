@@ -1,10 +1,9 @@
-// Package webhook speaks the wire of Kubernetes' admission webhooks: it reads an AdmissionReview of admission.k8s.io/v1 as a kube-apiserver sends it, has
-// the evaluation service judge the object in it, and makes the review that goes back.
+// Package webhook implements the admission webhooks: it reads an AdmissionReview of admission.k8s.io/v1, has the evaluation
+// service evaluate the object in it, and makes the review that goes back. server/gateway serves it over HTTP.
 //
-// It knows nothing of HTTP, of which server/gateway knows all that there is, and nothing of how objects are judged. review.go reads and answers, mutate.go
-// and validate.go are the two webhooks, difference.go makes the JSON Patch that turns one object into another, verdict.go says in Kubernetes' terms why a request is denied,
-// warnings.go keeps to what an API server passes on.
+// review.go reads and answers, mutate.go and validate.go are the two webhooks, difference.go makes the JSON Patch, verdict.go
+// states a rejection in the terms of Kubernetes, warnings.go bounds warnings as an API server does.
 //
-// An answer with allowed: false is about the object, or says that the catalog has nothing to judge it by. What kept the object from being judged is an
-// error and no answer: the caller makes an HTTP status of it, and the failurePolicy of the webhook decides.
+// An answer with allowed: false is about the object, or says that the catalog has no CRD for it. If the object could not be
+// evaluated the result is an error: the caller makes an HTTP status of it, and the failurePolicy of the webhook decides.
 package webhook

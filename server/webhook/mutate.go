@@ -6,11 +6,11 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Mutate answers what the API server would make of the object by the CRD of the catalog, at the version that it was sent at: metadata coerced, unknown
-// fields pruned, nulls of fields that are not nullable dropped, defaults filled in. The patch turns the request's object into exactly that; there is none where
-// nothing changes. Whether the object is valid is not asked: other webhooks may still change it.
+// Mutate answers with the patch that an API server with the CRD of the catalog would apply to the object, at the version of the
+// request: metadata coerced, unknown fields pruned, nulls of fields that are not nullable dropped, defaults set. It does not
+// validate the object: other webhooks may still change it.
 //
-// What was pruned is told in warnings or, where the client asked for strict field validation, refused as an API server does. An error is a status of the evaluation service.
+// Pruned fields become warnings or, with strict field validation, a rejection. An error is a status of the evaluation service.
 func Mutate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Answer, error) {
 	if why := r.unseen(); why != "" {
 		return r.allowUnseen(why), nil
@@ -21,13 +21,13 @@ func Mutate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Ans
 	}
 	warnings, validation := []string(nil), r.fieldValidation()
 	if len(pruned.GetChanges().GetPruned()) > 0 && validation != "Ignore" {
-		// Which of them an API server reports, and in which words, is Validate's to say.
+		// Validate knows which of them an API server reports, and its texts.
 		judged, err := r.judge(ctx, to, catalog)
 		switch {
 		case err != nil:
 			return nil, err
 		case judged.Outcome == Denied && validation == "Strict" && judged.inner.Result.Details == nil:
-			return judged, nil // not for what is found in the object but for what cannot be decoded into it
+			return judged, nil // rejected when decoded, and not for a violation
 		}
 		warnings = judged.inner.Warnings
 	}
@@ -56,12 +56,12 @@ func Mutate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Ans
 	return answer, nil
 }
 
-// changed are the options of calls whose object is of interest only if it is another than the one sent.
+// changed returns the options of calls whose object is needed only if it changed.
 func changed() *crdevalv1.EvaluationOptions {
 	return &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}
 }
 
-// prune has the object pruned. Instead of a result there may be an answer.
+// prune prunes the object. It returns an answer instead of a result if the request is decided.
 func (r *Request) prune(ctx context.Context, to Evaluator, catalog string) (*crdevalv1.TransformedObject, *Answer, error) {
 	answer, err := to.Prune(ctx, &crdevalv1.PruneRequest{Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item(false)}, Options: changed()})
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Request) prune(ctx context.Context, to Evaluator, catalog string) (*crd
 	return r.transformed(catalog, answer.GetResults())
 }
 
-// fillIn has an object's nulls dropped and its defaults filled in, likewise.
+// fillIn drops the nulls of an object and sets its defaults. It returns as prune does.
 func (r *Request) fillIn(ctx context.Context, to Evaluator, catalog string, object []byte) (*crdevalv1.TransformedObject, *Answer, error) {
 	item := r.item(false)
 	item.Object = document(object)
@@ -81,7 +81,7 @@ func (r *Request) fillIn(ctx context.Context, to Evaluator, catalog string, obje
 	return r.transformed(catalog, answer.GetResults())
 }
 
-// transformed is the result of the one item that was sent, or the answer that ends the matter.
+// transformed returns the result of the only item, or the answer that decides the request.
 func (r *Request) transformed(catalog string, results []*crdevalv1.TransformResult) (*crdevalv1.TransformedObject, *Answer, error) {
 	if len(results) != 1 {
 		return nil, nil, errUnaligned
@@ -92,7 +92,7 @@ func (r *Request) transformed(catalog string, results []*crdevalv1.TransformResu
 	}
 	t := results[0].GetTransformed()
 	if why := t.GetRejection(); why != nil {
-		return nil, r.deny(r.refusal(why, nil), t.GetRevision(), nil), nil
+		return nil, r.deny(r.rejection(why, nil), t.GetRevision(), nil), nil
 	}
 	return t, nil, nil
 }

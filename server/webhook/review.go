@@ -11,27 +11,27 @@ import (
 	kubejson "sigs.k8s.io/json"
 )
 
-// apiVersion and kind are those of the reviews that are taken, and of the answers to them.
+// apiVersion and kind are those of reviews and of the answers to them.
 const (
 	apiVersion = "admission.k8s.io/v1"
 	kind       = "AdmissionReview"
 )
 
-// MalformedError says why a body is no review that can be answered. An API server never sends such a body, except in a version that its
-// configuration asks for.
+// MalformedError says why a body is not a review that can be answered. An API server sends such a body only in a version that
+// the configuration of the webhook asks for.
 type MalformedError struct{ text string }
 
-// Error says what is wrong and what to do.
+// Error returns what is wrong and what to do.
 func (e *MalformedError) Error() string { return e.text }
 
 func malformed(format string, args ...any) error {
 	return &MalformedError{fmt.Sprintf(format, args...)}
 }
 
-// Request is the request of a review: what somebody wants to do to an object.
+// Request is the request of a review.
 type Request struct{ inner *admissionv1.AdmissionRequest }
 
-// Read reads a review. The error is a *MalformedError. Fields that v1 does not know are left alone, as later versions of Kubernetes add some.
+// Read reads a review. The error is a *MalformedError. It ignores unknown fields, which later versions of Kubernetes may add.
 func Read(body []byte) (*Request, error) {
 	if len(body) == 0 {
 		return nil, malformed("the body is empty: send an AdmissionReview of %s as JSON", apiVersion)
@@ -39,7 +39,7 @@ func Read(body []byte) (*Request, error) {
 	// The version goes first: of another one the rest may have other types.
 	var about metav1.TypeMeta
 	if err := kubejson.UnmarshalCaseSensitivePreserveInts(body, &about); err != nil {
-		return nil, malformed("the body is no JSON of an AdmissionReview: %v", err)
+		return nil, malformed("the body is not the JSON of an AdmissionReview: %v", err)
 	}
 	if about.Kind != kind || about.APIVersion != apiVersion {
 		return nil, malformed("the body has apiVersion %q and kind %q, and only %s of %s is answered: set admissionReviewVersions: [\"v1\"] in the configuration of the webhook",
@@ -56,11 +56,11 @@ func Read(body []byte) (*Request, error) {
 	return r, r.check()
 }
 
-// check finds what an API server never leaves out.
+// check rejects a request without what an API server always sends.
 func (r *Request) check() error {
 	q := r.inner
 	if q.UID == "" {
-		return malformed("request.uid is empty: the answer could not be told from others")
+		return malformed("request.uid is empty: the answer must repeat it")
 	}
 	switch q.Operation {
 	case admissionv1.Delete, admissionv1.Connect:
@@ -80,10 +80,10 @@ func (r *Request) check() error {
 	return nil
 }
 
-// UID is that of the request; it is for logs.
+// UID returns the uid of the request, for logs.
 func (r *Request) UID() types.UID { return r.inner.UID }
 
-// unseen says why there is nothing to judge about a request; empty if there is.
+// unseen returns why a request has no object to evaluate; "" if it has one.
 func (r *Request) unseen() string {
 	switch {
 	case r.inner.Operation == admissionv1.Delete, r.inner.Operation == admissionv1.Connect:
@@ -94,10 +94,10 @@ func (r *Request) unseen() string {
 	return ""
 }
 
-// crd is the name of the CRD that defines the resource.
+// crd returns the name of the CRD of the resource.
 func (r *Request) crd() string { return r.inner.Resource.Resource + "." + r.inner.Resource.Group }
 
-// fieldValidation is what the client asked for: what becomes of unknown fields is the same here as at the API server. Empty: its default.
+// fieldValidation returns the parameter of the client's request, "" for its default.
 func (r *Request) fieldValidation() string {
 	var options struct {
 		FieldValidation string `json:"fieldValidation"`
@@ -108,15 +108,15 @@ func (r *Request) fieldValidation() string {
 	return options.FieldValidation
 }
 
-// Outcome is what became of a request, for metrics.
+// Outcome is the outcome of a request, for metrics.
 type Outcome string
 
 // The values of Outcome.
 const (
-	Allowed Outcome = "allowed" // judged, and nothing stood against it; nothing had to be changed
+	Allowed Outcome = "allowed" // evaluated and allowed without a patch
 	Patched Outcome = "patched" // allowed with a patch
 	Denied  Outcome = "denied"
-	Unseen  Outcome = "unseen" // allowed, since there was nothing to judge
+	Unseen  Outcome = "unseen" // allowed without an object to evaluate
 )
 
 // Answer is the answer to a request.
@@ -125,14 +125,14 @@ type Answer struct {
 	inner   admissionv1.AdmissionResponse
 }
 
-// auditNotJudged is the audit annotation of a request that was allowed unseen; the API server puts the name of the webhook in front. auditRevision is that of
-// the CRD's revision that judged the object.
+// auditNotJudged is the audit annotation of a request that was allowed without an object, auditRevision that of the CRD's revision.
+// The API server prefixes them with the name of the webhook.
 const (
 	auditNotJudged = "not-judged"
 	auditRevision  = "revision"
 )
 
-// allow allows a request that was judged by this revision of its CRD.
+// allow allows a request whose object was evaluated by this revision of the CRD.
 func (r *Request) allow(revision string, warnings []string) *Answer {
 	a := &Answer{Outcome: Allowed}
 	a.inner.UID, a.inner.Allowed, a.inner.Warnings = r.inner.UID, true, bounded(warnings)
@@ -140,7 +140,7 @@ func (r *Request) allow(revision string, warnings []string) *Answer {
 	return a
 }
 
-// allowUnseen allows a request without an object to judge.
+// allowUnseen allows a request without an object to evaluate.
 func (r *Request) allowUnseen(why string) *Answer {
 	a := r.allow("", nil)
 	a.Outcome = Unseen
@@ -148,7 +148,7 @@ func (r *Request) allowUnseen(why string) *Answer {
 	return a
 }
 
-// deny refuses a request.
+// deny rejects a request.
 func (r *Request) deny(why *metav1.Status, revision string, warnings []string) *Answer {
 	a := r.allow(revision, warnings)
 	a.Outcome, a.inner.Allowed, a.inner.Result = Denied, false, why
@@ -171,14 +171,14 @@ func (a *Answer) patch(operations []byte) {
 	a.Outcome, a.inner.Patch, a.inner.PatchType = Patched, operations, &jsonPatch
 }
 
-// JSON is the review that goes back: of the version and kind that came, with the uid of the request.
+// JSON returns the review that goes back.
 func (a *Answer) JSON() ([]byte, error) {
 	return json.Marshal(&admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, Response: &a.inner,
 	})
 }
 
-// shortened keeps what a caller sent from filling a message.
+// shortened bounds the text of a client in a message.
 func shortened(text string) string {
 	const most = 100
 	if len(text) > most {

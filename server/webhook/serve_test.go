@@ -198,18 +198,18 @@ func TestReviews(t *testing.T) {
 
 		{
 			name: "no CRD", webhook: "validate", review: strings.ReplaceAll(review("CREATE", `{}`, ``), `"crontabs"`, `"crons"`), outcome: "denied", code: 403,
-			message: `crons of stable.example.com/v1 cannot be judged: `,
+			message: `crons of stable.example.com/v1 cannot be evaluated: `,
 		},
 		{
 			name: "the core group", webhook: "validate", review: strings.ReplaceAll(review("CREATE", `{}`, ``), `"group":"stable.example.com"`, `"group":""`), outcome: "denied", code: 403,
-			message: `crontabs of v1 cannot be judged: they are of the core group, which no CRD can have; take the resource out of the rules of the webhook`,
+			message: `crontabs of v1 cannot be evaluated: they are of the core group, which no CRD can have; take the resource out of the rules of the webhook`,
 		},
 		{
 			name: "no CRD to mutate by", webhook: "mutate", review: strings.ReplaceAll(review("CREATE", `{}`, ``), `"crontabs"`, `"crons"`), outcome: "denied", code: 403,
 			message: `; register the CRD in the catalog default of crdeval, or take the resource out of the rules of the webhook`,
 		},
 		{
-			name: "no such version", webhook: "validate", review: strings.ReplaceAll(review("CREATE", `{`+fresh+`}`, ``), `"v1"`, `"v7"`), outcome: "denied", code: 403, message: `crontabs of stable.example.com/v7 cannot be judged: `,
+			name: "no such version", webhook: "validate", review: strings.ReplaceAll(review("CREATE", `{`+fresh+`}`, ``), `"v1"`, `"v7"`), outcome: "denied", code: 403, message: `crontabs of stable.example.com/v7 cannot be evaluated: `,
 		},
 	} {
 		t.Run(c.webhook+" "+c.name, func(t *testing.T) {

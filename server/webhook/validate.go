@@ -9,18 +9,18 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Evaluator is what the webhooks need of the evaluation service; crdevalv1.EvaluationServiceClient has it.
+// Evaluator is the part of crdevalv1.EvaluationServiceClient that the webhooks use.
 type Evaluator interface {
 	Validate(context.Context, *crdevalv1.ValidateRequest, ...grpc.CallOption) (*crdevalv1.ValidateResponse, error)
 	Prune(context.Context, *crdevalv1.PruneRequest, ...grpc.CallOption) (*crdevalv1.PruneResponse, error)
 	Default(context.Context, *crdevalv1.DefaultRequest, ...grpc.CallOption) (*crdevalv1.DefaultResponse, error)
 }
 
-// errUnaligned is the error of an answer that is not about the one item that was sent.
+// errUnaligned is the error of an answer that does not have one result for the one item.
 var errUnaligned = errors.New("the evaluation service did not answer to one item with one result")
 
-// Validate answers whether the API server would accept the object by the CRD of the catalog: what an API server with that CRD finds, in its words.
-// The answer never has a patch. An error is a status of the evaluation service.
+// Validate answers whether an API server with the CRD of the catalog accepts the object, with that server's message. It never
+// answers with a patch. An error is a status of the evaluation service.
 func Validate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Answer, error) {
 	if why := r.unseen(); why != "" {
 		return r.allowUnseen(why), nil
@@ -28,7 +28,7 @@ func Validate(ctx context.Context, to Evaluator, catalog string, r *Request) (*A
 	return r.judge(ctx, to, catalog)
 }
 
-// judge has the object validated.
+// judge validates the object.
 func (r *Request) judge(ctx context.Context, to Evaluator, catalog string) (*Answer, error) {
 	answer, err := to.Validate(ctx, &crdevalv1.ValidateRequest{
 		Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item(true)},
@@ -48,17 +48,17 @@ func (r *Request) judge(ctx context.Context, to Evaluator, catalog string) (*Ans
 	if v.GetAllowed() {
 		return r.allow(v.GetRevision(), v.GetWarnings()), nil
 	}
-	return r.deny(r.refusal(v.GetRejection(), v.GetViolations()), v.GetRevision(), v.GetWarnings()), nil
+	return r.deny(r.rejection(v.GetRejection(), v.GetViolations()), v.GetRevision(), v.GetWarnings()), nil
 }
 
-// fieldValidations are the values of the API server's parameter fieldValidation. Without one it warns.
+// fieldValidations are the values of the API server's parameter fieldValidation. Its default is Warn.
 var fieldValidations = map[string]crdevalv1.FieldValidation{
 	"Ignore": crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
 	"Warn":   crdevalv1.FieldValidation_FIELD_VALIDATION_WARN,
 	"Strict": crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
 }
 
-// item is the object of a request, at the version to which the API server has converted it for the webhook; as a write, with the old object if there is one.
+// item returns the object of a request, at the version to which the API server has converted it; of a write with the old object.
 func (r *Request) item(write bool) *crdevalv1.EvaluationItem {
 	q := r.inner
 	m := &crdevalv1.EvaluationItem{Crd: r.crd(), Version: q.Resource.Version, Object: document(q.Object.Raw), Namespace: q.Namespace, Name: q.Name}

@@ -13,9 +13,9 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// refusal is the Status that the API server would send of its own accord, with a cause for every finding. It puts the name of the webhook in front
-// of the message.
-func (r *Request) refusal(why *crdevalv1.Rejection, violations []*crdevalv1.Violation) *metav1.Status {
+// rejection returns the Status that an API server would send, with a cause for each violation. The API server prefixes the message
+// with the name of the webhook.
+func (r *Request) rejection(why *crdevalv1.Rejection, violations []*crdevalv1.Violation) *metav1.Status {
 	s := &metav1.Status{
 		Status: metav1.StatusFailure, Code: why.GetCode(), Reason: metav1.StatusReason(why.GetReason()), Message: why.GetMessage(),
 	}
@@ -31,27 +31,26 @@ func (r *Request) refusal(why *crdevalv1.Rejection, violations []*crdevalv1.Viol
 	return s
 }
 
-// noDefinition are the reasons of errors that say: the catalog has nothing to judge this resource by.
+// noDefinition are the reasons of errors that say that the catalog has no CRD for the resource.
 var noDefinition = map[string]bool{"CRD_NOT_FOUND": true, "CRD_NOT_ESTABLISHED": true, "VERSION_NOT_FOUND": true, "VERSION_NOT_SERVED": true}
 
-// failed turns the error of an item into the answer that it stands for: a resource that the catalog does not know is denied. Every other error is returned:
-// the object was not judged, and what that means is the failurePolicy's to say.
+// failed denies a request for a resource that the catalog does not know. It returns any other error: the failurePolicy decides.
 //
-// The code is 403 and neither 404 nor 422: clients take the one for an object that is gone, the other for one that is wrong.
+// The code is 403: clients take 404 for an object that is gone, and 422 for one that is invalid.
 func (r *Request) failed(catalog string, err *statusv1.Status) (*Answer, error) {
 	if !noDefinition[reasonOf(err)] {
 		return nil, status.FromProto(err).Err() //nolint:wrapcheck // it is one of our own
 	}
 	resource := r.inner.Resource
-	text := fmt.Sprintf("%s of %s/%s cannot be judged: %s; register the CRD in the catalog %s of crdeval, or take the resource out of the rules of the webhook",
+	text := fmt.Sprintf("%s of %s/%s cannot be evaluated: %s; register the CRD in the catalog %s of crdeval, or take the resource out of the rules of the webhook",
 		resource.Resource, resource.Group, resource.Version, strings.TrimSuffix(err.GetMessage(), "."), catalog)
 	if resource.Group == "" {
-		text = fmt.Sprintf("%s of %s cannot be judged: they are of the core group, which no CRD can have; take the resource out of the rules of the webhook", resource.Resource, resource.Version)
+		text = fmt.Sprintf("%s of %s cannot be evaluated: they are of the core group, which no CRD can have; take the resource out of the rules of the webhook", resource.Resource, resource.Version)
 	}
 	return r.deny(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: text}, "", nil), nil
 }
 
-// reasonOf is the reason of an item's error.
+// reasonOf returns the reason of an item's error.
 func reasonOf(err *statusv1.Status) string {
 	var info errdetails.ErrorInfo
 	for _, detail := range err.GetDetails() {

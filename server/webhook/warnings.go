@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// What an API server sends of warnings (apiserver's pkg/endpoints/filters/warning.go), in code points: texts of so many altogether as they are; once there are more, each is cut
-// to maxWarning and what comes after as many again is dropped. A text with a control character is dropped silently.
+// The bounds of an API server for warnings, in code points (apiserver's pkg/endpoints/filters/warning.go). If all texts together are
+// longer than maxWarnings, each is cut to maxWarning, and those beyond maxWarnings are dropped. It also drops texts with control characters.
 const (
 	maxWarnings = 4 * 1024
 	maxWarning  = 256
 )
 
-// bounded are the warnings that reach the client: each once, printable, and where not all of them do, the last one says how many more there were.
+// bounded returns the warnings that reach the client: each once and printable. If some are left out, the last one says how many.
 func bounded(all []string) []string {
 	kept, length := make([]string, 0, len(all)), 0
-	told := make(map[string]bool, len(all))
+	seen := make(map[string]bool, len(all))
 	for _, w := range all {
-		if w = printable(w); w == "" || told[w] {
+		if w = printable(w); w == "" || seen[w] {
 			continue
 		}
-		told[w] = true
+		seen[w] = true
 		kept = append(kept, w)
 		length += utf8.RuneCountInString(w)
 	}
@@ -32,19 +32,19 @@ func bounded(all []string) []string {
 		}
 		return kept
 	}
-	const room = 64 // for the note
+	const noteLength = 64
 	length = 0
 	for i, w := range kept {
 		kept[i] = cut(w, maxWarning)
 		length += utf8.RuneCountInString(kept[i])
-		if length > maxWarnings-room {
+		if length > maxWarnings-noteLength {
 			return append(kept[:i], fmt.Sprintf("%d more warnings were left out", len(kept)-i))
 		}
 	}
 	return kept
 }
 
-// printable replaces what a header cannot have.
+// printable replaces control characters and invalid UTF-8.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -54,7 +54,7 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, "\ufffd"))
 }
 
-// cut shortens a text to so many code points.
+// cut shortens a text to most code points.
 func cut(text string, most int) string {
 	for i := range text {
 		if most == 0 {

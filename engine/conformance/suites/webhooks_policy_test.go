@@ -57,7 +57,7 @@ func TestOperations(t *testing.T) {
 		{"unknown fields", write{object: object(t, `"spec":{"image":"a","x":1}`), operation: admission.Create}, 1, ""},
 		{"unknown fields, ignored", write{object: object(t, `"spec":{"image":"a","x":1}`), operation: admission.Create, validation: "Ignore"}, 0, ""},
 		{"unknown fields, strictly", write{object: object(t, `"spec":{"image":"a","x":1}`), operation: admission.Create, validation: "Strict"}, 0, `strict decoding error: unknown field "spec.x"`},
-		{"no CRD", write{object: object(t, `"spec":{}`), operation: admission.Create, resource: "others"}, 0, "cannot be judged"},
+		{"no CRD", write{object: object(t, `"spec":{}`), operation: admission.Create, resource: "others"}, 0, "cannot be evaluated"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			warnings, err := f.admit(t, c.write)
