@@ -28,7 +28,7 @@ func appendMessage(dst []byte, t *messageType, m protoreflect.Message) ([]byte, 
 	for i := range t.fields {
 		f := &t.fields[i]
 		has := m.Has(f.FieldDescriptor)
-		if !has && !f.list && (f.class != scalar || f.HasPresence()) {
+		if !has && !f.list && f.omitted {
 			continue
 		}
 		dst = append(append(dst, separator...), f.key...)

@@ -25,11 +25,13 @@ type messageType struct {
 // field is one field of a messageType.
 type field struct {
 	protoreflect.FieldDescriptor
-	name  string // the JSON name
-	key   string // the JSON name quoted, with the colon
-	list  bool
-	class class
-	sub   *messageType // of class message
+	name string // the JSON name
+	key  string // the JSON name quoted, with the colon
+	list bool
+	// omitted is set for fields that are left out if they are absent. Others are written with their default.
+	omitted bool
+	class   class
+	sub     *messageType // of class message
 }
 
 // class says how a value is read and written.
@@ -78,6 +80,7 @@ func newMessageType(md protoreflect.MessageDescriptor, made map[protoreflect.Ful
 		default:
 			f.class = foreign
 		}
+		f.omitted = f.class != scalar || fd.HasPresence()
 		t.byName[fd.JSONName()] = f
 		t.byName[fd.TextName()] = f
 	}

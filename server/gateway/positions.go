@@ -68,6 +68,9 @@ func (b *body) restorePositions(answer proto.Message) {
 	r := answer.ProtoReflect()
 	o := origin{text: b.data, line: 1}
 	restore := func(m protoreflect.Message, i int, document *crdevalv1.Document, path ...value.Segment) {
+		if r, ok := m.Interface().(*crdevalv1.VerdictResult); ok && isPlain(r.GetVerdict()) {
+			return
+		}
 		b.restore(&o, placesIn(m)["position"], i, document, path)
 	}
 	switch request := b.request.(type) {
@@ -96,6 +99,11 @@ func (b *body) restorePositions(answer proto.Message) {
 			b.restore(&o, places["old_position"], -1, request.GetBase(), value.Path{value.Name("base")})
 		}
 	}
+}
+
+// isPlain reports whether a verdict has no positions, as nearly all that allow an object.
+func isPlain(v *crdevalv1.Verdict) bool {
+	return v.GetAllowed() && v.GetChanges() == nil && len(v.GetRatcheted()) == 0 && v.GetRuleTraces() == nil
 }
 
 // aligned returns the elements of a list if there are n.
