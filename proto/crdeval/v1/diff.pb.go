@@ -34,7 +34,7 @@ const (
 	ChangeClass_CHANGE_CLASS_COMPATIBLE ChangeClass = 1
 	// What happens depends on the objects and clients there are: look before you roll it out. Replaying objects tells.
 	ChangeClass_CHANGE_CLASS_NEEDS_CARE ChangeClass = 2
-	// Objects or clients that were right are refused, lose data, or are not served any longer.
+	// Objects or clients that were right are rejected, lose data, or are not served any longer.
 	ChangeClass_CHANGE_CLASS_BREAKING ChangeClass = 3
 )
 
@@ -146,12 +146,12 @@ const (
 	ReplayOutcome_REPLAY_OUTCOME_UNSPECIFIED ReplayOutcome = 0
 	// Nothing. It stands alone.
 	ReplayOutcome_REPLAY_OUTCOME_SAME ReplayOutcome = 1
-	// The old one accepts a write of the object, the new one refuses it.
+	// The old one accepts a write of the object, the new one rejects it.
 	ReplayOutcome_REPLAY_OUTCOME_NEWLY_REJECTED ReplayOutcome = 2
-	// Beside REPLAY_OUTCOME_NEWLY_REJECTED: an update of the stored object that does not touch what is wrong is accepted (ratcheting).
-	// Without it the object has to be mended with the next write.
+	// Beside REPLAY_OUTCOME_NEWLY_REJECTED: an update of the stored object that does not touch what is wrong is accepted
+	// (ratcheting). Without it the object has to be fixed with the next write.
 	ReplayOutcome_REPLAY_OUTCOME_KEPT_BY_RATCHETING ReplayOutcome = 3
-	// The old one refuses it, the new one accepts it.
+	// The old one rejects it, the new one accepts it.
 	ReplayOutcome_REPLAY_OUTCOME_NEWLY_ACCEPTED ReplayOutcome = 4
 	// One of the two drops fields that the other keeps.
 	ReplayOutcome_REPLAY_OUTCOME_PRUNED_DIFFERENTLY ReplayOutcome = 5
@@ -219,20 +219,23 @@ type CrdChange struct {
 	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=changeClass,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
 	// Whom that class concerns; CHANGE_SIDE_BOTH for a compatible change.
 	Side ChangeSide `protobuf:"varint,2,opt,name=side,proto3,enum=crdeval.v1.ChangeSide" json:"side,omitempty"`
-	// What it means for objects in storage: whether they stay valid as they are, lose something, or cannot be updated any more.
+	// What it means for objects in storage: whether they stay valid as they are, lose something, or cannot be updated any
+	// more.
 	Stored ChangeClass `protobuf:"varint,3,opt,name=stored,proto3,enum=crdeval.v1.ChangeClass" json:"stored,omitempty"`
 	// What it means for clients whose writes are accepted today.
 	Writers ChangeClass `protobuf:"varint,4,opt,name=writers,proto3,enum=crdeval.v1.ChangeClass" json:"writers,omitempty"`
 	// What it means for clients that count on what they find today.
 	Readers ChangeClass `protobuf:"varint,5,opt,name=readers,proto3,enum=crdeval.v1.ChangeClass" json:"readers,omitempty"`
-	// What changed, in one word: TypeChanged, RequiredAdded, EnumValueRemoved, RuleAdded, FormatAdded, VersionRemoved, … docs/diff.md lists them, and
-	// there will be more: a program that does not know one judges by the classes.
+	// What changed, in one word: TypeChanged, RequiredAdded, EnumValueRemoved, RuleAdded, FormatAdded, VersionRemoved, …
+	// docs/diff.md lists them, and there will be more: a program that does not know one judges by the classes.
 	Kind string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The version of the CRD that changed. Empty for what all versions share.
 	Version string `protobuf:"bytes,7,opt,name=version,proto3" json:"version,omitempty"`
-	// The keyword that changed, as a JSON pointer (RFC 6901) into the openAPIV3Schema of that version. Empty for changes outside of schemas.
+	// The keyword that changed, as a JSON pointer (RFC 6901) into the openAPIV3Schema of that version. Empty for changes
+	// outside of schemas.
 	SchemaPointer string `protobuf:"bytes,8,opt,name=schema_pointer,json=schemaPointer,proto3" json:"schema_pointer,omitempty"`
-	// The same from the root of the new manifest as apiextensions.k8s.io/v1 has it, or of the old one where the new one lacks it.
+	// The same from the root of the new manifest as apiextensions.k8s.io/v1 has it, or of the old one where the new one
+	// lacks it.
 	ManifestPointer string `protobuf:"bytes,9,opt,name=manifest_pointer,json=manifestPointer,proto3" json:"manifest_pointer,omitempty"`
 	// What changed and what follows from it: a sentence for people.
 	Message string `protobuf:"bytes,10,opt,name=message,proto3" json:"message,omitempty"`
@@ -240,7 +243,8 @@ type CrdChange struct {
 	OldValue *Document `protobuf:"bytes,11,opt,name=old_value,json=oldValue,proto3" json:"old_value,omitempty"`
 	// What is there now. Absent if nothing is, or if it has more than 4 KiB.
 	NewValue *Document `protobuf:"bytes,12,opt,name=new_value,json=newValue,proto3" json:"new_value,omitempty"`
-	// Where it stands in the old manifest as it was given, its nearest parent where it is missing. Absent if that is unknown, as in a registered one.
+	// Where it stands in the old manifest as it was given, its nearest parent where it is missing. Absent if that is
+	// unknown, as in a registered one.
 	OldPosition *Position `protobuf:"bytes,13,opt,name=old_position,json=oldPosition,proto3" json:"old_position,omitempty"`
 	// Where it stands in the new manifest, likewise.
 	NewPosition   *Position `protobuf:"bytes,14,opt,name=new_position,json=newPosition,proto3" json:"new_position,omitempty"`
@@ -480,14 +484,16 @@ type ReplayResult struct {
 	OldViolations []*Violation `protobuf:"bytes,4,rep,name=old_violations,json=oldViolations,proto3" json:"old_violations,omitempty"`
 	// What the new revision finds wrong with it; what both find is in both.
 	NewViolations []*Violation `protobuf:"bytes,5,rep,name=new_violations,json=newViolations,proto3" json:"new_violations,omitempty"`
-	// What an API server with the new revision would answer. Absent unless the object is newly refused.
+	// What an API server with the new revision would answer. Absent unless the object is newly rejected.
 	NewRejection *Rejection `protobuf:"bytes,6,opt,name=new_rejection,json=newRejection,proto3" json:"new_rejection,omitempty"`
-	// The fields that are pruned, defaulted or converted otherwise: at most 100, and no more once their values have 256 KiB.
+	// The fields that are pruned, defaulted or converted otherwise: at most 100, and no more once their values have 256
+	// KiB.
 	Differences []*FieldDifference `protobuf:"bytes,7,rep,name=differences,proto3" json:"differences,omitempty"`
 	// How many further differences were left out.
 	OmittedDifferences int32 `protobuf:"varint,8,opt,name=omitted_differences,json=omittedDifferences,proto3" json:"omitted_differences,omitempty"`
-	// Why the object could not be replayed, or not wholly: CRD_NOT_FOUND for an object of another kind, OBJECT_UNREADABLE, VERSION_NOT_FOUND,
-	// LIMIT_EXCEEDED, ITEM_DEADLINE, … It never means that the object fares as before. Absent if all is said.
+	// Why the object could not be replayed, or not wholly: CRD_NOT_FOUND for an object of another kind,
+	// OBJECT_UNREADABLE, VERSION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, … It never means that the object fares as
+	// before. Absent if all is said.
 	Error         *status.Status `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -25,14 +25,14 @@ const (
 
 // One JSON value, carried as its bytes: mostly one Kubernetes object, a CustomResourceDefinition included.
 //
-// The bytes are the caller's own; nothing between the caller and the evaluation parses them, so int64 numbers keep every
-// digit and 1.0 stays distinct from 1. Over REST a Document is the JSON value itself, inline, where a `null` in a request
-// means that the Document is absent.
+// The bytes are the caller's own; nothing between the caller and the evaluation parses them, so int64 numbers keep
+// every digit and 1.0 stays distinct from 1. Over REST a Document is the JSON value itself, inline, where a `null` in a
+// request means that the Document is absent.
 //
 // Bounds: 3 MiB and 10,000 levels of nesting; YAML aliases may expand to ten times the source or 3 MiB, whichever is
-// more (ServerService.GetServerInfo publishes the figures in force). Errors: LIMIT_EXCEEDED beyond a bound. A Document of
-// an evaluation that is not JSON or YAML is not an error but a refusal, as it is to an API server; where its kind has to be read from it first,
-// because the item names no `crd`, it is that item's error OBJECT_UNREADABLE.
+// more (ServerService.GetServerInfo publishes the figures in force). Errors: LIMIT_EXCEEDED beyond a bound. A Document
+// of an evaluation that is not JSON or YAML is not an error but a rejection, as it is to an API server; where its kind
+// has to be read from it first, because the item names no `crd`, it is that item's error OBJECT_UNREADABLE.
 type Document struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one is set. Results are JSON always, also when the input was YAML.
@@ -111,8 +111,8 @@ type Document_Json struct {
 }
 
 type Document_Yaml struct {
-	// The value as YAML, UTF-8, one YAML document, with the meaning that sigs.k8s.io/yaml gives it, which is what kubectl
-	// makes of it: `on` is true, 1.0 is the integer 1, 017 is 15.
+	// The value as YAML, UTF-8, one YAML document, with the meaning that sigs.k8s.io/yaml gives it, which is what
+	// kubectl makes of it: `on` is true, 1.0 is the integer 1, 017 is 15.
 	Yaml []byte `protobuf:"bytes,2,opt,name=yaml,proto3,oneof"`
 }
 

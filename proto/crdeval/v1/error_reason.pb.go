@@ -25,25 +25,25 @@ const (
 
 // Why a call or an item of a batch failed.
 //
-// Every error status has one google.rpc.ErrorInfo in its details with domain `crdeval.dev` and a `reason` that is a name of this
-// enum without its prefix: `CRD_NOT_FOUND`. Its metadata names what the text names: catalog, crd, version, limit, maximum, …
-// Over REST the same google.rpc.Status is the JSON body of the response, with the HTTP status that is given here. A status holds
-// at most 16 details and 4 KiB of text; what is left out is counted in its message.
+// Every error status has one google.rpc.ErrorInfo in its details with domain `crdeval.dev` and a `reason` that is a
+// name of this enum without its prefix: `CRD_NOT_FOUND`. Its metadata names what the text names: catalog, crd, version,
+// limit, maximum, … Over REST the same google.rpc.Status is the JSON body of the response, with the HTTP status that is
+// given here. A status holds at most 16 details and 4 KiB of text; what is left out is counted in its message.
 //
-// A refused object or CRD is not an error: it is an answer (Verdict, RegisterCrdResponse).
+// A rejected object or CRD is not an error: it is an answer (Verdict, RegisterCrdResponse).
 type ErrorReason int32
 
 const (
 	// Never sent.
 	ErrorReason_ERROR_REASON_UNSPECIFIED ErrorReason = 0
 	// INVALID_ARGUMENT, HTTP 400. A field of the request has a value it cannot have: its text names field and rule.
-	// Example: a catalog name that is not a DNS-1123 label.
+	// Example: a catalog name that is not a DNS-1123 label. Over gRPC also a message that cannot be decoded.
 	ErrorReason_ERROR_REASON_INVALID_ARGUMENT ErrorReason = 1
-	// INVALID_ARGUMENT, HTTP 400. A REST body is not the JSON or YAML of its request: bad syntax, an unknown field, a wrong type,
-	// anything after the value.
+	// INVALID_ARGUMENT, HTTP 400. A REST body is not the JSON or YAML of its request: bad syntax, an unknown field, a
+	// wrong type, anything after the value.
 	ErrorReason_ERROR_REASON_MALFORMED_BODY ErrorReason = 2
-	// INVALID_ARGUMENT, HTTP 400. The manifest to register is no CustomResourceDefinition that could be judged: not JSON or YAML,
-	// another kind, no apiextensions.k8s.io version that is known.
+	// INVALID_ARGUMENT, HTTP 400. The manifest to register is not a CustomResourceDefinition that can be evaluated: not
+	// JSON or YAML, another kind, no apiextensions.k8s.io version that is known.
 	ErrorReason_ERROR_REASON_MANIFEST_UNREADABLE ErrorReason = 3
 	// NOT_FOUND, HTTP 404. No such catalog.
 	ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND ErrorReason = 4
@@ -57,7 +57,8 @@ const (
 	ErrorReason_ERROR_REASON_CRD_NOT_FOUND ErrorReason = 8
 	// ALREADY_EXISTS, HTTP 409. `create_only` was given and the catalog has that CRD.
 	ErrorReason_ERROR_REASON_CRD_EXISTS ErrorReason = 9
-	// FAILED_PRECONDITION, HTTP 400. The CRD is registered and its names are not accepted: another CRD of the catalog has them.
+	// FAILED_PRECONDITION, HTTP 400. The CRD is registered and its names are not accepted: another CRD of the catalog has
+	// them.
 	ErrorReason_ERROR_REASON_CRD_NOT_ESTABLISHED ErrorReason = 10
 	// NOT_FOUND, HTTP 404. The CRD does not list that version.
 	ErrorReason_ERROR_REASON_VERSION_NOT_FOUND ErrorReason = 11
@@ -71,10 +72,12 @@ const (
 	ErrorReason_ERROR_REASON_REPLICA_BEHIND ErrorReason = 15
 	// INVALID_ARGUMENT, HTTP 400. The token or page token is of another store, or is no token.
 	ErrorReason_ERROR_REASON_TOKEN_INVALID ErrorReason = 16
-	// OUT_OF_RANGE, HTTP 410. The place to resume from, or the state that a page token names, is no longer kept. List or watch from the beginning.
+	// OUT_OF_RANGE, HTTP 410. The place to resume from, or the state that a page token names, is no longer kept. List or
+	// watch from the beginning.
 	ErrorReason_ERROR_REASON_WATCH_EXPIRED ErrorReason = 17
-	// RESOURCE_EXHAUSTED, HTTP 413. A published limit is exceeded: text and metadata name it, its value and what was sent. A gRPC
-	// message of more than max_message_bytes is refused by the transport, with the same code and without an ErrorInfo.
+	// RESOURCE_EXHAUSTED, HTTP 413. A published limit is exceeded: text and metadata name it, its value and what was
+	// sent. A gRPC message of more than max_message_bytes is rejected by the transport, with the same code and without an
+	// ErrorInfo.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 18
 	// DEADLINE_EXCEEDED, HTTP 504. The item took longer than `item_timeout`, or the call's deadline came before its turn.
 	ErrorReason_ERROR_REASON_ITEM_DEADLINE ErrorReason = 19
@@ -82,32 +85,33 @@ const (
 	ErrorReason_ERROR_REASON_DEADLINE ErrorReason = 20
 	// CANCELLED, HTTP 499. The caller went away.
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 21
-	// UNAVAILABLE, HTTP 503. The store did not answer or could not write. Nothing was changed, unless the metadata has `outcome`: `unknown`; then it may
-	// have been. Retry: that does no harm if it was.
+	// UNAVAILABLE, HTTP 503. The store did not answer or could not write. Nothing was changed, unless the metadata has
+	// `outcome`: `unknown`; then it may have been. Retry: that does no harm if it was.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 22
 	// UNAVAILABLE, HTTP 503. A conversion webhook could not be reached or gave no valid answer.
 	ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE ErrorReason = 23
-	// UNAVAILABLE, HTTP 503. The server has more work than places or memory for, or is shutting down. Nothing was done. Retry later.
+	// UNAVAILABLE, HTTP 503. The server has more work than places or memory for, or is shutting down. Nothing was done.
+	// Retry later.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 24
 	// UNAUTHENTICATED, HTTP 401. No identity, or one that is not known.
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 25
 	// PERMISSION_DENIED, HTTP 403. The caller may not do that.
 	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 26
-	// INTERNAL, HTTP 500. A fault of crdeval. For an item of a batch: that item alone. A gRPC message that is none of the method's
-	// (bytes that cannot be decoded, a string that is not UTF-8) is refused by gRPC itself, with the same code and without an ErrorInfo.
+	// INTERNAL, HTTP 500. A fault of crdeval. For an item of a batch: that item alone.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 27
 	// NOT_FOUND, HTTP 404. REST: there is nothing at that path.
 	ErrorReason_ERROR_REASON_PATH_NOT_FOUND ErrorReason = 28
-	// UNIMPLEMENTED, HTTP 405. REST: the path exists and does not take that method; the header Allow lists those it takes.
+	// UNIMPLEMENTED, HTTP 405. REST: the path exists and does not take that method; the header Allow lists those it
+	// takes.
 	ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED ErrorReason = 29
 	// INVALID_ARGUMENT, HTTP 415. REST: the body is neither application/json nor application/yaml.
 	ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED ErrorReason = 30
-	// INVALID_ARGUMENT, HTTP 400. An item names no CRD, and its object cannot be read far enough to find one by apiVersion and kind.
-	// With `crd` set the same object would be judged, and refused as an API server refuses it.
+	// INVALID_ARGUMENT, HTTP 400. An item names no CRD, and its object cannot be read far enough to find one by
+	// apiVersion and kind. With `crd` set the same object would be judged, and rejected as an API server rejects it.
 	ErrorReason_ERROR_REASON_OBJECT_UNREADABLE ErrorReason = 31
-	// INVALID_ARGUMENT, HTTP 422. A CRD that a call needs is one that Kubernetes would refuse: one of `crds` of an evaluation, `base` of a
-	// comparison. The details have a crdeval.v1.CrdReport with the first of its findings, without `bad_value` and `versions`; its metadata
-	// names the field and how many findings were left out.
+	// INVALID_ARGUMENT, HTTP 422. A CRD that a call needs is one that Kubernetes would reject: one of `crds` of an
+	// evaluation, `base` of a comparison. The details have a crdeval.v1.CrdReport with the first of its violations,
+	// without `bad_value` and `versions`; its metadata names the field and how many violations were left out.
 	ErrorReason_ERROR_REASON_CRD_REJECTED ErrorReason = 32
 	// NOT_FOUND, HTTP 404. The catalog serves nothing of that API group, or of that version of it.
 	ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND ErrorReason = 33

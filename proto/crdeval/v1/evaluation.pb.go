@@ -37,7 +37,7 @@ const (
 	FieldValidation_FIELD_VALIDATION_IGNORE FieldValidation = 1
 	// Drop them and warn of each.
 	FieldValidation_FIELD_VALIDATION_WARN FieldValidation = 2
-	// Refuse the object.
+	// Reject the object.
 	FieldValidation_FIELD_VALIDATION_STRICT FieldValidation = 3
 )
 
@@ -141,8 +141,9 @@ func (ObjectView) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_evaluation_proto_rawDescGZIP(), []int{1}
 }
 
-// Which part of the path of a write Admit takes. A server with a mutating admission of its own asks for ADMISSION_STAGE_DECODE, lets its admission change
-// the object, stamps it (uid, creationTimestamp, managedFields, …), and asks for ADMISSION_STAGE_FINISH. The two without a change between are ADMISSION_STAGE_ALL.
+// Which part of the path of a write Admit takes. A server with a mutating admission of its own asks for
+// ADMISSION_STAGE_DECODE, lets its admission change the object, stamps it (uid, creationTimestamp, managedFields, …),
+// and asks for ADMISSION_STAGE_FINISH. The two without a change between are ADMISSION_STAGE_ALL.
 type AdmissionStage int32
 
 const (
@@ -150,11 +151,13 @@ const (
 	AdmissionStage_ADMISSION_STAGE_UNSPECIFIED AdmissionStage = 0
 	// All of it.
 	AdmissionStage_ADMISSION_STAGE_ALL AdmissionStage = 1
-	// Up to where mutating admission begins: the object decoded, pruned, defaulted and held against the request; of a patch, the patched object. Answers `object`
-	// and, for an update, `old_object`, in the version of the request, and whether the request is refused so far.
+	// Up to where mutating admission begins: the object decoded, pruned, defaulted and held against the request; of a
+	// patch, the patched object. Answers `object` and, for an update, `old_object`, in the version of the request, and
+	// whether the request is rejected so far.
 	AdmissionStage_ADMISSION_STAGE_DECODE AdmissionStage = 2
-	// From where mutating admission ends, with the object that it left: defaults once more, status and generation prepared, validated, rules, converted
-	// to the storage version. `field_validation` and `patch` are of ADMISSION_STAGE_DECODE: INVALID_ARGUMENT for an item with a patch.
+	// From where mutating admission ends, with the object that it left: defaults once more, status and generation
+	// prepared, validated, rules, converted to the storage version. `field_validation` and `patch` are of
+	// ADMISSION_STAGE_DECODE: INVALID_ARGUMENT for an item with a patch.
 	AdmissionStage_ADMISSION_STAGE_FINISH AdmissionStage = 3
 )
 
@@ -272,7 +275,7 @@ const (
 	RuleOutcome_RULE_OUTCOME_ERROR RuleOutcome = 3
 	// Not evaluated: `skipped` says why.
 	RuleOutcome_RULE_OUTCOME_SKIPPED RuleOutcome = 4
-	// False or without an answer, and forgiven, since the update did not touch the value.
+	// False or without an answer, and ratcheted, since the update did not touch the value.
 	RuleOutcome_RULE_OUTCOME_RATCHETED RuleOutcome = 5
 )
 
@@ -327,7 +330,7 @@ func (RuleOutcome) EnumDescriptor() ([]byte, []int) {
 type PatchType int32
 
 const (
-	// Refused with INVALID_ARGUMENT.
+	// Rejected with INVALID_ARGUMENT.
 	PatchType_PATCH_TYPE_UNSPECIFIED PatchType = 0
 	// JSON merge patch, RFC 7386.
 	PatchType_PATCH_TYPE_MERGE PatchType = 1
@@ -385,7 +388,8 @@ type PresentationOptions struct {
 	TableRow bool `protobuf:"varint,2,opt,name=table_row,json=tableRow,proto3" json:"table_row,omitempty"`
 	// Its subresource scale.
 	Scale bool `protobuf:"varint,3,opt,name=scale,proto3" json:"scale,omitempty"`
-	// The time that ages in rows are counted to. Default: when the call came in. INVALID_ARGUMENT outside the years 1 to 9999.
+	// The time that ages in rows are counted to. Default: when the call came in. INVALID_ARGUMENT outside the years 1 to
+	// 9999.
 	Now           *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -454,7 +458,8 @@ type SelectableField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The field as a selector names it: spec.color, metadata.name.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	// Its value as a selector sees it: text, the digits of an integer, true or false. Empty for a field that is missing or null.
+	// Its value as a selector sees it: text, the digits of an integer, true or false. Empty for a field that is missing
+	// or null.
 	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -507,9 +512,11 @@ func (x *SelectableField) GetValue() string {
 // What else an answer presents of an object, as `include` asks.
 type ObjectPresentation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// metadata.name, metadata.namespace for namespaced resources, and the CRD's selectableFields of that version, in this order.
+	// metadata.name, metadata.namespace for namespaced resources, and the CRD's selectableFields of that version, in this
+	// order.
 	SelectableFields []*SelectableField `protobuf:"bytes,1,rep,name=selectable_fields,json=selectableFields,proto3" json:"selectable_fields,omitempty"`
-	// The object's row of a meta.k8s.io/v1 Table, {"cells": [...], "object": null}, in the columns that PresentationService.Table heads.
+	// The object's row of a meta.k8s.io/v1 Table, {"cells": [...], "object": null}, in the columns that
+	// PresentationService.Table heads.
 	TableRow *Document `protobuf:"bytes,2,opt,name=table_row,json=tableRow,proto3" json:"table_row,omitempty"`
 	// autoscaling/v1 Scale. Absent where the version declares no scale, and where a get of it would fail.
 	Scale         *Document `protobuf:"bytes,3,opt,name=scale,proto3" json:"scale,omitempty"`
@@ -568,10 +575,12 @@ func (x *ObjectPresentation) GetScale() *Document {
 	return nil
 }
 
-// The value of one sub-expression of a rule, at one time: within a macro such as all() there is a step for each round. Literals have none.
+// The value of one sub-expression of a rule, at one time: within a macro such as all() there is a step for each round.
+// Literals have none.
 type TraceStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sub-expression, macros as the rule spells them; cut, with an ellipsis, beyond ServerLimits.max_trace_value_bytes.
+	// The sub-expression, macros as the rule spells them; cut, with an ellipsis, beyond
+	// ServerLimits.max_trace_value_bytes.
 	Expression string `protobuf:"bytes,1,opt,name=expression,proto3" json:"expression,omitempty"`
 	// Where it begins in the rule, in Unicode code points, from 0.
 	Offset int32 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
@@ -669,7 +678,8 @@ type isTraceStep_Result interface {
 }
 
 type TraceStep_Value struct {
-	// The value as JSON; what JSON has not (a duration, a quantity, an absent optional) as the string that CEL makes of it.
+	// The value as JSON. Values without a JSON form (durations, quantities, absent optionals) are the strings that CEL
+	// converts them to.
 	Value *Document `protobuf:"bytes,3,opt,name=value,proto3,oneof"`
 }
 
@@ -685,7 +695,8 @@ func (*TraceStep_Error) isTraceStep_Result() {}
 // What one rule did at one value of the document.
 type RuleTrace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The value that is `self` to the rule, as a JSON pointer (RFC 6901) into the document of the item; "" is the whole document.
+	// The value that is `self` to the rule, as a JSON pointer (RFC 6901) into the document of the item; "" is the whole
+	// document.
 	Pointer string `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
 	// The rule, as a JSON pointer (RFC 6901) into the CRD's openAPIV3Schema of that version:
 	// /properties/spec/x-kubernetes-validations/0.
@@ -696,13 +707,14 @@ type RuleTrace struct {
 	Outcome RuleOutcome `protobuf:"varint,4,opt,name=outcome,proto3,enum=crdeval.v1.RuleOutcome" json:"outcome,omitempty"`
 	// Why it was not evaluated: a sentence for people. Empty unless the outcome is RULE_OUTCOME_SKIPPED.
 	Skipped string `protobuf:"bytes,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
-	// What its evaluation was charged, in CEL cost units as Kubernetes counts them; 1,000,000 end a rule, 10,000,000 in all the rules
-	// of an object. What a messageExpression costs is not in it.
+	// What its evaluation was charged, in CEL cost units as Kubernetes counts them; 1,000,000 end a rule, 10,000,000 in
+	// all the rules of an object. What a messageExpression costs is not in it.
 	Cost int64 `protobuf:"varint,6,opt,name=cost,proto3" json:"cost,omitempty"`
-	// The message of the finding. Empty unless the outcome is FAILED, ERROR or FORGIVEN.
+	// The message of the violation. Empty unless the outcome is FAILED, ERROR or FORGIVEN.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
-	// The values of its sub-expressions, in the order in which they were evaluated: the first and the last where there were more than
-	// ServerLimits.max_trace_steps. Empty for a rule that was skipped or does not compile, and once the traces of the object have 4 MiB of steps.
+	// The values of its sub-expressions, in the order in which they were evaluated: the first and the last where there
+	// were more than ServerLimits.max_trace_steps. Empty for a rule that was skipped or does not compile, and once the
+	// traces of the object have 4 MiB of steps.
 	Steps []*TraceStep `protobuf:"bytes,8,rep,name=steps,proto3" json:"steps,omitempty"`
 	// How many steps were left out between the first and the last.
 	OmittedSteps  int32 `protobuf:"varint,9,opt,name=omitted_steps,json=omittedSteps,proto3" json:"omitted_steps,omitempty"`
@@ -861,25 +873,30 @@ func (x *ObjectPatch) GetPatch() *Document {
 // One object to evaluate, and the request that it would come with.
 type EvaluationItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The CRD's name as a URL would name it, crontabs.stable.example.com: the object's kind and group are then judged against it.
-	// Default: found by the object's group and kind.
+	// The CRD's name as a URL would name it, crontabs.stable.example.com: the object's kind and group are then judged
+	// against it. Default: found by the object's group and kind.
 	Crd string `protobuf:"bytes,1,opt,name=crd,proto3" json:"crd,omitempty"`
 	// The version of the endpoint, v1: the object's apiVersion is then judged against it. Default: the object's own.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// The object; of a write to the subresource scale, an autoscaling/v1 Scale. Required, unless `patch` is given.
 	Object *Document `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
-	// The object as read from storage, or as a client got it, at any version that the CRD lists: the write is an update of it. Prefer the bytes of
-	// the storage: what a client read at another version than the stored one, or where a 1.0 is stored, has lost information, and generation, ratcheting and wording may
-	// differ from an API server's. Bounds as of `object`. Default: none, the object is created. INVALID_ARGUMENT, for this item alone: an old object that cannot be read, or is none of
-	// that CRD, or not of the item's `name` and `namespace` where these are given (where they are not, another name than the object's is a refusal); one in another call than Validate and Admit. VERSION_NOT_FOUND: it is of no version of the CRD.
+	// The object as read from storage, or as a client got it, at any version that the CRD lists: the write is an update
+	// of it. Prefer the bytes of the storage: what a client read at another version than the stored one, or where a 1.0
+	// is stored, has lost information, and generation, ratcheting and wording may differ from an API server's. Bounds as
+	// of `object`. Default: none, the object is created. INVALID_ARGUMENT, for this item alone: an old object that cannot
+	// be read, or is none of that CRD, or not of the item's `name` and `namespace` where these are given (where they are
+	// not, another name than the object's is a rejection); one in another call than Validate and Admit.
+	// VERSION_NOT_FOUND: it is of no version of the CRD.
 	OldObject *Document `protobuf:"bytes,4,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
-	// A patch of `old_object` in the version of the request, instead of `object`: the write is an update to what it makes of it. A patch that cannot be applied is
-	// a refusal, as is one of more than 10,000 operations. INVALID_ARGUMENT, for this item alone: together with `object`, without `old_object`, without type or document, or in
-	// another call than Validate and Admit.
+	// A patch of `old_object` in the version of the request, instead of `object`: the write is an update to what it makes
+	// of it. A patch that cannot be applied is a rejection, as is one of more than 10,000 operations. INVALID_ARGUMENT,
+	// for this item alone: together with `object`, without `old_object`, without type or document, or in another call
+	// than Validate and Admit.
 	Patch *ObjectPatch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
-	// The subresource written to: "", status or scale. Default: "", the object itself. A write to `status` takes the status alone from
-	// `object`; one to `scale` the replicas alone, from a Scale, and `patch` patches the Scale. INVALID_ARGUMENT without `old_object`, for any other name, and in another call than Validate and Admit; a version that does not declare
-	// the subresource is a refusal, 404.
+	// The subresource written to: "", status or scale. Default: "", the object itself. A write to `status` takes the
+	// status alone from `object`; one to `scale` the replicas alone, from a Scale, and `patch` patches the Scale.
+	// INVALID_ARGUMENT without `old_object`, for any other name, and in another call than Validate and Admit; a version
+	// that does not declare the subresource is a rejection, 404.
 	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -887,9 +904,10 @@ type EvaluationItem struct {
 	Namespace string `protobuf:"bytes,8,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The name in the request's URL, compared with the object's. Default: the object's own.
 	Name string `protobuf:"bytes,9,opt,name=name,proto3" json:"name,omitempty"`
-	// The name that the server generated for an object that has `generateName` and no name. It is set before validation, as an
-	// API server does. Default: none; an object without a name is then rejected. INVALID_ARGUMENT for an object that has a name or no
-	// `generateName`, beside `old_object`, and in another call than Validate and Admit.
+	// The name that the server generated for a creation whose object has `generateName` and no name. The object is
+	// evaluated and returned with this name. An object that has a name keeps it. ADMISSION_STAGE_DECODE does not use it:
+	// API servers generate names after mutating admission. Default: none. INVALID_ARGUMENT beside `old_object`, and in
+	// another call than Validate and Admit.
 	GeneratedName string `protobuf:"bytes,10,opt,name=generated_name,json=generatedName,proto3" json:"generated_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1002,15 +1020,16 @@ type EvaluationOptions struct {
 	FieldValidation FieldValidation `protobuf:"varint,1,opt,name=field_validation,json=fieldValidation,proto3,enum=crdeval.v1.FieldValidation" json:"field_validation,omitempty"`
 	// Default: OBJECT_VIEW_FULL.
 	View ObjectView `protobuf:"varint,2,opt,name=view,proto3,enum=crdeval.v1.ObjectView" json:"view,omitempty"`
-	// The longest that one item may take; a slower one ends with ITEM_DEADLINE, alone. More than 0. Default: the call's deadline.
+	// The longest that one item may take; a slower one ends with ITEM_DEADLINE, alone. More than 0. Default: the call's
+	// deadline.
 	ItemTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=item_timeout,json=itemTimeout,proto3" json:"item_timeout,omitempty"`
-	// Fill in what a server would have set by the time of the checks (uid, creationTimestamp, generateName's name, …), so that
-	// manifests from files can be judged; removed again from the result. Default: judge what is there.
+	// Fill in what a server would have set by the time of the checks (uid, creationTimestamp, generateName's name, …), so
+	// that manifests from files can be judged; removed again from the result. Default: judge what is there.
 	CompleteMetadata bool `protobuf:"varint,4,opt,name=complete_metadata,json=completeMetadata,proto3" json:"complete_metadata,omitempty"`
-	// What Validate and Admit tell of the rules; the other calls run none. A trace evaluates a rule once more and is charged to nobody; TRACE_MODE_ALL takes
-	// the slow way for every object. Default: TRACE_MODE_NONE.
+	// What Validate and Admit tell of the rules; the other calls run none. A trace evaluates a rule once more and is
+	// charged to nobody; TRACE_MODE_ALL takes the slow way for every object. Default: TRACE_MODE_NONE.
 	Trace TraceMode `protobuf:"varint,5,opt,name=trace,proto3,enum=crdeval.v1.TraceMode" json:"trace,omitempty"`
-	// Answer the metav1.Status that kubectl would show of a refusal, in Rejection.status. Default: not.
+	// Answer the metav1.Status that kubectl would show of a rejection, in Rejection.status. Default: not.
 	WithStatus    bool `protobuf:"varint,6,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1205,33 +1224,37 @@ type Verdict struct {
 	Allowed bool `protobuf:"varint,1,opt,name=allowed,proto3" json:"allowed,omitempty"`
 	// What the API server would answer. Absent if allowed.
 	Rejection *Rejection `protobuf:"bytes,2,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	// What is wrong with the object, in the order of the document. Empty for refusals that name no field: unreadable JSON, strict
-	// decoding, a wrong version, a name that is not the request's.
+	// What is wrong with the object, in the order of the document. Empty for rejections that name no field: unreadable
+	// JSON, strict decoding, a wrong version, a name that is not the request's.
 	Violations []*Violation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The warnings that the API server would send.
 	Warnings []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// The object as the API server would answer it, in the version of the request: read back from storage. Of a write to the subresource scale, the Scale. crdeval
-	// invents nothing: uid, creationTimestamp, resourceVersion, managedFields and generated names are the caller's business. Absent if refused, and as `view` says:
-	// OBJECT_VIEW_CHANGED leaves it out where it is the same JSON value as the object that was sent. Validate does not send it.
+	// The object as the API server would answer it, in the version of the request: read back from storage. Of a write to
+	// the subresource scale, the Scale. crdeval invents nothing: uid, creationTimestamp, resourceVersion, managedFields
+	// and generated names are the caller's business. Absent if rejected, and as `view` says: OBJECT_VIEW_CHANGED leaves
+	// it out where it is the same JSON value as the object that was sent. Validate does not send it.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
-	// The object as it would be given to storage, in the storage version. Absent where it is the same JSON value as the answer, whether `view` leaves that out or not, and
-	// with OBJECT_VIEW_NONE; there always for a write to the subresource scale. Validate does not send it, nor does ADMISSION_STAGE_DECODE.
+	// The object as it would be given to storage, in the storage version. Absent where it is the same JSON value as the
+	// answer, whether `view` leaves that out or not, and with OBJECT_VIEW_NONE; there always for a write to the
+	// subresource scale. Validate does not send it, nor does ADMISSION_STAGE_DECODE.
 	StoredObject *Document `protobuf:"bytes,6,opt,name=stored_object,json=storedObject,proto3" json:"stored_object,omitempty"`
 	// What decoding changed: removed fields and defaults. Absent if nothing changed, and with OBJECT_VIEW_NONE.
 	Changes *ObjectChanges `protobuf:"bytes,7,opt,name=changes,proto3" json:"changes,omitempty"`
-	// Findings that are forgiven since the update did not touch their fields (ratcheting): they stand against nothing. Order and
-	// pointers are those of `violations`. Empty for a creation.
+	// Violations that are ratcheted since the update did not touch their fields (ratcheting): they stand against nothing.
+	// Order and pointers are those of `violations`. Empty for a creation.
 	Ratcheted []*Violation `protobuf:"bytes,8,rep,name=ratcheted,proto3" json:"ratcheted,omitempty"`
 	// The revision of the CRD that was used.
 	Revision string `protobuf:"bytes,9,opt,name=revision,proto3" json:"revision,omitempty"`
 	// What the rules did, as EvaluationOptions.trace asks. Absent if there are no traces.
 	RuleTraces *RuleTraces `protobuf:"bytes,10,opt,name=rule_traces,json=ruleTraces,proto3" json:"rule_traces,omitempty"`
-	// Whether the update is the end of the object: it has a deletionTimestamp, and the last finalizer was removed. Storage then deletes it, and
-	// the client is answered `object`.
+	// Whether the update is the end of the object: it has a deletionTimestamp, and the last finalizer was removed.
+	// Storage then deletes it, and the client is answered `object`.
 	Deletes bool `protobuf:"varint,11,opt,name=deletes,proto3" json:"deletes,omitempty"`
-	// ADMISSION_STAGE_DECODE: the old object in the version of the request, as admission sees it. Absent for a creation, if refused, and with OBJECT_VIEW_NONE.
+	// ADMISSION_STAGE_DECODE: the old object in the version of the request, as admission sees it. Absent for a creation,
+	// if rejected, and with OBJECT_VIEW_NONE.
 	OldObject *Document `protobuf:"bytes,12,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
-	// What `include` asks for, of `object`. Absent if refused, with ADMISSION_STAGE_DECODE, and unless something was asked for. With OBJECT_VIEW_NONE, too, it is there.
+	// What `include` asks for, of `object`. Absent if rejected, with ADMISSION_STAGE_DECODE, and unless something was
+	// asked for. With OBJECT_VIEW_NONE, too, it is there.
 	Presentation  *ObjectPresentation `protobuf:"bytes,13,opt,name=presentation,proto3" json:"presentation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1371,10 +1394,10 @@ type TransformedObject struct {
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Whether the result differs from what was sent.
 	Changed bool `protobuf:"varint,5,opt,name=changed,proto3" json:"changed,omitempty"`
-	// What the API server would answer instead of an object: unreadable JSON, metadata that cannot be decoded, a failed conversion.
-	// Then there is no object and nothing of the above but `revision`.
+	// What the API server would answer instead of an object: unreadable JSON, metadata that cannot be decoded, a failed
+	// conversion. Then there is no object and nothing of the above but `revision`.
 	Rejection *Rejection `protobuf:"bytes,6,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	// What ReadRequest.include asks for, of the result. Absent with a refusal, and unless something was asked for.
+	// What ReadRequest.include asks for, of the result. Absent with a rejection, and unless something was asked for.
 	Presentation  *ObjectPresentation `protobuf:"bytes,7,opt,name=presentation,proto3" json:"presentation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1642,14 +1665,14 @@ type ValidateRequest struct {
 	Items []*EvaluationItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Default: every option's own default.
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// CRDs that are evaluated against beside the catalog's or, if it has one of that name, instead of it, for this call alone: at most 16. They
-	// are judged as registrations, one after the other (a second one of a name as an update of the first), and never stored. CRD_REJECTED, for the whole
-	// call, if Kubernetes would refuse one.
+	// CRDs that are evaluated against beside the catalog's or, if it has one of that name, instead of it, for this call
+	// alone: at most 16. They are judged as registrations, one after the other (a second one of a name as an update of
+	// the first), and never stored. CRD_REJECTED, for the whole call, if Kubernetes would reject one.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// Judge the documents as they stand: nothing is coerced, pruned or defaulted first. Default: as a write does.
 	AsGiven bool `protobuf:"varint,5,opt,name=as_given,json=asGiven,proto3" json:"as_given,omitempty"`
-	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
-	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for that state until
+	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1788,8 +1811,8 @@ type AdmitRequest struct {
 	Stage AdmissionStage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
 	// What to present of each object beside it. Default: nothing.
 	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
-	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
-	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for that state until
+	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1935,8 +1958,9 @@ type AdmitStreamRequest struct {
 	Stage AdmissionStage `protobuf:"varint,5,opt,name=stage,proto3,enum=crdeval.v1.AdmissionStage" json:"stage,omitempty"`
 	// See AdmitRequest.include. In the first message alone.
 	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
-	// The token of a write: evaluate no older state of the catalog than that write. In the first message alone. The call waits for
-	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write: evaluate no older state of the catalog than that write. In the first message alone. The call
+	// waits for that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND,
+	// TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2087,8 +2111,8 @@ type PruneRequest struct {
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
-	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
-	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for that state until
+	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2216,8 +2240,8 @@ type DefaultRequest struct {
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// See ValidateRequest.crds.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
-	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
-	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for that state until
+	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2349,8 +2373,8 @@ type ReadRequest struct {
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
 	// What to present of each object beside it. Default: nothing.
 	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
-	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
-	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for that state until
+	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2496,8 +2520,9 @@ type ReadStreamRequest struct {
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
 	// See ReadRequest.include. In the first message alone.
 	Include *PresentationOptions `protobuf:"bytes,6,opt,name=include,proto3" json:"include,omitempty"`
-	// The token of a write: evaluate no older state of the catalog than that write. In the first message alone. The call waits for
-	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write: evaluate no older state of the catalog than that write. In the first message alone. The call
+	// waits for that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND,
+	// TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2650,8 +2675,8 @@ type ConvertRequest struct {
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// The version to convert to. Required.
 	TargetVersion string `protobuf:"bytes,5,opt,name=target_version,json=targetVersion,proto3" json:"target_version,omitempty"`
-	// The token of a write: evaluate no older state of the catalog than that write. The call waits for
-	// that state until its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write: evaluate no older state of the catalog than that write. The call waits for that state until
+	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

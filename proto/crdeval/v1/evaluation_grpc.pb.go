@@ -35,46 +35,52 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Evaluates objects against the CRDs of a catalog. Every call takes a batch and answers aligned with it: result i is that of item i.
+// Evaluates objects against the CRDs of a catalog. Every call takes a batch of items; result i is that of item i.
 //
-// What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
-// of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-// LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT, INTERNAL.
-// Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
-// TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+// What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate
+// is the error of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND,
+// VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT,
+// INTERNAL. Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the
+// others are there. Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE,
+// LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type EvaluationServiceClient interface {
-	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
-	// its update, rules included, and answers the verdict with its findings.
+	// Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object` its update,
+	// rules included, and answers the verdict with its violations.
 	Validate(ctx context.Context, in *ValidateRequest, opts ...grpc.CallOption) (*ValidateResponse, error)
-	// The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and writes to the subresources
-	// status and scale. Answers the verdict with the object that the client gets and the one that is stored. Stores nothing.
+	// The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and
+	// writes to the subresources status and scale. Answers the verdict with the object that the client gets and the one
+	// that is stored. Stores nothing.
 	Admit(ctx context.Context, in *AdmitRequest, opts ...grpc.CallOption) (*AdmitResponse, error)
-	// Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have in common, and may have items;
-	// each further one has 1 to ServerLimits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
-	// message. No more than ServerLimits.max_stream_window items are under way: who does not read the results cannot send on.
+	// Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have
+	// in common, and may have items; each further one has 1 to ServerLimits.max_stream_items items and nothing else.
+	// Results come in the order of the items, as they are ready, several in a message. No more than
+	// ServerLimits.max_stream_window items are under way: who does not read the results cannot send on.
 	//
-	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
-	// the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down, when memory is short for longer than a moment, and for a
-	// stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams_per_caller are taken and another one begins: results that have not come by then
-	// have to be asked for again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
-	// lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
+	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message
+	// that has no items, or other fields after the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the
+	// server shuts down, when memory is short for longer than a moment, and for a stream on which nothing has moved for a
+	// minute, in either direction, while all of ServerLimits.max_streams_per_caller are taken and another one begins:
+	// results that have not come by then have to be asked for again. The items of a message see the catalog as it is when
+	// the server takes that message, never an older state than those before it; CRDs sent inline lie on top all the time.
+	// `item_timeout` bounds each item, the call's deadline the stream.
 	//
-	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an EvaluationItem a line (with `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message
-	// are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). With `crds=2` the first two lines or documents are no items but the CRDs that are
-	// brought along. The answer is application/x-ndjson: a VerdictResult a line, in the order of
-	// the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream. The last line of
-	// a stream that was cut short is {"error": Status}, without an index.
+	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an EvaluationItem a line (with
+	// `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message are query
+	// parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). With
+	// `crds=2` the first two lines or documents are no items but the CRDs that are sent inline. The answer is
+	// application/x-ndjson: a VerdictResult a line, in the order of the items, with `index`, from 0, and `line`, that of
+	// the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream.
+	// The last line of a stream that was cut short is {"error": Status}, without an index.
 	AdmitStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AdmitStreamRequest, AdmitStreamResponse], error)
 	// Metadata coerced and unknown fields removed, nothing else.
 	Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error)
 	// Nulls of fields that are not nullable dropped and defaults filled in, nothing else.
 	Default(ctx context.Context, in *DefaultRequest, opts ...grpc.CallOption) (*DefaultResponse, error)
-	// What an API server makes of bytes from its storage, for a get, a list or a watch: metadata coerced leniently, pruned, nulls
-	// dropped, defaulted in the object's own version, converted to `target_version`.
+	// What an API server makes of bytes from its storage, for a get, a list or a watch: metadata coerced leniently,
+	// pruned, nulls dropped, defaulted in the object's own version, converted to `target_version`.
 	Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (*ReadResponse, error)
-	// Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
-	// are TransformResults.
+	// Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST
+	// /v1/catalogs/{catalog}:readStream; its lines are TransformResults.
 	ReadStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReadStreamRequest, ReadStreamResponse], error)
 	// Objects converted from their version to `target_version` and coerced to its schema.
 	Convert(ctx context.Context, in *ConvertRequest, opts ...grpc.CallOption) (*ConvertResponse, error)
@@ -178,46 +184,52 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 // All implementations must embed UnimplementedEvaluationServiceServer
 // for forward compatibility.
 //
-// Evaluates objects against the CRDs of a catalog. Every call takes a batch and answers aligned with it: result i is that of item i.
+// Evaluates objects against the CRDs of a catalog. Every call takes a batch of items; result i is that of item i.
 //
-// What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate is the error
-// of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND,
-// LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT, INTERNAL.
-// Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the others are there.
-// Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
-// TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+// What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate
+// is the error of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND,
+// VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT,
+// INTERNAL. Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the
+// others are there. Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE,
+// LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
 type EvaluationServiceServer interface {
-	// Would these objects be accepted? Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object`
-	// its update, rules included, and answers the verdict with its findings.
+	// Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object` its update,
+	// rules included, and answers the verdict with its violations.
 	Validate(context.Context, *ValidateRequest) (*ValidateResponse, error)
-	// The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and writes to the subresources
-	// status and scale. Answers the verdict with the object that the client gets and the one that is stored. Stores nothing.
+	// The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and
+	// writes to the subresources status and scale. Answers the verdict with the object that the client gets and the one
+	// that is stored. Stores nothing.
 	Admit(context.Context, *AdmitRequest) (*AdmitResponse, error)
-	// Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have in common, and may have items;
-	// each further one has 1 to ServerLimits.max_stream_items items and nothing else. Results come in the order of the items, as they are ready, several in a
-	// message. No more than ServerLimits.max_stream_window items are under way: who does not read the results cannot send on.
+	// Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have
+	// in common, and may have items; each further one has 1 to ServerLimits.max_stream_items items and nothing else.
+	// Results come in the order of the items, as they are ready, several in a message. No more than
+	// ServerLimits.max_stream_window items are under way: who does not read the results cannot send on.
 	//
-	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message that has no items, or other fields after
-	// the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the server shuts down, when memory is short for longer than a moment, and for a
-	// stream on which nothing has moved for a minute, in either direction, while all of ServerLimits.max_streams_per_caller are taken and another one begins: results that have not come by then
-	// have to be asked for again. The items of a message see the catalog as it is when the server takes that message, never an older state than those before it; CRDs brought along
-	// lie on top all the time. `item_timeout` bounds each item, the call's deadline the stream.
+	// An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message
+	// that has no items, or other fields after the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the
+	// server shuts down, when memory is short for longer than a moment, and for a stream on which nothing has moved for a
+	// minute, in either direction, while all of ServerLimits.max_streams_per_caller are taken and another one begins:
+	// results that have not come by then have to be asked for again. The items of a message see the catalog as it is when
+	// the server takes that message, never an older state than those before it; CRDs sent inline lie on top all the time.
+	// `item_timeout` bounds each item, the call's deadline the stream.
 	//
-	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an EvaluationItem a line (with `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message
-	// are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). With `crds=2` the first two lines or documents are no items but the CRDs that are
-	// brought along. The answer is application/x-ndjson: a VerdictResult a line, in the order of
-	// the items, with `index`, from 0, and `line`, that of the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream. The last line of
-	// a stream that was cut short is {"error": Status}, without an index.
+	// Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an EvaluationItem a line (with
+	// `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message are query
+	// parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). With
+	// `crds=2` the first two lines or documents are no items but the CRDs that are sent inline. The answer is
+	// application/x-ndjson: a VerdictResult a line, in the order of the items, with `index`, from 0, and `line`, that of
+	// the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream.
+	// The last line of a stream that was cut short is {"error": Status}, without an index.
 	AdmitStream(grpc.BidiStreamingServer[AdmitStreamRequest, AdmitStreamResponse]) error
 	// Metadata coerced and unknown fields removed, nothing else.
 	Prune(context.Context, *PruneRequest) (*PruneResponse, error)
 	// Nulls of fields that are not nullable dropped and defaults filled in, nothing else.
 	Default(context.Context, *DefaultRequest) (*DefaultResponse, error)
-	// What an API server makes of bytes from its storage, for a get, a list or a watch: metadata coerced leniently, pruned, nulls
-	// dropped, defaulted in the object's own version, converted to `target_version`.
+	// What an API server makes of bytes from its storage, for a get, a list or a watch: metadata coerced leniently,
+	// pruned, nulls dropped, defaulted in the object's own version, converted to `target_version`.
 	Read(context.Context, *ReadRequest) (*ReadResponse, error)
-	// Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST /v1/catalogs/{catalog}:readStream; its lines
-	// are TransformResults.
+	// Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST
+	// /v1/catalogs/{catalog}:readStream; its lines are TransformResults.
 	ReadStream(grpc.BidiStreamingServer[ReadStreamRequest, ReadStreamResponse]) error
 	// Objects converted from their version to `target_version` and coerced to its schema.
 	Convert(context.Context, *ConvertRequest) (*ConvertResponse, error)

@@ -96,7 +96,8 @@ type TableText struct {
 	Labels bool `protobuf:"varint,4,opt,name=labels,proto3" json:"labels,omitempty"`
 	// Names with their kind before them, crontab.stable.example.com/nightly: `--show-kind`.
 	ShowKind bool `protobuf:"varint,5,opt,name=show_kind,json=showKind,proto3" json:"show_kind,omitempty"`
-	// Labels that get columns of their own, separated by commas, team,tier: `--label-columns`. At most 64, INVALID_ARGUMENT beyond. Default: none.
+	// Labels that get columns of their own, separated by commas, team,tier: `--label-columns`. At most 64,
+	// INVALID_ARGUMENT beyond. Default: none.
 	LabelColumns  string `protobuf:"bytes,6,opt,name=label_columns,json=labelColumns,proto3" json:"label_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -179,14 +180,17 @@ type TableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CRD's name, crontabs.stable.example.com. Default: found by group and kind of the first object; required without objects.
+	// The CRD's name, crontabs.stable.example.com. Default: found by group and kind of the first object; required without
+	// objects.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The version whose columns head the table. Default: that of the first object's apiVersion; without objects the preferred version.
+	// The version whose columns head the table. Default: that of the first object's apiVersion; without objects the
+	// preferred version.
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The objects, all of that CRD. At most ServerLimits.max_batch_items, 1,000; none gives a table without rows. One that cannot be shown fails the table, as it fails a
-	// list. An error names it by its index; one of another kind or group is INVALID_ARGUMENT. A refusal has the API server's words, and those alone.
+	// The objects, all of that CRD. At most ServerLimits.max_batch_items, 1,000; none gives a table without rows. One
+	// that cannot be shown fails the table, as it fails a list. An error names it by its index; one of another kind or
+	// group is INVALID_ARGUMENT. A rejection has the API server's words, and those alone.
 	Objects []*Document `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
 	// The time that ages are counted to. Default: when the call came in. INVALID_ARGUMENT outside the years 1 to 9999.
 	Now *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=now,proto3" json:"now,omitempty"`
@@ -198,7 +202,8 @@ type TableRequest struct {
 	AtLeast string `protobuf:"bytes,9,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// See ValidateRequest.crds.
 	Crds []*Document `protobuf:"bytes,10,rep,name=crds,proto3" json:"crds,omitempty"`
-	// Leave out columnDefinitions, as an API server does from the second event of a watch on. Default: the columns are there.
+	// Leave out columnDefinitions, as an API server does from the second event of a watch on. Default: the columns are
+	// there.
 	WithoutColumns bool `protobuf:"varint,11,opt,name=without_columns,json=withoutColumns,proto3" json:"without_columns,omitempty"`
 	// metadata.resourceVersion of the list that the table shows. Default: none.
 	ResourceVersion string `protobuf:"bytes,12,opt,name=resource_version,json=resourceVersion,proto3" json:"resource_version,omitempty"`
@@ -341,11 +346,13 @@ func (x *TableRequest) GetRemainingItemCount() int64 {
 // Answer of Table.
 type TableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// meta.k8s.io/v1 Table. Absent if `text` was asked for, and with a refusal.
+	// meta.k8s.io/v1 Table. Absent if `text` was asked for, and with a rejection.
 	Table *Document `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
-	// What kubectl would print: headings and a line for each row, with line feeds. Empty unless asked for, and for no rows.
+	// What kubectl would print: headings and a line for each row, with line feeds. Empty unless asked for, and for no
+	// rows.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// What the API server would answer to a list with such an object: 500 for one whose metadata cannot be decoded. Absent if it answers a table.
+	// What the API server would answer to a list with such an object: 500 for one whose metadata cannot be decoded.
+	// Absent if it answers a table.
 	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The revision of the CRD whose columns these are.
 	Revision      string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -416,17 +423,19 @@ type SelectFieldsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CRD's name, crontabs.stable.example.com. Default: found by group and kind of the first object; required without objects.
+	// The CRD's name, crontabs.stable.example.com. Default: found by group and kind of the first object; required without
+	// objects.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The version whose selectableFields they are. Default: that of the first object's apiVersion (OBJECT_UNREADABLE, for the whole call, if it has none that
-	// can be read); without objects the preferred version.
+	// The version whose selectableFields they are. Default: that of the first object's apiVersion (OBJECT_UNREADABLE, for
+	// the whole call, if it has none that can be read); without objects the preferred version.
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	// A revision of the CRD that this catalog keeps. Default: the current one.
 	Revision string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The objects, all of that CRD. At most ServerLimits.max_batch_items, 1,000; none tells which fields there are, and whether the selector is right.
+	// The objects, all of that CRD. At most ServerLimits.max_batch_items, 1,000; none tells which fields there are, and
+	// whether the selector is right.
 	Objects []*Document `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
-	// A field selector, `spec.color=blue,metadata.name!=b7`. Default: the empty one, which takes every object. One that an API server would refuse is a refusal, 400.
-	// LIMIT_EXCEEDED beyond 1 MiB.
+	// A field selector, `spec.color=blue,metadata.name!=b7`. Default: the empty one, which takes every object. One that
+	// an API server would reject is a rejection, 400. LIMIT_EXCEEDED beyond 1 MiB.
 	Selector string `protobuf:"bytes,6,opt,name=selector,proto3" json:"selector,omitempty"`
 	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
@@ -525,7 +534,8 @@ func (x *SelectFieldsRequest) GetCrds() []*Document {
 // What an object is selected by.
 type SelectedFields struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// metadata.name, metadata.namespace for namespaced resources, and the CRD's selectableFields of that version, in this order.
+	// metadata.name, metadata.namespace for namespaced resources, and the CRD's selectableFields of that version, in this
+	// order.
 	Fields []*SelectableField `protobuf:"bytes,1,rep,name=fields,proto3" json:"fields,omitempty"`
 	// Whether the selector takes the object.
 	Matches       bool `protobuf:"varint,2,opt,name=matches,proto3" json:"matches,omitempty"`
@@ -656,7 +666,8 @@ type SelectFieldsResult_Selected struct {
 }
 
 type SelectFieldsResult_Error struct {
-	// Why the object could not be looked at: OBJECT_UNREADABLE; INVALID_ARGUMENT for one of another kind or version, or one that an API server could not list.
+	// Why the object could not be looked at: OBJECT_UNREADABLE; INVALID_ARGUMENT for one of another kind or version, or
+	// one that an API server could not list.
 	Error *status.Status `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
 }
 
@@ -667,7 +678,7 @@ func (*SelectFieldsResult_Error) isSelectFieldsResult_Result() {}
 // Answer of SelectFields.
 type SelectFieldsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each object, in the order of the objects. Empty if the selector is refused.
+	// One for each object, in the order of the objects. Empty if the selector is rejected.
 	Results []*SelectFieldsResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	// The fields that a selector may name, in the order of SelectedFields.fields.
 	Selectable []string `protobuf:"bytes,2,rep,name=selectable,proto3" json:"selectable,omitempty"`
@@ -840,9 +851,10 @@ func (x *GetScaleRequest) GetCrds() []*Document {
 // Answer of GetScale.
 type GetScaleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// autoscaling/v1 Scale. Absent with a refusal.
+	// autoscaling/v1 Scale. Absent with a rejection.
 	Scale *Document `protobuf:"bytes,1,opt,name=scale,proto3" json:"scale,omitempty"`
-	// What the API server would answer instead: 404 where the version declares no scale, 500 where the object has no replicas. Absent if it answers a Scale.
+	// What the API server would answer instead: 404 where the version declares no scale, 500 where the object has no
+	// replicas. Absent if it answers a Scale.
 	Rejection *Rejection `protobuf:"bytes,2,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The revision of the CRD that was used.
 	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -1013,15 +1025,16 @@ func (x *SetScaleRequest) GetCrds() []*Document {
 // Answer of SetScale.
 type SetScaleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The object with the replicas of the scale. Absent with a refusal.
+	// The object with the replicas of the scale. Absent with a rejection.
 	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
-	// What the API server would answer instead: 404 where the version declares no scale, 400 for what is no Scale, or one of another name or
-	// namespace, or without replicas, 409 for one of another uid, 500 where the path leads through something that is no object. Absent if there is an object.
+	// What the API server would answer instead: 404 where the version declares no scale, 400 for what is no Scale, or one
+	// of another name or namespace, or without replicas, 409 for one of another uid, 500 where the path leads through
+	// something that is no object. Absent if there is an object.
 	Rejection *Rejection `protobuf:"bytes,2,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The revision of the CRD that was used.
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
-	// What an API server does not tell: why a Scale cannot be decoded, which is but *no kind is registered* to it. As Admit warns of a write to the scale. Over REST each is a
-	// header `Warning: 299 - "…"`.
+	// What an API server does not tell: why a Scale cannot be decoded, which is but *no kind is registered* to it. As
+	// Admit warns of a write to the scale. Over REST each is a header `Warning: 299 - "…"`.
 	Warnings      []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1092,13 +1105,15 @@ type GetOpenApiRequest struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// v2 or v3. Required.
 	Spec string `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
-	// Of v3, the API group: stable.example.com. Default: none, the index of all documents. INVALID_ARGUMENT without `version`, and of v2.
+	// Of v3, the API group: stable.example.com. Default: none, the index of all documents. INVALID_ARGUMENT without
+	// `version`, and of v2.
 	Group string `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
 	// Of v3, the version in that group: v1. INVALID_ARGUMENT without `group`, and of v2.
 	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
 	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	// The etag of the document that the caller has: if it is still that, the answer has no document. Over REST, the header If-None-Match. Default: always answer it.
+	// The etag of the document that the caller has: if it is still that, the answer has no document. Over REST, the
+	// header If-None-Match. Default: always answer it.
 	IfNoneMatch   string `protobuf:"bytes,6,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1240,11 +1255,13 @@ type DiscoverRequest struct {
 	Group string `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
 	// A version of that group: its resources, an APIResourceList. Default: none. INVALID_ARGUMENT without `group`.
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	// All groups with all their resources in one document: an APIGroupDiscoveryList of apidiscovery.k8s.io/v2. INVALID_ARGUMENT with `group`.
+	// All groups with all their resources in one document: an APIGroupDiscoveryList of apidiscovery.k8s.io/v2.
+	// INVALID_ARGUMENT with `group`.
 	Aggregated bool `protobuf:"varint,4,opt,name=aggregated,proto3" json:"aggregated,omitempty"`
 	// See ValidateRequest.at_least.
 	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	// The etag of the document that the caller has: if it is still that, the answer has no document. Over REST, the header If-None-Match. Default: always answer it.
+	// The etag of the document that the caller has: if it is still that, the answer has no document. Over REST, the
+	// header If-None-Match. Default: always answer it.
 	IfNoneMatch   string `protobuf:"bytes,6,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1459,7 +1476,7 @@ func (x *GetFieldManagementRequest) GetAtLeast() string {
 	return ""
 }
 
-// The fields that a write resets, whoever applied them: nobody comes to own them by it.
+// The fields that a write resets. A manager that applies them does not own them afterwards.
 type ResetFields struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is written to: "" for the object itself, or status. A write to scale resets nothing.
@@ -1638,7 +1655,8 @@ type GetFieldManagementResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In Kubernetes' order of priority.
 	Versions []*VersionFieldManagement `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
-	// One for each version of the CRD, in the order of its manifest: the mappings that managed fields of a scale are moved by.
+	// One for each version of the CRD, in the order of its manifest: the mappings that managed fields of a scale are
+	// moved by.
 	ReplicasPaths []*ReplicasPath `protobuf:"bytes,2,rep,name=replicas_paths,json=replicasPaths,proto3" json:"replicas_paths,omitempty"`
 	// The revision of the CRD that was used.
 	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -1702,14 +1720,17 @@ type ExplainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// What to explain, as kubectl takes it: crontabs, crontabs.spec.replicas. The first is a resource's plural, singular or short name, its kind in any case, or its
-	// plural and group; then come the names of fields, through lists and maps as if they were not there. Required. LIMIT_EXCEEDED beyond 64 KiB.
+	// What to explain, as kubectl takes it: crontabs, crontabs.spec.replicas. The first is a resource's plural, singular
+	// or short name, its kind in any case, or its plural and group; then come the names of fields, through lists and maps
+	// as if they were not there. Required. LIMIT_EXCEEDED beyond 64 KiB.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// A group and version: stable.example.com/v1. Default: of those that are served, the first in Kubernetes' order of priority.
+	// A group and version: stable.example.com/v1. Default: of those that are served, the first in Kubernetes' order of
+	// priority.
 	ApiVersion string `protobuf:"bytes,3,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
 	// All fields below, as an indented list without descriptions: `--recursive`.
 	Recursive bool `protobuf:"varint,4,opt,name=recursive,proto3" json:"recursive,omitempty"`
-	// With `recursive`, how many levels of fields to list. Default: 0, all of them. INVALID_ARGUMENT below 0, and without `recursive`.
+	// With `recursive`, how many levels of fields to list. Default: 0, all of them. INVALID_ARGUMENT below 0, and without
+	// `recursive`.
 	MaxDepth int32 `protobuf:"varint,5,opt,name=max_depth,json=maxDepth,proto3" json:"max_depth,omitempty"`
 	// See ValidateRequest.at_least.
 	AtLeast       string `protobuf:"bytes,6,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`

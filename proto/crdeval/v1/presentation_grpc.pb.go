@@ -35,46 +35,56 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI. What Kubernetes has a format for is
-// answered in it: such a Document is byte for byte what an API server could send, and over REST it is the whole body.
+// Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI.
+// What Kubernetes has a format for is answered in it: such a Document is byte for byte what an API server could send,
+// and over REST it is the whole body.
 //
-// Table takes objects as they are in storage, at any version that the CRD lists, and reads them as EvaluationService.Read does. The other calls take them as a
-// client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
-// the same call with `include`.
+// Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
+// EvaluationService.Read does. The other calls take them as a client gets them from an API server, pruned, defaulted,
+// at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in the
+// same call with `include`.
 //
-// What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call:
-// CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
-// OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REJECTED and MANIFEST_UNREADABLE.
+// What an API server would reject is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of
+// every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED,
+// REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE,
+// OVERLOADED, UNAUTHENTICATED; where CRDs are sent inline, CRD_REJECTED and MANIFEST_UNREADABLE.
 type PresentationServiceClient interface {
-	// Objects as a table, in the printer columns of their CRD: what `kubectl get` asks a server for. An object that is a list, with `items`, is its items' rows.
+	// Objects as a table, in the printer columns of their CRD: what `kubectl get` asks a server for. An object that is a
+	// list, with `items`, is its items' rows.
 	//
-	// Over REST the body is the meta.k8s.io/v1 Table; with `text`, or with the header `Accept: text/plain`, it is what kubectl would print, as text/plain.
+	// Over REST the body is the meta.k8s.io/v1 Table; with `text`, or with the header `Accept: text/plain`, it is what
+	// kubectl would print, as text/plain.
 	Table(ctx context.Context, in *TableRequest, opts ...grpc.CallOption) (*TableResponse, error)
-	// The fields that objects are selected by, and whether a selector takes them: `--field-selector` of kubectl, `fieldSelector` of lists and watches.
+	// The fields that objects are selected by, and whether a selector takes them: `--field-selector` of kubectl,
+	// `fieldSelector` of lists and watches.
 	SelectFields(ctx context.Context, in *SelectFieldsRequest, opts ...grpc.CallOption) (*SelectFieldsResponse, error)
 	// The subresource scale of an object. Over REST the body is the autoscaling/v1 Scale.
 	GetScale(ctx context.Context, in *GetScaleRequest, opts ...grpc.CallOption) (*GetScaleResponse, error)
-	// An object with the replicas of a scale. It is not validated: EvaluationService.Admit with the subresource `scale` is the whole write. Over
-	// REST the body is the object.
+	// An object with the replicas of a scale. It is not validated: EvaluationService.Admit with the subresource `scale`
+	// is the whole write. Over REST the body is the object.
 	SetScale(ctx context.Context, in *SetScaleRequest, opts ...grpc.CallOption) (*SetScaleResponse, error)
-	// The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group and version, and an index of those. Below
-	// `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for them, `kubectl explain` included, and the URLs of the index are relative to that, as such
-	// clients take them. Over REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and `timeout`, which
-	// those clients send, mean nothing.
+	// The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group
+	// and version, and an index of those. Below `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for
+	// them, `kubectl explain` included, and the URLs of the index are relative to that, as such clients take them. Over
+	// REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and
+	// `timeout`, which those clients send, mean nothing.
 	//
 	// Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
 	GetOpenApi(ctx context.Context, in *GetOpenApiRequest, opts ...grpc.CallOption) (*GetOpenApiResponse, error)
-	// The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established, versions that are served, the
-	// preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a client of Kubernetes looks for it, `kubectl api-resources` included.
-	// Over REST the body is the document; the aggregated form is asked for as of an API server, by `Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`,
-	// or by `aggregated`. ETag and If-None-Match (304) are honoured; the query parameter `timeout` means nothing.
+	// The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established,
+	// versions that are served, the preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a
+	// client of Kubernetes looks for it, `kubectl api-resources` included. Over REST the body is the document; the
+	// aggregated form is asked for as of an API server, by `Accept:
+	// application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`, or by `aggregated`. ETag and If-None-Match
+	// (304) are honoured; the query parameter `timeout` means nothing.
 	//
 	// Errors: GROUP_VERSION_NOT_FOUND.
 	Discover(ctx context.Context, in *DiscoverRequest, opts ...grpc.CallOption) (*DiscoverResponse, error)
-	// What a server that does server-side apply has to know of a CRD beside its OpenAPI: the fields that a write resets, whoever applied them, and where the
-	// replicas are that a scale owns.
+	// What a server that does server-side apply has to know of a CRD beside its OpenAPI: the fields that a write resets,
+	// and the path of the replicas that a scale owns.
 	GetFieldManagement(ctx context.Context, in *GetFieldManagementRequest, opts ...grpc.CallOption) (*GetFieldManagementResponse, error)
-	// The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept: text/plain`, the body is that text.
+	// The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept:
+	// text/plain`, the body is that text.
 	//
 	// Errors: INVALID_ARGUMENT for a resource or a field that there is not, in the words of kubectl.
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
@@ -172,46 +182,56 @@ func (c *presentationServiceClient) Explain(ctx context.Context, in *ExplainRequ
 // All implementations must embed UnimplementedPresentationServiceServer
 // for forward compatibility.
 //
-// Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI. What Kubernetes has a format for is
-// answered in it: such a Document is byte for byte what an API server could send, and over REST it is the whole body.
+// Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI.
+// What Kubernetes has a format for is answered in it: such a Document is byte for byte what an API server could send,
+// and over REST it is the whole body.
 //
-// Table takes objects as they are in storage, at any version that the CRD lists, and reads them as EvaluationService.Read does. The other calls take them as a
-// client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
-// the same call with `include`.
+// Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
+// EvaluationService.Read does. The other calls take them as a client gets them from an API server, pruned, defaulted,
+// at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in the
+// same call with `include`.
 //
-// What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call:
-// CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
-// OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REJECTED and MANIFEST_UNREADABLE.
+// What an API server would reject is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of
+// every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED,
+// REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE,
+// OVERLOADED, UNAUTHENTICATED; where CRDs are sent inline, CRD_REJECTED and MANIFEST_UNREADABLE.
 type PresentationServiceServer interface {
-	// Objects as a table, in the printer columns of their CRD: what `kubectl get` asks a server for. An object that is a list, with `items`, is its items' rows.
+	// Objects as a table, in the printer columns of their CRD: what `kubectl get` asks a server for. An object that is a
+	// list, with `items`, is its items' rows.
 	//
-	// Over REST the body is the meta.k8s.io/v1 Table; with `text`, or with the header `Accept: text/plain`, it is what kubectl would print, as text/plain.
+	// Over REST the body is the meta.k8s.io/v1 Table; with `text`, or with the header `Accept: text/plain`, it is what
+	// kubectl would print, as text/plain.
 	Table(context.Context, *TableRequest) (*TableResponse, error)
-	// The fields that objects are selected by, and whether a selector takes them: `--field-selector` of kubectl, `fieldSelector` of lists and watches.
+	// The fields that objects are selected by, and whether a selector takes them: `--field-selector` of kubectl,
+	// `fieldSelector` of lists and watches.
 	SelectFields(context.Context, *SelectFieldsRequest) (*SelectFieldsResponse, error)
 	// The subresource scale of an object. Over REST the body is the autoscaling/v1 Scale.
 	GetScale(context.Context, *GetScaleRequest) (*GetScaleResponse, error)
-	// An object with the replicas of a scale. It is not validated: EvaluationService.Admit with the subresource `scale` is the whole write. Over
-	// REST the body is the object.
+	// An object with the replicas of a scale. It is not validated: EvaluationService.Admit with the subresource `scale`
+	// is the whole write. Over REST the body is the object.
 	SetScale(context.Context, *SetScaleRequest) (*SetScaleResponse, error)
-	// The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group and version, and an index of those. Below
-	// `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for them, `kubectl explain` included, and the URLs of the index are relative to that, as such
-	// clients take them. Over REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and `timeout`, which
-	// those clients send, mean nothing.
+	// The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group
+	// and version, and an index of those. Below `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for
+	// them, `kubectl explain` included, and the URLs of the index are relative to that, as such clients take them. Over
+	// REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and
+	// `timeout`, which those clients send, mean nothing.
 	//
 	// Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
 	GetOpenApi(context.Context, *GetOpenApiRequest) (*GetOpenApiResponse, error)
-	// The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established, versions that are served, the
-	// preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a client of Kubernetes looks for it, `kubectl api-resources` included.
-	// Over REST the body is the document; the aggregated form is asked for as of an API server, by `Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`,
-	// or by `aggregated`. ETag and If-None-Match (304) are honoured; the query parameter `timeout` means nothing.
+	// The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established,
+	// versions that are served, the preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a
+	// client of Kubernetes looks for it, `kubectl api-resources` included. Over REST the body is the document; the
+	// aggregated form is asked for as of an API server, by `Accept:
+	// application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`, or by `aggregated`. ETag and If-None-Match
+	// (304) are honoured; the query parameter `timeout` means nothing.
 	//
 	// Errors: GROUP_VERSION_NOT_FOUND.
 	Discover(context.Context, *DiscoverRequest) (*DiscoverResponse, error)
-	// What a server that does server-side apply has to know of a CRD beside its OpenAPI: the fields that a write resets, whoever applied them, and where the
-	// replicas are that a scale owns.
+	// What a server that does server-side apply has to know of a CRD beside its OpenAPI: the fields that a write resets,
+	// and the path of the replicas that a scale owns.
 	GetFieldManagement(context.Context, *GetFieldManagementRequest) (*GetFieldManagementResponse, error)
-	// The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept: text/plain`, the body is that text.
+	// The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept:
+	// text/plain`, the body is that text.
 	//
 	// Errors: INVALID_ARGUMENT for a resource or a field that there is not, in the words of kubectl.
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)

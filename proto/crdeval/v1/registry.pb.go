@@ -38,7 +38,7 @@ const (
 	RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED RegistrationOutcome = 2
 	// The revision was current already: same etag, same generation.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED RegistrationOutcome = 3
-	// Kubernetes would refuse it: nothing was stored.
+	// Kubernetes would reject it: nothing was stored.
 	RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED RegistrationOutcome = 4
 )
 
@@ -152,7 +152,7 @@ const (
 	WatchEventType_WATCH_EVENT_TYPE_MODIFIED WatchEventType = 2
 	// It was deleted.
 	WatchEventType_WATCH_EVENT_TYPE_DELETED WatchEventType = 3
-	// Nothing happened: what was there to begin with has been told. `crd` is absent.
+	// All CRDs that existed at the start, or all changes since the token, were sent. `crd` is absent.
 	WatchEventType_WATCH_EVENT_TYPE_SYNCED WatchEventType = 4
 )
 
@@ -206,8 +206,9 @@ type Catalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A DNS-1123 label: 1 to 63 of a-z, 0-9 and "-", beginning and ending with a letter or digit.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The Kubernetes minor version whose expressions and formats a registration may use: one of GetServerInfoResponse.kubernetes_minors,
-	// INVALID_ARGUMENT otherwise. 0: as a stock 1.37, which takes new ones of 1.36 and keeps stored ones of 1.37. Evaluation is always 1.37's.
+	// The Kubernetes minor version whose expressions and formats a registration may use: one of
+	// GetServerInfoResponse.kubernetes_minors, INVALID_ARGUMENT otherwise. 0: as a stock 1.37, which takes new ones of
+	// 1.36 and keeps stored ones of 1.37. Evaluation is always 1.37's.
 	KubernetesMinor int32 `protobuf:"varint,2,opt,name=kubernetes_minor,json=kubernetesMinor,proto3" json:"kubernetes_minor,omitempty"`
 	// Changes with every write to the catalog itself; the precondition of DeleteCatalog.
 	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
@@ -473,8 +474,8 @@ type Crd struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// metadata.name: plural and group, crontabs.stable.example.com.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// `sha256:` and 64 hexadecimal digits: the digest of the canonical manifest and of what else shapes its meaning. Immutable; equal
-	// CRDs have equal revisions, in every catalog.
+	// `sha256:` and 64 hexadecimal digits: the digest of the canonical manifest and of what else shapes its meaning.
+	// Immutable; equal CRDs have equal revisions, in every catalog.
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Changes with every write to the CRD; the only precondition of a write.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
@@ -494,8 +495,8 @@ type Crd struct {
 	Versions []*CrdVersion `protobuf:"bytes,11,rep,name=versions,proto3" json:"versions,omitempty"`
 	// The version that objects are stored in.
 	StorageVersion string `protobuf:"bytes,12,opt,name=storage_version,json=storageVersion,proto3" json:"storage_version,omitempty"`
-	// The manifest as canonical JSON: sorted keys, Kubernetes' defaults, apiextensions.k8s.io/v1 also if v1beta1 was registered,
-	// without status and server metadata. Absent in CRD_VIEW_BASIC.
+	// The manifest as canonical JSON: sorted keys, Kubernetes' defaults, apiextensions.k8s.io/v1 also if v1beta1 was
+	// registered, without status and server metadata. Absent in CRD_VIEW_BASIC.
 	Manifest *Document `protobuf:"bytes,13,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	// status, as the controllers of an API server set it.
 	Status        *CrdStatus `protobuf:"bytes,14,opt,name=status,proto3" json:"status,omitempty"`
@@ -634,15 +635,16 @@ func (x *Crd) GetStatus() *CrdStatus {
 // The status of a registered CRD.
 type CrdStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the condition Established is True, so that objects are found by group and accepted kind. It stays True once it is.
+	// Whether the condition Established is True, so that objects are found by group and accepted kind. It stays True once
+	// it is.
 	Established bool `protobuf:"varint,1,opt,name=established,proto3" json:"established,omitempty"`
 	// Its conditions: Established, NamesAccepted, NonStructuralSchema if a schema is not structural, and
 	// KubernetesAPIApprovalPolicyConformant for groups that need an approval.
 	Conditions []*CrdCondition `protobuf:"bytes,2,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	// The versions in which objects may be found in storage.
 	StoredVersions []string `protobuf:"bytes,3,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
-	// The names that are accepted: those that no other CRD of the catalog and group has. Names that are taken leave the former ones
-	// in place.
+	// The names that are accepted: those that no other CRD of the catalog and group has. Names that are taken leave the
+	// former ones in place.
 	AcceptedNames *CrdNames `protobuf:"bytes,4,opt,name=accepted_names,json=acceptedNames,proto3" json:"accepted_names,omitempty"`
 	// The generation that the status was set for. 0 if Kubernetes leaves it out, as 1.37 always does.
 	ObservedGeneration int64 `protobuf:"varint,5,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
@@ -802,7 +804,7 @@ type RegisterCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether Kubernetes would accept the CRD. If not, nothing was stored.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// Why, and what else is to be said.
+	// Violations, warnings and versions.
 	Report *CrdReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
 	// The CRD as it stands now, without its manifest. Absent unless accepted.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
@@ -884,7 +886,8 @@ type RegisterCrdsEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. Required. At most 3 MiB.
 	Manifest *Document `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// If given: register only if the CRD's current etag is this one. INVALID_ARGUMENT, for this entry alone, beside `create_only`.
+	// If given: register only if the CRD's current etag is this one. INVALID_ARGUMENT, for this entry alone, beside
+	// `create_only`.
 	Etag string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Register only if the catalog has no CRD of that name.
 	CreateOnly    bool `protobuf:"varint,3,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
@@ -1086,7 +1089,8 @@ type RegisterCrdsResult_Registration struct {
 }
 
 type RegisterCrdsResult_Error struct {
-	// Why it could not be judged or kept. The CRD is as it was before, unless the metadata has `outcome`: `unknown` (STORE_UNAVAILABLE).
+	// Why it could not be judged or kept. The CRD is as it was before, unless the metadata has `outcome`: `unknown`
+	// (STORE_UNAVAILABLE).
 	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3,oneof"`
 }
 
@@ -1218,7 +1222,7 @@ type CheckCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether Kubernetes would accept the CRD.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// Why, and what else is to be said.
+	// Violations, warnings and versions.
 	Report *CrdReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
 	// The CRD as it would stand, without etag, generation and times. Absent unless accepted.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
@@ -1420,8 +1424,7 @@ type ListCrdsRequest struct {
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// At most this many CRDs in the answer. A value above ServerLimits.max_page_size, 1,000, is treated as that maximum;
-	// a negative one is INVALID_ARGUMENT. A page with manifests may end earlier, at the limit of a message.
-	// Default: 100.
+	// a negative one is INVALID_ARGUMENT. A page with manifests may end earlier, at the limit of a message. Default: 100.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the page before. Default: the first page.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -1679,7 +1682,8 @@ type SetStoredVersionsRequest struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The CRD's name. Required.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The versions in which objects may still be found in storage: each one of spec.versions, the storage version among them. Required.
+	// The versions in which objects may still be found in storage: each one of spec.versions, the storage version among
+	// them. Required.
 	StoredVersions []string `protobuf:"bytes,3,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
 	// If given: write only if the CRD's current etag is this one.
 	Etag          string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
@@ -1805,8 +1809,7 @@ type WatchCrdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The token of an event, a write or a list: begin with what has changed since. Default: begin with
-	// every CRD.
+	// The token of an event, a write or a list: begin with what has changed since. Default: begin with every CRD.
 	FromToken string `protobuf:"bytes,2,opt,name=from_token,json=fromToken,proto3" json:"from_token,omitempty"`
 	// How much of a CRD the events hold. Default: CRD_VIEW_BASIC.
 	View          CrdView `protobuf:"varint,3,opt,name=view,proto3,enum=crdeval.v1.CrdView" json:"view,omitempty"`
@@ -1870,12 +1873,13 @@ type WatchCrdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What happened.
 	Type WatchEventType `protobuf:"varint,1,opt,name=type,proto3,enum=crdeval.v1.WatchEventType" json:"type,omitempty"`
-	// The CRD; with WATCH_EVENT_TYPE_DELETED as it was last, without manifest and status. Absent with WATCH_EVENT_TYPE_SYNCED. In CRD_VIEW_FULL
-	// a CRD that has changed again by now may lack its status, and one that was deleted its manifest: the event to come tells.
+	// The CRD; with WATCH_EVENT_TYPE_DELETED as it was last, without manifest and status. Absent with
+	// WATCH_EVENT_TYPE_SYNCED. In CRD_VIEW_FULL a CRD that has changed again by now may lack its status, and one that was
+	// deleted its manifest: the event to come tells.
 	Crd *Crd `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// Where to resume: a watch from here tells all that comes after this event; among changes that were written together it tells all of them again
-	// before the last one. Empty before WATCH_EVENT_TYPE_SYNCED of a watch without a token: who has seen half of the CRDs cannot resume. Also for
-	// `at_least`.
+	// Where to resume: a watch from here tells all that comes after this event; among changes that were written together
+	// it tells all of them again before the last one. Empty before WATCH_EVENT_TYPE_SYNCED of a watch without a token:
+	// who has seen half of the CRDs cannot resume. Also for `at_least`.
 	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1939,7 +1943,8 @@ type DiffCrdRequest struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The new CustomResourceDefinition. Required. At most 3 MiB.
 	Manifest *Document `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// The CustomResourceDefinition to compare with. Excludes `crd` and `revision`. At most 3 MiB. Default: a registered one.
+	// The CustomResourceDefinition to compare with. Excludes `crd` and `revision`. At most 3 MiB. Default: a registered
+	// one.
 	Base *Document `protobuf:"bytes,3,opt,name=base,proto3" json:"base,omitempty"`
 	// The name of the registered CRD to compare with. Default: that of `manifest`.
 	Crd string `protobuf:"bytes,4,opt,name=crd,proto3" json:"crd,omitempty"`
@@ -2035,22 +2040,25 @@ func (x *DiffCrdRequest) GetAtLeast() string {
 // Answer of DiffCrd.
 type DiffCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gravest class of all changes; CHANGE_CLASS_BREAKING if the new CRD is refused, CHANGE_CLASS_COMPATIBLE if nothing changed.
+	// The gravest class of all changes; CHANGE_CLASS_BREAKING if the new CRD is rejected, CHANGE_CLASS_COMPATIBLE if
+	// nothing changed.
 	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=changeClass,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
-	// What changed: what all versions share first, then version by version in the new CRD's order of priority. At most 1,000. Empty for
-	// a new CRD that cannot be decoded.
+	// What changed: what all versions share first, then version by version in the new CRD's order of priority. At most
+	// 1,000. Empty for a new CRD that cannot be decoded.
 	Changes []*CrdChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
 	// How many further changes were left out; the class minds them.
 	OmittedChanges int32 `protobuf:"varint,3,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
 	// Whether Kubernetes would accept the new CRD, as an update of the other one.
 	Accepted bool `protobuf:"varint,4,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// Why, and what else is to be said of the new CRD.
+	// Violations, warnings and versions of the new CRD.
 	Report *CrdReport `protobuf:"bytes,5,opt,name=report,proto3" json:"report,omitempty"`
 	// Whether both mean the same to the letter, so that they have one revision.
 	Identical bool `protobuf:"varint,6,opt,name=identical,proto3" json:"identical,omitempty"`
-	// One for each object, in the order of the objects. Empty unless accepted. Where the answer has no room for one, its `error` is LIMIT_EXCEEDED.
+	// One for each object, in the order of the objects. Empty unless accepted. Where the answer has no room for one, its
+	// `error` is LIMIT_EXCEEDED.
 	ReplayResults []*ReplayResult `protobuf:"bytes,7,rep,name=replay_results,json=replayResults,proto3" json:"replay_results,omitempty"`
-	// The registered CRD that `manifest` was compared with, at that revision, without its manifest. Absent if `base` was given.
+	// The registered CRD that `manifest` was compared with, at that revision, without its manifest. Absent if `base` was
+	// given.
 	Base          *Crd `protobuf:"bytes,8,opt,name=base,proto3" json:"base,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -35,7 +35,8 @@ type ServerLimits struct {
 	MaxDocumentBytes int64 `protobuf:"varint,3,opt,name=max_document_bytes,json=maxDocumentBytes,proto3" json:"max_document_bytes,omitempty"`
 	// Levels of nesting in one document. Default 10,000.
 	MaxDocumentDepth int32 `protobuf:"varint,4,opt,name=max_document_depth,json=maxDocumentDepth,proto3" json:"max_document_depth,omitempty"`
-	// Times its own size that a YAML document's aliases may expand to, where that is more than max_alias_bytes. Default 10.
+	// Times its own size that a YAML document's aliases may expand to, where that is more than max_alias_bytes. Default
+	// 10.
 	MaxAliasFactor int32 `protobuf:"varint,5,opt,name=max_alias_factor,json=maxAliasFactor,proto3" json:"max_alias_factor,omitempty"`
 	// Bytes that a YAML document's aliases may expand to. Default 3 MiB.
 	MaxAliasBytes int64 `protobuf:"varint,6,opt,name=max_alias_bytes,json=maxAliasBytes,proto3" json:"max_alias_bytes,omitempty"`
@@ -51,12 +52,13 @@ type ServerLimits struct {
 	MaxErrorDetails int32 `protobuf:"varint,11,opt,name=max_error_details,json=maxErrorDetails,proto3" json:"max_error_details,omitempty"`
 	// Bytes of the text of one error status. Default 4 KiB.
 	MaxErrorBytes int32 `protobuf:"varint,12,opt,name=max_error_bytes,json=maxErrorBytes,proto3" json:"max_error_bytes,omitempty"`
-	// Findings about one document, before those that say the same are dropped. Beyond it the item has an error, and no part of the
-	// findings. Default 10,000.
+	// Violations about one document, before those that say the same are dropped. Beyond it the item has an error, and no
+	// part of the violations. Default 10,000.
 	MaxViolations int32 `protobuf:"varint,13,opt,name=max_violations,json=maxViolations,proto3" json:"max_violations,omitempty"`
-	// Bytes of the texts of all findings about one document. Default 8 MiB.
+	// Bytes of the texts of all violations about one document. Default 8 MiB.
 	MaxViolationBytes int64 `protobuf:"varint,14,opt,name=max_violation_bytes,json=maxViolationBytes,proto3" json:"max_violation_bytes,omitempty"`
-	// YAML nodes in a REST body that is YAML and holds a whole request, estimated from its lines and the entries of its flow collections: 500,000.
+	// YAML nodes in a REST body that is YAML and holds a whole request, estimated from its lines and the entries of its
+	// flow collections: 500,000.
 	MaxYamlNodes int32 `protobuf:"varint,15,opt,name=max_yaml_nodes,json=maxYamlNodes,proto3" json:"max_yaml_nodes,omitempty"`
 	// Traces of rules in one verdict; more are counted, not sent. Default 1,000.
 	MaxTraces int32 `protobuf:"varint,16,opt,name=max_traces,json=maxTraces,proto3" json:"max_traces,omitempty"`
@@ -66,8 +68,8 @@ type ServerLimits struct {
 	MaxTraceValueBytes int32 `protobuf:"varint,18,opt,name=max_trace_value_bytes,json=maxTraceValueBytes,proto3" json:"max_trace_value_bytes,omitempty"`
 	// CRDs in one call of RegisterCrds. Default 1,000.
 	MaxRegisterCrds int32 `protobuf:"varint,19,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
-	// Calls of WatchCrds that one caller may have open. A call with CRD_VIEW_FULL counts as ten. A caller is an authenticated
-	// identity, otherwise a connection. Error: OVERLOADED. Default: 1,000.
+	// Calls of WatchCrds that one caller may have open. A call with CRD_VIEW_FULL counts as ten. A caller is an
+	// authenticated identity, otherwise a connection. Error: OVERLOADED. Default: 1,000.
 	MaxWatchesPerCaller int32 `protobuf:"varint,20,opt,name=max_watches_per_caller,json=maxWatchesPerCaller,proto3" json:"max_watches_per_caller,omitempty"`
 	// Versions in one call of SetStoredVersions: 1,000.
 	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
@@ -75,9 +77,10 @@ type ServerLimits struct {
 	MaxStreamItems int32 `protobuf:"varint,22,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
 	// Items of one stream that are under way, sent and not yet answered: 1,000. More wait in the connection.
 	MaxStreamWindow int32 `protobuf:"varint,23,opt,name=max_stream_window,json=maxStreamWindow,proto3" json:"max_stream_window,omitempty"`
-	// Calls of AdmitStream and ReadStream that one caller may have open. If a caller opens more, its stream that has been idle
-	// for longest ends with OVERLOADED, if it was idle for at least a minute; otherwise the new call gets OVERLOADED. A caller is an
-	// authenticated identity, otherwise a connection. Default: 32, and at most an eighth of --max-in-flight.
+	// Calls of AdmitStream and ReadStream that one caller may have open. If a caller opens more, its stream that has been
+	// idle for longest ends with OVERLOADED, if it was idle for at least a minute; otherwise the new call gets
+	// OVERLOADED. A caller is an authenticated identity, otherwise a connection. Default: 32, and at most an eighth of
+	// --max-in-flight.
 	MaxStreamsPerCaller int32 `protobuf:"varint,24,opt,name=max_streams_per_caller,json=maxStreamsPerCaller,proto3" json:"max_streams_per_caller,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache

@@ -26,16 +26,19 @@ if _version_not_supported:
 
 
 class PresentationServiceStub:
-    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI. What Kubernetes has a format for is
-    answered in it: such a Document is byte for byte what an API server could send, and over REST it is the whole body.
+    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI.
+    What Kubernetes has a format for is answered in it: such a Document is byte for byte what an API server could send,
+    and over REST it is the whole body.
 
-    Table takes objects as they are in storage, at any version that the CRD lists, and reads them as EvaluationService.Read does. The other calls take them as a
-    client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
-    the same call with `include`.
+    Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
+    EvaluationService.Read does. The other calls take them as a client gets them from an API server, pruned, defaulted,
+    at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in the
+    same call with `include`.
 
-    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call:
-    CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
-    OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REJECTED and MANIFEST_UNREADABLE.
+    What an API server would reject is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of
+    every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED,
+    REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE,
+    OVERLOADED, UNAUTHENTICATED; where CRDs are sent inline, CRD_REJECTED and MANIFEST_UNREADABLE.
     """
 
     def __init__(self, channel):
@@ -87,29 +90,35 @@ class PresentationServiceStub:
 
 
 class PresentationServiceServicer:
-    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI. What Kubernetes has a format for is
-    answered in it: such a Document is byte for byte what an API server could send, and over REST it is the whole body.
+    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI.
+    What Kubernetes has a format for is answered in it: such a Document is byte for byte what an API server could send,
+    and over REST it is the whole body.
 
-    Table takes objects as they are in storage, at any version that the CRD lists, and reads them as EvaluationService.Read does. The other calls take them as a
-    client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
-    the same call with `include`.
+    Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
+    EvaluationService.Read does. The other calls take them as a client gets them from an API server, pruned, defaulted,
+    at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in the
+    same call with `include`.
 
-    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call:
-    CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
-    OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REJECTED and MANIFEST_UNREADABLE.
+    What an API server would reject is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of
+    every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED,
+    REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE,
+    OVERLOADED, UNAUTHENTICATED; where CRDs are sent inline, CRD_REJECTED and MANIFEST_UNREADABLE.
     """
 
     def Table(self, request, context):
-        """Objects as a table, in the printer columns of their CRD: what `kubectl get` asks a server for. An object that is a list, with `items`, is its items' rows.
+        """Objects as a table, in the printer columns of their CRD: what `kubectl get` asks a server for. An object that is a
+        list, with `items`, is its items' rows.
 
-        Over REST the body is the meta.k8s.io/v1 Table; with `text`, or with the header `Accept: text/plain`, it is what kubectl would print, as text/plain.
+        Over REST the body is the meta.k8s.io/v1 Table; with `text`, or with the header `Accept: text/plain`, it is what
+        kubectl would print, as text/plain.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SelectFields(self, request, context):
-        """The fields that objects are selected by, and whether a selector takes them: `--field-selector` of kubectl, `fieldSelector` of lists and watches.
+        """The fields that objects are selected by, and whether a selector takes them: `--field-selector` of kubectl,
+        `fieldSelector` of lists and watches.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -123,18 +132,19 @@ class PresentationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetScale(self, request, context):
-        """An object with the replicas of a scale. It is not validated: EvaluationService.Admit with the subresource `scale` is the whole write. Over
-        REST the body is the object.
+        """An object with the replicas of a scale. It is not validated: EvaluationService.Admit with the subresource `scale`
+        is the whole write. Over REST the body is the object.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetOpenApi(self, request, context):
-        """The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group and version, and an index of those. Below
-        `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for them, `kubectl explain` included, and the URLs of the index are relative to that, as such
-        clients take them. Over REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and `timeout`, which
-        those clients send, mean nothing.
+        """The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group
+        and version, and an index of those. Below `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for
+        them, `kubectl explain` included, and the URLs of the index are relative to that, as such clients take them. Over
+        REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and
+        `timeout`, which those clients send, mean nothing.
 
         Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
         """
@@ -143,10 +153,12 @@ class PresentationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Discover(self, request, context):
-        """The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established, versions that are served, the
-        preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a client of Kubernetes looks for it, `kubectl api-resources` included.
-        Over REST the body is the document; the aggregated form is asked for as of an API server, by `Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`,
-        or by `aggregated`. ETag and If-None-Match (304) are honoured; the query parameter `timeout` means nothing.
+        """The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established,
+        versions that are served, the preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a
+        client of Kubernetes looks for it, `kubectl api-resources` included. Over REST the body is the document; the
+        aggregated form is asked for as of an API server, by `Accept:
+        application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`, or by `aggregated`. ETag and If-None-Match
+        (304) are honoured; the query parameter `timeout` means nothing.
 
         Errors: GROUP_VERSION_NOT_FOUND.
         """
@@ -155,15 +167,16 @@ class PresentationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetFieldManagement(self, request, context):
-        """What a server that does server-side apply has to know of a CRD beside its OpenAPI: the fields that a write resets, whoever applied them, and where the
-        replicas are that a scale owns.
+        """What a server that does server-side apply has to know of a CRD beside its OpenAPI: the fields that a write resets,
+        and the path of the replicas that a scale owns.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Explain(self, request, context):
-        """The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept: text/plain`, the body is that text.
+        """The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept:
+        text/plain`, the body is that text.
 
         Errors: INVALID_ARGUMENT for a resource or a field that there is not, in the words of kubectl.
         """
@@ -223,16 +236,19 @@ def add_PresentationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PresentationService:
-    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI. What Kubernetes has a format for is
-    answered in it: such a Document is byte for byte what an API server could send, and over REST it is the whole body.
+    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI.
+    What Kubernetes has a format for is answered in it: such a Document is byte for byte what an API server could send,
+    and over REST it is the whole body.
 
-    Table takes objects as they are in storage, at any version that the CRD lists, and reads them as EvaluationService.Read does. The other calls take them as a
-    client gets them from an API server, pruned, defaulted, at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in
-    the same call with `include`.
+    Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
+    EvaluationService.Read does. The other calls take them as a client gets them from an API server, pruned, defaulted,
+    at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in the
+    same call with `include`.
 
-    What an API server would refuse is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of every call:
-    CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT,
-    OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED; where CRDs are brought along, CRD_REJECTED and MANIFEST_UNREADABLE.
+    What an API server would reject is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of
+    every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED,
+    REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE,
+    OVERLOADED, UNAUTHENTICATED; where CRDs are sent inline, CRD_REJECTED and MANIFEST_UNREADABLE.
     """
 
     @staticmethod

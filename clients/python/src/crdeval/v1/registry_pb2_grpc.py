@@ -26,11 +26,12 @@ if _version_not_supported:
 
 
 class RegistryServiceStub:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the catalog has one of
-    its name, updated.
+    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the
+    catalog has one of its name, updated.
 
-    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the
+    write. Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID,
+    DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def __init__(self, channel):
@@ -107,17 +108,19 @@ class RegistryServiceStub:
 
 
 class RegistryServiceServicer:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the catalog has one of
-    its name, updated.
+    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the
+    catalog has one of its name, updated.
 
-    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the
+    write. Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID,
+    DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def RegisterCrd(self, request, context):
-        """Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. Where the catalog has a CRD of that name it is
-        judged as its update, as `kubectl replace` would have it judged: what may not change, what may stay wrong. A CRD that Kubernetes would
-        refuse is an answer with `accepted` false, over REST HTTP 200. Registering the same again changes nothing.
+        """Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. Where the catalog has
+        a CRD of that name it is judged as its update, as `kubectl replace` would have it judged: what may not change, what
+        may stay wrong. A CRD that Kubernetes would reject is an answer with `accepted` false, over REST HTTP 200.
+        Registering the same again changes nothing.
 
         Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
         """
@@ -126,14 +129,16 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RegisterCrds(self, request, context):
-        """Registers CRDs one after the other, in their order, each as RegisterCrd does: a directory of manifests in one call. Result i is that of entry
-        i; an entry that is refused or fails is nobody else's matter, and what was registered before the call ended stays.
+        """Registers CRDs one after the other, in their order, each as RegisterCrd does: a directory of manifests in one call.
+        Result i is that of entry i; an entry that is rejected or fails does not affect the others. What was registered
+        before the call ended stays registered.
 
-        Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: YAML of any number of
-        documents, as for `kubectl apply -f` (empty ones are passed over), or a List of them, as `kubectl get -o yaml` and `-o json` print it.
+        Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: YAML of any
+        number of documents, as for `kubectl apply -f` (empty ones are passed over), or a List of them, as `kubectl get -o
+        yaml` and `-o json` print it.
 
-        Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. Where the results together exceed max_message_bytes, those that found no
-        room say whether the CRD is registered and leave out the rest.
+        Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. Where the results together exceed
+        max_message_bytes, those that found no room say whether the CRD is registered and leave out the rest.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -160,7 +165,8 @@ class RegistryServiceServicer:
     def ListCrds(self, request, context):
         """Lists the CRDs of a catalog, by name. All pages are of the state that the first one saw.
 
-        Errors: CATALOG_NOT_FOUND; WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most: list again.
+        Errors: CATALOG_NOT_FOUND; WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most:
+        list again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -176,37 +182,41 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetStoredVersions(self, request, context):
-        """Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated: the list may lose versions, so
-        that a later revision may drop them. It changes the etag and not the revision.
+        """Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated:
+        the list may lose versions, so that a later revision may drop them. It changes the etag and not the revision.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list without the storage version or with one that is not in
-        spec.versions: an API server takes such a list, and refuses every later update of the CRD for it.
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list without the storage version or
+        with one that is not in spec.versions: an API server takes such a list, and rejects every later update of the CRD
+        for it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchCrds(self, request, context):
-        """Tells what is registered in a catalog and then every change of it, for as long as the caller listens. Without a token it begins with
+        """Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it begins with
         every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens.
 
-        It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere, with the last token),
-        CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To begin with: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED for a token
-        whose state is no longer kept: watch without one; OVERLOADED beyond ServerLimits.max_watches_per_caller.
+        It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere,
+        with the last token), CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To
+        begin with: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED for a token whose state is no longer
+        kept: watch without one; OVERLOADED beyond ServerLimits.max_watches_per_caller.
 
-        Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces precede the next line, so that proxies
-        keep the connection. The last line is {"error": Status}. An error before the first event is an ordinary one, with its HTTP status.
+        Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces
+        precede the next line, so that proxies keep the connection. The last line is {"error": Status}. An error before the
+        first event is an ordinary one, with its HTTP status.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DiffCrd(self, request, context):
-        """Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored objects and to clients.
-        Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes would refuse is an answer: its report says why.
+        """Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored
+        objects and to clients. Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes
+        would reject is an answer: its report says why.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REJECTED for a `base` that Kubernetes
-        would refuse, where there are objects to replay.
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REJECTED for a `base` that
+        Kubernetes would reject, where there are objects to replay.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -325,11 +335,12 @@ def add_RegistryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RegistryService:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the catalog has one of
-    its name, updated.
+    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the
+    catalog has one of its name, updated.
 
-    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the write.
-    Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the
+    write. Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID,
+    DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     @staticmethod
