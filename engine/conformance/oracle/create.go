@@ -141,8 +141,11 @@ func (a *Answer) nameNotGenerated(obj *unstructured.Unstructured) {
 func (d *Definition) Answer(r Request) Answer {
 	var a Answer
 	var err error
-	if r.Whole || d.unserved && r.Writes() {
+	if r.Whole {
 		return d.serve(r)
+	}
+	if v := d.versions[r.Version]; d.unserved && r.Writes() && v != nil && v.served {
+		return Answer{Rejection: refusalOf(apierrors.NewInternalError(errors.New("error resolving resource")))}
 	}
 	if d.unserved && r.Op == Read {
 		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}}

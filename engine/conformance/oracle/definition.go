@@ -69,12 +69,21 @@ func Compile(r *Registered) (*Definition, error) {
 		}
 		d.versions[v.Name] = compiled
 	}
-	var err error
-	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.NoneConverter {
-		factory := &conversion.CRConverterFactory{}
-		_, d.converter, err = factory.NewConverter(crd)
+	c := crd.Spec.Conversion
+	if c == nil {
+		return d, nil
 	}
-	return d, err
+	factory, err := conversion.NewCRConverterFactory(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, converter, err := factory.NewConverter(crd)
+	if c.Strategy == apiextensionsv1.NoneConverter {
+		d.converter = converter
+		return d, err
+	}
+	d.unserved = d.unserved || err != nil
+	return d, nil
 }
 
 // serve puts a request to the server that the definition has.

@@ -177,7 +177,7 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 	if err != nil {
 		return oracle.Answer{Rejection: faultRefusal(err)}, false
 	}
-	answer.Warnings = out.Warnings
+	answer.Warnings = foreign(out.Warnings)
 	if out.Rejection != nil && len(out.Violations) == 0 {
 		answer.Rejection = &oracle.Rejection{Code: out.Rejection.Code, Reason: out.Rejection.Reason, Message: out.Rejection.Message}
 		return answer, out.Explained
