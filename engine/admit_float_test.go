@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A float that is stored as -0 is read back as the integer 0, wherever in the object it stands: also in a status that a write puts into the old object, or
-// that an update keeps of it.
+// A float that is stored as -0 is read back as the integer 0, wherever in the object it stands: also in a status that a
+// write puts into the old object, or that an update keeps of it.
 func TestAdmitStatusOfMinusZero(t *testing.T) {
 	d := compileCRD(t, `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -70,7 +70,8 @@ func TestAdmitTerminating(t *testing.T) {
 	}
 }
 
-// TestExistingTerminating: a CRD that kubectl prints says by its deletionTimestamp, or by a condition, that it is being deleted.
+// TestExistingTerminating: a CRD that kubectl prints says by its deletionTimestamp, or by a condition, that it is being
+// deleted.
 func TestExistingTerminating(t *testing.T) {
 	for _, c := range []struct {
 		name, metadata, status string

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// storedCRD has a status with a default, and is stored at a version with other fields than the one that requests come at.
+// storedCRD has a status with a default, and is stored at a version with other fields than the one that requests come
+// at.
 const storedCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -141,8 +142,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestAdmitUpdatesOfFiles: of old objects that are manifests, CompleteMetadata gives the namespace and the resourceVersion that a storage would have, and the
-// answers are without them.
+// TestAdmitUpdatesOfFiles: of old objects that are manifests, CompleteMetadata gives the namespace and the
+// resourceVersion that a storage would have, and the answers are without them.
 func TestAdmitUpdatesOfFiles(t *testing.T) {
 	d := compileCRD(t, storedCRD)
 	file := widget("v1", `"name":"w"`, `,"spec":{"size":1}`)
@@ -273,7 +274,8 @@ func TestAdmitViews(t *testing.T) {
 	}
 }
 
-// TestAdmitObjectsTakenForLists: a write that an API server stores, and cannot answer, is allowed with a note; a Scale, and what is no list, has none.
+// TestAdmitObjectsTakenForLists: a write that an API server stores, and cannot answer, is allowed with a note; a Scale,
+// and what is no list, has none.
 func TestAdmitObjectsTakenForLists(t *testing.T) {
 	for _, version := range []string{"v1", "v2"} {
 		d, report, err := Compile(context.Background(), JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},

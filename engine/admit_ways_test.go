@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/casefile"
 )
 
-// FuzzAdmit: whatever the CRD, the object and the old object, nothing panics, the fast way answers what the exact way answers, and the stages
-// together answer what the whole answers.
+// FuzzAdmit: whatever the CRD, the object and the old object, nothing panics, the fast way answers what the exact way
+// answers, and the stages together answer what the whole answers.
 func FuzzAdmit(f *testing.F) {
 	cases, err := casefile.Load("conformance/testdata/cases")
 	if err != nil {

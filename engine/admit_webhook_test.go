@@ -26,7 +26,8 @@ func (r renamer) Convert(_ context.Context, q ConversionRequest) ([][]byte, erro
 	return out, nil
 }
 
-// A write at another version than the stored one goes through the webhook on its way to the storage and on its way back.
+// A write at another version than the stored one goes through the webhook on its way to the storage and on its way
+// back.
 func TestAdmitByWebhook(t *testing.T) {
 	manifest := strings.Replace(storedCRD, "  scope: Namespaced\n", `  scope: Namespaced
   conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://example.com/convert"}}}

@@ -11,8 +11,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// tableCase holds the columns and rows of an object against the reference's. The reference was asked for its converter alone: the object is shown as it stands, where Table would
-// read it from storage first and prune what the case's schema does not know.
+// tableCase holds the columns and rows of an object against the reference's. The reference was asked for its converter
+// alone: the object is shown as it stands, where Table would read it from storage first and prune what the case's
+// schema does not know.
 func tableCase(t *testing.T, d *Definition, object []byte, want *casefile.Answer) {
 	t.Helper()
 	doc := value.Acquire()

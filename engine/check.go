@@ -20,38 +20,26 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// check reads and judges a manifest. The CRD is nil if the report refuses it. The memory is for whoever
-// compiles it, too.
-func check(ctx context.Context, manifest Document, o Options, memory *celcheck.Memory) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+// check reads and judges a manifest. The CRD is nil if the report rejects it. memory is reused when the CRD is
+// compiled.
+func check(ctx context.Context, manifest Document, o Options, memory *celcheck.Memory) (
+	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	if err := o.check(ctx); err != nil {
 		return nil, nil, err
 	}
-	d := value.Acquire() // not released by defer: after a panic it must not go back into the pool
+	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	report, crd, err := checkIn(ctx, d, manifest, o, memory)
 	d.Release()
 	return report, crd, err
 }
 
-func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, memory *celcheck.Memory) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
-	text, root, unread := readManifest(d, manifest, o.Limits)
-	if unread != nil && (text == nil || ReasonOf(unread) != ReasonManifestUnreadable) {
-		return nil, nil, unread
-	}
-	// What the tree's parser refuses can still be a CRD to upstream, which skips a number that no float64 holds where it
-	// skips the field. There are no places then.
-	m, err := definition.Decode(text)
+func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, memory *celcheck.Memory) (
+	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
+	m, _, root, err := decodeManifest(d, manifest, o.Limits)
 	if err != nil {
-		if unread != nil {
-			err = unread
-		}
 		return undecodable(d, root, err)
 	}
-	for i := range m.CRD.Spec.Versions {
-		if err := plan.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
-			return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
-		}
-	}
-	if o.Heavy != nil && heavy(m.CRD) {
+	if o.Heavy != nil && isHeavy(m.CRD) {
 		if err := o.Heavy(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -60,9 +48,11 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := definition.NewReport(ctx, m, definition.Options{KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Memory: memory}, d, root)
+	r, err := definition.NewReport(ctx, m, definition.Options{
+		KubernetesMinor: o.KubernetesMinor, Limits: o.Limits, Stored: stored, Memory: memory,
+	}, d, root)
 	if late := o.check(ctx); late != nil {
-		return nil, nil, late // what was found until the end of the call may be incomplete
+		return nil, nil, late // the report may be incomplete
 	}
 	if err != nil {
 		return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
@@ -70,8 +60,8 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 	crd := r.CRD
 	report := &Report{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
-		Update: stored != nil, Generation: crd.Generation,
-		Accepted: r.Accepted(), Warnings: admission.Sent(r.Warnings), HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
+		Update: stored != nil, Generation: crd.Generation, Accepted: r.Accepted(), Warnings: admission.Sent(r.Warnings),
+		HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
 	}
 	for i, v := range r.Versions {
 		info := versionInfo(i, v)
@@ -84,30 +74,34 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 	}
 	var errs field.ErrorList
 	texts := new(value.Slab)
-	for i := range r.Findings {
-		errs = append(errs, r.Findings[i].Error)
-		report.Violations = append(report.Violations, violationOf(&r.Findings[i].Violation, r.Findings[i].Position, texts))
+	for i := range r.Violations {
+		v := &r.Violations[i]
+		errs = append(errs, v.Error)
+		report.Violations = append(report.Violations, newViolation(&v.Violation, v.Position, texts))
 	}
-	message := violation.Message(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind(), crd.Name, errs,
-		func() bool { return ctx.Err() != nil })
-	report.Rejection = &Rejection{Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid), Message: message}
+	kind := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind()
+	report.Rejection = &Rejection{
+		Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid),
+		Message: violation.Message(kind, crd.Name, errs, func() bool { return ctx.Err() != nil }),
+	}
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late
 	}
 	return report, nil, nil
 }
 
-// manyRules is how much work all rules of a CRD may be, none of them being much: some hundreds of a few hundred bytes.
-const manyRules = 1 << 26
+// heavyTotal is the estimated work of all rules of a CRD from which on it is heavy: some hundred rules of a few hundred
+// bytes.
+const heavyTotal = 1 << 26
 
-// heavy reports whether checking the rules of a CRD may take long.
-func heavy(crd *apiextensionsv1.CustomResourceDefinition) bool {
+// isHeavy reports whether checking the rules of a CRD may take long.
+func isHeavy(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	total := int64(0)
 	for i := range crd.Spec.Versions {
 		if schema.Any(schema.Of(&crd.Spec.Versions[i]), func(p *schema.Props) bool {
-			for j := range p.XValidations {
-				one := max(celcheck.EstimateWork(p.XValidations[j].Rule), celcheck.EstimateWork(p.XValidations[j].MessageExpression))
-				if total += one; one >= celcheck.LongWork || total >= manyRules {
+			for _, r := range p.XValidations {
+				one := max(celcheck.EstimateWork(r.Rule), celcheck.EstimateWork(r.MessageExpression))
+				if total += one; one >= celcheck.LongWork || total >= heavyTotal {
 					return true
 				}
 			}
@@ -130,82 +124,77 @@ func (o Options) stored(name string) (*definition.Stored, error) {
 	}
 	m, err := definition.Decode(existing.Manifest)
 	if err != nil {
-		return nil, &Error{Reason: ReasonInternal, Message: "stored CRD " + name + ": " + err.Error(), Err: err}
+		return nil, failed(ReasonInternal, "stored CRD "+name, err)
 	}
 	return &definition.Stored{Manifest: m, Generation: existing.Generation, Status: existing.Status}, nil
 }
 
-// readManifest parses a manifest, which bounds it, and returns it as JSON; the latter also if the JSON could not be parsed.
-func readManifest(d *value.Doc, manifest Document, l Limits) (text []byte, root uint32, err error) {
-	var y *value.YAMLSource
-	switch {
-	case manifest.Absent():
-		return nil, 0, &Error{Reason: ReasonInvalidArgument, Message: "there is no manifest: send a CustomResourceDefinition as JSON or YAML"}
-	case manifest.JSON != nil && manifest.YAML != nil:
-		return nil, 0, bothSet("manifest")
-	case manifest.JSON != nil:
-		text = manifest.JSON
+// decodeManifest parses a manifest into d and decodes it. text is its JSON. root is 0 if the text has no tree: the tree
+// cannot hold a number beyond float64, which upstream ignores in a field that it does not know. There are no positions
+// then.
+func decodeManifest(d *value.Doc, manifest Document, l Limits) (m *definition.Manifest, text []byte, root uint32, err error) {
+	if manifest.Absent() {
+		return nil, nil, 0, invalid("there is no manifest: send a CustomResourceDefinition as JSON or YAML")
+	}
+	text, isYAML, err := manifest.text("manifest")
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if isYAML {
+		var source *value.YAMLSource
+		if text, source, err = value.YAMLToJSON(text, l); err == nil {
+			root, err = d.ParseFromYAML(text, source, value.Request, l)
+		}
+	} else {
 		root, err = d.ParseJSON(text, l)
-		var syntax *value.SyntaxError
-		if errors.As(err, &syntax) && json.Valid(text) {
-			// A number beyond float64, which API servers mind only where the manifest's types have a number: what is found has no
-			// position then.
+		if errors.As(err, new(*value.SyntaxError)) && json.Valid(text) {
 			d.Reset()
 			root, err = 0, nil
 		}
-	default:
-		if text, y, err = value.YAMLToJSON(manifest.YAML, l); err == nil {
-			root, err = d.ParseFromYAML(text, y, value.Request, l)
+	}
+	var unread error
+	if err != nil {
+		unread, root = unreadable("manifest", ReasonManifestUnreadable, err), 0
+		if text == nil || ReasonOf(unread) != ReasonManifestUnreadable {
+			return nil, text, 0, unread
 		}
 	}
-	if err != nil {
-		return text, 0, unreadable("manifest", ReasonManifestUnreadable, err)
+	if m, err = definition.Decode(text); err != nil {
+		if unread != nil {
+			err = unread
+		}
+		return nil, text, root, err
 	}
-	return text, root, nil
+	for i := range m.CRD.Spec.Versions {
+		if err := plan.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
+			return nil, text, root, unreadable("manifest", ReasonManifestUnreadable, err)
+		}
+	}
+	return m, text, root, nil
 }
 
-// undecodable answers for a manifest that could be read, but not as a CRD.
+// undecodable returns the report or the error for a manifest that could not be decoded.
 func undecodable(d *value.Doc, root uint32, err error) (*Report, *apiextensionsv1.CustomResourceDefinition, error) {
-	var decode *definition.DecodeError
-	if limit := new(value.LimitError); errors.As(err, &limit) {
+	if errors.As(err, new(*value.LimitError)) && ReasonOf(err) == "" {
 		return nil, nil, unreadable("manifest", ReasonManifestUnreadable, err)
 	}
-	if !errors.As(err, &decode) {
+	var decode *definition.DecodeError
+	if ReasonOf(err) != "" || !errors.As(err, &decode) {
 		return nil, nil, err
 	}
 	switch decode.Reason {
 	case definition.NotCRD:
-		return nil, nil, &Error{Reason: ReasonNotACRD, Message: "manifest: " + err.Error(), Err: err}
+		return nil, nil, failed(ReasonNotACRD, "manifest", err)
 	case definition.Unreadable:
-		return nil, nil, &Error{Reason: ReasonManifestUnreadable, Message: "manifest: " + err.Error(), Err: err}
+		return nil, nil, failed(ReasonManifestUnreadable, "manifest", err)
 	}
 	report := &Report{LowestMinor: OldestMinor}
 	if c := d.Field(root, "metadata"); c != 0 {
-		if c = d.Field(c, "name"); c != 0 && d.Nodes[c].Kind == value.String {
-			report.Name = string([]byte(d.Str(c)))
-		}
+		report.Name = string([]byte(stringField(d, c, "name")))
 	}
 	status := apierrors.NewBadRequest(err.Error()).ErrStatus
 	report.Rejection = &Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
 	return report, nil, nil
-}
-
-// unreadable wraps the errors of package value.
-func unreadable(what string, reason Reason, err error) error {
-	var limit *value.LimitError
-	if errors.As(err, &limit) {
-		return &Error{Reason: ReasonLimitExceeded, Message: what + ": " + limit.Error(), Limit: limit.Maximum, Actual: limit.Actual, Err: err}
-	}
-	e := &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
-	var syntax *value.SyntaxError
-	if errors.As(err, &syntax) && syntax.Line > 0 {
-		e.Position = &Position{Line: syntax.Line, Column: syntax.Column, Offset: max(syntax.Offset, 0)}
-	}
-	return e
-}
-
-func bothSet(what string) error {
-	return &Error{Reason: ReasonInvalidArgument, Message: "the " + what + " has both JSON and YAML: send one of them"}
 }
 
 func versionInfo(priority int, v definition.VersionReport) VersionInfo {
@@ -234,7 +223,8 @@ func ruleReports(rules []definition.RuleReport) []RuleReport {
 			UsesOldSelf: r.UsesOldSelf, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
 		}
 		for _, c := range r.Culprits {
-			list[i].Culprits = append(list[i].Culprits, CostCulprit{SchemaPointer: c.Pointer, Keyword: c.Keyword, Suggested: c.Suggested})
+			list[i].Culprits = append(list[i].Culprits,
+				CostCulprit{SchemaPointer: c.Pointer, Keyword: c.Keyword, Suggested: c.Suggested})
 		}
 	}
 	return list

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"strconv"
 	"time"
@@ -16,16 +15,17 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Check says what an API server would make of a manifest, without compiling anything: on create, or, where o.Existing knows a CRD of its name,
-// on update. The error is an *Error for a manifest that cannot be judged: over a limit, unreadable, not a CRD.
+// Check reports what an API server would answer to a manifest, without compiling it. The manifest is judged as an
+// update if o.Existing returns a CRD of its name, else as a creation. The error is an *Error for a manifest that
+// exceeds a limit or is not a readable CRD.
 func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
 	defer recovered(&err)
 	report, _, err := check(ctx, manifest, o, celcheck.NewMemory())
 	return report, err
 }
 
-// Compile checks a manifest as Check does and compiles it. The Definition is nil if, and only if, the report says that the
-// CRD is not accepted.
+// Compile checks a manifest as Check does and compiles it. The Definition is nil if the Report says that the CRD is not
+// accepted.
 func Compile(ctx context.Context, manifest Document, o Options) (_ *Definition, _ *Report, err error) {
 	defer recovered(&err)
 	memory := celcheck.NewMemory()
@@ -40,7 +40,7 @@ func Compile(ctx context.Context, manifest Document, o Options) (_ *Definition, 
 	return d, report, nil
 }
 
-// CompileStored compiles what Definition.Manifest returned once: an accepted CRD, which is not checked again.
+// CompileStored compiles the result of Definition.Manifest: a CRD that was accepted before and is not checked again.
 func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definition, err error) {
 	defer recovered(&err)
 	if err := o.check(ctx); err != nil {
@@ -48,17 +48,18 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definit
 	}
 	m, err := definition.Decode(canonical)
 	if err != nil {
-		return nil, &Error{Reason: ReasonManifestUnreadable, Message: "stored CRD: " + err.Error(), Err: err}
+		return nil, failed(ReasonManifestUnreadable, "stored CRD", err)
 	}
 	return compile(ctx, m.CRD, o, celcheck.NewMemory())
 }
 
-// CompileDefinition is Compile for a CRD that a Go program holds already, for instance as it read it from a cluster: its status
-// and the metadata that a server sets are left aside; what it updates is for o.Existing to say. crd is not changed. There is no manifest, so findings have no Position.
-func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (_ *Definition, _ *Report, err error) {
+// CompileDefinition is Compile for a decoded CRD. Its status and the metadata that a server sets are ignored; use
+// o.Existing to judge it as an update. crd is not modified. Violations have no Position.
+func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options) (
+	_ *Definition, _ *Report, err error) {
 	defer recovered(&err)
 	if crd == nil {
-		return nil, nil, &Error{Reason: ReasonInvalidArgument, Message: "there is no CustomResourceDefinition: the pointer is nil"}
+		return nil, nil, invalid("there is no CustomResourceDefinition: the pointer is nil")
 	}
 	text, err := schema.Canonical(crd)
 	if err != nil {
@@ -75,26 +76,27 @@ func CompileDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceD
 
 func (o Options) check(ctx context.Context) error {
 	if o.KubernetesMinor != 0 && (o.KubernetesMinor < OldestMinor || o.KubernetesMinor > LatestMinor) {
-		return &Error{Reason: ReasonInvalidArgument, Message: fmt.Sprintf(
-			"Kubernetes minor %d is not supported: use 0 for the latest, or %d to %d", o.KubernetesMinor, OldestMinor, LatestMinor)}
+		return invalid("Kubernetes minor %d is not supported: use 0 for the latest, or %d to %d",
+			o.KubernetesMinor, OldestMinor, LatestMinor)
 	}
 	if err := ctx.Err(); err != nil {
-		return &Error{Reason: ReasonItemDeadline, Message: "the call ended before the CRD was checked: " + err.Error(), Err: err}
+		return failed(ReasonItemDeadline, "the call ended before the CRD was checked", err)
 	}
 	return nil
 }
 
-// compile makes a Definition of an accepted CRD.
-func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory) (*Definition, error) {
+// compile compiles an accepted CRD.
+func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory) (
+	*Definition, error) {
 	canonical, err := schema.Canonical(crd)
 	if err != nil {
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
 	}
 	if schema.Rewritten(crd) {
-		// What the API server evaluates by is what it stored: a default of 1.0 is the integer 1 from then on.
+		// The API server evaluates what it stored: a default of 1.0 becomes the integer 1.
 		m, err := definition.Decode(canonical)
 		if err != nil {
-			return nil, &Error{Reason: ReasonInternal, Message: "canonical CRD: " + err.Error(), Err: err}
+			return nil, failed(ReasonInternal, "canonical CRD", err)
 		}
 		crd = m.CRD
 	}
@@ -108,9 +110,12 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	d := &Definition{
 		plural: crd.Spec.Names.Plural, scope: crd.Spec.Scope, observer: o.Observer, limits: o.Limits,
 		inner: admission.Describe(crd), revision: schema.Revision(canonical, parts...), manifest: canonical,
+		size: int64(len(canonical)) + definitionSize,
 	}
 	if c := o.Converter; c != nil {
-		d.convert = func(ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string, objects [][]byte) ([][]byte, error) {
+		d.convert = func(
+			ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string, objects [][]byte,
+		) ([][]byte, error) {
 			return c.Convert(ctx, ConversionRequest{CRD: crd, Webhook: webhook, DesiredAPIVersion: desired, Objects: objects})
 		}
 	}
@@ -124,7 +129,6 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	if d.desired, err = desiredStatus(ctx, crd, d.storage, o); err != nil {
 		return nil, unreadable("CRD "+crd.Name, ReasonManifestUnreadable, err)
 	}
-	d.size = int64(len(canonical)) + definitionSize
 	for i := range crd.Spec.Versions {
 		if err := d.compileVersion(ctx, crd, i, o, memory); err != nil {
 			return nil, err
@@ -133,17 +137,20 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	return d, nil
 }
 
-// What a Definition and each of its versions retain beside manifest and plans, in bytes, roughly.
+// Estimates of the bytes that a Definition and each of its versions retain besides manifest and plans.
 const (
 	definitionSize = 1 << 10
 	versionSize    = 1 << 9
 )
 
-// mostCompared is with how many versions before it a version is compared: with all of them, thousands would take very long.
+// mostCompared is the number of preceding versions whose schemas a version is compared with. It bounds the time for
+// thousands of versions.
 const mostCompared = 16
 
-// compileVersion compiles one version; equal schemas of a CRD share one plan.
-func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options, memory *celcheck.Memory) error {
+// compileVersion compiles one version. Versions with equal schemas share a plan.
+func (d *Definition) compileVersion(
+	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, i int, o Options, memory *celcheck.Memory,
+) error {
 	start := time.Now()
 	version, inner := &crd.Spec.Versions[i], d.inner.Versions[i]
 	s := schema.Of(version)
@@ -157,11 +164,11 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 	bytes := versionSize + inner.Selectable.Size() + inner.Columns.Size()
 	if inner.Plan == nil {
 		compiled, err := plan.Compile(s, plan.Options{
-			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus, KubernetesMinor: o.KubernetesMinor,
-			Rules: plan.RulesOfResource, Context: ctx, Memory: memory,
+			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus,
+			KubernetesMinor: o.KubernetesMinor, Rules: plan.RulesOfResource, Context: ctx, Memory: memory,
 		})
 		if late := ctx.Err(); late != nil {
-			return &Error{Reason: ReasonItemDeadline, Message: "the call ended before the CRD was compiled: " + late.Error(), Err: late}
+			return failed(ReasonItemDeadline, "the call ended before the CRD was compiled", late)
 		}
 		if err != nil {
 			return unreadable("CRD "+crd.Name+", version "+version.Name, ReasonManifestUnreadable, err)
@@ -171,7 +178,9 @@ func (d *Definition) compileVersion(ctx context.Context, crd *apiextensionsv1.Cu
 	}
 	d.size += bytes
 	if d.observer != nil {
-		d.observer.Compiled(ctx, CompileEvent{CRD: crd.Name, Revision: d.revision, Version: version.Name, Duration: time.Since(start), Bytes: bytes})
+		d.observer.Compiled(ctx, CompileEvent{
+			CRD: crd.Name, Revision: d.revision, Version: version.Name, Duration: time.Since(start), Bytes: bytes,
+		})
 	}
 	return nil
 }

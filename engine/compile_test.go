@@ -51,7 +51,8 @@ func TestCompileDefinition(t *testing.T) {
 	}
 }
 
-// What is stored of a CRD gives the same Definition again, and what it is stored as does not depend on how it was written.
+// What is stored of a CRD gives the same Definition again, and what it is stored as does not depend on how it was
+// written.
 func TestCompileStored(t *testing.T) {
 	ctx := context.Background()
 	for name, o := range map[string]Options{"latest": {}, "1.30": {KubernetesMinor: 30}} {

@@ -1,109 +1,124 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/compare"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
-// ChangeClass says how much a change of a CRD asks of those who depend on it.
+// ChangeClass says how severe a change of a CRD is.
 type ChangeClass string
 
-// The classes, from the most harmless on.
+// The classes, from the least to the most severe.
 const (
-	// Compatible: nobody notices, or only what is new to use.
+	// Compatible: nothing that worked is affected.
 	Compatible ChangeClass = "Compatible"
-	// NeedsCare: nothing is refused or lost at once, but somebody should look whether all that is stored and all clients can live with it.
+	// NeedsCare: nothing is rejected or lost at once, but stored objects or clients may be affected.
 	NeedsCare ChangeClass = "NeedsCare"
-	// Breaking: something that worked is refused or lost.
+	// Breaking: something that worked is rejected or lost.
 	Breaking ChangeClass = "Breaking"
 )
 
-// ChangeSide says whom the class of a change concerns.
+// ChangeSide says what the class of a change concerns.
 type ChangeSide string
 
 // The sides.
 const (
-	StoredObjects ChangeSide = "StoredObjects" // objects that are in storage already
+	StoredObjects ChangeSide = "StoredObjects" // objects in storage
 	Clients       ChangeSide = "Clients"       // programs that write or read objects
 	BothSides     ChangeSide = "Both"
 )
 
-// Change is one difference between two CRDs, and what it means.
+// ChangeKind is a stable identifier of what changed, such as RequiredAdded. docs/diff.md lists all kinds.
+type ChangeKind string
+
+// Change is one difference between two CRDs.
 type Change struct {
-	// Class is the worst of Stored, Writers and Readers, Side those whom it concerns; BothSides for a compatible change.
+	// Class is the most severe of Stored, Writers and Readers. Side is what it concerns, BothSides for a compatible
+	// change.
 	Class ChangeClass
 	Side  ChangeSide
-	// Stored is what the change means for objects that are in storage, as they were written under the old CRD: whether they stay valid as they
-	// are, lose something, or cannot be updated any more.
+	// Stored is the effect on objects in storage, as written under the old CRD: whether they stay valid, lose
+	// something, or can no longer be updated.
 	Stored ChangeClass
-	// Writers is what it means for clients whose writes the old CRD accepted, Readers for clients which count on what the old CRD let
-	// them find.
+	// Writers is the effect on clients whose writes the old CRD accepted, Readers that on clients that rely on what the
+	// old CRD returned.
 	Writers, Readers ChangeClass
-	// Kind is one of the ChangeKind constants.
+	// Kind is what changed.
 	Kind ChangeKind
 	// Version is the version that changed, "" for what all versions share.
 	Version string
-	// SchemaPointer leads to the keyword that changed from the version's openAPIV3Schema (RFC 6901); "" for changes outside of schemas.
+	// SchemaPointer is the JSON pointer (RFC 6901) of the changed keyword in the version's openAPIV3Schema, "" for
+	// changes outside of schemas.
 	SchemaPointer string
-	// ManifestPointer leads to it from the root of the new CRD as apiextensions.k8s.io/v1 writes it, or from the root of the old one if the
-	// new one does not have it.
+	// ManifestPointer is its JSON pointer in the new CRD as apiextensions.k8s.io/v1, or in the old one if the new one
+	// lacks it.
 	ManifestPointer string
 	// Message says in a sentence what changed and what follows from it.
 	Message string
-	// Old and New are the values, as JSON; nil where there is none. Values of more than 4 KiB are left out.
+	// Old and New are the values as JSON, nil where there is none. Values of more than 4 KiB are left out.
 	Old, New json.RawMessage
-	// OldPosition and NewPosition are where it stands in the two manifests as they were given, its nearest parent where it is missing; nil if
-	// that is not known.
+	// OldPosition and NewPosition are its positions in the two manifests, or those of the nearest parent. They are nil
+	// if not known.
 	OldPosition, NewPosition *Position
 }
 
-// Diff is what Compare finds.
+// Diff is the result of Compare.
 type Diff struct {
-	// Class is the worst class of all changes, those in OmittedChanges included, and Breaking if the Report refuses the new CRD; Compatible
-	// if there are no changes.
+	// Class is the most severe class of all changes, including the omitted ones. It is Breaking if the Report rejects
+	// the new CRD, and Compatible if there are no changes.
 	Class ChangeClass
-	// Changes come in a fixed order: what all versions share first, then version by version in the new CRD's order of priority, each in the
-	// order of its schema; at most MaxChanges. OmittedChanges is how many more there were.
+	// Changes are ordered: first what all versions share, then the versions by priority in the new CRD, each in the
+	// order of its schema. There are at most MaxChanges; OmittedChanges counts the others.
 	Changes        []Change
 	OmittedChanges int
-	// Report is that of the new CRD, judged as an update of the old; as a creation if the two do not have the same name.
+	// Report is that of the new CRD as an update of the old one, or as a creation if their names differ.
 	Report *Report
-	// Identical is set if the two mean the same to the letter: they have the same canonical form, and so the same revision.
+	// Identical reports whether both have the same canonical form, and so the same revision.
 	Identical bool
 }
 
-// MaxChanges is how many changes a Diff tells one by one.
+// MaxChanges is the most changes that a Diff lists.
 const MaxChanges = 1000
 
-// Compare says what would change for stored objects and for clients if new replaced old. Both may be at v1 or v1beta1. Old counts as
-// registered and established: it is not judged. Versions are compared with those of the same name.
+// Compare returns the changes for stored objects and for clients if the new CRD replaced the old one. Both may be v1 or
+// v1beta1. Versions are compared with those of the same name. The old CRD counts as registered and established and is
+// not judged.
 //
-// new is judged as an update of old as it stands, with the stored versions of its status if the document has one, else with its
-// storage version alone; where Options.Existing knows the name, with what that says of its status.
+// The new CRD is judged as an update of the old one. The stored versions are those of the old one's status, or its
+// storage version if it has no status. If o.Existing returns a CRD of the name, its status is used instead.
 //
-// The error is an *Error for a manifest that cannot be judged: over a limit, unreadable, not a CRD. A new CRD that is refused is compared all
-// the same as far as its form allows; one that cannot be decoded has no changes, and a Report that says why.
+// The error is an *Error for a manifest that exceeds a limit or is not a readable CRD. A rejected new CRD is compared
+// as far as its form allows. If it cannot be decoded, there are no changes, and the Report says why.
 func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err error) {
 	defer recovered(&err)
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
-	was, err := readCompared(old, "old CRD", o.Limits)
+	before, err := readCompared(old, "old CRD", o.Limits)
 	if err != nil {
 		return nil, err
 	}
-	defer was.release()
-	if was.crd == nil {
-		return nil, &Error{Reason: ReasonManifestUnreadable, Message: "old CRD: " + was.undecoded.Error(), Err: was.undecoded}
+	defer before.doc.Release()
+	if before.crd == nil {
+		return nil, failed(ReasonManifestUnreadable, "old CRD", before.decodeError)
 	}
-	is, err := readCompared(new, "manifest", o.Limits)
+	after, err := readCompared(new, "manifest", o.Limits)
 	if err != nil {
 		return nil, err
 	}
-	defer is.release()
-	existing := was.existing(o)
+	defer after.doc.Release()
+	existing := before.existing(o)
 	o.Existing = func(name string) *Existing {
-		if name != was.crd.Name {
+		if name != before.crd.Name {
 			return nil
 		}
 		return existing
@@ -112,8 +127,8 @@ func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err er
 	if diff.Report, err = Check(ctx, new, o); err != nil {
 		return nil, err
 	}
-	if is.crd != nil {
-		if err := diff.fill(ctx, was, is, o, existing.Status.StoredVersions); err != nil {
+	if after.crd != nil {
+		if err := diff.fill(ctx, before, after, o, existing.Status.StoredVersions); err != nil {
 			return nil, err
 		}
 	}
@@ -123,17 +138,196 @@ func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err er
 	return diff, nil
 }
 
-// ExistingFrom reads a CRD as one that is registered and established: a manifest, or what kubectl get -o yaml prints, with the stored versions of
-// its status, and whether it is being deleted. It is not judged. The error is an *Error, as of Compare.
+// ExistingFrom reads a CRD as a registered and established one, from a manifest or from the output of kubectl get -o
+// yaml, with the stored versions of its status, and whether it is being deleted. It does not judge the CRD. Errors are
+// those of Compare.
 func ExistingFrom(manifest Document, l Limits) (name string, existing *Existing, err error) {
 	defer recovered(&err)
 	c, err := readCompared(manifest, "manifest", l)
 	if err != nil {
 		return "", nil, err
 	}
-	defer c.release()
+	defer c.doc.Release()
 	if c.crd == nil {
-		return "", nil, &Error{Reason: ReasonManifestUnreadable, Message: "manifest: " + c.undecoded.Error(), Err: c.undecoded}
+		return "", nil, failed(ReasonManifestUnreadable, "manifest", c.decodeError)
 	}
 	return c.crd.Name, c.existing(Options{}), nil
+}
+
+// fill adds the changes to the Diff.
+func (diff *Diff) fill(ctx context.Context, old, new *compared, o Options, stored []string) error {
+	if diff.Identical = bytes.Equal(old.canonical, new.canonical); diff.Identical {
+		return nil
+	}
+	minor := o.KubernetesMinor
+	if minor == 0 {
+		minor = LatestMinor
+	}
+	found, err := compare.CRDs(ctx, old.crd, new.crd, compare.Options{Minor: minor, Most: MaxChanges, Stored: stored})
+	if err != nil {
+		return failed(ReasonItemDeadline, "the call ended before the CRDs were compared", err)
+	}
+	diff.Class, diff.OmittedChanges = classes[found.Worst], found.Omitted
+	for i := range found.Changes {
+		diff.Changes = append(diff.Changes, newChange(&found.Changes[i], old, new))
+	}
+	return nil
+}
+
+var classes = [...]ChangeClass{compare.Compatible: Compatible, compare.Care: NeedsCare, compare.Breaking: Breaking}
+
+func newChange(c *compare.Change, old, new *compared) Change {
+	out := Change{
+		Class: classes[c.Worst()], Side: BothSides, Kind: ChangeKind(c.Kind), Version: c.Version,
+		Stored: classes[c.Stored], Writers: classes[c.Writers], Readers: classes[c.Readers],
+		Message: c.Message, Old: c.Old, New: c.New, OldPosition: old.position(c.OldAt), NewPosition: new.position(c.NewAt),
+	}
+	switch clients := max(c.Writers, c.Readers); {
+	case c.Stored > clients:
+		out.Side = StoredObjects
+	case c.Stored < clients:
+		out.Side = Clients
+	}
+	out.ManifestPointer = c.NewAt.Pointer()
+	if c.InOld && !c.InNew {
+		out.ManifestPointer = c.OldAt.Pointer()
+	}
+	if c.Schema != nil {
+		out.SchemaPointer = c.Schema.Pointer()
+	}
+	return out
+}
+
+// compared is one of the two manifests of a comparison.
+type compared struct {
+	doc         *value.Doc
+	root        uint32 // 0 if the text has no tree
+	finder      *value.Finder
+	text        []byte
+	crd         *apiextensionsv1.CustomResourceDefinition // nil if it could not be decoded
+	decodeError error
+	canonical   []byte
+}
+
+// readCompared reads and decodes a manifest. Errors call it what.
+func readCompared(manifest Document, what string, l Limits) (*compared, error) {
+	c := &compared{doc: value.Acquire()}
+	err := c.read(manifest, l)
+	if err == nil {
+		return c, nil
+	}
+	c.doc.Release()
+	var e *Error
+	if what != "manifest" && errors.As(err, &e) {
+		named := *e
+		named.Message = what + ": " + named.Message
+		return nil, &named
+	}
+	return nil, err
+}
+
+func (c *compared) read(manifest Document, l Limits) error {
+	m, text, root, err := decodeManifest(c.doc, manifest, l)
+	c.text, c.root = text, root
+	if root != 0 {
+		c.finder = c.doc.Finder()
+	}
+	if err != nil {
+		c.decodeError = err
+		_, _, err = undecodable(c.doc, root, err)
+		return err
+	}
+	c.crd = m.CRD
+	if c.canonical, err = schema.Canonical(c.crd); err != nil {
+		return &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// existing returns the CRD as a registered one: with the status that the options know, or else that of the manifest.
+func (c *compared) existing(o Options) *Existing {
+	if o.Existing != nil {
+		if e := o.Existing(c.crd.Name); e != nil {
+			known := *e
+			known.Manifest = c.canonical
+			return &known
+		}
+	}
+	e := &Existing{Manifest: c.canonical, Generation: max(1, c.crd.Generation), Terminating: !c.crd.DeletionTimestamp.IsZero()}
+	e.Status.AcceptedNames = c.crd.Spec.Names
+	for _, t := range []apiextensionsv1.CustomResourceDefinitionConditionType{
+		apiextensionsv1.NamesAccepted, apiextensionsv1.Established,
+	} {
+		e.Status.Conditions = append(e.Status.Conditions, Condition{Type: t, Status: apiextensionsv1.ConditionTrue})
+	}
+	if s := schema.Storage(c.crd); s != nil {
+		e.Status.StoredVersions = []string{s.Name}
+	}
+	var sent struct {
+		Status struct {
+			StoredVersions []string `json:"storedVersions"`
+			Conditions     []struct {
+				Type   string `json:"type"`
+				Status string `json:"status"`
+			} `json:"conditions"`
+		} `json:"status"`
+	}
+	if json.Unmarshal(c.text, &sent) != nil {
+		return e
+	}
+	for _, condition := range sent.Status.Conditions {
+		if condition.Type == string(apiextensionsv1.Terminating) && condition.Status == string(apiextensionsv1.ConditionTrue) {
+			e.Terminating = true
+		}
+	}
+	for _, name := range sent.Status.StoredVersions {
+		if !slices.Contains(e.Status.StoredVersions, name) && schema.Find(c.crd, name) != nil {
+			e.Status.StoredVersions = append(e.Status.StoredVersions, name)
+		}
+	}
+	return e
+}
+
+// position returns the position of a path of the CRD in the manifest, or that of its nearest parent there. What all
+// versions share is outside of spec.versions in a v1beta1 manifest.
+func (c *compared) position(path value.Path) *Position {
+	if c.root == 0 {
+		return nil
+	}
+	found, depth := path, 0
+	node := c.root
+	follow := func(p value.Path) {
+		if n, d := c.deepest(p); d > depth || depth == 0 {
+			found, node, depth = p[:d], n, d
+		}
+	}
+	follow(path)
+	const prefix = 3 // spec, versions, the index
+	if len(path) > prefix && depth < len(path) && path[1].Key() == "versions" {
+		inVersion := path[prefix:]
+		shared := value.Path{value.Name("spec")}
+		if inVersion[0].Key() == "schema" {
+			inVersion = inVersion[1:]
+			shared = append(shared, value.Name("validation"))
+		}
+		follow(append(shared, inVersion...))
+	}
+	position := c.doc.PositionOf(node, found)
+	if position == (Position{}) {
+		return nil
+	}
+	return &position
+}
+
+// deepest follows a path as far as the manifest has it.
+func (c *compared) deepest(p value.Path) (node uint32, depth int) {
+	node = c.root
+	for _, s := range p {
+		next := c.finder.Child(node, s)
+		if next == 0 {
+			break
+		}
+		node, depth = next, depth+1
+	}
+	return node, depth
 }

@@ -32,8 +32,9 @@ func crdOf(v *props) []byte {
 
 func clone(s *props) *props { return s.DeepCopy() }
 
-// TestCompatibleMeansCompatible: where Compare says that stored objects are not concerned, every object that was valid and stored stays valid and
-// as it is, but for defaults of fields that are new; where it says that writers are not, every write that was accepted is.
+// TestCompatibleMeansCompatible: where Compare says that stored objects are not concerned, every object that was valid
+// and stored stays valid and as it is, but for defaults of fields that are new; where it says that writers are not,
+// every write that was accepted is.
 func TestCompatibleMeansCompatible(t *testing.T) {
 	alone := map[engine.ChangeKind]int{} // of how many pairs a change is the only one
 	var pairs, compatible, writable, objects, breaking, witnessed int
@@ -123,12 +124,12 @@ func TestCompatibleMeansCompatible(t *testing.T) {
 
 // generated are the kinds of changes that have to be among the pairs, each as the only change of some pair.
 var generated = []engine.ChangeKind{
-	engine.BoundLoosened, engine.BoundTightened, engine.DefaultAdded, engine.EmbeddedResourceAdded, engine.EmbeddedResourceRemoved,
-	engine.EnumAdded, engine.EnumRemoved, engine.EnumValueAdded, engine.EnumValueRemoved, engine.FormatAdded, engine.FormatRemoved,
-	engine.LogicalOperatorChanged, engine.LogicalOperatorLoosened, engine.LogicalOperatorTightened, engine.ListMapKeysChanged, engine.ListTypeChanged, engine.MapValuesChanged,
-	engine.NullableAdded, engine.NullableRemoved, engine.PatternAdded, engine.PatternChanged, engine.PatternRemoved, engine.PreserveUnknownAdded,
-	engine.PreserveUnknownRemoved, engine.PropertyAdded, engine.PropertyRemoved, engine.RequiredAdded, engine.RequiredRemoved, engine.RuleAdded,
-	engine.RuleRemoved, engine.TypeChanged,
+	"BoundLoosened", "BoundTightened", "DefaultAdded", "EmbeddedResourceAdded", "EmbeddedResourceRemoved",
+	"EnumAdded", "EnumRemoved", "EnumValueAdded", "EnumValueRemoved", "FormatAdded", "FormatRemoved",
+	"LogicalOperatorChanged", "LogicalOperatorLoosened", "LogicalOperatorTightened", "ListMapKeysChanged", "ListTypeChanged", "MapValuesChanged",
+	"NullableAdded", "NullableRemoved", "PatternAdded", "PatternChanged", "PatternRemoved", "PreserveUnknownAdded",
+	"PreserveUnknownRemoved", "PropertyAdded", "PropertyRemoved", "RequiredAdded", "RequiredRemoved", "RuleAdded",
+	"RuleRemoved", "TypeChanged",
 }
 
 // valid returns an object as it is read, nil if a definition does not accept it as that.

@@ -14,22 +14,20 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/discovery"
 )
 
-// DiscoverableCRD is a CRD and what it has come to: names are accepted, and it is established, by its status.
+// DiscoverableCRD is a CRD for Discover. It needs a Definition or a Name; without either it is ignored.
 type DiscoverableCRD struct {
-	// Definition is the CRD; one that is nil is left out, unless there is a Name.
 	Definition *Definition
-	// Name, Scope, Versions and Standing say the same of a CRD without compiling it, for who keeps them: Definition.Name and so on. They
-	// count where there is no Definition.
+	// Name, Scope, Versions and Desired describe a CRD without a Definition.
 	Name     string
 	Scope    Scope
 	Versions []VersionInfo
 	Desired  DesiredStatus
-	// Status is the status of the CRD, as Settle leaves it.
+	// Status is the status of the CRD, see ReconcileStatus.
 	Status Status
 }
 
-// Discovery is what an API server publishes about the CRDs of a catalog: the documents below /apis. It is immutable and safe for any number of
-// goroutines. The documents are Kubernetes' own JSON.
+// Discovery has the discovery documents that an API server serves below /apis for a set of CRDs. It is immutable and
+// safe for concurrent use. The documents are JSON as Kubernetes writes it.
 type Discovery struct {
 	inner *discovery.Discovery
 }
@@ -37,8 +35,9 @@ type Discovery struct {
 // GroupVersion is a version of an API group.
 type GroupVersion = schema.GroupVersion
 
-// Discover finds out what is published about CRDs, as upstream's discovery controller does: the resources of CRDs that are established, under
-// their accepted names, at the versions that they serve. A CRD that is terminating can be read and deleted from alone.
+// Discover returns the discovery documents of CRDs, as upstream's discovery controller makes them: the resources of
+// established CRDs with their accepted names, in served versions. The objects of a terminating CRD can only be read and
+// deleted.
 func Discover(crds ...DiscoverableCRD) *Discovery {
 	list := make([]discovery.CRD, 0, len(crds))
 	for i := range crds {
@@ -61,12 +60,12 @@ func Discover(crds ...DiscoverableCRD) *Discovery {
 	return &Discovery{inner: discovery.New(list)}
 }
 
-// GroupVersions lists the versions of all groups in the order of GroupList; the preferred version of a group comes first. The caller must not change
-// the slice.
+// GroupVersions returns the versions of all groups in the order of GroupList, the preferred version of a group first.
+// The caller must not modify the slice.
 func (d *Discovery) GroupVersions() []GroupVersion { return d.inner.Versions }
 
-// GroupList is the APIGroupList of GET /apis, in the order in which a kube-apiserver has the groups of CRDs: by the first of the names of their
-// versions' APIServices, such as v1.stable.example.com.
+// GroupList returns the APIGroupList of GET /apis. Groups are ordered as in a kube-apiserver: by the first of the names
+// of their versions' APIServices, such as v1.stable.example.com.
 func (d *Discovery) GroupList() []byte {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: make([]metav1.APIGroup, len(d.inner.Groups))}
 	for i, g := range d.inner.Groups {
@@ -76,7 +75,7 @@ func (d *Discovery) GroupList() []byte {
 	return published(&list)
 }
 
-// Group is the APIGroup of GET /apis/GROUP: its versions by priority, the preferred one first. It is nil for a group of which nothing is published.
+// Group returns the APIGroup of GET /apis/GROUP with its versions by priority, nil for an unknown group.
 func (d *Discovery) Group(name string) []byte {
 	for i := range d.inner.Groups {
 		if d.inner.Groups[i].Name == name {
@@ -86,8 +85,8 @@ func (d *Discovery) Group(name string) []byte {
 	return nil
 }
 
-// Resources is the APIResourceList of GET /apis/GROUP/VERSION: resources with their subresources, verbs, short names and categories, those of one CRD after those of
-// another in the order of their names. It is nil for a version of which nothing is published.
+// Resources returns the APIResourceList of GET /apis/GROUP/VERSION: resources with their subresources, verbs, short
+// names and categories, ordered by the names of the CRDs. It is nil for an unknown version.
 func (d *Discovery) Resources(group, version string) []byte {
 	list := d.inner.Resources(GroupVersion{Group: group, Version: version})
 	if list == nil {
@@ -96,8 +95,8 @@ func (d *Discovery) Resources(group, version string) []byte {
 	return published(list)
 }
 
-// Aggregated is the APIGroupDiscoveryList, of apidiscovery.k8s.io/v2, of GET /apis for clients that accept it: everything in one document, groups in the order of
-// their names. etag is its ETag as an API server makes it, without quotes.
+// Aggregated returns the apidiscovery.k8s.io/v2 APIGroupDiscoveryList of GET /apis: all groups, sorted by name, in one
+// document. etag is its ETag as an API server computes it, without quotes.
 func (d *Discovery) Aggregated() (document []byte, etag string) {
 	list := d.inner.Aggregated()
 	etag = fmt.Sprintf("%X", sha512.Sum512(published(list)))
@@ -105,11 +104,11 @@ func (d *Discovery) Aggregated() (document []byte, etag string) {
 	return published(list), etag
 }
 
-// published is a document as JSON.
+// published returns the JSON of a document.
 func published(document any) []byte {
 	text, err := json.Marshal(document)
 	if err != nil {
-		panic(err) // the types of these documents have texts, booleans and lists of them alone
+		panic(err) // cannot fail: the types have only strings, booleans and lists
 	}
 	return text
 }

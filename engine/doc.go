@@ -1,14 +1,15 @@
-// Package engine answers what a Kubernetes API server would answer about a CustomResourceDefinition and its objects:
-// whether the CRD is acceptable, whether an object is valid, what would be pruned, defaulted and converted.
+// Package engine evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does: whether a CRD
+// is accepted, whether an object is valid, and what is pruned, defaulted and converted. The reference is Kubernetes
+// 1.37. Verdicts, violations with their texts, and resulting objects are upstream's.
 //
-// Compile turns a manifest into a Definition, once; a Definition is immutable and evaluates any number of objects from
-// any number of goroutines. The package does no I/O, knows neither gRPC nor OpenTelemetry, and never panics on bad input.
-// The reference is Kubernetes 1.37: verdicts, findings and their wording, and resulting objects are upstream's.
+// Compile turns a manifest into a Definition. A Definition is immutable and safe for concurrent use: compile it once
+// and evaluate any number of objects. The package does no I/O; the webhook of a CRD with that conversion strategy is
+// called through Options.Converter.
 //
-// What an API server would answer about an object, whatever its HTTP code, is a result (Verdict.Refusal, Report.Violations).
-// What could not be evaluated is an *Error with a Reason, and never reads as "passed".
+// What an API server would answer about an object, whatever the HTTP code, is a result: see Verdict.Rejection and
+// Report.Rejection. If something could not be evaluated, the function returns an *Error with a Reason. Functions that
+// return an error do not panic.
 //
-// Documents go in and come out as bytes, so that no number loses a digit. The tree they are parsed into is in internal/value,
-// the findings are in engine/internal/violation, the order of all steps is in engine/internal/admission; docs/architecture.md tells it all
-// on a page.
+// Documents go in and come out as bytes, so no number loses a digit. docs/architecture.md in the repository describes
+// the internals.
 package engine

@@ -1,12 +1,14 @@
 package engine
 
-// Document is one JSON value, mostly one Kubernetes object, as its bytes. Exactly one field is set; a Document with neither
-// is absent. The engine never writes to the bytes and keeps no reference to them after a call returns.
+import "github.com/crdeval/crdeval/internal/value"
+
+// Document is one JSON value, usually a Kubernetes object. Exactly one field must be set; a Document with neither is
+// absent. The engine does not write to the bytes and does not retain them after a call.
 type Document struct {
 	// JSON is JSON text in UTF-8. Integers within int64 keep every digit.
 	JSON []byte
-	// YAML is one YAML document, read as sigs.k8s.io/yaml reads manifests (YAML 1.1 scalars, 1.0 is the integer 1).
-	// Results are JSON all the same; positions refer to the YAML text.
+	// YAML is one YAML document. It is read as sigs.k8s.io/yaml reads manifests: YAML 1.1 scalars, and 1.0 is the
+	// integer 1. Results are JSON; positions refer to the YAML text.
 	YAML []byte
 }
 
@@ -16,5 +18,62 @@ func JSON(text []byte) Document { return Document{JSON: text} }
 // YAML returns a Document of YAML text.
 func YAML(text []byte) Document { return Document{YAML: text} }
 
-// Absent reports whether the Document has no content at all.
+// Absent reports whether the Document has no content.
 func (d Document) Absent() bool { return d.JSON == nil && d.YAML == nil }
+
+// text returns the text of a document and whether it is YAML. Errors call the document what.
+func (d Document) text(what string) (text []byte, isYAML bool, err error) {
+	switch {
+	case d.Absent():
+		return nil, false, invalid("there is no %s", what)
+	case d.JSON != nil && d.YAML != nil:
+		return nil, false, invalid("the %s has both JSON and YAML: send one of them", what)
+	case d.YAML != nil:
+		return d.YAML, true, nil
+	}
+	return d.JSON, false, nil
+}
+
+// parse parses a document into doc. Errors call the document what.
+func (d Document) parse(doc *value.Doc, what string, l Limits) (root uint32, err error) {
+	text, isYAML, err := d.text(what)
+	if err != nil {
+		return 0, err
+	}
+	if isYAML {
+		root, err = doc.ParseYAML(text, value.Request, l)
+	} else {
+		root, err = doc.ParseJSON(text, l)
+	}
+	if err != nil {
+		return 0, unreadable(what, ReasonObjectUnreadable, err)
+	}
+	return root, nil
+}
+
+// stringField returns the value of a member of an object if it is a string, else "". It is valid until doc is reset.
+func stringField(doc *value.Doc, object uint32, name string) string {
+	if c := doc.Field(object, name); c != 0 && doc.Nodes[c].Kind == value.String {
+		return doc.Str(c)
+	}
+	return ""
+}
+
+// TypeMetaOf returns the apiVersion and kind at the root of a document, "" where they are absent or not strings. Most
+// JSON documents are not parsed for it. The error is an *Error for a document that cannot be read.
+func TypeMetaOf(doc Document, l Limits) (apiVersion, kind string, err error) {
+	defer recovered(&err)
+	if doc.JSON != nil && doc.YAML == nil {
+		if apiVersion, kind, ok := value.PeekTypeMeta(doc.JSON); ok {
+			return string([]byte(apiVersion)), string([]byte(kind)), nil
+		}
+	}
+	d := value.Acquire()
+	root, err := doc.parse(d, "document", l)
+	if err == nil {
+		apiVersion = string([]byte(stringField(d, root, "apiVersion")))
+		kind = string([]byte(stringField(d, root, "kind")))
+	}
+	d.Release()
+	return apiVersion, kind, err
+}

@@ -4,56 +4,57 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Reason says in one word, stable across releases, why something could not be evaluated.
+// Reason is a stable identifier of why something could not be evaluated.
 type Reason string
 
 // The reasons of an Error.
 const (
-	// ReasonInvalidArgument: the call itself makes no sense (no object, both JSON and YAML, an unknown subresource).
+	// ReasonInvalidArgument: the call itself is invalid, for example without an object, or with an unknown subresource.
 	ReasonInvalidArgument Reason = "INVALID_ARGUMENT"
-	// ReasonManifestUnreadable: the manifest is not readable JSON or YAML.
+	// ReasonManifestUnreadable: the manifest is not valid JSON or YAML.
 	ReasonManifestUnreadable Reason = "MANIFEST_UNREADABLE"
-	// ReasonNotACRD: the manifest is readable, but no CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1.
+	// ReasonNotACRD: the manifest is not a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1.
 	ReasonNotACRD Reason = "NOT_A_CRD"
-	// ReasonObjectUnreadable: an object is not readable JSON or YAML, and the call is one that needs to look into it first.
+	// ReasonObjectUnreadable: an object is not valid JSON or YAML, and the call has no result that could say so.
 	ReasonObjectUnreadable Reason = "OBJECT_UNREADABLE"
-	// ReasonObjectRefused: the object cannot be decoded as the API server decodes it, so there is nothing to prune,
-	// default, read or convert. Error.Refusal says what the API server would answer. Validate reports it in its Verdict.
+	// ReasonObjectRejected: the API server cannot decode the object, so it cannot be pruned, defaulted, read or
+	// converted. Error.Rejection is the API server's answer. Validate and Admit report it in their Verdict instead.
 	ReasonObjectRejected Reason = "OBJECT_REJECTED"
-	// ReasonVersionNotFound: the CRD lists no such version.
+	// ReasonVersionNotFound: the CRD does not list the version.
 	ReasonVersionNotFound Reason = "VERSION_NOT_FOUND"
-	// ReasonVersionNotServed: the CRD lists the version, but does not serve it.
+	// ReasonVersionNotServed: the CRD lists the version but does not serve it.
 	ReasonVersionNotServed Reason = "VERSION_NOT_SERVED"
-	// ReasonLimitExceeded: a document is too large or too deep, aliases or defaults make too much of it, or too much is wrong with it;
-	// Error.Limit has the bound.
+	// ReasonLimitExceeded: a document, or what aliases, defaults or violations add to it, exceeds a bound. Error.Limit
+	// is the bound.
 	ReasonLimitExceeded Reason = "LIMIT_EXCEEDED"
-	// ReasonItemDeadline: the context's deadline passed, or it was cancelled, before the item was done.
+	// ReasonItemDeadline: the context ended before the call did.
 	ReasonItemDeadline Reason = "ITEM_DEADLINE"
-	// ReasonFeatureNotAvailable: this version of crdeval cannot do it yet; the message says what to do instead.
-	ReasonFeatureNotAvailable Reason = "FEATURE_NOT_AVAILABLE"
-	// ReasonConversionUnavailable: the CRD converts by a webhook that cannot be called or did not answer.
+	// ReasonConversionUnavailable: the CRD converts with a webhook that cannot be called or did not answer.
 	ReasonConversionUnavailable Reason = "CONVERSION_UNAVAILABLE"
-	// ReasonInternal: a defect of crdeval itself, or a panic of a callback. Every function that returns an error recovers from panics;
-	// Error.Err is then a *PanicError.
+	// ReasonInternal: a defect of crdeval, or a panic of a callback. Functions that return an error recover from
+	// panics; Error.Err is then a *PanicError.
 	ReasonInternal Reason = "INTERNAL"
 )
 
-// Error is something that could not be evaluated. It says nothing about whether an object is valid.
+// Error says why something could not be evaluated. It does not say whether an object is valid.
 type Error struct {
 	Reason  Reason
 	Message string
-	// Limit and Actual are set for ReasonLimitExceeded, in the limit's own unit (bytes, levels, path steps); Actual is 0 where the
-	// reader stopped before knowing it.
+	// Limit and Actual are set for ReasonLimitExceeded, in the unit of the limit (bytes, levels, path steps). Actual is
+	// 0 if it is not known.
 	Limit, Actual int64
-	// Refusal is set for ReasonObjectRefused.
+	// Rejection is set for ReasonObjectRejected.
 	Rejection *Rejection
-	// Warnings go with a Refusal: what an API server does not tell of it, as Verdict.Warnings has it. None mostly.
+	// Warnings go with Rejection, as in Verdict.Warnings.
 	Warnings []string
-	// Position is where in the document it went wrong, nil if that is not known.
+	// Position is where the error is in the document, nil if that is not known.
 	Position *Position
-	// Err is the cause, nil mostly: a context's error, a syntax error.
+	// Err is the cause, if any: the error of a context, a syntax error, a *PanicError.
 	Err error
 }
 
@@ -63,7 +64,7 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// PanicError is the cause (Error.Err) of an Error with ReasonInternal that was a panic.
+// PanicError is the cause of an Error with ReasonInternal that was a panic.
 type PanicError struct {
 	// Value is what panic was called with, Stack the stack trace of its goroutine.
 	Value any
@@ -73,6 +74,15 @@ type PanicError struct {
 // Error returns the panic's value without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
+// ReasonOf returns the Reason of the first Error in err's chain, and "" if there is none.
+func ReasonOf(err error) Reason {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
+}
+
 // recovered turns a panic into an Error with ReasonInternal. Functions that return an error defer it.
 func recovered(err *error) {
 	if p := recover(); p != nil {
@@ -81,11 +91,52 @@ func recovered(err *error) {
 	}
 }
 
-// ReasonOf returns the Reason of the first Error in err's chain, and "" if there is none.
-func ReasonOf(err error) Reason {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Reason
+func invalid(format string, args ...any) error {
+	return &Error{Reason: ReasonInvalidArgument, Message: fmt.Sprintf(format, args...)}
+}
+
+// failed returns an Error with a cause. what begins the message.
+func failed(reason Reason, what string, err error) error {
+	return &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
+}
+
+// unreadable returns the Error for an error of package value. what begins the message.
+func unreadable(what string, reason Reason, err error) error {
+	var limit *value.LimitError
+	if errors.As(err, &limit) {
+		return limitExceeded(what+": "+limit.Error(), limit, err)
 	}
-	return ""
+	e := &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
+	var syntax *value.SyntaxError
+	if errors.As(err, &syntax) && syntax.Line > 0 {
+		e.Position = &Position{Line: syntax.Line, Column: syntax.Column, Offset: max(syntax.Offset, 0)}
+	}
+	return e
+}
+
+func limitExceeded(message string, limit *value.LimitError, err error) *Error {
+	return &Error{Reason: ReasonLimitExceeded, Message: message, Limit: limit.Maximum, Actual: limit.Actual, Err: err}
+}
+
+// faultError returns the Error for an error of package admission.
+func faultError(err error) error {
+	var f *admission.Fault
+	if !errors.As(err, &f) {
+		return &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
+	}
+	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: rejection(f.Rejection), Err: f.Cause}
+	if f.Limit != nil {
+		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
+	}
+	if f.Position != (Position{}) {
+		e.Position = &f.Position
+	}
+	return e
+}
+
+func rejection(r *admission.Rejection) *Rejection {
+	if r == nil {
+		return nil
+	}
+	return &Rejection{Code: r.Code, Reason: r.Reason, Message: r.Message}
 }

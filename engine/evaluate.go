@@ -2,105 +2,128 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 )
 
-// Validate answers whether the API server would accept the object: on create, or if the item has an old object on update, of the
-// whole or of the status alone. What the API server would answer is a Verdict, unreadable JSON included; the error is an *Error for
-// what could not be evaluated.
+// Validate returns whether the API server would accept a write of the object: a creation, or with an OldObject an
+// update. Even JSON that cannot be decoded has a Verdict. The error is an *Error for an item that could not be
+// evaluated.
 func (d *Definition) Validate(ctx context.Context, item Item, o EvaluationOptions) (*Verdict, error) {
 	return d.write(ctx, CallValidate, &item, &o)
 }
 
-func violations(found []violation.Violation) []Violation {
-	if len(found) == 0 {
-		return nil
-	}
-	list := make([]Violation, len(found))
-	texts := new(value.Slab)
-	for i := range found {
-		list[i] = violationOf(&found[i], found[i].Position, texts)
-	}
-	return list
+// Admit does the whole write path of an API server, from decoding the request to the object that is stored, except for
+// what needs a server, such as the check that a name is not taken. Errors are those of Validate.
+func (d *Definition) Admit(ctx context.Context, item Item, o EvaluationOptions) (*Verdict, error) {
+	return d.write(ctx, CallAdmit, &item, &o)
 }
 
-// update adds the old object and the subresource to the request of a Validate or an Admit.
-func update(r *admission.Request, item *Item) error {
-	invalid := func(reason Reason, text string) error { return &Error{Reason: reason, Message: text} }
-	switch {
-	case item.Subresource != "" && item.Subresource != "status" && item.Subresource != "scale":
-		return invalid(ReasonInvalidArgument, "custom resources have no subresource "+item.Subresource+": it is empty, status or scale")
-	case item.OldObject.Absent() && item.Subresource != "":
-		return invalid(ReasonInvalidArgument, "there is no old object: a write to the subresource "+item.Subresource+" is an update of one")
-	case item.OldObject.Absent() && item.Patch != nil:
-		return invalid(ReasonInvalidArgument, "there is no old object: a patch is applied to one, and creates nothing")
-	case item.OldObject.Absent():
-		r.GeneratedName = item.GeneratedName
-		return nil
-	case item.GeneratedName != "":
-		return invalid(ReasonInvalidArgument, "a generated name is for creations alone: leave it out, or the old object")
-	case item.OldObject.JSON != nil && item.OldObject.YAML != nil:
-		return bothSet("old object")
-	}
-	r.Status, r.Scale = item.Subresource == "status", item.Subresource == "scale"
-	if r.Old = item.OldObject.JSON; item.OldObject.YAML != nil {
-		r.Old, r.OldYAML = item.OldObject.YAML, true
-	}
-	return nil
-}
-
-// Prune returns the object with its metadata coerced and everything removed that the schema does not know. Nothing else
-// changes: nulls stay, nothing is defaulted.
+// Prune returns the object with its metadata coerced and without the fields that the schema does not declare. Nulls
+// remain, and nothing is defaulted.
 func (d *Definition) Prune(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
 	return d.transform(ctx, CallPrune, &item, &o, d.inner.Prune)
 }
 
-// Default returns the object with nulls of non-nullable fields dropped and defaults filled in. Nothing is pruned, metadata
-// stays as it is.
+// Default returns the object with defaults filled in and without nulls in fields that are not nullable. Nothing is
+// pruned, and metadata is not changed.
 func (d *Definition) Default(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
 	return d.transform(ctx, CallDefault, &item, &o, d.inner.Default)
 }
 
-// Read returns what the API server makes of bytes from its storage: malformed metadata dropped rather than refused,
-// generation repaired, pruned, nulls dropped, defaulted at the object's own version; then converted to the target version,
-// or left at its own, and coerced to that version's schema, without defaulting again.
+// Read returns what the API server returns for bytes in its storage. Malformed metadata is dropped instead of rejected
+// and the generation repaired. The object is pruned, nulls are dropped, and it is defaulted at its own version. With a
+// TargetVersion it is then converted and coerced to that version's schema, without more defaulting.
 func (d *Definition) Read(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
 	return d.transform(ctx, CallRead, &item, &o, func(ctx context.Context, r *admission.Request) (admission.Outcome, error) {
 		return d.inner.Read(ctx, r, d.convert)
 	})
 }
 
-// Convert returns the object converted to the target version and coerced to that version's schema.
+// Convert returns the object converted to the TargetVersion and coerced to that version's schema.
 func (d *Definition) Convert(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
 	if o.TargetVersion == "" {
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: "there is no target version: say which of the CRD's versions to convert to"}
+		return nil, invalid("there is no target version: say which of the CRD's versions to convert to")
 	}
 	return d.transform(ctx, CallConvert, &item, &o, func(ctx context.Context, r *admission.Request) (admission.Outcome, error) {
 		return d.inner.Convert(ctx, r, d.convert)
 	})
 }
 
-type pipeline func(context.Context, *admission.Request) (admission.Outcome, error)
-
-func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *EvaluationOptions, do pipeline) (_ *Transformed, err error) {
+// write implements Validate and Admit.
+func (d *Definition) write(ctx context.Context, call Call, item *Item, o *EvaluationOptions) (_ *Verdict, err error) {
 	defer recovered(&err)
 	start := d.clock()
 	r, err := d.request(item, o)
-	if err == nil && (!item.OldObject.Absent() || item.Subresource != "" || item.Patch != nil || item.GeneratedName != "") {
-		err = &Error{Reason: ReasonInvalidArgument, Message: "an old object, a patch, a subresource and a generated name are for Validate and Admit alone: leave them out"}
+	if err == nil {
+		err = setUpdate(&r, item)
+	}
+	if err == nil {
+		err = checkWrite(call, item, o)
 	}
 	if err != nil {
 		return nil, err
 	}
+	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, rule.Tracing(o.Trace)
+	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewNone
+	r.Whole, r.WantStatus, r.Stage = call == CallAdmit, o.WithStatus, admission.Stage(o.Stage)
+	v := &Verdict{Revision: d.revision}
+	presenter := newPresenter(&r, o.Include)
+	var out admission.Outcome
+	switch {
+	case call == CallAdmit:
+		r.WantObject, r.WantChanged = o.View != ViewNone, o.View == ViewChanged
+		out, err = d.inner.Admit(ctx, &r, d.convert)
+	case r.Old != nil:
+		out, err = d.inner.Update(ctx, &r, d.convert)
+	default:
+		out, err = d.inner.Create(ctx, &r)
+	}
+	if err == nil && o.WithStatus && out.Rejection != nil {
+		v.Status, err = out.Rejection.Status()
+	}
+	if err != nil {
+		err = faultError(err)
+		d.observe(ctx, call, item, &out, start, err)
+		return nil, err
+	}
+	v.Allowed, v.Rejection, v.Warnings = out.Rejection == nil, rejection(out.Rejection), out.Warnings
+	v.Pruned, v.Defaulted = changes(out.Pruned), changes(out.Defaulted)
+	v.Violations, v.Ratcheted = violations(out.Violations), violations(out.Ratcheted)
+	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
+	if o.View != ViewNone {
+		d.addHints(ctx, &r, &out, v.Violations, v.Pruned)
+	}
+	if v.Allowed {
+		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
+		if o.View == ViewChanged && !out.Changed && item.Patch == nil {
+			v.Object = nil
+		}
+		v.Presentation, v.Warnings = presenter.result(v.Warnings)
+	}
+	d.observe(ctx, call, item, &out, start, nil)
+	return v, nil
+}
+
+// transform implements Prune, Default, Read and Convert.
+func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *EvaluationOptions,
+	do func(context.Context, *admission.Request) (admission.Outcome, error)) (_ *Transformed, err error) {
+	defer recovered(&err)
+	start := d.clock()
+	r, err := d.request(item, o)
+	if err != nil {
+		return nil, err
+	}
+	if !item.OldObject.Absent() || item.Subresource != "" || item.Patch != nil || item.GeneratedName != "" {
+		return nil, invalid("an old object, a patch, a subresource and a generated name are for Validate and Admit only: leave them out")
+	}
 	r.Target, r.WantObject, r.WantChanged, r.WantChanges = o.TargetVersion, o.View != ViewNone, true, true
-	shown := (*shown)(nil)
+	var presenter *presenter
 	if call == CallRead {
-		shown = o.Include.show(&r)
+		presenter = newPresenter(&r, o.Include)
 	}
 	out, err := do(ctx, &r)
 	if err != nil {
@@ -110,72 +133,85 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	}
 	t := &Transformed{
 		Object: out.Object, Changed: out.Changed, Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted),
-		Warnings: out.Warnings, Revision: d.revision,
+		Revision: d.revision,
 	}
-	t.Presentation, t.Warnings = shown.tell(t.Warnings)
+	t.Presentation, t.Warnings = presenter.result(out.Warnings)
 	if o.View == ViewChanged && !t.Changed {
 		t.Object = nil
 	}
 	if call == CallPrune {
-		d.hints(ctx, &r, &out, nil, t.Pruned)
+		d.addHints(ctx, &r, &out, nil, t.Pruned)
 	}
 	d.observe(ctx, call, item, &out, start, nil)
 	return t, nil
 }
 
-// request checks an item as far as every call does.
-func (d *Definition) request(item *Item, o *EvaluationOptions) (admission.Request, error) {
-	r := admission.Request{Version: item.Version, Limits: d.limits, Handler: true, FieldValidation: admission.FieldValidation(o.FieldValidation)}
-	invalid := func(text string) (admission.Request, error) {
-		return r, &Error{Reason: ReasonInvalidArgument, Message: text}
-	}
-	body := item.Object
+// request checks the options and parts of an item that all calls share.
+func (d *Definition) request(item *Item, o *EvaluationOptions) (r admission.Request, err error) {
+	r.Version, r.Limits, r.Handler = item.Version, d.limits, true
+	r.FieldValidation = admission.FieldValidation(o.FieldValidation)
+	body, what := item.Object, "object"
 	if item.Patch != nil {
-		if err := item.patched(); err != nil {
-			return r, err
+		switch {
+		case !body.Absent():
+			return r, invalid("there are an object and a patch: the object is the old one with the patch applied, so leave out one of the two")
+		case item.Patch.Type != MergePatch && item.Patch.Type != JSONPatch:
+			return r, invalid("unknown type of a patch: it is MergePatch or JSONPatch")
+		case item.Patch.Document.Absent():
+			return r, invalid("there is no document in the patch")
 		}
-		body, r.Patch = item.Patch.Document, patchTypes[item.Patch.Type]
+		body, what, r.Patch = item.Patch.Document, "patch", patch.Type(item.Patch.Type)
+	}
+	if r.Body, r.YAML, err = body.text(what); err != nil {
+		return r, err
 	}
 	switch {
-	case body.Absent():
-		return invalid("there is no object")
-	case item.Object.JSON != nil && item.Object.YAML != nil:
-		return r, bothSet("object")
 	case o.FieldValidation > FieldValidationStrict:
-		return invalid("unknown field validation: it is Warn, Ignore or Strict")
+		err = invalid("unknown field validation: it is Warn, Ignore or Strict")
 	case o.Trace > TraceAll:
-		return invalid("unknown trace: it is None, Failed or All")
+		err = invalid("unknown trace: it is None, Failed or All")
 	case o.View > ViewNone:
-		return invalid("unknown view: it is Object, Changed or Verdict")
-	case body.YAML != nil:
-		r.Body, r.YAML = body.YAML, true
-	default:
-		r.Body = body.JSON
+		err = invalid("unknown view: it is Full, Changed or None")
 	}
-	return r, nil
+	return r, err
 }
 
-// faultError gives a Fault its public form.
-func faultError(err error) error {
-	var f *admission.Fault
-	if !errors.As(err, &f) {
-		return &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
+// setUpdate adds the old object and the subresource to the request of a write.
+func setUpdate(r *admission.Request, item *Item) (err error) {
+	isUpdate := !item.OldObject.Absent()
+	switch {
+	case item.Subresource != "" && item.Subresource != "status" && item.Subresource != "scale":
+		return invalid("custom resources have no subresource %s: it is empty, status or scale", item.Subresource)
+	case !isUpdate && item.Subresource != "":
+		return invalid("there is no old object: a write to the subresource %s is an update of one", item.Subresource)
+	case !isUpdate && item.Patch != nil:
+		return invalid("there is no old object: a patch is applied to one, and creates nothing")
+	case isUpdate && item.GeneratedName != "":
+		return invalid("a generated name is for creations only: leave it out, or the old object")
+	case isUpdate:
+		r.Status, r.Scale = item.Subresource == "status", item.Subresource == "scale"
+		r.Old, r.OldYAML, err = item.OldObject.text("old object")
+		return err
 	}
-	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: rejection(f.Rejection), Err: f.Cause}
-	if f.Limit != nil {
-		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
-	}
-	if f.Position != (Position{}) {
-		e.Position = &f.Position
-	}
-	return e
+	r.GeneratedName = item.GeneratedName
+	return nil
 }
 
-func rejection(r *admission.Rejection) *Rejection {
-	if r == nil {
-		return nil
+// checkWrite rejects options that a write does not have.
+func checkWrite(call Call, item *Item, o *EvaluationOptions) error {
+	switch {
+	case o.Stage > StageFinish:
+		return invalid("unknown stage: it is All, Decode or Finish")
+	case call != CallAdmit && o.Stage != StageAll:
+		return invalid("a stage is for Admit only: Validate judges the whole write")
+	case call != CallAdmit && o.Include != PresentationOptions{}:
+		return invalid("Include is for Admit and Read only: Validate does not make the object that would be presented")
+	case call == CallAdmit && o.AsGiven:
+		return invalid("AsGiven is for Validate only: what is admitted is pruned, defaulted and prepared")
+	case item.Patch != nil && o.Stage == StageFinish:
+		return invalid("a patch is applied in stage Decode: Finish takes the resulting object")
 	}
-	return &Rejection{Code: r.Code, Reason: r.Reason, Message: r.Message}
+	return nil
 }
 
 func changes(list []admission.Change) []FieldChange {
@@ -199,7 +235,9 @@ func (d *Definition) clock() (start time.Time) {
 	return start
 }
 
-func (d *Definition) observe(ctx context.Context, call Call, item *Item, out *admission.Outcome, start time.Time, err error) {
+func (d *Definition) observe(
+	ctx context.Context, call Call, item *Item, out *admission.Outcome, start time.Time, err error,
+) {
 	if d.observer == nil {
 		return
 	}
@@ -208,7 +246,8 @@ func (d *Definition) observe(ctx context.Context, call Call, item *Item, out *ad
 		version = out.Version.Name
 	}
 	d.observer.Evaluated(ctx, EvaluationEvent{
-		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: item.bytes(),
-		Explained: out.Explained, Allowed: (call == CallValidate || call == CallAdmit) && err == nil && out.Rejection == nil, Violations: len(out.Violations), Err: err,
+		Call: call, CRD: d.inner.Name, Version: version, Duration: time.Since(start), Bytes: item.bytes(), Explained: out.Explained,
+		Allowed:    (call == CallValidate || call == CallAdmit) && err == nil && out.Rejection == nil,
+		Violations: len(out.Violations), Err: err,
 	})
 }

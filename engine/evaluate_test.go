@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// richCRD has what the pipelines tell apart: two versions, defaults, nullables, an embedded resource, a set, subresources.
+// richCRD has what the pipelines tell apart: two versions, defaults, nullables, an embedded resource, a set,
+// subresources.
 const richCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -181,8 +182,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestVerdictChanges: a verdict tells what was pruned and filled in, whichever way it came about; a status that a create drops
-// is told of where the reference warns of it, and its defaults are not.
+// TestVerdictChanges: a verdict tells what was pruned and filled in, whichever way it came about; a status that a
+// create drops is told of where the reference warns of it, and its defaults are not.
 func TestVerdictChanges(t *testing.T) {
 	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},"spec":{
 "group":"example.com","scope":"Namespaced","names":{"plural":"gadgets","kind":"Gadget"},"versions":[{"name":"v1","served":true,"storage":true,

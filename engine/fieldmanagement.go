@@ -8,40 +8,42 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
-// FieldManagement is what server-side apply must know of one version of a CRD beside its schema, which OpenAPIV3 has: with both, a server can run
-// upstream's own field manager (k8s.io/apimachinery/pkg/util/managedfields).
+// FieldManagement is what server-side apply needs for one version of a CRD besides its schema (OpenAPIModels). With
+// both, a server can run upstream's field manager (k8s.io/apimachinery/pkg/util/managedfields).
 type FieldManagement struct {
-	// APIVersion is the version, stable.example.com/v1.
+	// APIVersion is the version: stable.example.com/v1.
 	APIVersion string
-	// ResetFields are the fields that a write does not set whatever it sends, so that nobody comes to own them by it: of writes to the object,
-	// then of writes to its status. Writes to scale have none.
+	// ResetFields are the fields that a write cannot set, so that its manager does not own them: first of writes to the
+	// object, then of writes to its status. Writes to scale have none.
 	ResetFields []ResetFields
-	// ReplicasPaths say for each version of the CRD, in the order of its manifest, where the replicas are that its scale subresource shows.
+	// ReplicasPaths are, for each version in the order of the manifest, the paths of the replicas of the scale
+	// subresource.
 	ReplicasPaths []ReplicasPath
 }
 
-// ResetFields are fields that a write to a subresource resets in managed fields of one version.
+// ResetFields are the fields that a write to a subresource resets in the managed fields of one version.
 type ResetFields struct {
 	// Subresource is "" for the object itself, or status.
 	Subresource string
 	// APIVersion is that of the managed fields.
 	APIVersion string
-	// Fields are the fields as metadata.managedFields has them (FieldsV1): {"f:status":{}}.
+	// Fields are the fields in the format of metadata.managedFields (FieldsV1): {"f:status":{}}.
 	Fields []byte
 
 	set *fieldpath.Set
 }
 
-// ReplicasPath is the place of the replicas of one version.
+// ReplicasPath is the path of the replicas in one version.
 type ReplicasPath struct {
-	// APIVersion is the version, stable.example.com/v1.
+	// APIVersion is the version: stable.example.com/v1.
 	APIVersion string
-	// Fields are the names that lead there, [spec replicas]; nil of a version without a scale subresource.
+	// Fields are the names on the path, [spec replicas], nil for a version without a scale subresource.
 	Fields []string
 }
 
-// FieldManagement answers for a served version. A write to the object resets its status, where the version has that subresource; a write to the status resets
-// metadata and spec, of every version that has it and is served or stored.
+// FieldManagement returns the FieldManagement of a served version. If the version has the status subresource, a write
+// to the object resets the status. A write to the status resets metadata and spec of every version with that
+// subresource that is served or stored.
 func (d *Definition) FieldManagement(version string) (_ FieldManagement, err error) {
 	defer recovered(&err)
 	v, err := d.served(version)
@@ -50,7 +52,7 @@ func (d *Definition) FieldManagement(version string) (_ FieldManagement, err err
 	}
 	m := FieldManagement{APIVersion: v.APIVersion}
 	add := func(subresource string, of *admission.Version, set *fieldpath.Set) {
-		fields, _ := set.ToJSON() // a set of names has JSON
+		fields, _ := set.ToJSON() // cannot fail: the set has names only
 		m.ResetFields = append(m.ResetFields, ResetFields{Subresource: subresource, APIVersion: of.APIVersion, Fields: fields, set: set})
 	}
 	if v.HasStatus {
@@ -64,14 +66,15 @@ func (d *Definition) FieldManagement(version string) (_ FieldManagement, err err
 	for _, other := range d.inner.Versions {
 		p := ReplicasPath{APIVersion: other.APIVersion}
 		if other.Scale != nil {
-			p.Fields = slices.Clone(other.Scale.SpecReplicas.Names) // the caller's to change
+			p.Fields = slices.Clone(other.Scale.SpecReplicas.Names) // the caller may modify it
 		}
 		m.ReplicasPaths = append(m.ReplicasPaths, p)
 	}
 	return m, nil
 }
 
-// Sets are the ResetFields of a subresource as upstream's field manager takes them, by API version. The sets must not be changed.
+// Sets returns the ResetFields of a subresource by API version, for upstream's field manager. The sets must not be
+// modified.
 func (m *FieldManagement) Sets(subresource string) map[fieldpath.APIVersion]*fieldpath.Set {
 	sets := map[fieldpath.APIVersion]*fieldpath.Set{}
 	for _, r := range m.ResetFields {
@@ -82,7 +85,7 @@ func (m *FieldManagement) Sets(subresource string) map[fieldpath.APIVersion]*fie
 	return sets
 }
 
-// Mappings are the ReplicasPaths as upstream's managedfields.ScaleHandler takes them.
+// Mappings returns the ReplicasPaths for upstream's managedfields.ScaleHandler.
 func (m *FieldManagement) Mappings() map[string]fieldpath.Path {
 	mappings := make(map[string]fieldpath.Path, len(m.ReplicasPaths))
 	for _, p := range m.ReplicasPaths {

@@ -190,7 +190,8 @@ func TestHintsAreBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkHints compares the answers to wrong objects with their hints and without: what hints cost where something is wrong.
+// BenchmarkHints compares the answers to wrong objects with their hints and without: what hints cost where something is
+// wrong.
 func BenchmarkHints(b *testing.B) {
 	crd, cases := hintCases(b)
 	d := compiled(b, crd)

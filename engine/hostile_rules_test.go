@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// hostileRules are rules that an API server takes when a CRD is registered, and the worst objects of 3 MiB for them: some take it seconds, some hours,
-// some all memory there is. The rule stands at spec, whose properties the schema names.
+// hostileRules are rules that an API server takes when a CRD is registered, and the worst objects of 3 MiB for them:
+// some take it seconds, some hours, some all memory there is. The rule stands at spec, whose properties the schema
+// names.
 var hostileRules = []struct{ name, rule, spec string }{
 	{"nested folds over a list", "self.l.all(x, self.l.all(y, x != y || x == y))", `{"l":[` + repeated(800, `%d`) + `],"pad":"` + pad(3_000_000) + `"}`},
 	{"many nested folds", "self.groups.all(g, g.l.all(x, g.l.all(y, x < y || y <= x)))", `{"groups":[` + strings.TrimSuffix(strings.Repeat(`{"l":[`+repeated(40, `%d`)+`]},`, 400), ",") + `],"pad":"` + pad(2_900_000) + `"}`},

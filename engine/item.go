@@ -4,37 +4,39 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/patch"
 )
 
-// Item is one object to evaluate, and the request it comes with.
+// Item is one object to evaluate, with the request that it comes with.
 type Item struct {
-	// Version is the version of the endpoint, v1. Empty: the version in the object's own apiVersion. With a version the
-	// object is judged as the API server judges one sent there: another apiVersion is refused, another kind is a finding.
+	// Version is the version of the endpoint: v1. If it is empty, the version is that of the object's apiVersion. With
+	// a Version, the object is evaluated as at that endpoint: another apiVersion is rejected, and another kind is a
+	// violation.
 	Version string
-	// Object is the object as the client sent it; for Read, as it stands in storage.
+	// Object is the object as the client sent it or, for Read, as storage has it.
 	Object Document
-	// Patch, for Validate and Admit, takes the place of Object: the object is OldObject with the patch applied. Nil: there is none.
+	// Patch, for Validate and Admit, replaces Object: the object is OldObject with the patch applied.
 	Patch *Patch
-	// OldObject makes the item of a Validate or an Admit an update: the object as it stands in storage, or as a client got it, at any version
-	// that the CRD lists. It is read as the API server reads its storage, see Definition.Read. An old object that cannot be read is an
-	// error of the item, as is one of another kind, or one whose name or namespace are not those that the item gives: an API server
-	// could not have found it. Where it says its uid or its resourceVersion, an object with another one is a conflict to Admit; bytes of a
-	// storage mostly do not say the latter, and then only the storage knows. Validate only asks for a resourceVersion to be there.
+	// OldObject makes a Validate or an Admit an update. It is the stored object in any version that the CRD lists, and
+	// is read as Read does. An old object that cannot be read, is of another kind, or has another name or namespace
+	// than the item, is an error. If it has a uid or a resourceVersion, Admit returns a conflict for an object with
+	// another one. Validate only requires a resourceVersion.
 	OldObject Document
-	// Subresource is "", "status" or "scale". A write to a subresource is an update, so it needs an OldObject. Of status, all but the status is
-	// taken from that; of scale, Object is an autoscaling/v1 Scale, and all but the replicas is taken from OldObject.
+	// Subresource is "", "status" or "scale". A write to a subresource needs an OldObject. For status, everything but
+	// the status is taken from OldObject. For scale, Object is an autoscaling/v1 Scale, and only the replicas are taken
+	// from it.
 	Subresource string
-	// Namespace is the namespace of the request. Empty: the object's own.
+	// Namespace is the namespace of the request. If it is empty, it is that of the object.
 	Namespace string
-	// Name is the name of the request, empty for a plain create: the object's own.
+	// Name is the name of the request, empty for a creation. If it is empty, it is that of the object.
 	Name string
-	// GeneratedName is, for a creation, the name that the server generated from metadata.generateName. An object that has a
-	// generateName and no name is evaluated under it, and is answered with it. Others are not changed. Stage Decode does not
-	// use it: API servers generate names after mutating admission.
+	// GeneratedName is, for a creation, the name that the server generated from metadata.generateName. It is used for
+	// an object with a generateName and without a name, and returned with it. StageDecode ignores it: API servers
+	// generate names after mutating admission.
 	GeneratedName string
 }
 
-// bytes is the length of all documents of the item.
+// bytes returns the length of all documents of the item.
 func (i *Item) bytes() int {
 	n := len(i.Object.JSON) + len(i.Object.YAML) + len(i.OldObject.JSON) + len(i.OldObject.YAML)
 	if i.Patch != nil {
@@ -43,85 +45,95 @@ func (i *Item) bytes() int {
 	return n
 }
 
-// Patch is a change to an object, as a client sends it with PATCH.
+// Patch is the body of a PATCH request.
 type Patch struct {
 	Type PatchType
-	// Document is the patch: an object for MergePatch, a list of operations for JSONPatch.
+	// Document is an object for MergePatch, a list of operations for JSONPatch.
 	Document Document
 }
 
-// PatchType says how a patch is to be read. The zero value is none: a patch has no meaning without its type.
+// PatchType is the format of a patch. The zero value is invalid.
 type PatchType uint8
 
-// The values of PatchType.
+// The patch types.
 const (
-	MergePatch PatchType = iota + 1 // RFC 7386, application/merge-patch+json
-	JSONPatch                       // RFC 6902, application/json-patch+json
+	MergePatch = PatchType(patch.Merge) // RFC 7386, application/merge-patch+json
+	JSONPatch  = PatchType(patch.JSON)  // RFC 6902, application/json-patch+json
 )
 
-// FieldValidation is the API server's parameter of that name: what becomes of unknown and duplicate fields.
+// Bounds of a JSON patch. API servers have the first two, and answer 413 and 422; beyond the others there is a
+// LIMIT_EXCEEDED.
+const (
+	MaxPatchOperations = patch.MaxOperations // operations
+	MaxPatchCopies     = patch.MaxCopied     // bytes that copy operations add
+	MaxPatchShifts     = patch.MaxShifted    // list elements that all operations together move to another index
+	MaxPatchNesting    = patch.MaxNested     // depth of the lists and objects that operations change
+)
+
+// FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled.
 type FieldValidation uint8
 
 // The values of FieldValidation. The zero value is the API server's default.
 const (
-	FieldValidationWarn   = FieldValidation(admission.Warn)   // a warning for each of them
-	FieldValidationIgnore = FieldValidation(admission.Ignore) // dropped silently
-	FieldValidationStrict = FieldValidation(admission.Strict) // the object is refused
+	FieldValidationWarn   = FieldValidation(admission.Warn)   // warn about each of them
+	FieldValidationIgnore = FieldValidation(admission.Ignore) // drop them silently
+	FieldValidationStrict = FieldValidation(admission.Strict) // reject the object
 )
 
-// View says how much of an object a result carries.
+// View is how much of an object a result has.
 type View uint8
 
 // The values of View.
 const (
 	ViewFull    View = iota // the object
-	ViewChanged             // the object, if it differs from the one given
-	ViewNone                // no object; of Validate and Admit the verdict alone, without Pruned, Defaulted and hints: the cheapest answer
+	ViewChanged             // the object, if it differs from the one sent
+	ViewNone                // no object; for Validate and Admit also no Pruned, Defaulted and hints, which is fastest
 )
 
-// Stage says which part of a write Admit does. A server with mutating admission of its own calls twice: DECODE, its own, FINISH.
+// Stage is the part of a write that Admit does. A server with mutating admission calls Admit with StageDecode, runs its
+// admission, and calls Admit with StageFinish.
 type Stage uint8
 
-// The values of Stage. WHOLE is DECODE and FINISH on what that answered.
+// The values of Stage. StageAll is StageDecode followed by StageFinish.
 const (
 	StageAll Stage = iota
-	// StageDecode stops where mutating admission begins: the body is decoded, coerced and defaulted (a patch applied), its name and namespace
-	// matched with the request's; the old object is read.
+	// StageDecode ends before mutating admission. The body is decoded, patched, coerced and defaulted, its name and
+	// namespace are compared with the request's, and the old object is read.
 	StageDecode
-	// StageFinish starts there, with the object that StageDecode answered and mutating admission may have changed and stamped (uid, times,
-	// managedFields): it is defaulted again, prepared, validated and converted, but not decoded strictly.
+	// StageFinish begins after mutating admission, with the object that it returned. The object is defaulted again,
+	// prepared, validated and converted, but not strictly decoded.
 	StageFinish
 )
 
-// Include says what of the object's presentation Admit and Read answer beside the object, see Presented.
+// PresentationOptions select the parts of a Presentation.
 type PresentationOptions struct {
 	SelectableFields, TableRow, Scale bool
-	// Now is the time that ages in a table row are counted to; the zero time is the time of the call.
+	// Now is the time that ages in the table row refer to. The zero value is the time of the call.
 	Now time.Time
 }
 
-// EvaluationOptions shape an evaluation. The zero value is what the API server does by default.
+// EvaluationOptions change an evaluation. The zero value is the default of the API server.
 type EvaluationOptions struct {
 	// FieldValidation applies to Validate and Admit.
 	FieldValidation FieldValidation
-	// View applies to the calls that return an object, and to what Validate and Admit tell about changes.
+	// View selects how much of the object is returned.
 	View View
-	// CompleteMetadata fills in, while the object is judged, what a server would have by then and a manifest from a file
-	// need not have: a namespace for a namespaced object ("default" unless the item names one), a name generated from
-	// generateName; on update name, namespace and resourceVersion of the old object, which may be a manifest, too: what it lacks of
-	// namespace and resourceVersion is filled in likewise. It never hides a finding about something the caller did write.
+	// CompleteMetadata completes the metadata of a manifest for the evaluation as a server would: a namespace
+	// ("default" unless the item names one), a name generated from generateName, and on update the name, namespace and
+	// resourceVersion of the old object, which are completed likewise. It never hides a violation of something that the
+	// manifest has.
 	CompleteMetadata bool
-	// AsGiven, for Validate: nothing is pruned, defaulted or prepared; the object is judged as it stands, against the old one as it
-	// stands (unless that is of another version and has to be converted).
+	// AsGiven, for Validate, skips pruning, defaulting and preparation: the object is validated as it is, compared with
+	// the old object as it is, unless that has to be converted.
 	AsGiven bool
-	// Trace asks Validate and Admit what the rules did on the way to their answers.
+	// Trace selects the rules that Validate and Admit trace.
 	Trace TraceMode
-	// TargetVersion, for Read and Convert: the version to convert to. Empty, for Read: no conversion.
+	// TargetVersion, for Read and Convert, is the version to convert to. For Read it may be empty.
 	TargetVersion string
-	// Stage, for Admit: which part of the write.
+	// Stage, for Admit, selects a part of the write.
 	Stage Stage
 	// WithStatus, for Validate and Admit, asks for Verdict.Status.
 	WithStatus bool
-	// Include, for Admit and Read, asks for Presented.
+	// Include, for Admit and Read, asks for a Presentation.
 	Include PresentationOptions
 }

@@ -11,33 +11,31 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// MaxOpenAPIBytes bounds one OpenAPI document. Beyond it there is a LIMIT_EXCEEDED.
+// MaxOpenAPIBytes bounds one OpenAPI document.
 const MaxOpenAPIBytes = 256 << 20
 
 // OpenAPIDocument is an OpenAPI document as an API server publishes it.
 type OpenAPIDocument struct {
-	// JSON is the document. The caller must not change it.
+	// JSON is the document. The caller must not modify it.
 	JSON []byte
-	// ETag is its SHA-512 in capital hexadecimal letters, without the quotes that HTTP wants around it, which is upstream's own rule. A document of v3 is byte for
-	// byte that of an API server with the same CRDs, and so is its ETag. A document of v2 has the value of what an API server says of the CRDs among all that it
-	// serves.
+	// ETag is its SHA-512 in upper-case hexadecimal digits, without quotes, as upstream computes it. A v3 document is
+	// byte for byte that of an API server with the same CRDs, and so is its ETag.
 	ETag string
 }
 
-// PublishedCRD is a CRD of which documents are made.
+// PublishedCRD is a CRD for OpenAPI documents and Explain. It needs a Definition or a Name; without either it is
+// ignored.
 type PublishedCRD struct {
-	// Definition is the CRD; one that is nil is left out, unless there is a Name.
 	Definition *Definition
-	// Name, Group, Revision, Versions and Names say the same of a CRD without compiling it, for who keeps them: Definition.Name and so on, the last of them
-	// in Definition.Standing. They count where there is no Definition. Names are for Explain alone.
+	// Name, Group, Revision, Versions and Names describe a CRD without a Definition. Names are needed for Explain only.
 	Name, Group, Revision string
 	Versions              []VersionInfo
 	Names                 Names
-	// Manifest returns what Definition.Manifest would. It is called only if what is made of it is not kept from before; its errors are passed on.
+	// Manifest returns Definition.Manifest. It is called only if the result is not cached. Its errors are returned.
 	Manifest func(context.Context) ([]byte, error)
 }
 
-// Published returns definitions as CRDs of which documents are made.
+// Published returns definitions as PublishedCRDs.
 func Published(definitions ...*Definition) []PublishedCRD {
 	crds := make([]PublishedCRD, len(definitions))
 	for i, d := range definitions {
@@ -46,42 +44,37 @@ func Published(definitions ...*Definition) []PublishedCRD {
 	return crds
 }
 
-// OpenAPIV3 returns what an API server answers at /openapi/v3/apis/{group}/{version}: everything that the CRDs serve there. CRDs of other groups, and those that
-// do not serve the version, are passed over. An API server publishes CRDs that are established; whether one is, the caller knows.
+// OpenAPIV3 returns what an API server returns at /openapi/v3/apis/{group}/{version} for the CRDs. Other groups and
+// versions are ignored. The caller selects the CRDs that are established.
 //
-// The error is VERSION_NOT_FOUND if nothing is served there, INVALID_ARGUMENT if two CRDs have the same kind there, LIMIT_EXCEEDED, or ITEM_DEADLINE.
+// The error is VERSION_NOT_FOUND if no CRD serves the version, INVALID_ARGUMENT if two CRDs have the same kind there,
+// LIMIT_EXCEEDED, or ITEM_DEADLINE.
 func OpenAPIV3(ctx context.Context, group, version string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
 	return OpenAPIPublisher{}.V3(ctx, group, version, crds...)
 }
 
-// OpenAPIV3Index returns what an API server answers at /openapi/v3 about the CRDs: the URL of each document, which has its ETag as a hash. root is what stands
-// before /openapi/v3 in these URLs: "" as on an API server. Errors are those of OpenAPIV3.
+// OpenAPIV3Index returns what an API server returns at /openapi/v3 for the CRDs: the URL of each document, with its
+// ETag as the hash. root is the prefix of the URLs, "" on an API server. Errors are those of OpenAPIV3.
 func OpenAPIV3Index(ctx context.Context, root string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
 	return OpenAPIPublisher{}.V3Index(ctx, root, crds...)
 }
 
-// OpenAPIV2 returns what the CRDs contribute to what an API server answers at /openapi/v2: all of their served versions in one document. Where two have the same
-// kind, the one whose name comes later counts. The error is LIMIT_EXCEEDED or ITEM_DEADLINE.
+// OpenAPIV2 returns the part of the CRDs in what an API server returns at /openapi/v2: all served versions in one
+// document. If two have the same kind, the one with the later name is used. The error is LIMIT_EXCEEDED or
+// ITEM_DEADLINE.
 func OpenAPIV2(ctx context.Context, crds ...PublishedCRD) (*OpenAPIDocument, error) {
 	return OpenAPIPublisher{}.V2(ctx, crds...)
 }
 
-// OpenAPIModels returns a document like those of v3 with every version of one CRD, served or not: the types by which an API server tracks who owns which field, since
-// objects may remember owners of versions that are served no more. Its components.schemas are what upstream's managedfields.NewTypeConverter takes. Errors
-// are those of OpenAPIV3.
+// OpenAPIModels returns a v3 document of all versions of one CRD, served or not. An API server uses these types to
+// track field ownership, since objects may have managed fields of versions that are no longer served. Upstream's
+// managedfields.NewTypeConverter takes its components.schemas. Errors are those of OpenAPIV3.
 func OpenAPIModels(ctx context.Context, crd PublishedCRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
-	var of []publishedVersion
-	crds := inOrder([]PublishedCRD{crd})
-	for i := range crds {
-		for _, v := range crds[i].Versions {
-			of = append(of, publishedVersion{&crds[i], v.Name})
-		}
-	}
-	return OpenAPIPublisher{}.document(ctx, openapi.V3Form, of, mostKept)
+	return OpenAPIPublisher{}.document(ctx, openapi.V3Form, versionsOf([]PublishedCRD{crd}, func(VersionInfo) bool { return true }), mostKept)
 }
 
-// OpenAPIKept returns how many bytes of OpenAPI documents, and of parts of them, the process keeps because they were asked for lately: 40 MiB at most.
+// OpenAPIKept returns the size of the process's caches of OpenAPI documents and their parts, at most 40 MiB.
 func OpenAPIKept() int64 {
 	return keptDocuments.Stats().Bytes + keptParts.Stats().Bytes + keptETags.Stats().Bytes
 }
@@ -100,7 +93,7 @@ func newOpenAPICache[V any](maxBytes int64, weigh func(V) int64) *cache.Cache[st
 	})
 }
 
-// documentKey is the same for equal documents.
+// documentKey returns a key that equal documents share.
 func documentKey(group, version string, of []publishedVersion) string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s/%s", group, version) // a hash never fails
@@ -110,10 +103,10 @@ func documentKey(group, version string, of []publishedVersion) string {
 	return string(h.Sum(nil))
 }
 
-// openAPIPart returns what a version contributes to the documents of a form. It is kept if it has at most so many bytes.
+// openAPIPart returns the part of a version in documents of a form. A part of at most keep bytes is cached.
 func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form openapi.Form, keep int64) (*openapi.Part, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, &Error{Reason: ReasonItemDeadline, Message: "the call ended before the OpenAPI document was made: " + err.Error(), Err: err}
+		return nil, failed(ReasonItemDeadline, "the call ended before the OpenAPI document was made", err)
 	}
 	key := fmt.Sprintf("%d %s %s", form, c.Revision, version)
 	if p, ok := keptParts.Cached(key); ok {
@@ -125,7 +118,7 @@ func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form ope
 	}
 	p, err := openapi.Build(r, form)
 	if err != nil {
-		return nil, &Error{Reason: ReasonInternal, Message: "OpenAPI of " + c.Name + ", version " + version + ": " + err.Error(), Err: err}
+		return nil, failed(ReasonInternal, "OpenAPI of "+c.Name+", version "+version, err)
 	}
 	if p.Size() <= keep {
 		keptParts.Add(key, p)
@@ -133,7 +126,7 @@ func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form ope
 	return p, nil
 }
 
-// resource reads the manifest again: a Definition keeps only what evaluations need.
+// resource decodes the manifest: a Definition retains only what evaluations need.
 func (c *PublishedCRD) resource(ctx context.Context, version string) (*openapi.Resource, error) {
 	manifest, err := c.Manifest(ctx)
 	if err != nil {
@@ -144,10 +137,11 @@ func (c *PublishedCRD) resource(ctx context.Context, version string) (*openapi.R
 	}
 	m, err := definition.Decode(manifest)
 	if err != nil {
-		return nil, &Error{Reason: ReasonInternal, Message: "canonical CRD: " + err.Error(), Err: err}
+		return nil, failed(ReasonInternal, "canonical CRD", err)
 	}
 	if schema.Find(m.CRD, version) == nil {
-		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("the manifest of CRD %s has no version %q", c.Name, version)}
+		message := fmt.Sprintf("the manifest of CRD %s has no version %q", c.Name, version)
+		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
 	}
 	return openapi.Describe(m.CRD, version), nil
 }

@@ -11,56 +11,42 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// OpenAPIPublisher makes OpenAPI documents within bounds of who asks for them: a server that answers many at a time. The zero value is what the functions
-// OpenAPIV3 and so on use. What it holds while it writes a document is that document and some MiB; a document that would be too large is refused before memory
-// is taken for it.
+// OpenAPIPublisher makes OpenAPI documents within bounds of the caller. The zero value has the default bounds.
 type OpenAPIPublisher struct {
-	// MaxBytes bounds one document; 0 or more than MaxOpenAPIBytes: MaxOpenAPIBytes.
+	// MaxBytes bounds one document. 0 means MaxOpenAPIBytes, which is also the maximum.
 	MaxBytes int64
-	// Room is asked for the memory of a document, with the number of its bytes, before that is taken, unless the document is kept from before; its error is
-	// passed on. The documents behind an index follow one another, so that for them it is asked for what the largest takes. Nil: there is room.
+	// Reserve, if not nil, is called with the size of a document before its memory is allocated, unless the document is
+	// cached. Its error is returned. The documents behind an index are made one after another, so only the largest of
+	// them is reserved.
 	Reserve func(bytes int64) error
 }
 
 // V3 is OpenAPIV3.
 func (p OpenAPIPublisher) V3(ctx context.Context, group, version string, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
-	crds = inOrder(crds)
-	var of []publishedVersion
-	for i := range crds {
-		if crds[i].Group == group && slices.Contains(crds[i].served(), version) {
-			of = append(of, publishedVersion{&crds[i], version})
-		}
-	}
+	of := versionsOf(crds, func(v VersionInfo) bool { return v.Served && v.Name == version })
+	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Group != group })
 	if len(of) == 0 {
-		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("no CRD serves version %q of group %q", version, group)}
+		message := fmt.Sprintf("no CRD serves version %q of group %q", version, group)
+		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
 	}
-	return p.kept(documentKey(group, version, of), func() (*OpenAPIDocument, error) { return p.document(ctx, openapi.V3Form, of, mostKept) })
+	return p.cached(ctx, openapi.V3Form, documentKey(group, version, of), of)
 }
 
 // V2 is OpenAPIV2.
 func (p OpenAPIPublisher) V2(ctx context.Context, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
-	crds = inOrder(crds)
-	var of []publishedVersion
-	for i := range crds {
-		for _, v := range crds[i].served() {
-			of = append(of, publishedVersion{&crds[i], v})
-		}
-	}
-	return p.kept(documentKey("", "v2", of), func() (*OpenAPIDocument, error) { return p.document(ctx, openapi.V2Form, of, mostKept) })
+	of := versionsOf(crds, func(v VersionInfo) bool { return v.Served })
+	return p.cached(ctx, openapi.V2Form, documentKey("", "v2", of), of)
 }
 
 // V3Index is OpenAPIV3Index.
 func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
-	crds = inOrder(crds)
 	members := map[GroupVersion][]publishedVersion{}
-	for i := range crds {
-		for _, v := range crds[i].served() {
-			at := GroupVersion{Group: crds[i].Group, Version: v}
-			members[at] = append(members[at], publishedVersion{&crds[i], v})
-		}
+	for _, v := range versionsOf(crds, func(v VersionInfo) bool { return v.Served }) {
+		at := GroupVersion{Group: v.crd.Group, Version: v.version}
+		members[at] = append(members[at], v)
 	}
 	one := p
 	if p.Reserve != nil {
@@ -81,7 +67,7 @@ func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...Publ
 		key := documentKey(at.Group, at.Version, of)
 		etag, ok := keptETags.Cached(key)
 		if !ok {
-			// Nothing of it is kept but the ETag: the document may never be asked for, and there may be thousands.
+			// Only the ETag is cached: there may be thousands of documents that nobody requests.
 			doc, err := one.document(ctx, openapi.V3Form, of, 0)
 			if err != nil {
 				return nil, err
@@ -101,12 +87,12 @@ func (p OpenAPIPublisher) maxBytes() int64 {
 	return min(p.MaxBytes, MaxOpenAPIBytes)
 }
 
-// kept returns the document that is kept under a key, or makes it.
-func (p OpenAPIPublisher) kept(key string, make func() (*OpenAPIDocument, error)) (*OpenAPIDocument, error) {
+// cached returns a document from the cache, or makes it.
+func (p OpenAPIPublisher) cached(ctx context.Context, form openapi.Form, key string, of []publishedVersion) (*OpenAPIDocument, error) {
 	doc, ok := keptDocuments.Cached(key)
 	if !ok {
 		var err error
-		if doc, err = make(); err != nil {
+		if doc, err = p.document(ctx, form, of, mostKept); err != nil {
 			return nil, err
 		}
 		keptDocuments.Add(key, doc)
@@ -117,16 +103,16 @@ func (p OpenAPIPublisher) kept(key string, make func() (*OpenAPIDocument, error)
 	return doc, nil
 }
 
-// publishedVersion is a version of a CRD that a document has.
+// publishedVersion is a version of a CRD in a document.
 type publishedVersion struct {
 	crd     *PublishedCRD
 	version string
 }
 
-// mostKept is how much of the parts of one document may be kept: more would throw out those of all others, and their own before they are asked for again.
+// mostKept bounds the cached parts of one document, which would otherwise evict those of all others.
 const mostKept = 8 << 20
 
-// document makes a document. keep is how much of its parts is kept for the next ones.
+// document makes a document. keep bounds its parts that are cached.
 func (p OpenAPIPublisher) document(ctx context.Context, form openapi.Form, of []publishedVersion, keep int64) (*OpenAPIDocument, error) {
 	parts := openapi.Parts{Count: len(of), Make: func(i int) (*openapi.Part, error) {
 		part, err := of[i].crd.openAPIPart(ctx, of[i].version, form, keep)
@@ -155,13 +141,13 @@ func openAPIError(err error) error {
 	var conflict *openapi.ConflictError
 	switch {
 	case errors.As(err, &limit):
-		return &Error{Reason: ReasonLimitExceeded, Message: limit.Error(), Limit: limit.Maximum, Actual: limit.Actual, Err: err}
+		return limitExceeded(limit.Error(), limit, err)
 	case errors.As(err, &conflict):
 		return &Error{Reason: ReasonInvalidArgument, Message: err.Error(), Err: err}
 	case errors.Is(err, openapi.ErrChanged):
 		return &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
 	}
-	return err // of a manifest, or of who was asked for room
+	return err // of Manifest or Reserve
 }
 
 func (c *PublishedCRD) served() []string {
@@ -174,13 +160,28 @@ func (c *PublishedCRD) served() []string {
 	return names
 }
 
-// inOrder returns the CRDs in the order of their names, in which documents are made, with all about them filled in.
+// versionsOf returns the versions of the CRDs for which include returns true, sorted by the names of the CRDs.
+func versionsOf(crds []PublishedCRD, include func(VersionInfo) bool) []publishedVersion {
+	crds = inOrder(crds)
+	var list []publishedVersion
+	for i := range crds {
+		for _, v := range crds[i].Versions {
+			if include(v) {
+				list = append(list, publishedVersion{&crds[i], v.Name})
+			}
+		}
+	}
+	return list
+}
+
+// inOrder returns the CRDs sorted by name, with all fields filled in.
 func inOrder(crds []PublishedCRD) []PublishedCRD {
 	out := make([]PublishedCRD, 0, len(crds))
 	for _, c := range crds {
 		if d := c.Definition; d != nil {
 			c = PublishedCRD{
-				Definition: d, Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions, Names: d.desired.Names,
+				Definition: d, Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions,
+				Names:    d.desired.Names,
 				Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
 			}
 		}

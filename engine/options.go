@@ -14,67 +14,89 @@ import (
 // LatestMinor is the Kubernetes minor release that the engine reproduces: 37 is Kubernetes 1.37.
 const LatestMinor = format.LatestMinor
 
-// OldestMinor is the oldest Kubernetes minor release that Options.KubernetesMinor accepts: 25 is Kubernetes 1.25,
-// the first that had rules.
+// OldestMinor is the oldest minor release that Options.KubernetesMinor accepts: 25 is Kubernetes 1.25, the first with
+// rules.
 const OldestMinor = format.OldestMinor
 
-// Options shape what a manifest means. The zero value is a stock Kubernetes 1.37 with the default limits, offline.
+// Options change what a manifest means. The zero value is a stock Kubernetes 1.37 with the default limits and without
+// webhooks.
 type Options struct {
-	// KubernetesMinor says which formats, and which functions, macros and types of rules a new CRD may use, from OldestMinor to
-	// LatestMinor. 0 is what a stock 1.37 does: it takes what 1.36 knows, so that its CRDs survive a rollback. Behaviour apart from
-	// that is always 1.37's, and an accepted CRD's rules are always evaluated by 1.37.
+	// KubernetesMinor selects the formats and the CEL libraries that a new CRD may use, from OldestMinor to
+	// LatestMinor. 0 is the default of 1.37, which accepts what 1.36 has, so that a rollback is possible. Everything
+	// else is always as in 1.37, and so is the evaluation of rules.
 	KubernetesMinor int
-	// Existing returns the CRD that is registered under a name, nil if there is none. A manifest of that name is then judged as its update, as an
-	// API server judges one, and otherwise as a creation. Nil: every manifest is a creation.
+	// Existing returns the registered CRD of a name, or nil. The manifest of a registered CRD is judged as its update.
+	// If Existing is nil, every manifest is a creation.
 	Existing func(name string) *Existing
-	// Terminating says that the CRD is being deleted, as Existing.Terminating has it: Admit then refuses to create objects, as an API server does, while updates
-	// and all that only reads go on.
+	// Terminating says that the CRD is being deleted: Admit rejects creations, as an API server does.
 	Terminating bool
-	// Heavy, if it is set, is called before the rules of a manifest are checked that may take long: a rule of some KiB, or one that nests dozens of
-	// lists, can take seconds. It may wait, for a turn of its own kind; an error of it ends the check and is its error.
+	// Heavy, if not nil, is called before rules are checked that may take seconds, such as a rule of several KiB. It
+	// may wait to limit concurrency. Its error ends the check.
 	Heavy func(ctx context.Context) error
-	// Converter converts between versions of CRDs with the Webhook strategy. Nil means offline: a conversion that needs
-	// it fails with ReasonConversionUnavailable.
+	// Converter converts between versions of CRDs with the Webhook strategy. If it is nil, such conversions fail with
+	// ReasonConversionUnavailable.
 	Converter Converter
-	// Observer is told of compilations and evaluations; nil means nobody is.
+	// Observer, if not nil, is called after compilations and evaluations.
 	Observer Observer
-	// Limits bound the documents; zero fields take the values of the defaults.
+	// Limits bound the documents.
 	Limits Limits
 }
 
-// LeftBehind is how many compilations and evaluations of rules this process goes on with after their contexts have ended, since nothing can stop them
-// (CEL's checker, a parser on a long text): each ends within seconds, and only a few run at once.
-func LeftBehind() int64 { return interrupt.Abandoned() }
-
-// Limits bound the documents that are read. A zero field takes its default.
+// Limits bound the documents that are read. Zero fields have default values.
 type Limits = value.Limits
 
-// Converter is the only way out of the engine: it has objects converted by whatever serves a CRD's conversion webhook.
-// It is called from many goroutines at once and honours its context.
+// LeftBehind returns the number of goroutines that still compile or evaluate rules after their contexts ended, because
+// CEL cannot interrupt them. Each ends within seconds.
+func LeftBehind() int64 { return interrupt.Abandoned() }
+
+// Existing is a registered CRD.
+type Existing struct {
+	// Manifest is Definition.Manifest of its current revision.
+	Manifest []byte
+	// Generation is metadata.generation, from 1.
+	Generation int64
+	// Status is its status.
+	Status Status
+	// Terminating says that it is being deleted, as Options.Terminating.
+	Terminating bool
+}
+
+// Status is the status of a CRD: conditions, accepted names, stored versions, observed generation.
+type Status = apiextensionsv1.CustomResourceDefinitionStatus
+
+// Names are the names of a CRD, as in its spec or as accepted in its status.
+type Names = apiextensionsv1.CustomResourceDefinitionNames
+
+// Condition is a condition in the status of a CRD.
+type Condition = apiextensionsv1.CustomResourceDefinitionCondition
+
+// Converter converts objects with the conversion webhook of a CRD. It must be safe for concurrent use and honour its
+// context.
 type Converter interface {
-	// Convert returns one object for each of the request's, in the same order, as JSON. The engine checks the answer as
-	// an API server does (same count, names, kinds, desired version). An error becomes ReasonConversionUnavailable.
+	// Convert returns one object for each in the request, in the same order, as JSON. The engine checks the result as
+	// an API server does: number, names, kinds and version of the objects. An error becomes
+	// ReasonConversionUnavailable.
 	Convert(ctx context.Context, request ConversionRequest) ([][]byte, error)
 }
 
-// ConversionRequest is what a conversion webhook is asked.
+// ConversionRequest is a request to a conversion webhook.
 type ConversionRequest struct {
-	// CRD is the name of the CRD, crontabs.stable.example.com.
+	// CRD is the name of the CRD: crontabs.stable.example.com.
 	CRD string
-	// Webhook is the CRD's own configuration: where to call, which ConversionReview versions it understands. Read-only.
+	// Webhook is the configuration in the CRD. It must not be modified.
 	Webhook *apiextensionsv1.WebhookConversion
-	// DesiredAPIVersion is the target, stable.example.com/v1.
+	// DesiredAPIVersion is the version to convert to: stable.example.com/v1.
 	DesiredAPIVersion string
-	// Objects are JSON texts, each with its own apiVersion.
+	// Objects are JSON objects, each with its own apiVersion.
 	Objects [][]byte
 }
 
-// Observer is told what the engine did. Its methods are called on the evaluating goroutine, from many at once, after the
-// work is done, and must return quickly.
+// Observer receives events. Its methods are called on the evaluating goroutine. They must be safe for concurrent use
+// and return quickly.
 type Observer interface {
-	// Compiled reports that one version of a CRD was compiled.
+	// Compiled is called after a version of a CRD was compiled.
 	Compiled(ctx context.Context, event CompileEvent)
-	// Evaluated reports that one item was evaluated.
+	// Evaluated is called after an item was evaluated.
 	Evaluated(ctx context.Context, event EvaluationEvent)
 }
 
@@ -82,7 +104,7 @@ type Observer interface {
 type CompileEvent struct {
 	CRD, Revision, Version string
 	Duration               time.Duration
-	// Bytes is what the compiled version retains, interned patterns apart.
+	// Bytes is the memory that the compiled version retains, without compiled patterns.
 	Bytes int64
 }
 
@@ -91,21 +113,21 @@ type EvaluationEvent struct {
 	Call         Call
 	CRD, Version string
 	Duration     time.Duration
-	// Bytes is the size of the objects and of the patch as given.
+	// Bytes is the size of the objects and the patch.
 	Bytes int
-	// Explained is set when the accept walk did not settle the item.
+	// Explained reports whether the item took the exact path instead of the fast path.
 	Explained bool
-	// Allowed and Violations describe a Verdict; zero for the other calls.
+	// Allowed and Violations describe a Verdict. They are zero for other calls.
 	Allowed    bool
 	Violations int
-	// Err is the error returned, nil mostly.
+	// Err is the error that was returned, if any.
 	Err error
 }
 
-// Call names one of the evaluations.
+// Call is the name of a method of Definition that evaluates an item.
 type Call string
 
-// The evaluations.
+// The calls.
 const (
 	CallValidate Call = "Validate"
 	CallAdmit    Call = "Admit"

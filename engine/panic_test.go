@@ -18,7 +18,8 @@ func (panicsOnCall) Evaluated(context.Context, EvaluationEvent)                 
 
 func injected(string) *Existing { panic("injected") }
 
-// Every function that returns an error returns INTERNAL, with the panic and its stack as the cause, instead of panicking.
+// Every function that returns an error returns INTERNAL, with the panic and its stack as the cause, instead of
+// panicking.
 func TestPanicsAreErrors(t *testing.T) {
 	ctx := context.Background()
 	manifest, object := JSON([]byte(cronTabCRD)), JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a","namespace":"b"}}`))

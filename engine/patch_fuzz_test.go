@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzPatch: whatever the patch, of an object, its status or its scale, nothing panics, and what is answered is either a verdict or an error that is no defect of ours.
+// FuzzPatch: whatever the patch, of an object, its status or its scale, nothing panics, and what is answered is either
+// a verdict or an error that is no defect of ours.
 func FuzzPatch(f *testing.F) {
 	d := scaled(f)
 	for _, patch := range []string{`{"spec":{"replicas":2}}`, `{"metadata":null}`, `[1]`, `null`} {

@@ -14,8 +14,8 @@ const manyCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceD
 {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
   "spec":{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}}}}}]}}`
 
-// TestManyPlaces: very many fields that are removed are told one by one, with their places, in a time that grows with their number and not with its square,
-// which would take minutes; API servers go through them once.
+// TestManyPlaces: very many fields that are removed are told one by one, with their places, in a time that grows with
+// their number and not with its square, which would take minutes; API servers go through them once.
 func TestManyPlaces(t *testing.T) {
 	d, _, err := Compile(context.Background(), JSON([]byte(manyCRD)), Options{})
 	if err != nil {
@@ -111,7 +111,8 @@ func TestManyDifferences(t *testing.T) {
 	}
 }
 
-// TestLongPlaces: a map's key of a megabyte is in the place of everything below it. Places of traces and of changes are bounded.
+// TestLongPlaces: a map's key of a megabyte is in the place of everything below it. Places of traces and of changes are
+// bounded.
 func TestLongPlaces(t *testing.T) {
 	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},
 "spec":{"group":"example.com","names":{"kind":"Thing","plural":"things"},"scope":"Namespaced","versions":[

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// ruledCRD is cronTabCRD in two versions that say the same with other words, with rules and a default that rules apply to.
+// ruledCRD is cronTabCRD in two versions that say the same with other words, with rules and a default that rules apply
+// to.
 func ruledCRD() string {
 	ruled := strings.Replace(cronTabCRD, `"spec":{"type":"object","required"`,
 		`"spec":{"type":"object","x-kubernetes-validations":[{"rule":"self.replicas < 9 || self.image.startsWith('big')","message":"use another image"},`+

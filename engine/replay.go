@@ -7,58 +7,65 @@ import (
 	"slices"
 )
 
-// ReplayOutcome is one way in which an object fares otherwise under a new revision of its CRD.
+// ReplayOutcome is a difference between the results for an object under two revisions of its CRD.
 type ReplayOutcome string
 
-// The outcomes. An object can have several, Same stands alone.
+// The outcomes. An object can have several, except Same.
 const (
-	// NewlyRefused: the old definition accepts a write of the object, the new one refuses it.
+	// NewlyRejected: the old definition accepts a write of the object, the new one rejects it.
 	NewlyRejected ReplayOutcome = "NewlyRejected"
-	// KeptByRatcheting, always beside NewlyRefused: an update of the stored object that does not touch what is wrong passes under the new
-	// definition. Without it not even that passes, and the object has to be mended with the next write.
+	// KeptByRatcheting, always with NewlyRejected: the new definition accepts an update of the stored object that does
+	// not change the invalid values. Without it the object has to be fixed with the next write.
 	KeptByRatcheting ReplayOutcome = "KeptByRatcheting"
-	// NewlyAccepted: the old definition refuses it, the new one accepts it.
+	// NewlyAccepted: the old definition rejects it, the new one accepts it.
 	NewlyAccepted ReplayOutcome = "NewlyAccepted"
-	// PrunedOtherwise: one of the two drops fields, or nulls, that the other keeps.
+	// PrunedOtherwise: one definition drops fields or nulls that the other keeps.
 	PrunedOtherwise ReplayOutcome = "PrunedOtherwise"
-	// DefaultedOtherwise: the two fill in different values.
+	// DefaultedOtherwise: the definitions fill in different values.
 	DefaultedOtherwise ReplayOutcome = "DefaultedOtherwise"
-	// ConvertedOtherwise: at another version the object looks different than before, or it does at its own version after it was stored at
-	// another.
+	// ConvertedOtherwise: the object differs at another version, or at its own version after it was stored at another
+	// one.
 	ConvertedOtherwise ReplayOutcome = "ConvertedOtherwise"
 	// Same: none of these.
 	Same ReplayOutcome = "Same"
 )
 
-// Replayed is what became of one object.
+// outcomes are all outcomes in order.
+var outcomes = []ReplayOutcome{
+	NewlyRejected, KeptByRatcheting, NewlyAccepted, PrunedOtherwise, DefaultedOtherwise, ConvertedOtherwise, Same,
+}
+
+// ReplayResult is the result for one object.
 type ReplayResult struct {
-	// Outcomes are in the order of the constants; empty if Err is all there is.
+	// Outcomes are in the order of the constants. There are none if Err prevented the replay.
 	Outcomes []ReplayOutcome
-	// OldAllowed and NewAllowed are the two verdicts.
+	// OldAllowed and NewAllowed report whether the definitions accept the object.
 	OldAllowed, NewAllowed bool
-	// OldViolations and NewViolations are the findings of the two verdicts, with positions in the object; those which both have are in both.
+	// OldViolations and NewViolations are the violations of the two definitions, with positions in the object.
 	OldViolations, NewViolations []Violation
-	// NewRefusal is the answer of the new definition's API server to an object that is newly refused; nil if it does not have its version.
+	// NewRejection is the new definition's answer to a newly rejected object. It is nil if it lacks the object's
+	// version.
 	NewRejection *Rejection
-	// Differences are the fields that are pruned, defaulted or converted otherwise, within MaxReplayDifferences and MaxReplayBytes; OmittedDifferences is how
-	// many more there were.
+	// Differences are the fields that are pruned, defaulted or converted otherwise, within MaxReplayDifferences and
+	// MaxReplayBytes. OmittedDifferences counts the others.
 	Differences        []FieldDifference
 	OmittedDifferences int
-	// Err is why the object could not be replayed, or not wholly: an *Error.
+	// Err is the *Error because of which the object could not be replayed, or only in part.
 	Err error
 }
 
-// What is told of the differences of one object: so many, with so many bytes of values, but the first whatever its size.
+// Bounds of the Differences of one object. The first one is listed whatever its size.
 const (
 	MaxReplayDifferences = 100
-	MaxReplayBytes       = 256 << 10
+	MaxReplayBytes       = 256 << 10 // of values
 )
 
-// FieldDifference is a field of an object of which old and new definition make different things.
+// FieldDifference is a field for which the definitions have different results.
 type FieldDifference struct {
 	// Outcome is PrunedOtherwise, DefaultedOtherwise or ConvertedOtherwise.
 	Outcome ReplayOutcome
-	// Version is the version converted to, the object's own if it differs after it was stored; "" where nothing was converted.
+	// Version is the version converted to, the object's own if it differs after it was stored; "" where nothing was
+	// converted.
 	Version string
 	// Pointer leads to the field (RFC 6901), Path spells the same for people: spec.jobs[0].extra.
 	Path, Pointer string
@@ -66,16 +73,16 @@ type FieldDifference struct {
 	Old, New []byte
 }
 
-// Replay evaluates objects under two revisions of a CRD and says which of them fare otherwise, one Replayed an item. An item is an object as
-// it stands in storage, as a client reads it or as a manifest has it, and is judged as a whole, its status included, as if it were written
-// anew. An item with an OldObject, or of a subresource, is that update.
+// Replay evaluates objects under two revisions of a CRD and returns the differences, one ReplayResult for each item. An
+// item is an object as storage has it, as a client reads it or as a manifest has it. It is evaluated as if it were
+// written anew, including its status. An item with an OldObject or a Subresource is that update.
 //
-// Metadata is completed as EvaluationOptions.CompleteMetadata does, so that manifests from files can be replayed. View, AsGiven, Trace and
-// TargetVersion of the options have no meaning here. The error is that of a context that has ended; what concerns one item is in its Err.
+// Metadata is completed as with EvaluationOptions.CompleteMetadata. Of the options only FieldValidation is used. The
+// error is that of a context that ended; errors of one item are in its result.
 func Replay(ctx context.Context, old, new *Definition, items []Item, o EvaluationOptions) (_ []ReplayResult, err error) {
 	defer recovered(&err)
 	if old == nil || new == nil {
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: "a definition is missing: replay takes an old and a new one"}
+		return nil, invalid("a definition is missing: replay takes an old and a new one")
 	}
 	all := make([]ReplayResult, len(items))
 	o = EvaluationOptions{FieldValidation: o.FieldValidation, CompleteMetadata: true}
@@ -83,14 +90,14 @@ func Replay(ctx context.Context, old, new *Definition, items []Item, o Evaluatio
 		r := replay{ctx: ctx, old: old, new: new, item: items[i], options: o}
 		r.run()
 		if err := ctx.Err(); err != nil {
-			return nil, &Error{Reason: ReasonItemDeadline, Message: fmt.Sprintf("the call ended before item %d of %d was replayed: %v", i+1, len(items), err), Err: err}
+			return nil, failed(ReasonItemDeadline, fmt.Sprintf("the call ended before item %d of %d was replayed", i+1, len(items)), err)
 		}
 		all[i] = r.ReplayResult
 	}
 	return all, nil
 }
 
-// replay is one item on its way.
+// replay is the replay of one item.
 type replay struct {
 	ReplayResult
 	ctx      context.Context
@@ -120,7 +127,7 @@ func (r *replay) run() {
 	r.NewAllowed, r.NewViolations = after.allowed, after.violations
 	switch {
 	case r.OldAllowed && !r.NewAllowed:
-		r.NewRejection = after.refusal
+		r.NewRejection = after.rejection
 		r.add(NewlyRejected)
 		if err == nil && r.survives() {
 			r.add(KeptByRatcheting)
@@ -147,21 +154,22 @@ func (r *replay) fail(where string, err error) {
 	if r.Err != nil {
 		return
 	}
-	told := &Error{Reason: ReasonInternal, Message: where + ": " + err.Error(), Err: err}
+	out := &Error{Reason: ReasonInternal, Message: where + ": " + err.Error(), Err: err}
 	var e *Error
 	if errors.As(err, &e) {
-		told.Reason, told.Limit, told.Actual, told.Rejection, told.Position = e.Reason, e.Limit, e.Actual, e.Rejection, e.Position
+		out.Reason, out.Limit, out.Actual, out.Rejection, out.Position = e.Reason, e.Limit, e.Actual, e.Rejection, e.Position
 	}
-	r.Err = told
+	r.Err = out
 }
 
-// lacksVersion: the definition does not have, or does not serve, the version of the object. That refuses the object, and is told as an error.
+// lacksVersion reports whether the definition does not have, or does not serve, the version of the object. Such an
+// object counts as rejected.
 func lacksVersion(err error) bool {
 	reason := ReasonOf(err)
 	return reason == ReasonVersionNotFound || reason == ReasonVersionNotServed
 }
 
-// survives reports whether the stored object may be updated without being mended.
+// survives reports whether the new definition accepts an update of the stored object that changes nothing.
 func (r *replay) survives() bool {
 	again := r.item
 	if !again.OldObject.Absent() {
@@ -172,20 +180,21 @@ func (r *replay) survives() bool {
 	return err == nil && v.Allowed
 }
 
-// judged is what one definition says to an item.
+// judged is the verdict of one definition.
 type judged struct {
 	allowed    bool
 	violations []Violation
-	refusal    *Rejection
+	rejection  *Rejection
 }
 
-// judge writes an object anew: as a create, and its status, which a create drops where it is a subresource, as a write of that.
+// judge validates an object as a creation and, because a creation drops the status subresource, its status as an
+// update.
 func judge(ctx context.Context, d *Definition, item Item, o EvaluationOptions) (judged, error) {
 	v, err := d.Validate(ctx, item, o)
 	if err != nil {
 		return judged{}, err
 	}
-	out := judged{allowed: v.Allowed, violations: v.Violations, refusal: v.Rejection}
+	out := judged{allowed: v.Allowed, violations: v.Violations, rejection: v.Rejection}
 	if !item.OldObject.Absent() {
 		return out, nil
 	}
@@ -198,14 +207,14 @@ func judge(ctx context.Context, d *Definition, item Item, o EvaluationOptions) (
 	}
 	if !v.Allowed {
 		if out.allowed {
-			out.allowed, out.refusal = false, v.Rejection
+			out.allowed, out.rejection = false, v.Rejection
 		}
 		out.violations = union(out.violations, v.Violations)
 	}
 	return out, nil
 }
 
-// union adds the findings that are not there yet.
+// union appends the violations that list does not have.
 func union(list, more []Violation) []Violation {
 	type key struct{ kind, field, message, pointer, schema string }
 	keyOf := func(v *Violation) key { return key{v.Type, v.Field, v.Message, v.Pointer, v.SchemaPointer} }

@@ -1,16 +1,19 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
-	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// statusWrite is the write of an object's status to the object without it; false if the status is no subresource, or if there is none.
+// statusWrite returns the update that adds its status to an object. ok is false without a status or a status
+// subresource.
 func (d *Definition) statusWrite(ctx context.Context, item Item) (Item, bool) {
 	apiVersion, _, err := TypeMetaOf(item.Object, d.limits)
 	if err != nil || !d.hasStatus(cmp.Or(item.Version, versionOf(apiVersion))) {
@@ -25,8 +28,8 @@ func (d *Definition) statusWrite(ctx context.Context, item Item) (Item, bool) {
 	return item, had
 }
 
-// inStorage is an object with what an object in storage has for sure, as far as a manifest may lack it: a name, a namespace and a
-// resourceVersion. Of its other members, without is left out; had says whether it was there.
+// inStorage returns an object completed as a stored one: with a name, a namespace and a resourceVersion, and without
+// the member named without. had reports whether the object had that member.
 func (d *Definition) inStorage(object Document, item Item, without string) (stored Document, had bool) {
 	text := object.JSON
 	if object.YAML != nil {
@@ -37,7 +40,7 @@ func (d *Definition) inStorage(object Document, item Item, without string) (stor
 	}
 	var root, metadata map[string]json.RawMessage
 	if json.Unmarshal(text, &root) != nil || root == nil || root["metadata"] != nil && json.Unmarshal(root["metadata"], &metadata) != nil {
-		return object, false // who evaluates it says what is wrong with it
+		return object, false // its evaluation reports the error
 	}
 	if metadata == nil {
 		metadata = map[string]json.RawMessage{}
@@ -61,23 +64,9 @@ func (d *Definition) inStorage(object Document, item Item, without string) (stor
 	return object, false
 }
 
-// versionOf is the version in an apiVersion.
+// versionOf returns the version of an apiVersion.
 func versionOf(apiVersion string) string {
-	for i := len(apiVersion) - 1; i >= 0; i-- {
-		if apiVersion[i] == '/' {
-			return apiVersion[i+1:]
-		}
-	}
-	return apiVersion
-}
-
-func (d *Definition) version(name string) *VersionInfo {
-	for i := range d.versions {
-		if d.versions[i].Name == name {
-			return &d.versions[i]
-		}
-	}
-	return nil
+	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 }
 
 func (d *Definition) hasStatus(version string) bool {
@@ -85,12 +74,13 @@ func (d *Definition) hasStatus(version string) bool {
 	return v != nil && v.HasStatus
 }
 
-// results compares what the two definitions make of the object: at its own version, at the others that both serve, and after it was stored.
+// results compares the objects that both definitions return: at the own version, at the others that both serve, and
+// after storage.
 func (r *replay) results() {
 	item := Item{Version: r.item.Version, Object: r.item.Object}
 	before, err := r.old.Read(r.ctx, item, EvaluationOptions{})
 	if err != nil {
-		return // it cannot be decoded, and the verdicts say so
+		return // the verdicts report that it cannot be decoded
 	}
 	after, err := r.new.Read(r.ctx, item, EvaluationOptions{})
 	if err != nil {
@@ -98,14 +88,14 @@ func (r *replay) results() {
 	}
 	given := value.Acquire()
 	defer given.Release()
-	root, ok := parse(given, r.item.Object, r.old.limits)
-	if !ok {
+	root, err := r.item.Object.parse(given, "object", r.old.limits)
+	if err != nil {
 		return
 	}
-	places := given.Finder()
+	finder := given.Finder()
 	r.differ(before.Object, after.Object, func(p value.Path, both bool) FieldDifference {
-		there := places.Lookup(root, p)
-		if there == 0 || both && given.Nodes[there].Kind == value.Null {
+		node := finder.Lookup(root, p)
+		if node == 0 || both && given.Nodes[node].Kind == value.Null {
 			return FieldDifference{Outcome: DefaultedOtherwise}
 		}
 		return FieldDifference{Outcome: PrunedOtherwise}
@@ -123,16 +113,6 @@ func (r *replay) results() {
 		}
 	}
 	r.stored(item, own)
-}
-
-func parse(d *value.Doc, document Document, l Limits) (root uint32, ok bool) {
-	var err error
-	if document.YAML != nil {
-		root, err = d.ParseYAML(document.YAML, value.Request, l)
-	} else {
-		root, err = d.ParseJSON(document.JSON, l)
-	}
-	return root, err == nil
 }
 
 // converted compares the object at another version.
@@ -153,7 +133,7 @@ func (r *replay) converted(item Item, version string) {
 	})
 }
 
-// stored compares the object at its own version after it was stored, where that takes it through another version.
+// stored compares the object at its own version after storage, if it is stored at another version.
 func (r *replay) stored(item Item, own string) {
 	if r.old.storage == own && r.new.storage == own {
 		return
@@ -173,7 +153,7 @@ func (r *replay) stored(item Item, own string) {
 	})
 }
 
-// storedAndRead is the object as its own version shows it after it was stored at the storage version.
+// storedAndRead returns the object at its own version after it was stored at the storage version.
 func (d *Definition) storedAndRead(ctx context.Context, item Item, own string) ([]byte, error) {
 	if d.storage == own {
 		read, err := d.Read(ctx, item, EvaluationOptions{})
@@ -193,13 +173,13 @@ func (d *Definition) storedAndRead(ctx context.Context, item Item, own string) (
 	return read.Object, nil
 }
 
-// differ tells of the fields in which two results differ, the topmost of each, in the order of their names. What differs in the same way at the
-// object's own version is not told again. what says what a difference is; both: the field is in both.
+// differ adds the fields in which two results differ, the topmost ones, by name. Differences at another version that
+// are the same as at the own version are skipped. what classifies a difference; both says that both results have the
+// field.
 func (r *replay) differ(before, after []byte, what func(p value.Path, both bool) FieldDifference) {
 	a, b := value.Acquire(), value.Acquire()
 	defer a.Release()
 	defer b.Release()
-	// The results are the engine's own: they parse.
 	x, err := a.ParseJSON(before, Limits{MaxBytes: max(1, len(before))})
 	if err != nil {
 		return
@@ -208,13 +188,13 @@ func (r *replay) differ(before, after []byte, what func(p value.Path, both bool)
 	if err != nil {
 		return
 	}
-	t := trees{a: a, b: b, tell: func(p value.Path, i, j uint32) {
+	t := trees{a: a, b: b, report: func(p value.Path, i, j uint32) {
 		if r.ctx.Err() != nil {
-			return // as Replay says
+			return // Replay returns an error
 		}
 		d := what(p, i != 0 && j != 0)
 		if d.Outcome != ConvertedOtherwise && len(r.Differences) >= MaxReplayDifferences {
-			r.omit(d.Outcome) // the place, which may be long, is of no interest any more
+			r.omit(d.Outcome) // without the path, which may be long
 			return
 		}
 		d.Path, d.Pointer = p.Dotted(), p.Pointer()
@@ -231,41 +211,41 @@ func (r *replay) differ(before, after []byte, what func(p value.Path, both bool)
 
 func (r *replay) difference(d FieldDifference) {
 	same := func(known FieldDifference) bool {
-		return known.Version == "" && known.Pointer == d.Pointer && (known.Old == nil) == (d.Old == nil) && (known.New == nil) == (d.New == nil) &&
-			string(known.Old) == string(d.Old) && string(known.New) == string(d.New)
+		return known.Version == "" && known.Pointer == d.Pointer &&
+			(known.Old == nil) == (d.Old == nil) && bytes.Equal(known.Old, d.Old) &&
+			(known.New == nil) == (d.New == nil) && bytes.Equal(known.New, d.New)
 	}
 	if d.Outcome == ConvertedOtherwise && slices.ContainsFunc(r.Differences, same) {
 		return
 	}
-	bytes := len(d.Old) + len(d.New)
-	if len(r.Differences) >= MaxReplayDifferences || len(r.Differences) > 0 && r.bytes+bytes > MaxReplayBytes {
+	size := len(d.Old) + len(d.New)
+	if n := len(r.Differences); n >= MaxReplayDifferences || n > 0 && r.bytes+size > MaxReplayBytes {
 		r.omit(d.Outcome)
 		return
 	}
-	r.tell(d.Outcome)
-	r.bytes += bytes
+	r.addInOrder(d.Outcome)
+	r.bytes += size
 	r.Differences = append(r.Differences, d)
 }
 
-// omit counts a difference that is not told.
+// omit counts a difference that is not listed.
 func (r *replay) omit(of ReplayOutcome) {
-	r.tell(of)
+	r.addInOrder(of)
 	r.OmittedDifferences++
 }
 
-// tell adds an outcome in its place.
-func (r *replay) tell(outcome ReplayOutcome) {
+// addInOrder adds an outcome and sorts the outcomes.
+func (r *replay) addInOrder(outcome ReplayOutcome) {
 	r.add(outcome)
-	slices.SortFunc(r.Outcomes, func(a, b ReplayOutcome) int { return cmp.Compare(slices.Index(outcomes, a), slices.Index(outcomes, b)) })
+	slices.SortFunc(r.Outcomes, func(a, b ReplayOutcome) int {
+		return cmp.Compare(slices.Index(outcomes, a), slices.Index(outcomes, b))
+	})
 }
-
-// outcomes are all in their order.
-var outcomes = []ReplayOutcome{NewlyRejected, KeptByRatcheting, NewlyAccepted, PrunedOtherwise, DefaultedOtherwise, ConvertedOtherwise, Same}
 
 // trees compares two trees.
 type trees struct {
-	a, b *value.Doc
-	tell func(p value.Path, i, j uint32) // a node that is 0 is missing
+	a, b   *value.Doc
+	report func(p value.Path, i, j uint32) // a missing node is 0
 }
 
 func (t *trees) compare(p value.Path, i, j uint32) {
@@ -279,23 +259,18 @@ func (t *trees) compare(p value.Path, i, j uint32) {
 			c, e = t.a.Nodes[c].Next, t.b.Nodes[e].Next
 		}
 	case !value.Equal(t.a, i, t.b, j):
-		t.tell(p, i, j)
+		t.report(p, i, j)
 	}
 }
 
 func (t *trees) members(p value.Path, i, j uint32) {
 	before, after := membersOf(t.a, i), membersOf(t.b, j)
-	names := make(map[string]struct{}, len(before))
-	for name := range before {
-		names[name] = struct{}{}
-	}
-	for name := range after {
-		names[name] = struct{}{}
-	}
-	for _, name := range schema.Names(names) {
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		c, e := before[name], after[name]
 		if c == 0 || e == 0 {
-			t.tell(p.With(value.Name(name)), c, e)
+			t.report(p.With(value.Name(name)), c, e)
 			continue
 		}
 		t.compare(p.With(value.Name(name)), c, e)

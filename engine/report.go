@@ -2,33 +2,33 @@ package engine
 
 import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-// Report says what an API server would make of a CRD on create, or on update.
+// Report is the API server's answer to the creation or update of a CRD, with estimates of its rules.
 type Report struct {
-	// Name, Group, Kind and Plural are the CRD's own, as far as it has them.
+	// Name, Group, Kind and Plural are those of the CRD, as far as it has them.
 	Name, Group, Kind, Plural string
-	// Update is set if the CRD was judged as the update of one that is registered, see Options.Existing.
+	// Update reports whether the CRD was judged as an update, see Options.Existing.
 	Update bool
-	// Generation is metadata.generation after the write: 1 of a CRD that is new; an update that changes more than metadata adds 1. It means
-	// nothing of a CRD that is refused.
+	// Generation is metadata.generation after the write: 1 for a new CRD; an update that changes more than metadata
+	// increments it. It is meaningless for a rejected CRD.
 	Generation int64
-	// Accepted is set if an API server would take the CRD.
+	// Accepted reports whether an API server would accept the CRD.
 	Accepted bool
-	// Refusal is the API server's answer to a CRD that is not accepted, nil otherwise. It stands without Violations if the
-	// manifest could not be decoded as a CRD (a number where a string belongs).
+	// Rejection is the API server's answer to a CRD that is not accepted, nil otherwise. If the manifest could not be
+	// decoded as a CRD, for example because of a number instead of a string, there are no Violations.
 	Rejection *Rejection
-	// Violations are the findings, with positions in the manifest given.
+	// Violations have positions in the manifest.
 	Violations []Violation
-	// Warnings are the texts of the API server's Warning headers. A CRD that is refused has them too, though an API server sends them with
-	// accepted ones alone.
+	// Warnings are the texts of the API server's Warning headers. A rejected CRD has them as well, unlike on an API
+	// server.
 	Warnings []string
-	// HasRules is set if any version has x-kubernetes-validations.
+	// HasRules reports whether any version has x-kubernetes-validations.
 	HasRules bool
-	// LowestMinor is the oldest Kubernetes minor release, from OldestMinor to LatestMinor, that knows all formats of the CRD and
-	// compiles all its rules, in every version; rules that no release compiles do not count. LowestMinorBecause says what an older one
-	// lacks, and where; "" if there is nothing.
+	// LowestMinor is the oldest Kubernetes minor release, from OldestMinor to LatestMinor, that has all formats and
+	// compiles all rules in every version, except rules that no release compiles. LowestMinorBecause says what the
+	// release before lacks, "" for nothing.
 	LowestMinor        int
 	LowestMinorBecause string
-	// Versions are the CRD's, in order of priority.
+	// Versions are the CRD's versions by priority.
 	Versions []VersionInfo
 }
 
@@ -36,68 +36,70 @@ type Report struct {
 type VersionInfo struct {
 	Name            string
 	Served, Storage bool
-	// Priority is the place in Kubernetes' order of versions (GA, then beta, then alpha, newer first), from 0.
+	// Priority is the position in Kubernetes' order of versions (GA, beta, alpha; newer first), from 0.
 	Priority int
-	// Index is the place in spec.versions, from 0.
+	// Index is the position in spec.versions, from 0.
 	Index int
-	// Deprecated is set if every request to the version is answered with DeprecationWarning.
+	// Deprecated reports whether every request to the version is answered with DeprecationWarning.
 	Deprecated         bool
 	DeprecationWarning string
-	// HasRules is set if the schema has x-kubernetes-validations.
+	// HasRules reports whether the schema has x-kubernetes-validations.
 	HasRules bool
-	// HasStatus and HasScale say which subresources the version has.
+	// HasStatus and HasScale report which subresources the version has.
 	HasStatus, HasScale bool
 
-	// The rest is known of a Report's versions alone; a Definition does not keep it.
+	// The following fields are set in a Report only.
 
 	// LowestMinor and LowestMinorBecause are as in Report, for this version.
 	LowestMinor        int
 	LowestMinorBecause string
-	// Rules are those of the schema, in the order of their pointers. Rules that stand beside other mistakes are missing: nobody looks at them
-	// before those are mended.
+	// Rules are sorted by pointer. Rules of a schema with other violations are missing, since they are not checked.
 	Rules []RuleReport
-	// EstimatedCost is what all rules and message expressions may cost together for one object, in CEL cost units; math.MaxUint64 stands
-	// for all that does not fit. CostLimit is what it may not exceed.
+	// EstimatedCost is the estimated cost of all rules and message expressions for one object, in CEL cost units. It is
+	// math.MaxUint64 on overflow. CostLimit is its limit.
 	EstimatedCost, CostLimit uint64
 }
 
-// RuleReport says what one rule of x-kubernetes-validations is estimated to cost, before any object is known.
+// RuleReport describes one rule of x-kubernetes-validations and its estimated cost.
 type RuleReport struct {
-	// SchemaPointer leads to the rule from the schema of its version (RFC 6901): /properties/spec/x-kubernetes-validations/0.
+	// SchemaPointer is the JSON pointer (RFC 6901) of the rule in the version's schema:
+	// /properties/spec/x-kubernetes-validations/0.
 	SchemaPointer string
-	// Index is its place in the list of its schema, Text its expression, Reason the reason that it states: FieldValueInvalid if none.
+	// Index is the position in the list of its schema, Text the expression, Reason the reason, FieldValueInvalid by
+	// default.
 	Index        int
 	Text, Reason string
-	// EstimatedCost is what the rule may cost for one object as Kubernetes estimates it, in CEL cost units: for one value, times
-	// Cardinality, the number of values that it may run for. math.MaxUint64 stands for all that does not fit; 0 is the cost of a rule
-	// that does not compile.
+	// EstimatedCost is Kubernetes' estimate for one object, in CEL cost units: the cost for one value, times
+	// Cardinality, which is the number of values. It is math.MaxUint64 on overflow, and 0 for a rule that does not
+	// compile.
 	EstimatedCost, Cardinality uint64
-	// MessageEstimatedCost is the same of its messageExpression, whose cardinality Kubernetes does not mind.
+	// MessageEstimatedCost is the estimate for its messageExpression, which Kubernetes does not multiply.
 	MessageEstimatedCost uint64
-	// Limit is what neither may exceed. ShareOfLimit is the larger one divided by it.
+	// Limit is the limit of either estimate. ShareOfLimit is the larger one divided by it.
 	Limit        uint64
 	ShareOfLimit float64
-	// UsesOldSelf: it is a transition rule.
+	// UsesOldSelf reports whether it is a transition rule.
 	UsesOldSelf bool
-	// Culprits are the bounds to blame for the estimate, the worst first. They are looked for where it is a tenth of the limit or more, or where
-	// all rules together exceed theirs: for the 256 most expensive rules of a version, as far as a second or so allows.
+	// Culprits are the bounds that cause a high estimate, the most important first. They are determined for estimates
+	// of at least a tenth of the limit, or if all rules together exceed theirs: for the 256 costliest rules of a
+	// version, within about a second.
 	Culprits []CostCulprit
-	// LowestMinor is the oldest minor release that compiles the rule and its message, 0 if none does; LowestMinorBecause says what an
-	// older one lacks.
+	// LowestMinor is the oldest minor release that compiles the rule and its message, 0 for none. LowestMinorBecause
+	// says what the release before lacks.
 	LowestMinor        int
 	LowestMinorBecause string
 }
 
-// CostCulprit is a bound that a schema states too high, or not at all.
+// CostCulprit is a bound in a schema that is too high or missing.
 type CostCulprit struct {
-	// SchemaPointer leads to the list, map or string; Keyword, maxItems, maxProperties or maxLength, bounds it.
+	// SchemaPointer is the JSON pointer of the list, map or string; Keyword is maxItems, maxProperties or maxLength.
 	SchemaPointer, Keyword string
-	// Suggested is the largest value of Keyword with which the rule fits its limit (and its part of the version's, where all rules together
-	// exceed that), all other suggestions in force too. 0: there is none, or no need of one.
+	// Suggested is the largest value of Keyword with which the rule keeps to its limit, if all suggestions are
+	// followed. It is 0 if there is no such value, or if none is needed.
 	Suggested int64
 }
 
-// Scope says whether the objects of a CRD live in namespaces.
+// Scope says whether the objects of a CRD are namespaced.
 type Scope = apiextensionsv1.ResourceScope
 
 // The scopes.

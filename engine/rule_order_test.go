@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An object of an older schema is compared with itself by ==. Upstream says that one of the members is none of its type, whichever its map begins with;
-// here it is the first of the document, each time.
+// An object of an older schema is compared with itself by ==. Upstream says that one of the members is none of its
+// type, whichever its map begins with; here it is the first of the document, each time.
 func TestComparedMembersAreInOrder(t *testing.T) {
 	d := mustCompile(t, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"frozen.order.example.com"},
 		"spec":{"group":"order.example.com","scope":"Cluster","names":{"plural":"frozen","kind":"Frozen"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},

@@ -13,23 +13,26 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// GetScale returns the autoscaling/v1 Scale of an object as JSON, as the scale subresource of a served version answers it. version is that of the request, empty for the
-// object's own. The object is taken as it is: one that comes from storage is read first (Read and Admit can include the Scale in their answers). The error is
-// an *Error: INVALID_ARGUMENT for an object of another kind or version and for a version without a scale subresource, OBJECT_REFUSED, with the API server's answer in
-// its Refusal, for an object without replicas in its spec or with something of another type than an integer, or of the selector a text, on one of the paths.
+// GetScale returns the autoscaling/v1 Scale of an object as JSON, as the scale subresource of a served version does.
+// version is that of the request, "" for the object's own. The object is used as it is: Read one from storage first, or
+// let Read or Admit include the Scale.
+//
+// The error is an *Error. It is INVALID_ARGUMENT for an object of another kind or version, and for a version without a
+// scale subresource. It is OBJECT_REJECTED, with the API server's answer in its Rejection, for an object without spec
+// replicas or with values of wrong types.
 func (d *Definition) GetScale(ctx context.Context, version string, object Document) (_ []byte, err error) {
 	defer recovered(&err)
 	if err := ctx.Err(); err != nil {
 		return nil, tooLate(err)
 	}
-	doc := value.Acquire() // not released by defer: after a panic it must not go back into the pool
+	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	text, err := d.scaleIn(doc, version, object)
 	doc.Release()
 	return text, err
 }
 
 func (d *Definition) scaleIn(doc *value.Doc, version string, object Document) ([]byte, error) {
-	v, root, err := d.presented(doc, version, object)
+	v, root, err := d.parseObject(doc, version, object)
 	if err != nil {
 		return nil, err
 	}
@@ -37,43 +40,43 @@ func (d *Definition) scaleIn(doc *value.Doc, version string, object Document) ([
 		return nil, d.noScale(v)
 	}
 	text, err := v.Scale.View().Get(doc, root)
-	if err != nil {
-		return nil, unscaled(err)
+	if err == nil {
+		return text, nil
 	}
-	return text, nil
-}
-
-// noScale is the error of a version without the subresource; its Refusal is what an API server answers.
-func (d *Definition) noScale(v *admission.Version) error {
-	return &Error{Reason: ReasonInvalidArgument, Message: fmt.Sprintf("version %q of %s has no scale subresource: declare one under subresources", v.Name, d.inner.Name),
-		Rejection: &Rejection{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource"}}
-}
-
-// unscaled is the error of an object that has no Scale.
-func unscaled(err error) error {
-	refusal := &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}
+	rejection := &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}
 	if status := new(apierrors.StatusError); errors.As(err, &status) {
 		s := status.ErrStatus
-		refusal = &Rejection{Code: s.Code, Reason: string(s.Reason), Message: s.Message}
+		rejection = &Rejection{Code: s.Code, Reason: string(s.Reason), Message: s.Message}
 	}
-	return &Error{Reason: ReasonObjectRejected, Message: refusal.Message, Err: err, Rejection: refusal}
+	return nil, &Error{Reason: ReasonObjectRejected, Message: rejection.Message, Err: err, Rejection: rejection}
 }
 
-// SetScale returns the object with the replicas of a Scale, which is what the scale subresource makes of the two before the write goes on as any other update: containers
-// on the path that are absent are made, and the Scale's resourceVersion, if it has one, becomes the object's. Nothing is validated, defaulted or counted up, and managed
-// fields are left to the server: Admit with the subresource scale is the whole write. version is that of the request, empty for the object's own; the Scale is
-// decoded as strictly as with FieldValidationIgnore. The error is an *Error: INVALID_ARGUMENT as with GetScale; OBJECT_REFUSED, with the API server's answer in its Refusal,
-// and in its Warnings why a Scale cannot be decoded, for a Scale that cannot be decoded or is that of another object (name, namespace, uid), and for an object in which the path leads through something that is no object.
+// noScale returns the error for a version without the subresource, with the API server's answer.
+func (d *Definition) noScale(v *admission.Version) error {
+	return &Error{
+		Reason:    ReasonInvalidArgument,
+		Message:   fmt.Sprintf("version %q of %s has no scale subresource: declare one under subresources", v.Name, d.inner.Name),
+		Rejection: &Rejection{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource"},
+	}
+}
+
+// SetScale returns the object with the replicas of a Scale, as the scale subresource sets them before the write
+// continues like any other update. Missing objects on the path are created, and the Scale's resourceVersion, if any,
+// becomes that of the object. Nothing is validated or defaulted, and managed fields do not change: Admit with the
+// subresource scale is the whole write. version is that of the request, "" for the object's own. The Scale is decoded
+// as with FieldValidationIgnore.
+//
+// The error is an *Error: INVALID_ARGUMENT as for GetScale, or OBJECT_REJECTED, with the API server's answer in its
+// Rejection, for a Scale that cannot be decoded or belongs to another object, and for an object that has something else
+// than an object on the path.
 func (d *Definition) SetScale(ctx context.Context, version string, object, scale Document) (_ []byte, err error) {
 	defer recovered(&err)
-	switch {
-	case scale.Absent():
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: "there is no scale"}
-	case scale.JSON != nil && scale.YAML != nil:
-		return nil, bothSet("scale")
+	body, isYAML, err := scale.text("scale")
+	if err != nil {
+		return nil, err
 	}
 	doc := value.Acquire() // not released by defer, as in GetScale
-	v, _, err := d.presented(doc, version, object)
+	v, _, err := d.parseObject(doc, version, object)
 	doc.Release()
 	if err != nil {
 		return nil, err
@@ -81,12 +84,11 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 	if v.Scale == nil {
 		return nil, d.noScale(v)
 	}
-	r := admission.Request{Version: v.Name, Limits: d.limits, FieldValidation: admission.Ignore, Scale: true, Body: scale.JSON, Old: object.JSON, WantObject: true}
-	if scale.YAML != nil {
-		r.Body, r.YAML = scale.YAML, true
+	r := admission.Request{
+		Version: v.Name, Limits: d.limits, FieldValidation: admission.Ignore, Scale: true, Body: body, YAML: isYAML, WantObject: true,
 	}
-	if object.YAML != nil {
-		r.Old, r.OldYAML = object.YAML, true
+	if r.Old, r.OldYAML, err = object.text("object"); err != nil {
+		return nil, err
 	}
 	out, err := d.inner.SetScale(ctx, &r)
 	switch {
@@ -94,10 +96,12 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 		return nil, faultError(err)
 	case out.Rejection != nil:
 		message := out.Rejection.Message
-		if cause := out.Rejection.Cause; !strings.Contains(message, cause) { // an API server does not tell why a Scale cannot be decoded
+		if cause := out.Rejection.Cause; !strings.Contains(message, cause) { // the API server's text lacks the cause of a decoding error
 			message += ": " + cause
 		}
-		return nil, &Error{Reason: ReasonObjectRejected, Message: message, Rejection: rejection(out.Rejection), Warnings: out.Warnings}
+		return nil, &Error{
+			Reason: ReasonObjectRejected, Message: message, Rejection: rejection(out.Rejection), Warnings: out.Warnings,
+		}
 	}
 	return out.Object, nil
 }

@@ -131,7 +131,8 @@ func TestAdmitScale(t *testing.T) {
 	}
 }
 
-// TestScaleOfManyOwners: owner references of a Scale have the bound that those of an object have: apimachinery compares each with all others, and knows no deadline.
+// TestScaleOfManyOwners: owner references of a Scale have the bound that those of an object have: apimachinery compares
+// each with all others, and knows no deadline.
 func TestScaleOfManyOwners(t *testing.T) {
 	d := scaled(t)
 	owners := func(n int) string { return `"ownerReferences":[` + numbered(n, `{"uid":"%d"}`) + `]` }

@@ -18,7 +18,7 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// RowObject says what each row of a table holds of its object: the API server's parameter includeObject.
+// RowObject is what each row of a table has of its object: the API server's parameter includeObject.
 type RowObject uint8
 
 // The values of RowObject. The zero value is the API server's default.
@@ -28,25 +28,27 @@ const (
 	RowWhole    = RowObject(table.RowWhole)    // the object
 )
 
-// DefaultTableBytes is the value of TableOptions.MaxBytes that zero stands for: 64 MiB.
+// DefaultTableBytes is the default of TableOptions.MaxBytes.
 const DefaultTableBytes = 64 << 20
 
-// TableOptions shape a table. The zero value is what an API server does by default.
+// TableOptions change a table. The zero value is the default of an API server.
 type TableOptions struct {
-	// Now is the time that ages are counted to; the zero time is the time of the call.
+	// Now is the time that ages refer to. The zero value is the time of the call.
 	Now time.Time
-	// Object says what a row holds beside its cells.
+	// Object selects what a row has besides its cells.
 	Object RowObject
-	// NoHeaders leaves columnDefinitions out of the JSON, as an API server does from the second event of a watch on. Table.Columns has them all the same.
+	// NoHeaders omits columnDefinitions from the JSON, as an API server does after the first event of a watch.
+	// Table.Columns still has them.
 	NoHeaders bool
-	// ResourceVersion, Continue and RemainingItemCount are those of the list, and go into the table's metadata.
+	// ResourceVersion, Continue and RemainingItemCount are those of the list, for the table's metadata.
 	ResourceVersion, Continue string
 	RemainingItemCount        *int64
-	// MaxBytes bounds the table, in bytes of JSON. Zero is DefaultTableBytes.
+	// MaxBytes bounds the JSON of the table. Zero means DefaultTableBytes.
 	MaxBytes int
 }
 
-// Table is what `kubectl get` asks an API server for: objects as rows, in the columns of their CRD. It is immutable.
+// Table is the answer of an API server to `kubectl get`: objects as rows, with the columns of their CRD. It is
+// immutable.
 type Table struct {
 	json    []byte
 	first   int   // where the first row begins in json
@@ -56,12 +58,14 @@ type Table struct {
 	kind    string
 }
 
-// Table answers objects as a table at a served version, as an API server answers a list of them: each is read as from storage (see Read), so that it may be of any
-// version that the CRD lists, then shown in the version's columns. An object with a list of items at its root is not a row, but its items are.
+// Table returns objects as a table at a served version, as an API server returns a list of them. Each object is read as
+// Read does, so it may be of any version that the CRD lists, and is then printed in the version's columns. The items of
+// an object that has a list of items at its root are rows instead of the object.
 //
-// One object that cannot be shown fails the table, as it fails a list: the error is an *Error, which names the object by its index. Of OBJECT_REFUSED the Refusal is what the API
-// server would answer. There are bounds that API servers do not have, and exceeding them is LIMIT_EXCEEDED: for the paths of all columns 64 KiB, for the values that paths visit in one
-// object 4 Mi, for the cells of one object 8 MiB of JSON, and TableOptions.MaxBytes.
+// One object that cannot be printed fails the table, as it fails a list. The error is an *Error that names the object
+// by its index. For OBJECT_REJECTED, Rejection is the API server's answer. API servers lack the bounds that
+// LIMIT_EXCEEDED reports: 64 KiB for the paths of all columns, and for one object 4 Mi values that the paths visit and
+// 8 MiB of cells as JSON; and TableOptions.MaxBytes.
 func (d *Definition) Table(ctx context.Context, version string, objects []Document, o TableOptions) (_ *Table, err error) {
 	defer recovered(&err)
 	v, err := d.served(version)
@@ -69,7 +73,7 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 	case err != nil:
 		return nil, err
 	case o.Object > RowWhole:
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: "unknown object of a row: it is Metadata, None or Whole"}
+		return nil, invalid("unknown object of a row: it is Metadata, None or Whole")
 	case o.Now.IsZero():
 		o.Now = time.Now()
 	}
@@ -109,32 +113,26 @@ type tableMaker struct {
 	shown   func(admission.Tree) error // show
 }
 
-func (m *tableMaker) add(ctx context.Context, object *Document) error {
-	r := &m.request
-	switch {
-	case object.Absent():
-		return &Error{Reason: ReasonInvalidArgument, Message: "there is no object"}
-	case object.JSON != nil && object.YAML != nil:
-		return bothSet("object")
-	case object.YAML != nil:
-		r.Body, r.YAML = object.YAML, true
-	default:
-		r.Body, r.YAML = object.JSON, false
+func (m *tableMaker) add(ctx context.Context, object *Document) (err error) {
+	if m.request.Body, m.request.YAML, err = object.text("object"); err != nil {
+		return err
 	}
-	return m.d.inner.ReadTree(ctx, r, m.d.convert, m.shown)
+	return m.d.inner.ReadTree(ctx, &m.request, m.d.convert, m.shown)
 }
 
 func (m *tableMaker) show(tree admission.Tree) (err error) {
 	t := m.table
 	t.json, t.ends, err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, table.RowObject(m.o.Object), tree.Stop)
 	if err == nil && len(t.json) > m.o.MaxBytes {
-		err = &value.LimitError{Name: "max_table_bytes", Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)), AtLeast: true,
-			Advice: "ask for fewer objects at a time, for rows without objects, or raise the limit"}
+		err = &value.LimitError{
+			Name: "max_table_bytes", Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)),
+			AtLeast: true, Advice: "ask for fewer objects at a time, for rows without objects, or raise the limit",
+		}
 	}
 	return err
 }
 
-// tableTarget is what a table of a version has to know to show whole items of objects that are lists.
+// tableTarget returns what is needed to print the items of objects that are lists.
 func (d *Definition) tableTarget(v *admission.Version) table.Target {
 	t := table.Target{GroupVersion: schema.GroupVersion{Group: d.inner.Group, Version: v.Name}}
 	for _, own := range d.inner.Versions {
@@ -145,7 +143,7 @@ func (d *Definition) tableTarget(v *admission.Version) table.Target {
 	return t
 }
 
-// inTable is an error about one object of a table.
+// inTable returns the error for one object of a table.
 func inTable(i int, err error) error {
 	e := tableError(err)
 	e.Message = fmt.Sprintf("objects[%d]: %s", i, e.Message)
@@ -165,7 +163,7 @@ func tableError(err error) *Error {
 			return own
 		}
 	case errors.As(err, &limit):
-		return &Error{Reason: ReasonLimitExceeded, Message: err.Error(), Err: err, Limit: limit.Maximum, Actual: limit.Actual}
+		return limitExceeded(err.Error(), limit, err)
 	case errors.Is(err, table.ErrNeedsWebhook):
 		return &Error{Reason: ReasonConversionUnavailable, Message: err.Error() + ": ask for the metadata of objects, or for none", Err: err}
 	case table.Rejected(err):
@@ -214,20 +212,20 @@ func (t *Table) appendHead(dst []byte, o *TableOptions) []byte {
 
 func quoted(text string) string { return string(value.AppendCanonicalString(nil, text)) }
 
-// Columns describe the columns, the implicit name first. The caller must not change them.
+// Columns returns the columns, the implicit name first. The caller must not modify them.
 func (t *Table) Columns() []metav1.TableColumnDefinition { return t.columns }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (t *Table) Len() int { return len(t.ends) }
 
-// Row is a row as a meta.k8s.io/v1 TableRow in JSON. The caller must not change it.
+// Row returns a row as the JSON of a meta.k8s.io/v1 TableRow. The caller must not modify it.
 func (t *Table) Row(i int) []byte {
 	from := t.first
 	if i > 0 {
-		from = t.ends[i-1] + 1 // behind a comma
+		from = t.ends[i-1] + 1 // after a comma
 	}
 	return t.json[from:t.ends[i]:t.ends[i]]
 }
 
-// JSON is the table as an API server sends it: a meta.k8s.io/v1 Table. The caller must not change it.
+// JSON returns the JSON of a meta.k8s.io/v1 Table. The caller must not modify it.
 func (t *Table) JSON() []byte { return t.json }

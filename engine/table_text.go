@@ -13,24 +13,26 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// TextOptions say how kubectl prints a table. The zero value is a plain `kubectl get`.
+// TextOptions are the options of `kubectl get`. The zero value is the default of kubectl.
 type TextOptions struct {
-	// Wide shows columns of a priority other than 0 as well: -o wide.
+	// Wide adds columns with a priority other than 0: -o wide.
 	Wide bool
-	// NoHeaders leaves the line of headings out: --no-headers.
+	// NoHeaders omits the headings: --no-headers.
 	NoHeaders bool
-	// Namespaces puts a column of namespaces first: --all-namespaces. For objects without namespaces Table.Text leaves it out, as kubectl does.
+	// Namespaces adds a first column of namespaces: --all-namespaces. Like kubectl, Table.Text omits it for
+	// cluster-scoped objects.
 	Namespaces bool
-	// Labels puts a column of labels last: --show-labels.
+	// Labels adds a last column of labels: --show-labels.
 	Labels bool
-	// LabelColumns are labels that get columns of their own: --label-columns.
+	// LabelColumns are labels with columns of their own: --label-columns.
 	LabelColumns []string
-	// ShowKind writes names as crontab.stable.example.com/name: --show-kind.
+	// ShowKind prints names as crontab.stable.example.com/name: --show-kind.
 	ShowKind bool
-	// ChunkSize is how many rows kubectl asks the server for at a time: --chunk-size. It prints a hundred rows at a time, as wide as the chunks need that it has got by then, so
-	// that rows before a wider chunk are not aligned with it. Zero is kubectl's 500; a negative number prints all rows as one chunk, aligned throughout.
+	// ChunkSize is the number of rows that kubectl requests at a time: --chunk-size. kubectl prints a hundred rows at a
+	// time, as wide as the chunks so far need, so rows before a wider chunk are not aligned with it. Zero means
+	// kubectl's 500. A negative number prints all rows as one chunk.
 	ChunkSize int
-	// MaxBytes bounds the text: one long cell makes all others of its column as wide. Zero is DefaultTableBytes.
+	// MaxBytes bounds the text, since one long cell widens all cells of its column. Zero means DefaultTableBytes.
 	MaxBytes int
 }
 
@@ -44,8 +46,8 @@ func (o *TextOptions) inner() table.TextOptions {
 	}
 }
 
-// Text is the table as `kubectl get` prints it, byte for byte. A table without rows prints nothing, not even headings. Namespaces and labels are taken from the objects in the
-// rows, as kubectl takes them: with RowNone there are none.
+// Text returns what `kubectl get` prints for the table, byte for byte. A table without rows prints nothing, not even
+// headings. Namespaces and labels are those of the objects in the rows, so RowNone has none.
 func (t *Table) Text(ctx context.Context, o TextOptions) (_ []byte, err error) {
 	defer recovered(&err)
 	inner := o.inner()
@@ -56,8 +58,8 @@ func (t *Table) Text(ctx context.Context, o TextOptions) (_ []byte, err error) {
 	return tableText(ctx, t.columns, len(t.ends), t.Row, inner)
 }
 
-// TableText prints the JSON of a meta.k8s.io/v1 Table, for instance one that crdeval or an API server answered, as Table.Text does; kind, CronTab.stable.example.com, is
-// what ShowKind writes. The error is an *Error, INVALID_ARGUMENT for what is no Table.
+// TableText prints the JSON of a meta.k8s.io/v1 Table as Table.Text does. kind is what ShowKind prints:
+// CronTab.stable.example.com. The error is an *Error: INVALID_ARGUMENT for other JSON.
 func TableText(ctx context.Context, table []byte, kind string, o TextOptions) (_ []byte, err error) {
 	defer recovered(&err)
 	var t struct {
@@ -66,10 +68,10 @@ func TableText(ctx context.Context, table []byte, kind string, o TextOptions) (_
 		Rows    []json.RawMessage              `json:"rows"`
 	}
 	if err := json.Unmarshal(table, &t); err != nil {
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: "table: " + err.Error(), Err: err}
+		return nil, failed(ReasonInvalidArgument, "table", err)
 	}
 	if t.Kind != "Table" {
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: "table: it is of kind \"" + t.Kind + "\", not a Table"}
+		return nil, invalid("table: it is of kind %q, not a Table", t.Kind)
 	}
 	inner := o.inner()
 	if o.ShowKind {
@@ -87,7 +89,7 @@ func tableText(ctx context.Context, columns []metav1.TableColumnDefinition, rows
 	case errors.Is(err, table.ErrStopped):
 		return nil, tooLate(ctx.Err())
 	case err != nil:
-		return nil, &Error{Reason: ReasonInvalidArgument, Message: "row of a table: " + err.Error(), Err: err}
+		return nil, failed(ReasonInvalidArgument, "row of a table", err)
 	}
 	return text, nil
 }

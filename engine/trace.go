@@ -6,57 +6,57 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/trace"
 )
 
-// Trace says which rules a Verdict traces.
+// TraceMode selects the rules that a Verdict traces.
 type TraceMode uint8
 
-// The values of Trace.
+// The values of TraceMode.
 const (
 	TraceNone   = TraceMode(rule.TraceNone)
-	TraceFailed = TraceMode(rule.TraceFailed) // those that did not hold: outcomes Failed, Error and Forgiven
-	TraceAll    = TraceMode(rule.TraceAll)    // all, those that passed and those that were skipped among them; it takes the slow way
+	TraceFailed = TraceMode(rule.TraceFailed) // rules with the outcome Failed, Error or Ratcheted
+	TraceAll    = TraceMode(rule.TraceAll)    // all rules; such an evaluation always takes the slower exact path
 )
 
-// RuleOutcome is what became of a rule at one value.
+// RuleOutcome is the outcome of a rule at one value.
 type RuleOutcome uint8
 
 // The outcomes of rules.
 const (
 	RulePassed    = RuleOutcome(rule.Passed)    // true
 	RuleFailed    = RuleOutcome(rule.Failed)    // false: a violation
-	RuleError     = RuleOutcome(rule.Errored)   // no answer, an error of the expression or a cost beyond a limit: a violation
+	RuleError     = RuleOutcome(rule.Errored)   // an error or a cost above a limit: a violation
 	RuleSkipped   = RuleOutcome(rule.Skipped)   // not evaluated
-	RuleRatcheted = RuleOutcome(rule.Ratcheted) // false or without an answer, and forgiven since the update did not touch the value
+	RuleRatcheted = RuleOutcome(rule.Ratcheted) // failed, but the update did not change the value
 )
 
-// Bounds of traces: what is beyond is counted.
+// Bounds of traces. What exceeds them is counted.
 const (
-	MaxTraces          = rule.MaxTraces      // of one object
-	MaxTraceSteps      = trace.MaxSteps      // of one rule at one value
-	MaxTraceValueBytes = trace.MaxValueBytes // of the JSON of one value, and of one text
+	MaxTraces          = rule.MaxTraces      // traces of one object
+	MaxTraceSteps      = trace.MaxSteps      // steps of one rule at one value
+	MaxTraceValueBytes = trace.MaxValueBytes // bytes of the JSON of one value, and of one text
 )
 
-// RuleTrace is what one rule did at one value of the object. Tracing evaluates a rule once more, beside the verdict: it changes neither that nor what
-// the rule is charged.
+// RuleTrace describes the evaluation of a rule at one value. For a trace the rule is evaluated once more, which changes
+// neither the verdict nor the cost.
 type RuleTrace struct {
-	// Pointer leads to the value that is self, SchemaPointer to the rule in the version's schema: RFC 6901 both.
+	// Pointer is the JSON pointer of self in the object, SchemaPointer that of the rule in the version's schema.
 	Pointer, SchemaPointer string
 	Rule                   *RuleRef
 	Outcome                RuleOutcome
-	// Skipped says why the rule was skipped, for people; empty for other outcomes.
+	// Skipped says why the rule was skipped.
 	Skipped string
-	// Cost is what the rule was charged, in CEL cost units; what its messageExpression cost is not in it.
+	// Cost is the cost of the rule in CEL cost units, without its messageExpression.
 	Cost int64
-	// Message is the message of the finding, empty for none.
+	// Message is the message of the violation, if any.
 	Message string
-	// Steps are the values of its sub-expressions in the order of evaluation, within a macro once a round: the first and the last ones if they
-	// are more than MaxTraceSteps. Empty for rules that were skipped or do not compile, and when the object's traces became very large.
+	// Steps are the values of the sub-expressions in the order of evaluation; in a macro, one for each iteration. If
+	// there are more than MaxTraceSteps, only the first and the last ones are listed. There are none for rules that
+	// were skipped or do not compile, and if the object's traces became very large.
 	Steps []TraceStep
-	// OmittedSteps is how many steps between them were left out.
+	// OmittedSteps is the number of steps that are not listed.
 	OmittedSteps int
 }
 
-// TraceStep is the value of one sub-expression at one time: Expression, Offset (where it begins in the rule, in code points), Value (as JSON; nil
-// with an error and if it is too long), Error (CEL's words) and Decisive (it decided the value of the rule).
+// TraceStep is the value of a sub-expression.
 type TraceStep = trace.Step
 
 func tracesOf(out *admission.Outcome) []RuleTrace {
@@ -67,8 +67,8 @@ func tracesOf(out *admission.Outcome) []RuleTrace {
 	for i := range out.Traces {
 		t := &out.Traces[i]
 		list[i] = RuleTrace{
-			Pointer: t.Path.Pointer(), SchemaPointer: t.Schema, Rule: t.Rule, Outcome: RuleOutcome(t.Outcome), Skipped: t.Why, Cost: t.Cost,
-			Message: t.Message, Steps: t.Steps, OmittedSteps: t.Omitted,
+			Pointer: t.Path.Pointer(), SchemaPointer: t.Schema, Rule: t.Rule, Outcome: RuleOutcome(t.Outcome),
+			Skipped: t.Why, Cost: t.Cost, Message: t.Message, Steps: t.Steps, OmittedSteps: t.Omitted,
 		}
 	}
 	return list

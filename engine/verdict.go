@@ -1,86 +1,73 @@
 package engine
 
-import (
-	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
-)
-
-// Verdict is what the API server would answer to a write.
+// Verdict is the API server's answer to a write.
 type Verdict struct {
-	// Allowed is set only if the whole pipeline ran and nothing stood against the object.
+	// Allowed reports whether the write is accepted.
 	Allowed bool
-	// Refusal is the API server's answer to an object that is not allowed, nil otherwise.
+	// Rejection is the API server's answer to a write that is not accepted, nil otherwise.
 	Rejection *Rejection
-	// Violations are the findings in document order, then schema order; the members of a YAML document stand in the order of
-	// their keys, since an API server makes JSON of it first. Empty for an object that could not be decoded. More than the limits
-	// allow are an error and no Verdict.
+	// Violations are sorted by position in the document, then by the order of the schema. In a YAML document, members
+	// are ordered by key, since an API server converts it to JSON first. There are none for an object that cannot be
+	// decoded. More violations than the limits allow are an Error.
 	Violations []Violation
-	// Forgiven are the findings of an update that do not stand against it, each text once: what is found about a value that is
-	// what it was, or about the sets and map lists of an object whose old lists were not right either (ratcheting). API servers show
-	// those of rules as warnings, which are also among Warnings, and say nothing of the others.
+	// Ratcheted are the violations of an update that do not reject it, without duplicates: violations of values that
+	// did not change, and of sets and map lists if a list of the old object was already invalid. API servers return
+	// those of rules as warnings, which Warnings has as well, and do not report the others.
 	Ratcheted []Violation
-	// Traces are what the rules did, as EvaluationOptions.Trace asks, in the order in which they ran; OmittedTraces is how many more there
-	// were than MaxTraces, or than 4 MiB of their places.
+	// Traces are the traces of rules in the order of evaluation. OmittedTraces counts those beyond MaxTraces, or beyond
+	// 4 MiB of paths.
 	Traces        []RuleTrace
 	OmittedTraces int
-	// Warnings are the texts of the Warning headers the API server would send. Read-only: results share them.
+	// Warnings are the texts of the Warning headers that the API server would send. The caller must not modify the
+	// slice.
 	Warnings []string
-	// Pruned are the fields removed because the schema does not know them, topmost only, and unknown fields of metadata: what
-	// Warnings or Refusal name one by one. Nulls that were dropped are not among them, as upstream reports them nowhere.
+	// Pruned are the removed fields that the schema does not declare, and unknown fields of metadata. Fields below a
+	// removed field are not listed. Dropped nulls are not listed either: upstream does not report them.
 	Pruned []FieldChange
-	// Defaulted are the fields filled in, topmost only.
+	// Defaulted are the fields that were filled in. Fields below such a field are not listed.
 	Defaulted []FieldChange
-	// Object, of Admit, is what the client is answered: StoredObject as it is read back from storage, at the request's version. For a write
-	// to scale it is the Scale; of StageDecode the object as mutating admission gets it. JSON, in the input's key order with added keys sorted
-	// behind; nil if the write is refused or the View leaves it out. It may share memory with the documents given: neither may be written to.
+	// Object, for Admit, is the answer to the client: StoredObject as it is read from storage, in the version of the
+	// request. For a write to scale it is the Scale; for StageDecode it is what mutating admission receives. It is JSON
+	// in the key order of the input, with new keys sorted at the end. It is nil for a rejected write, and if the View
+	// excludes it. It may share memory with the Item's documents.
 	Object []byte
-	// StoredObject, of Admit, is what is given to the storage, at the storage version; nil if that is the same JSON value as Object, and where
-	// there is no Object.
+	// StoredObject, for Admit, is the object in the storage version. It is nil if it is the same JSON value as Object,
+	// and without Object.
 	StoredObject []byte
-	// OldObject, of StageDecode, is the old object at the request's version, as mutating admission gets it.
+	// OldObject, for StageDecode, is the old object in the version of the request, as mutating admission receives it.
 	OldObject []byte
-	// Deletes, of Admit: the update takes the last finalizer off an object that waits to be deleted, so the API server deletes it. Object is
-	// what the client is answered all the same; nothing is stored.
+	// Deletes, for Admit, reports that the update removes the last finalizer of an object that is being deleted: the
+	// API server deletes it instead of storing it. Object is still the answer.
 	Deletes bool
-	// Status, if EvaluationOptions.WithStatus asks for it, is the metav1.Status of the refusal as JSON, as kubectl is sent it.
+	// Status is the metav1.Status of the rejection as JSON, if EvaluationOptions.WithStatus is set.
 	Status []byte
-	// Presented is what EvaluationOptions.Include asks for, nil if that is nothing or the write is refused.
+	// Presentation is what EvaluationOptions.Include asks for. It is nil for a rejected write.
 	Presentation *Presentation
-	// Revision is the CRD's, see Definition.Revision.
+	// Revision is Definition.Revision.
 	Revision string
 }
 
-// Presented is how an API server shows an object: the object of an Admit's or a Read's answer, at that version.
-type Presentation struct {
-	// SelectableFields are what field selectors see, in the order of Definition.SelectableFields.
-	SelectableFields []SelectableField
-	// TableRow is a meta.k8s.io/v1 TableRow as JSON, without the object.
-	TableRow []byte
-	// Scale is the autoscaling/v1 Scale as JSON; nil if the version has no scale subresource.
-	Scale []byte
+// Transformed is the result of Prune, Default, Read and Convert.
+type Transformed struct {
+	// Object is JSON in the key order of the input, with new keys sorted at the end. It is nil if the View excludes it.
+	// It may share memory with the Item's documents.
+	Object []byte
+	// Changed reports whether Object differs from the document as a value: 1.0 that became 1 is a change, white space
+	// is not.
+	Changed bool
+	// Pruned, Defaulted and Warnings are as in Verdict.
+	Pruned    []FieldChange
+	Defaulted []FieldChange
+	Warnings  []string
+	// Presentation is what EvaluationOptions.Include asks of Read.
+	Presentation *Presentation
+	// Revision is Definition.Revision.
+	Revision string
 }
 
-// SelectableField is one field that field selectors may name, and what it is of an object.
-type SelectableField struct {
-	// Field is as selectors write it: metadata.name, spec.color.
-	Field string
-	// Value is its text; empty for a field that is absent.
-	Value string
-}
-
-// Hint is what crdeval adds to a finding of upstream's: what was probably meant.
-type Hint struct {
-	// Text is a sentence for people.
-	Text string
-	// Pointer is the place that is meant, as an RFC 6901 pointer into the object; empty if the hint is about no other place.
-	Pointer string
-	// Replacement is the value that is meant, as JSON; nil if the hint is about none.
-	Replacement []byte
-}
-
-// Refusal is the part of the metav1.Status that the API server would send.
+// Rejection is the part of a metav1.Status that explains why the API server rejects a request.
 type Rejection struct {
-	// Code is the HTTP status code, 400 or 422 mostly.
+	// Code is the HTTP status code, usually 400 or 422.
 	Code int32
 	// Reason is the metav1.StatusReason: BadRequest, Invalid.
 	Reason string
@@ -88,91 +75,34 @@ type Rejection struct {
 	Message string
 }
 
-// Transformed is what Prune, Default, Read and Convert made of an object.
-type Transformed struct {
-	// Object is JSON, in the input's key order with added keys sorted behind. Nil if EvaluationOptions.View leaves it out.
-	// It may share memory with the Document given: neither may be written to.
-	Object []byte
-	// Changed is set if Object means something else than the object given (1.0 that became 1 is a change, white space is not).
-	Changed bool
-	// Pruned are the fields removed because the schema does not know them, topmost only, and unknown fields of metadata. Nulls
-	// that were dropped are not among them, as upstream reports them nowhere.
-	Pruned []FieldChange
-	// Defaulted are the fields filled in, topmost only.
-	Defaulted []FieldChange
-	// Warnings are as in Verdict.
-	Warnings []string
-	// Presented is what EvaluationOptions.Include asks of a Read; nil otherwise.
-	Presentation *Presentation
-	// Revision is the CRD's, see Definition.Revision.
-	Revision string
-}
-
 // FieldChange is one field that was removed or filled in.
 type FieldChange struct {
-	// Path is upstream's spelling of unknown fields, spec.jobs[0].extra.
+	// Path is upstream's notation of the field: spec.jobs[0].extra.
 	Path string
-	// Pointer is the same place as an RFC 6901 pointer, /spec/jobs/0/extra.
+	// Pointer is its JSON pointer (RFC 6901): /spec/jobs/0/extra.
 	Pointer string
-	// Value is the value removed or filled in, as JSON.
+	// Value is the removed or new value, as JSON.
 	Value []byte
-	// Position is where a removed field stands in the document given; nil for a field filled in, and where it is not known.
+	// Position is the position of a removed field in the document, nil if it is not known.
 	Position *Position
-	// Hint says what was probably meant, of a removed field; nil mostly.
+	// Hint says, for a removed field, what was probably meant; nil if unknown.
 	Hint *Hint
 }
 
-// Violation is one finding. Error() is upstream's field.Error text to the letter.
-type Violation struct {
-	// Type is the field.ErrorType as metav1.CauseType spells it: FieldValueRequired, FieldValueInvalid, ….
-	Type string
-	// Field is upstream's text for the place, "<nil>" included. It is for people: two places can share one text.
+// Presentation is how an API server presents the object that Admit or Read returns.
+type Presentation struct {
+	// SelectableFields are the values that field selectors compare, in the order of Definition.SelectableFields.
+	SelectableFields []SelectableField
+	// TableRow is a meta.k8s.io/v1 TableRow as JSON, without the object.
+	TableRow []byte
+	// Scale is the autoscaling/v1 Scale as JSON, nil if the version has no scale subresource.
+	Scale []byte
+}
+
+// SelectableField is a field that field selectors can name, with its value.
+type SelectableField struct {
+	// Field is the name in selectors: metadata.name, spec.color.
 	Field string
-	// Message is upstream's field.Error.ErrorBody().
-	Message string
-	// Detail is upstream's field.Error.Detail, a part of Message.
-	Detail string
-	// BadValue is the offending value as JSON. Nil where upstream omits it; null and "" are values.
-	BadValue []byte
-	// Pointer is the place as an RFC 6901 pointer into the object.
-	Pointer string
-	// SchemaPointer is an RFC 6901 pointer into the version's openAPIV3Schema: the keyword that was violated. Empty for
-	// findings that no keyword stands for.
-	SchemaPointer string
-	// Position is where Pointer stands in the document given; nil if the place is not in it (a missing field has its
-	// parent's position).
-	Position *Position
-	// Rule is the rule that was not satisfied or could not be evaluated, nil for all other findings.
-	Rule *RuleRef
-	// Step is the step of the pipeline that found it.
-	Step Step
-	// Hint says what was probably meant; nil mostly.
-	Hint *Hint
+	// Value is the value as text, empty for a missing field.
+	Value string
 }
-
-// RuleRef names a rule of x-kubernetes-validations.
-type RuleRef = violation.RuleRef
-
-// Error returns upstream's text: the field, a colon, the message.
-func (v Violation) Error() string { return v.Field + ": " + v.Message }
-
-// Position is a place in a document as it was given, YAML or JSON: line and column from 1, columns in code points, and the
-// byte offset from 0.
-type Position = value.Position
-
-// Step names the step of the pipeline that found something.
-type Step = violation.Step
-
-// The steps, in the order in which a write passes them.
-const (
-	StepDecode   = violation.Decode   // JSON, TypeMeta and ObjectMeta could not be read
-	StepRequest  = violation.Request  // the object does not fit the endpoint: version, namespace, name
-	StepTypeMeta = violation.TypeMeta // apiVersion and kind
-	StepMetadata = violation.Metadata // ObjectMeta
-	StepSchema   = violation.Schema   // OpenAPI v3 validation
-	StepScale    = violation.Scale    // the fields behind the scale subresource
-	StepEmbedded = violation.Embedded // metadata of embedded resources
-	StepList     = violation.List     // sets and maps
-	StepRule     = violation.Rules    // x-kubernetes-validations
-	StepCRD      = violation.CRD      // the CustomResourceDefinition's own rules
-)

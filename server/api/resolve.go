@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/internal/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -56,7 +57,7 @@ func (r *resolver) definition(
 	}
 	r.last, r.found, r.head = t, d, nil
 	if t.crd == "" {
-		r.head = engine.TypeMetaHead(o)
+		r.head = typeMetaHead(o)
 	}
 	return d, nil
 }
@@ -199,4 +200,13 @@ func hasVersion(d *engine.Definition, version string, served bool) bool {
 		}
 	}
 	return false
+}
+
+// typeMetaHead returns the beginning of a JSON document up to its apiVersion and kind, where these are its first two members, else
+// nil. Documents with the same head have the same type, unless one repeats a member further down; a Verdict that allows it rules that out.
+func typeMetaHead(o engine.Document) []byte {
+	if o.YAML != nil {
+		return nil
+	}
+	return o.JSON[:value.TypeMetaHead(o.JSON)]
 }

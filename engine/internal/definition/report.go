@@ -14,8 +14,8 @@ import (
 
 // Report is what there is to say about a CRD.
 type Report struct {
-	CRD      *apiextensionsv1.CustomResourceDefinition
-	Findings []Finding
+	CRD        *apiextensionsv1.CustomResourceDefinition
+	Violations []Violation
 	// Warnings are those of decoding, then those of the judgement, each once.
 	Warnings []string
 	Versions []VersionReport
@@ -28,10 +28,10 @@ type Report struct {
 }
 
 // Accepted says that an API server would take the CRD.
-func (r *Report) Accepted() bool { return len(r.Findings) == 0 }
+func (r *Report) Accepted() bool { return len(r.Violations) == 0 }
 
-// Finding is a violation and its place in the manifest.
-type Finding struct {
+// Violation is a violation with its position in the manifest.
+type Violation struct {
 	violation.Violation
 	Position value.Position
 }
@@ -87,7 +87,7 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f := Finding{Violation: violation.Of(violation.CRD, err, nil)}
+		f := Violation{Violation: violation.Of(violation.CRD, err, nil)}
 		if root != 0 {
 			path, there, node := places.locate(err.Field)
 			f.Path, f.Position = path.Detach(), d.PositionOf(node, there)
@@ -95,7 +95,7 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 			f.Path = violation.PathOf(err.Field)
 		}
 		f.Schema = schemaPointer(f.Path)
-		r.Findings = append(r.Findings, f)
+		r.Violations = append(r.Violations, f)
 	}
 	r.Versions = DescribeVersions(m.CRD)
 	shared := map[*Rules][]RuleReport{}

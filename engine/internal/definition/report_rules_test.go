@@ -55,10 +55,10 @@ func TestPlacesOfRules(t *testing.T) {
 	text := manifest("v1", `{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-validations":[{"rule":"true"},{"rule":
 "self.nope"}]}}}`)
 	r := of(t, text, true)
-	if len(r.Findings) != 1 {
-		t.Fatalf("%+v", r.Findings)
+	if len(r.Violations) != 1 {
+		t.Fatalf("%+v", r.Violations)
 	}
-	f := r.Findings[0]
+	f := r.Violations[0]
 	if f.Schema != "/properties/spec/x-kubernetes-validations/1/rule" || text[f.Position.Offset:][:len(`"self.nope"`)] != `"self.nope"` || f.Position.Line != 3 {
 		t.Errorf("%s %+v", f.Schema, f.Position)
 	}

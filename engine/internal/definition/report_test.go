@@ -48,7 +48,7 @@ func TestVersions(t *testing.T) {
 	const rules = `{"type":"object","properties":{"s":{"type":"array","items":{"type":"object","x-kubernetes-validations":[{"rule":"true"}]}}}}`
 	r := of(t, manifest("v1beta1", plain, "v2", short, "v1", rules), true)
 	if !r.Accepted() {
-		t.Fatalf("%+v", r.Findings)
+		t.Fatalf("%+v", r.Violations)
 	}
 	var got []string
 	for _, v := range r.Versions {
@@ -68,18 +68,18 @@ func TestVersions(t *testing.T) {
 func TestFindingsHavePlaces(t *testing.T) {
 	text := manifest("v1", `{"type":"object","properties":{"s":{"type":"array"}}}`)
 	r := of(t, text, true)
-	if len(r.Findings) != 1 {
-		t.Fatalf("%+v", r.Findings)
+	if len(r.Violations) != 1 {
+		t.Fatalf("%+v", r.Violations)
 	}
-	f := r.Findings[0]
+	f := r.Violations[0]
 	if f.Path.Pointer() != "/spec/versions/0/schema/openAPIV3Schema/properties/s/items" || f.Schema != "/properties/s/items" {
 		t.Errorf("at %s, in the schema at %s", f.Path.Pointer(), f.Schema)
 	}
 	if want := strings.Index(text, `{"type":"array"}`); f.Position.Offset != want || f.Position.Line != 2 {
 		t.Errorf("%+v, want offset %d", f.Position, want)
 	}
-	f = of(t, text, false).Findings[0]
-	if f.Position != (value.Position{}) || f.Error.Error() != r.Findings[0].Error.Error() || f.Schema != "/properties/s/items" {
+	f = of(t, text, false).Violations[0]
+	if f.Position != (value.Position{}) || f.Error.Error() != r.Violations[0].Error.Error() || f.Schema != "/properties/s/items" {
 		t.Errorf("without a tree: %+v", f)
 	}
 }

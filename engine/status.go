@@ -12,24 +12,25 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/definition"
 )
 
-// Standing is what a CRD's manifest says about its status. Whoever keeps CRDs keeps it with their manifests: with it, the status of a whole group
-// is settled without decoding anything.
+// DesiredStatus is the part of a CRD's status that its manifest determines. Stored with the manifest, it allows
+// ReconcileStatus to work without decoding manifests.
 type DesiredStatus struct {
 	// Group is the API group, within which names are unique.
 	Group string `json:"group"`
-	// Names are those that the CRD asks for.
+	// Names are the names in the spec.
 	Names Names `json:"names"`
-	// StorageVersion is the version that objects are stored at.
+	// StorageVersion is the version in which objects are stored.
 	StorageVersion string `json:"storageVersion"`
-	// InvalidCABundle: the CA bundle of its conversion webhook holds no certificate, which keeps the CRD from being established.
+	// InvalidCABundle reports whether the CA bundle of the conversion webhook has no certificate, so that the CRD
+	// cannot be established.
 	InvalidCABundle bool `json:"invalidCABundle,omitempty"`
-	// NonStructural and Approval are the conditions NonStructuralSchema and KubernetesAPIApprovalPolicyConformant, without times; nil for a CRD
-	// that has none.
+	// NonStructural and Approval are the conditions NonStructuralSchema and KubernetesAPIApprovalPolicyConformant
+	// without times, nil if the CRD does not have them.
 	NonStructural *Condition `json:"nonStructural,omitempty"`
 	Approval      *Condition `json:"approval,omitempty"`
 }
 
-// standingOf returns the standing of an accepted CRD.
+// desiredStatus returns the DesiredStatus of an accepted CRD.
 func desiredStatus(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, storage string, o Options) (DesiredStatus, error) {
 	s := DesiredStatus{
 		Group: crd.Spec.Group, Names: crd.Spec.Names, StorageVersion: storage,
@@ -46,8 +47,8 @@ func desiredStatus(ctx context.Context, crd *apiextensionsv1.CustomResourceDefin
 	return s, err
 }
 
-// Stored returns a status after the CRD moved to the standing's storage version: storedVersions has that version too. The zero Status
-// is that of a CRD that is new. status is not changed.
+// AddStoredVersion returns a status with the storage version in its storedVersions. Pass the zero Status for a new CRD.
+// status is not modified.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, PrepareForUpdate)
 func (s DesiredStatus) AddStoredVersion(status Status) Status {
 	if v := s.StorageVersion; v != "" && !slices.Contains(status.StoredVersions, v) {
@@ -56,26 +57,29 @@ func (s DesiredStatus) AddStoredVersion(status Status) Status {
 	return status
 }
 
-// Claimant is a CRD of one group, beside the others with which it shares the group's names.
+// CRDStatus is a CRD with its status.
 type CRDStatus struct {
-	// Name is the CRD's: crontabs.stable.example.com.
+	// Name is the name of the CRD: crontabs.stable.example.com.
 	Name string
-	// Created decides who comes first of several that wait for a name.
+	// Created decides which of several CRDs gets a name.
 	Created time.Time
-	// Standing is what its manifest says.
+	// Desired is Definition.DesiredStatus.
 	Desired DesiredStatus
-	// Status is what it has come to; Settle changes it.
+	// Status is the status. ReconcileStatus changes it.
 	Status Status
 }
 
-// Settle brings the status of the CRDs of one group to what an API server's controllers leave after the CRD first was created or changed, or,
-// with "", after one was deleted: names are accepted or conflict, CRDs whose names are accepted get established, conditions are set. It
-// returns the names of those whose status changed, in the order of the alphabet. Controllers work one after the other, as events arrive; here first
-// comes first, then all others by age and name, until nothing changes.
+// ReconcileStatus updates the status of the CRDs of one group as an API server's controllers do: names are accepted or
+// conflict, CRDs with accepted names are established, and conditions are set. It returns the sorted names of the CRDs
+// whose status changed.
 //
-// Status is history. Accepted names stay accepted until the CRD asks for others that are free, and a CRD that is established stays so. Times are
-// those of now, in seconds; slices that the given statuses hold are not written to. observedGeneration stays as it is: the fields
-// exist in Kubernetes 1.37, but no controller of its fills them in, so they are absent from the status of every CRD.
+// Call it after the CRD named first was created or changed, or with "" after a CRD was deleted. Controllers process
+// CRDs as events arrive; ReconcileStatus processes first before the others, which are ordered by age and name, until
+// nothing changes.
+//
+// The status depends on the previous status. Accepted names stay accepted until the CRD asks for others that are free,
+// and an established CRD stays established. now becomes the time of changed conditions, in seconds. Slices in the given
+// statuses are not modified. As in Kubernetes 1.37, observedGeneration does not change: no controller sets it.
 // (k8s.io/apiextensions-apiserver/pkg/controller/{status,establish,nonstructuralschema,apiapproval})
 func ReconcileStatus(group []CRDStatus, first string, now time.Time) (changed []string) {
 	order := make([]*CRDStatus, len(group))
@@ -83,8 +87,11 @@ func ReconcileStatus(group []CRDStatus, first string, now time.Time) (changed []
 		order[i] = &group[i]
 	}
 	slices.SortStableFunc(order, func(a, b *CRDStatus) int {
-		if c := cmp.Compare(late(a, first), late(b, first)); c != 0 {
-			return c
+		if isFirst := a.Name == first; isFirst != (b.Name == first) {
+			if isFirst {
+				return -1
+			}
+			return 1
 		}
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
 	})
@@ -106,14 +113,6 @@ func ReconcileStatus(group []CRDStatus, first string, now time.Time) (changed []
 	}
 	slices.Sort(changed)
 	return changed
-}
-
-// late is 0 for the CRD that comes first.
-func late(c *CRDStatus, first string) int {
-	if c.Name == first {
-		return 0
-	}
-	return 1
 }
 
 func (s *DesiredStatus) wants() definition.Wants {

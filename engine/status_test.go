@@ -146,7 +146,8 @@ func TestSettleKeepsConflicts(t *testing.T) {
 	}
 }
 
-// TestSettleTimes: a condition has the time of the last change of its status, in seconds, and statuses that were given are not written to.
+// TestSettleTimes: a condition has the time of the last change of its status, in seconds, and statuses that were given
+// are not written to.
 func TestSettleTimes(t *testing.T) {
 	group := []CRDStatus{claimant(1, "as", "a", "A", "AList")}
 	group[0].Desired.InvalidCABundle = true

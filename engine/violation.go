@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/hint"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/internal/value"
+)
+
+// Violation is one error of an object or a CRD. Error returns upstream's text.
+type Violation struct {
+	// Type is the field.ErrorType as metav1.CauseType spells it: FieldValueRequired, FieldValueInvalid, ….
+	Type string
+	// Field is upstream's text for the field, "<nil>" included. It is for people: two fields can have the same text.
+	Field string
+	// Message is upstream's field.Error.ErrorBody().
+	Message string
+	// Detail is upstream's field.Error.Detail, which Message contains.
+	Detail string
+	// BadValue is the invalid value as JSON, nil if upstream omits it. null and "" are values.
+	BadValue []byte
+	// Pointer is the JSON pointer (RFC 6901) of the field in the object.
+	Pointer string
+	// SchemaPointer is the JSON pointer of the violated keyword in the version's openAPIV3Schema, "" if there is no
+	// such keyword.
+	SchemaPointer string
+	// Position is the position of Pointer in the document, or of its parent if the field is missing. It is nil if the
+	// document does not contain it.
+	Position *Position
+	// Rule is the rule that failed or could not be evaluated, nil for other violations.
+	Rule *RuleRef
+	// Step is the step of the pipeline that found the violation.
+	Step Step
+	// Hint says what was probably meant, nil if unknown.
+	Hint *Hint
+}
+
+// Error returns upstream's text: the field, a colon, the message.
+func (v Violation) Error() string { return v.Field + ": " + v.Message }
+
+// RuleRef identifies a rule of x-kubernetes-validations.
+type RuleRef = violation.RuleRef
+
+// Position is a position in a YAML or JSON document: line and column from 1, columns in code points, and the byte
+// offset from 0.
+type Position = value.Position
+
+// Step is the step of the pipeline that found a violation.
+type Step = violation.Step
+
+// The steps, in the order of a write.
+const (
+	StepDecode   = violation.Decode   // JSON, TypeMeta and ObjectMeta could not be read
+	StepRequest  = violation.Request  // the object does not match the endpoint: version, namespace, name
+	StepTypeMeta = violation.TypeMeta // apiVersion and kind
+	StepMetadata = violation.Metadata // ObjectMeta
+	StepSchema   = violation.Schema   // OpenAPI v3 validation
+	StepScale    = violation.Scale    // the fields of the scale subresource
+	StepEmbedded = violation.Embedded // metadata of embedded resources
+	StepList     = violation.List     // sets and maps
+	StepRule     = violation.Rules    // x-kubernetes-validations
+	StepCRD      = violation.CRD      // the rules for CustomResourceDefinitions
+)
+
+// Hint is crdeval's guess of what was meant. Upstream has no hints.
+type Hint struct {
+	// Text is a sentence.
+	Text string
+	// Pointer is the JSON pointer of the field that is meant, "" if the hint names no other field.
+	Pointer string
+	// Replacement is the value that is meant as JSON, nil if the hint suggests none.
+	Replacement []byte
+}
+
+// MaxHints is the most hints that a Verdict has: the first violations get them.
+const MaxHints = hint.MaxHints
+
+func violations(found []violation.Violation) []Violation {
+	if len(found) == 0 {
+		return nil
+	}
+	list := make([]Violation, len(found))
+	texts := new(value.Slab)
+	for i := range found {
+		list[i] = newViolation(&found[i], found[i].Position, texts)
+	}
+	return list
+}
+
+// newViolation returns the public form of a violation. Its texts are kept in a slab.
+func newViolation(v *violation.Violation, at value.Position, texts *value.Slab) Violation {
+	out := Violation{
+		Type: string(v.Type), Field: v.Field, Detail: v.Detail, SchemaPointer: v.Schema, Rule: v.Rule, Step: v.Step,
+		Message: texts.Text(func(dst []byte) []byte { return violation.AppendBody(dst, v.Error) }),
+		Pointer: texts.Text(v.Path.AppendPointer),
+	}
+	if _, omitted := v.BadValue.(field.OmitValueType); !omitted {
+		out.BadValue = texts.Bytes(func(dst []byte) []byte { return violation.AppendValue(dst, v.BadValue) })
+	}
+	if at != (value.Position{}) {
+		out.Position = &at
+	}
+	return out
+}
+
+// addHints adds hints to the violations and pruned fields of an outcome. The lists correspond to those of the outcome.
+func (d *Definition) addHints(
+	ctx context.Context, r *admission.Request, out *admission.Outcome, list []Violation, pruned []FieldChange,
+) {
+	if len(list) == 0 && len(pruned) == 0 || out.Version == nil || out.Version.Plan == nil {
+		return
+	}
+	text := r.Body
+	if r.Patch != 0 || r.Scale {
+		text = nil // the object that was validated is in no document
+	}
+	removed := make([]hint.Removed, 0, min(len(pruned), hint.MaxAsked))
+	for i := range out.Pruned[:cap(removed)] {
+		removed = append(removed, hint.Removed{Path: out.Pruned[i].Path, Position: positionOf(pruned[i].Position)})
+	}
+	finder := hint.New(out.Version.Plan, text, r.YAML, d.limits, removed, ctx.Done())
+	for i := range list {
+		list[i].Hint = newHint(finder.Violation(&out.Violations[i], positionOf(list[i].Position)))
+	}
+	for i := range removed {
+		pruned[i].Hint = newHint(finder.Removed(&removed[i]))
+	}
+	finder.Close() // not deferred: after a panic its memory must not return to the pool
+}
+
+func positionOf(at *Position) Position {
+	if at == nil {
+		return Position{}
+	}
+	return *at
+}
+
+func newHint(h *hint.Hint) *Hint {
+	if h == nil {
+		return nil
+	}
+	return &Hint{Text: h.Text, Pointer: h.Pointer, Replacement: h.Replacement}
+}
