@@ -51,6 +51,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"engine", module + "proto", "the engine is a library: Go users must not pay for gRPC"},
 	{"engine", module + "server", "the engine does no I/O"},
 	{"engine", "google.golang.org/grpc", "the engine is a library: Go users must not pay for gRPC"},
+	{"engine", "go.etcd.io", "the engine stores nothing"},
 	{"engine", "go.opentelemetry.io/otel", "telemetry reaches the engine through its Observer"},
 	{"cache", module + "engine", "the cache is generic"},
 	{"cache", module + "proto", "the cache is generic"},

@@ -1,0 +1,139 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+const exampleCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: crontabs.stable.example.com}
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names: {plural: crontabs, singular: crontab, kind: CronTab}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    additionalPrinterColumns:
+    - {name: Replicas, type: integer, jsonPath: .spec.replicas}
+    schema: &schema
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              replicas: {type: integer, minimum: 1, maximum: 10, default: 1}
+              image: {type: string}
+  - {name: v1beta1, served: true, storage: false, schema: *schema}
+`
+
+const exampleObject = `{"apiVersion":"stable.example.com/v1","kind":"CronTab",` +
+	`"metadata":{"name":"nightly","namespace":"default"},"spec":{"image":"backup"}}`
+
+func compileExample() *engine.Definition {
+	d, report, err := engine.Compile(context.Background(), engine.YAML([]byte(exampleCRD)), engine.Options{})
+	if err != nil {
+		log.Fatal(err) // the manifest could not be evaluated
+	}
+	if d == nil {
+		log.Fatal(report.Rejection.Message) // an API server would reject the CRD
+	}
+	return d
+}
+
+func ExampleCompile() {
+	manifest := engine.YAML([]byte(exampleCRD))
+	d, report, err := engine.Compile(context.Background(), manifest, engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Accepted, d.Kind(), d.StorageVersion(), len(d.Versions()))
+	// Output: true CronTab v1 2
+}
+
+func ExampleDefinition_Validate() {
+	d := compileExample()
+	object := []byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: nightly}\nspec:\n  replicas: 11\n")
+	verdict, err := d.Validate(context.Background(), engine.Item{Object: engine.YAML(object)},
+		engine.EvaluationOptions{CompleteMetadata: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, v := range verdict.Violations {
+		fmt.Printf("line %d: %v\n", v.Position.Line, v)
+	}
+	// Output: line 5: spec.replicas: Invalid value: 11: spec.replicas in body should be less than or equal to 10
+}
+
+func ExampleDefinition_Admit() {
+	d := compileExample()
+	verdict, err := d.Admit(context.Background(), engine.Item{Object: engine.JSON([]byte(exampleObject))}, engine.EvaluationOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(verdict.Allowed, verdict.Defaulted[0].Path)
+	// Output: true spec.replicas
+}
+
+func ExampleDefinition_Default() {
+	d := compileExample()
+	result, err := d.Default(context.Background(), engine.Item{Object: engine.JSON([]byte(exampleObject))}, engine.EvaluationOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Defaulted[0].Path, string(result.Defaulted[0].Value))
+	// Output: spec.replicas 1
+}
+
+func ExampleDefinition_Convert() {
+	d := compileExample()
+	result, err := d.Convert(context.Background(), engine.Item{Object: engine.JSON([]byte(exampleObject))},
+		engine.EvaluationOptions{TargetVersion: "v1beta1"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(result.Object[:45]))
+	// Output: {"apiVersion":"stable.example.com/v1beta1","k
+}
+
+func ExampleDefinition_Table() {
+	d := compileExample()
+	ctx, now := context.Background(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	table, err := d.Table(ctx, "v1", []engine.Document{engine.JSON([]byte(exampleObject))}, engine.TableOptions{Now: now})
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := table.Text(ctx, engine.TextOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(string(text))
+	// Output:
+	// NAME      REPLICAS
+	// nightly   1
+}
+
+func ExampleCompare() {
+	ctx := context.Background()
+	old := engine.YAML([]byte(exampleCRD))
+	changed := engine.YAML([]byte(strings.ReplaceAll(exampleCRD, "maximum: 10", "maximum: 5")))
+	diff, err := engine.Compare(ctx, old, changed, engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range diff.Changes {
+		fmt.Println(c.Version, c.Class, c.Kind, string(c.Old), string(c.New))
+	}
+	// Output:
+	// v1 Breaking BoundTightened 10 5
+	// v1beta1 Breaking BoundTightened 10 5
+}
