@@ -58,7 +58,8 @@ func (d *Doc) Number(i uint32) float64 {
 // Len is the number of members of an Array or Object as it is now.
 func (d *Doc) Len(i uint32) int { return int(d.Nodes[i].Live) }
 
-// Field is the member of an Object with the key, 0 if it has none or is no Object. It searches: the program's slots are faster.
+// Field is the member of an Object with the key, 0 if it has none or is no Object. It searches: the program's slots are
+// faster.
 func (d *Doc) Field(object uint32, name string) uint32 {
 	if d.Nodes[object].Kind != Object {
 		return 0
@@ -89,8 +90,8 @@ func (d *Doc) Raw(i uint32) []byte {
 	return d.Src[n.Src][n.Off:n.End]
 }
 
-// Any is the value as upstream holds it in an unstructured object: map[string]any, []any, int64, float64, string, bool or nil.
-// It shares no memory with the Doc.
+// Any is the value as upstream holds it in an unstructured object: map[string]any, []any, int64, float64, string, bool
+// or nil. It shares no memory with the Doc.
 func (d *Doc) Any(i uint32) any {
 	n := &d.Nodes[i]
 	switch n.Kind {

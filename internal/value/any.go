@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// AppendAny appends the bytes that json.Marshal makes of what Any returned: keys sorted, <, > and & escaped. Values of other kinds than Any
-// makes are left to json.Marshal; null stands for those that have no JSON.
+// AppendAny appends the bytes that json.Marshal makes of what Any returned: keys sorted, <, > and & escaped. Values of
+// other kinds than Any makes are left to json.Marshal; null stands for those that have no JSON.
 func AppendAny(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

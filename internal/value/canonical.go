@@ -5,8 +5,8 @@ import "sort"
 // AppendCanonicalString appends the bytes that json.Marshal makes of a string.
 func AppendCanonicalString(dst []byte, s string) []byte { return appendString(dst, s, true) }
 
-// AppendCanonical appends the bytes that json.Marshal makes of Any(i): keys sorted, no white space, <, > and & escaped. It is what
-// upstream prints as a bad value, compares list elements by, and what a digest can be taken of.
+// AppendCanonical appends the bytes that json.Marshal makes of Any(i): keys sorted, no white space, <, > and & escaped.
+// It is what upstream prints as a bad value, compares list elements by, and what a digest can be taken of.
 func (d *Doc) AppendCanonical(dst []byte, i uint32) []byte {
 	n := &d.Nodes[i]
 	switch n.Kind {

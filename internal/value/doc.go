@@ -1,23 +1,25 @@
-// Package value is the document tree: JSON and YAML in, an array of nodes over the caller's own bytes, edits, and JSON out.
+// Package value is the document tree: JSON and YAML in, an array of nodes over the caller's own bytes, edits, and JSON
+// out.
 //
-// It knows what upstream's decoder makes of a document (sigs.k8s.io/json as k8s.io/apimachinery/pkg/util/json runs it): which
-// numbers are integers and which are floats, which of two equal keys wins, what invalid UTF-8 becomes, what is refused and with
-// which text. It knows nothing of schemas, and of Kubernetes objects only where apiVersion and kind stand.
+// It knows what upstream's decoder makes of a document (sigs.k8s.io/json as k8s.io/apimachinery/pkg/util/json runs it):
+// which numbers are integers and which are floats, which of two equal keys wins, what invalid UTF-8 becomes, what is
+// rejected and with which text. It knows nothing of schemas, and of Kubernetes objects only where apiVersion and kind
+// stand.
 //
-// A Doc holds every tree that one evaluation needs: the object, the old object, defaults, rewritten metadata. Docs are pooled:
-// parsing into a warm one allocates nothing. Read node.go first, then parse.go, edit.go and output.go.
+// A Doc holds every tree that one evaluation needs: the object, the old object, defaults, rewritten metadata. Docs are
+// pooled: parsing into a warm one allocates nothing. Read node.go first, then parse.go, edit.go and output.go.
 package value
 
 import (
 	"sync"
 )
 
-// Doc is the memory of one evaluation: some trees of nodes and the bytes they refer to. It is used by one goroutine at a time.
-// Strings and byte slices that its methods return refer to its sources: they are valid until Reset or Release, or until the
-// caller changes the bytes it had parsed.
+// Doc is the memory of one evaluation: some trees of nodes and the bytes they refer to. It is used by one goroutine at
+// a time. Strings and byte slices that its methods return refer to its sources: they are valid until Reset or Release,
+// or until the caller changes the bytes it had parsed.
 type Doc struct {
-	// Src are the texts that offsets of nodes refer to, by Source. Src[Arena] grows, the others are the caller's and are never
-	// written to.
+	// Src are the texts that offsets of nodes refer to, by Source. Src[Arena] grows, the others are the caller's and
+	// are never written to.
 	Src [4][]byte
 	// Nodes are all nodes of all trees. Nodes[0] is no value.
 	Nodes []Node

@@ -13,11 +13,11 @@ const fewMembers = 16
 
 var seed = maphash.MakeSeed()
 
-// superseded marks a member, during dropDuplicates alone, that a later one with the same key replaces.
+// superseded marks a member, during dropDuplicates only, that a later one with the same key replaces.
 const superseded Flags = 1 << 7
 
-// dropDuplicates unlinks from an object all members but the last of each key. The parser calls it for objects of which two keys
-// have the same length, first and last byte, or nearly so.
+// dropDuplicates unlinks from an object all members but the last of each key. The parser calls it for objects of which
+// two keys have the same length, first and last byte, or nearly so.
 func (d *Doc) dropDuplicates(object uint32, s Source) {
 	found := false
 	if d.Nodes[object].Live <= fewMembers {
@@ -87,10 +87,11 @@ func (d *Doc) markByHash(object uint32) (found bool) {
 
 // Duplicate is a key that an object has more than once.
 type Duplicate struct {
-	// Path is the field as upstream writes it, such as spec.items[0].name; ambiguous where keys contain dots or brackets.
+	// Path is the field as upstream writes it, such as spec.items[0].name; ambiguous where keys contain dots or
+	// brackets.
 	Path string
-	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For YAML, which is checked before it
-	// becomes JSON, it is the YAML library's text, one for the document, and Path is empty.
+	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For YAML, which is checked before
+	// it becomes JSON, it is the YAML library's text, one for the document, and Path is empty.
 	Text string
 }
 
@@ -99,10 +100,10 @@ func (d *Doc) HasDuplicates(s Source) bool {
 	return d.duplicates[s] || d.yaml[s] != nil && d.yaml[s].strict != nil
 }
 
-// Duplicates yields the duplicate keys of the text last parsed from the source as the strict decoder of an API server reports
-// them: in document order, each path once, at most 100. The texts come from that decoder itself, which runs again for them; so
-// a document without duplicates costs nothing, and one that has some costs what it costs upstream. Values parsed into the Arena
-// have none to report: they are ours.
+// Duplicates yields the duplicate keys of the text last parsed from the source as the strict decoder of an API server
+// reports them: in document order, each path once, at most 100. The texts come from that decoder itself, which runs
+// again for them; so a document without duplicates costs nothing, and one that has some costs what it costs upstream.
+// Values parsed into the Arena have none to report: they are ours.
 func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 	return func(yield func(Duplicate) bool) {
 		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) {

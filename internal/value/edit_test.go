@@ -89,7 +89,8 @@ func TestEdits(t *testing.T) {
 			root := mustParse(t, d, []byte(c.in))
 			c.edit(d, root)
 			got := string(d.AppendJSON(nil, root))
-			// A copied string keeps its escapes, a printed one does not: compare what they mean, and the rest to the letter.
+			// A copied string keeps its escapes, a printed one does not: compare what they mean, and the rest to the
+			// letter.
 			if got != c.want && strings.ReplaceAll(got, `\u0078`, "x") != strings.ReplaceAll(c.want, `\u0078`, "x") {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}

@@ -1,7 +1,7 @@
 package value
 
-// Finder finds members and elements of a Doc's trees like Field and Index, but in constant time however many there are: what
-// many findings, each with a path of its own, need. It holds for as long as the Doc is neither edited nor reset.
+// Finder finds members and elements of a Doc's trees like Field and Index, but in constant time however many there are:
+// what many violations, each with a path of its own, need. It holds for as long as the Doc is neither edited nor reset.
 type Finder struct {
 	d        *Doc
 	members  map[uint32]map[string]uint32

@@ -14,8 +14,8 @@ func (f *Fragment) Len() int { return len(f.nodes) }
 // Size is the length in bytes of the fragment's value as JSON text, as it was added.
 func (f *Fragment) Size() int { return int(f.nodes[0].End - f.nodes[0].Off) }
 
-// Fragments collects the fragments of one program. Their common Text is the Defaults source of each Doc into which they are
-// grafted: SetSource(Defaults, text).
+// Fragments collects the fragments of one program. Their common Text is the Defaults source of each Doc into which they
+// are grafted: SetSource(Defaults, text).
 type Fragments struct {
 	text []byte
 }
@@ -62,8 +62,8 @@ func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
 	return f, nil
 }
 
-// Graft copies a fragment into the Doc and returns its node, which has its key and is linked nowhere: Append or Replace comes
-// next. Src[Defaults] must be the text of the fragment's set.
+// Graft copies a fragment into the Doc and returns its node, which has its key and is linked nowhere: Append or Replace
+// comes next. Src[Defaults] must be the text of the fragment's set.
 func (d *Doc) Graft(f *Fragment) uint32 {
 	base := uint32(len(d.Nodes))
 	d.Nodes = append(d.Nodes, f.nodes...)

@@ -5,37 +5,41 @@ import (
 	"math"
 )
 
-// Limits bounds documents: what is read, what defaults make of it, and what is found wrong with it. A field that is zero means its default.
+// Limits bounds documents: what is read, what defaults make of it, and what is found wrong with it. A field that is
+// zero means its default.
 type Limits struct {
 	// MaxBytes is the largest size of a document in bytes; by default 3 MiB, what an API server takes as a body.
 	MaxBytes int
-	// MaxDepth is how deep arrays and objects may nest; by default 10,000, which is also the most: upstream's decoder goes no
-	// deeper and says so in its own words.
+	// MaxDepth is how deep arrays and objects may nest; by default 10,000, which is also the most: upstream's decoder
+	// goes no deeper and says so in its own words.
 	MaxDepth int
-	// MaxAliasFactor is how many times larger than written a YAML document may be once its aliases are expanded, by default 10;
-	// a document that stays within MaxAliasBytes may exceed it.
+	// MaxAliasFactor is how many times larger than written a YAML document may be once its aliases are expanded, by
+	// default 10; a document that stays within MaxAliasBytes may exceed it.
 	MaxAliasFactor int
-	// MaxAliasBytes is the size in bytes that a YAML document may always expand to, whatever its own size; by default 3 MiB.
+	// MaxAliasBytes is the size in bytes that a YAML document may always expand to, whatever its own size; by default 3
+	// MiB.
 	MaxAliasBytes int
-	// MaxDefaultBytes is how many bytes of JSON the defaults of a schema may add to one document, by default 8 MiB. Without it a
-	// list of a million empty objects becomes a million copies of a default. API servers have no such bound; what exceeds the
-	// default one several times is more than their storage takes. This package does not fill in defaults: it only states the bound.
+	// MaxDefaultBytes is how many bytes of JSON the defaults of a schema may add to one document, by default 8 MiB.
+	// Without it a list of a million empty objects becomes a million copies of a default. API servers have no such
+	// bound; what exceeds the default one several times is more than their storage takes. This package does not fill in
+	// defaults: it only states the bound.
 	MaxDefaultBytes int
-	// MaxFindings is how many findings one document may have, by default 10,000, and MaxFindingBytes how many bytes their texts may
-	// take, by default 8 MiB: field, message, the place. An answer has no part of the findings, but an error about the limit. API
-	// servers have no such bounds, but take minutes for as many. This package finds nothing: it only states the bounds.
-	MaxFindings, MaxFindingBytes int
+	// MaxViolations is how many violations one document may have, by default 10,000, and MaxViolationBytes how many
+	// bytes their texts may take, by default 8 MiB: field, message, the place. More violations are an error, never a
+	// partial answer. API servers have no such bounds, but take minutes for as many. This package finds nothing: it
+	// only states the bounds.
+	MaxViolations, MaxViolationBytes int
 }
 
 // DefaultLimits are the limits that hold where the caller sets none.
 var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20, MaxDefaultBytes: 8 << 20,
-	MaxFindings: 10_000, MaxFindingBytes: 8 << 20}
+	MaxViolations: 10_000, MaxViolationBytes: 8 << 20}
 
 // upstreamDepth is maxNestingDepth of sigs.k8s.io/json.
 const upstreamDepth = 10000
 
-// maxSource is the largest text that offsets of 32 bits can address, with room for its unescaped strings: an invalid byte
-// becomes the three bytes of U+FFFD.
+// maxSource is the largest text that offsets of 32 bits can address, with room for its unescaped strings: an invalid
+// byte becomes the three bytes of U+FFFD.
 const maxSource = math.MaxUint32 / 4
 
 func (l Limits) withDefaults() Limits {
@@ -55,18 +59,18 @@ func (l Limits) withDefaults() Limits {
 		l.MaxAliasBytes = DefaultLimits.MaxAliasBytes
 	}
 	l.MaxDefaultBytes = l.DefaultBytes()
-	l.MaxFindings, l.MaxFindingBytes = l.Findings()
+	l.MaxViolations, l.MaxViolationBytes = l.Violations()
 	return l
 }
 
-// Findings is MaxFindings and MaxFindingBytes, or their defaults.
-func (l Limits) Findings() (count, bytes int) {
-	count, bytes = l.MaxFindings, l.MaxFindingBytes
+// Violations returns MaxViolations and MaxViolationBytes, or their defaults.
+func (l Limits) Violations() (count, bytes int) {
+	count, bytes = l.MaxViolations, l.MaxViolationBytes
 	if count <= 0 {
-		count = DefaultLimits.MaxFindings
+		count = DefaultLimits.MaxViolations
 	}
 	if bytes <= 0 {
-		bytes = DefaultLimits.MaxFindingBytes
+		bytes = DefaultLimits.MaxViolationBytes
 	}
 	return min(count, maxSource), min(bytes, maxSource)
 }
@@ -81,10 +85,11 @@ func (l Limits) DefaultBytes() int {
 
 // LimitError says that a document exceeds one of the Limits.
 type LimitError struct {
-	// Name is the limit's own in snake case, stable across releases: max_document_bytes, max_violations, … docs/quirks.md has all of them.
+	// Name is the limit's own in snake case, stable across releases: max_document_bytes, max_violations, …
+	// docs/quirks.md has all of them.
 	Name    string
-	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults", "list of findings", …
-	Unit    string // "bytes", "levels", "path steps", "findings"
+	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults", "list of violations", …
+	Unit    string // "bytes", "levels", "path steps", "violations"
 	Maximum int64
 	// Actual is what the document has; a lower bound if AtLeast is set, because reading stopped there.
 	Actual  int64
@@ -123,7 +128,8 @@ type SyntaxError struct {
 	Cause error
 }
 
-// Error is upstream's text, unchanged, since API servers put it into their answers; Line and Column are for the reader's tools.
+// Error is upstream's text, unchanged, since API servers put it into their answers; Line and Column are for the
+// reader's tools.
 func (e *SyntaxError) Error() string { return e.Text }
 
 // Unwrap returns upstream's error.

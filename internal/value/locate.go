@@ -21,8 +21,9 @@ func (d *Doc) Lookup(root uint32, p Path) uint32 {
 	return root
 }
 
-// PathTo returns the path from a root to a node below it, ok false if the node is not there (any more). Elements of arrays have
-// the index of the input. Keys refer to the Doc's memory; all of them are Name segments. It searches, for findings and not for walks.
+// PathTo returns the path from a root to a node below it, ok false if the node is not there (any more). Elements of
+// arrays have the index of the input. Keys refer to the Doc's memory; all of them are Name segments. It searches the
+// tree, so it is for violations and not for walks.
 func (d *Doc) PathTo(root, node uint32) (p Path, ok bool) {
 	if node == 0 || root == 0 {
 		return nil, false
@@ -33,8 +34,8 @@ func (d *Doc) PathTo(root, node uint32) (p Path, ok bool) {
 	return p, ok
 }
 
-// search descends from at to node. With byText it leaves out containers whose text does not contain that of the node, unless
-// they were edited: then they may hold nodes from anywhere.
+// search descends from at to node. With byText it leaves out containers whose text does not contain that of the node,
+// unless they were edited: then they may hold nodes from anywhere.
 func (d *Doc) search(at, node uint32, p Path, byText bool) (Path, bool) {
 	if at == node {
 		return p, true

@@ -41,8 +41,9 @@ const (
 	Slotted                   // an Object whose members stand in Doc.Slots, from Val on: a walk of the compiled program filled them
 )
 
-// Node is one JSON value. The nodes of a Doc are a tree in one array, in pre-order as parsed: First and Next are absolute
-// indexes into Doc.Nodes, 0 means none (Nodes[0] is never a value). Removing, adding and replacing relink; nothing moves.
+// Node is one JSON value. The nodes of a Doc are a tree in one array, in pre-order as parsed: First and Next are
+// absolute indexes into Doc.Nodes, 0 means none (Nodes[0] is never a value). Removing, adding and replacing relink;
+// nothing moves.
 type Node struct {
 	Kind   Kind
 	Flags  Flags

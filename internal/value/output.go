@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the value as JSON: what upstream would print, with the input's order of keys. Text that needs no change is
-// copied with its white space; only containers that were edited, and what upstream prints otherwise than it was written
-// (1.0, invalid UTF-8, duplicate keys), are written anew.
+// AppendJSON appends the value as JSON: what upstream would print, with the input's order of keys. Text that needs no
+// change is copied with its white space; only containers that were edited, and what upstream prints otherwise than it
+// was written (1.0, invalid UTF-8, duplicate keys), are written anew.
 func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 	n := &d.Nodes[i]
 	if n.Flags&(Dirty|Lossy) == 0 {
@@ -50,7 +50,8 @@ func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 	return d.appendScalar(dst, n, false)
 }
 
-// AppendDecoded is AppendJSON for text that is read again as what it is: a Float that upstream prints like an integer, 1.0, stays one.
+// AppendDecoded is AppendJSON for text that is read again as what it is: a Float that upstream prints like an integer,
+// 1.0, stays one.
 func (d *Doc) AppendDecoded(dst []byte, i uint32) []byte {
 	d.floats = true
 	dst = d.AppendJSON(dst, i)

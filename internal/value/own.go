@@ -1,7 +1,8 @@
 package value
 
-// Own makes the nodes from one index up to another independent of the Defaults source: the text that they refer to there is copied into the
-// Arena. It is for trees that outlive their program's defaults: another program's text comes in their place.
+// Own makes the nodes from one index up to another independent of the Defaults source: the text that they refer to
+// there is copied into the Arena. It is for trees that outlive their program's defaults: another program's text comes
+// in their place.
 func (d *Doc) Own(from, to uint32) {
 	var begin, end, moved uint32 // the text that was copied last, and where it is now
 	for i := from; i < to; i++ {

@@ -14,13 +14,14 @@ func (d *Doc) ParseJSON(src []byte, l Limits) (root uint32, err error) {
 	return d.Parse(src, Request, l)
 }
 
-// Parse reads one JSON value into the Doc and returns its root. Request, Defaults and Old keep referring to src, one text each;
-// for Arena the text is appended to what is there, so any number of values can be added. The grammar, the split of numbers
-// into int64 and float64, the replacement of invalid UTF-8 and the depth are those of sigs.k8s.io/json's
-// UnmarshalCaseSensitivePreserveInts. Of duplicate keys the last one stays, at its own place; Duplicates names them.
+// Parse reads one JSON value into the Doc and returns its root. Request, Defaults and Old keep referring to src, one
+// text each; for Arena the text is appended to what is there, so any number of values can be added. The grammar, the
+// split of numbers into int64 and float64, the replacement of invalid UTF-8 and the depth are those of
+// sigs.k8s.io/json's UnmarshalCaseSensitivePreserveInts. Of duplicate keys the last one stays, at its own place;
+// Duplicates names them.
 //
-// The error is a *LimitError or a *SyntaxError, the latter also for a number outside of float64, or ErrStopped, see StopOn. No node is
-// left behind then.
+// The error is a *LimitError or a *SyntaxError, the latter also for a number outside of float64, or ErrStopped, see
+// StopOn. No node is left behind then.
 func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	l = l.withDefaults()
 	if len(src) > l.MaxBytes {
@@ -61,10 +62,11 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	return 0, syntaxError(src)
 }
 
-// ErrStopped is the error of a Parse that nobody waits for any more.
+// ErrStopped is the error of a Parse that was stopped, see StopOn.
 var ErrStopped = errors.New("stopped before the document was read")
 
-// StopOn makes Parse give up with ErrStopped once the channel is closed, within some milliseconds. It holds until Release.
+// StopOn makes Parse give up with ErrStopped once the channel is closed, within some milliseconds. It holds until
+// Release.
 func (d *Doc) StopOn(done <-chan struct{}) { d.done = done }
 
 func (d *Doc) stopped() bool {
@@ -76,19 +78,21 @@ func (d *Doc) stopped() bool {
 	}
 }
 
-// reserve makes room for the nodes of a long text at once: to grow step by step would copy tens of megabytes several times.
+// reserve makes room for the nodes of a long text at once: to grow step by step would copy tens of megabytes several
+// times.
 func (d *Doc) reserve(src []byte) {
 	if len(src) < longText {
 		return
 	}
 	values := 1 + bytes.Count(src, []byte{','}) + bytes.Count(src, []byte{'{'}) + bytes.Count(src, []byte{'['})
-	d.Nodes = slices.Grow(d.Nodes, min(values, len(src)/2+1)) // those in strings are none; a value takes two bytes at least
+	d.Nodes = slices.Grow(d.Nodes, min(values, len(src)/2+1)) // those in strings do not count; a value takes two bytes at least
 }
 
 const (
 	// longText is the length in bytes from which the nodes of a text are counted before they are made.
 	longText = 1 << 16
-	// stopEvery is how many values are read between two looks at whether to stop, a power of two: less than a millisecond.
+	// stopEvery is how many values are read between two looks at whether to stop, a power of two: less than a
+	// millisecond.
 	stopEvery = 1 << 13
 )
 
@@ -101,18 +105,19 @@ const (
 	failedStopped
 )
 
-// syntaxError asks upstream's decoder for its words about a document that ours has refused.
+// syntaxError returns upstream's text for a document that the parser rejected.
 func syntaxError(src []byte) error {
 	var v any
 	err := kjson.UnmarshalCaseSensitivePreserveInts(src, &v)
 	if err == nil {
 		// Fuzzing compares what the two accept; this text is for the day on which they differ all the same.
-		err = errors.New("invalid JSON: the document was refused for no known reason; please report it")
+		err = errors.New("invalid JSON: the document was rejected for an unknown reason; please report it")
 	}
 	e := &SyntaxError{Offset: -1, Text: err.Error(), Cause: err}
 	var wrongType *gojson.UnmarshalTypeError
 	if ok, offset := kjson.SyntaxErrorOffset(err); ok {
-		// Upstream counts the bytes it has read: the offending one is the last of them, unless the text ended too early.
+		// Upstream counts the bytes it has read: the offending one is the last of them, unless the text ended too
+		// early.
 		e.Offset = int(offset) - 1
 		if e.Text == "unexpected end of JSON input" {
 			e.Offset = len(src)
@@ -127,9 +132,9 @@ func syntaxError(src []byte) error {
 	return e
 }
 
-// read is the parser: one pass, no recursion, no allocation while the arrays are large enough. Nodes[0] plays the container of
-// the root. While a container is open its fields have other meanings: Next is its parent, Val the set of its keys' hashes, End
-// whether a key may be a duplicate.
+// read is the parser: one pass, no recursion, no allocation while the arrays are large enough. Nodes[0] plays the
+// container of the root. While a container is open its fields have other meanings: Next is its parent, Val the set of
+// its keys' hashes, End whether a key may be a duplicate.
 func (d *Doc) read(nodes []Node, text []byte, i int, s Source, maxDepth int) ([]Node, failure) {
 	var (
 		n       = len(text)

@@ -8,9 +8,10 @@ import (
 	"unsafe"
 )
 
-// readString reads a string that is not plain ASCII. open is the index of its opening quote, j that of the first byte that
-// needs attention. It returns the index of the closing quote, the flags of the content, and for Escaped content where it was put
-// in the Arena. Invalid UTF-8 and lone surrogates become U+FFFD, one for each byte or escape, as in sigs.k8s.io/json.
+// readString reads a string that is not plain ASCII. open is the index of its opening quote, j that of the first byte
+// that needs attention. It returns the index of the closing quote, the flags of the content, and for Escaped content
+// where it was put in the Arena. Invalid UTF-8 and lone surrogates become U+FFFD, one for each byte or escape, as in
+// sigs.k8s.io/json.
 func (d *Doc) readString(text []byte, open, j int) (closing int, flags Flags, val uint64, ok bool) {
 	arena := d.Src[Arena]
 	start := len(arena)
@@ -113,8 +114,8 @@ func hex4(text []byte, i int) rune {
 	return r
 }
 
-// readNumber reads a number at i into the node and returns the index behind it, -1 if there is none or if it is outside of
-// float64. A literal without point and exponent that fits is an Int, -0 included; all others are Floats.
+// readNumber reads a number at i into the node and returns the index behind it, -1 if there is none or if it is outside
+// of float64. A literal without point and exponent that fits is an Int, -0 included; all others are Floats.
 func readNumber(text []byte, i int, p *Node) int {
 	start := i
 	negative := false

@@ -23,7 +23,7 @@ const (
 // Name is the step to the member of an object that a schema declares as a property; in doubt, the step to any member.
 func Name(key string) Segment { return Segment{key: key} }
 
-// Entry is the step to the value under a key of a map (additionalProperties). It differs from Name in Bracketed alone.
+// Entry is the step to the value under a key of a map (additionalProperties). It differs from Name in Bracketed only.
 func Entry(key string) Segment { return Segment{key: key, kind: entry} }
 
 // At is the step to an element of an array, counted from 0.
@@ -38,8 +38,8 @@ func (s Segment) Key() string { return s.key }
 // Index is the index of a step to an element, 0 for a member.
 func (s Segment) Index() int { return int(s.at) }
 
-// Path leads from a root to a value. Walkers append segments to one Path and cut it again; who keeps one takes a Clone, for the
-// keys may also refer to a Doc's memory: see Detach.
+// Path leads from a root to a value. Walkers append segments to one Path and cut it again; who keeps one takes a Clone,
+// for the keys may also refer to a Doc's memory: see Detach.
 type Path []Segment
 
 // Clone returns a copy with its own array of segments.
@@ -95,8 +95,9 @@ func (p Path) AppendPointer(dst []byte) []byte {
 	return dst
 }
 
-// Dotted renders the path as kube-openapi's validators and the decoders' "unknown field" and "duplicate field" do: keys as they
-// are, joined with dots, indexes in brackets: spec.a.b/c[0].r. A key that contains a dot cannot be told from two keys.
+// Dotted renders the path as kube-openapi's validators and the decoders' "unknown field" and "duplicate field" do: keys
+// as they are, joined with dots, indexes in brackets: spec.a.b/c[0].r. A key that contains a dot cannot be
+// distinguished from two keys.
 func (p Path) Dotted() string { return string(p.AppendDotted(nil)) }
 
 // AppendDotted appends what Dotted returns.
@@ -117,7 +118,8 @@ func (p Path) AppendDotted(dst []byte) []byte {
 }
 
 // Bracketed renders the path as apimachinery's field.Path does: properties with dots, map keys and indexes in brackets:
-// spec[a.b/c][0].r. Which keys are a map's only the schema knows: they are Entry segments. "<nil>" is the root's name there.
+// spec[a.b/c][0].r. Which keys are a map's only the schema knows: they are Entry segments. "<nil>" is the root's name
+// there.
 func (p Path) Bracketed() string { return string(p.AppendBracketed(nil)) }
 
 // AppendBracketed appends what Bracketed returns.

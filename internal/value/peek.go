@@ -5,10 +5,10 @@ import (
 	"unsafe"
 )
 
-// PeekTypeMeta reads apiVersion and kind of an object without building a tree, to find out what a document is about. Where it
-// says ok and a full parse succeeds, both agree, the last of duplicate keys included. It is not ok on anything odd: no object,
-// one of the two absent or not a plain string, escapes in them or in any key of the object, malformed text as far as it is noticed.
-// The strings refer to src.
+// PeekTypeMeta reads apiVersion and kind of an object without building a tree, to find out what a document is about.
+// Where it says ok and a full parse succeeds, both agree, the last of duplicate keys included. It is not ok on anything
+// odd: no object, one of the two absent or not a plain string, escapes in them or in any key of the object, malformed
+// text as far as it is noticed. The strings refer to src.
 func PeekTypeMeta(src []byte) (apiVersion, kind string, ok bool) {
 	i := skipSpace(src, 0)
 	if i >= len(src) || src[i] != '{' {
@@ -53,8 +53,9 @@ func PeekTypeMeta(src []byte) (apiVersion, kind string, ok bool) {
 	}
 }
 
-// TypeMetaHead is the length of the text up to and including apiVersion and kind, where these are its first two members and plain
-// strings, else 0. Texts that begin with the same head say the same about themselves, unless they say it again further down.
+// TypeMetaHead is the length of the text up to and including apiVersion and kind, where these are its first two members
+// and plain strings, else 0. Texts that begin with the same head say the same about themselves, unless they say it
+// again further down.
 func TypeMetaHead(src []byte) int {
 	i := skipSpace(src, 0)
 	if i >= len(src) || src[i] != '{' {

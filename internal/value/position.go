@@ -23,9 +23,9 @@ type textIndex struct {
 
 const blockSize = 1024
 
-// PositionOf is where a value stood in the text that the caller sent, for a YAML document in the YAML. p is the value's path in
-// the request, i its node, 0 if there is none; what was removed since has a position too, defaults have none. This is what
-// findings use: it is cheap however many there are.
+// PositionOf is where a value stood in the text that the caller sent, for a YAML document in the YAML. p is the value's
+// path in the request, i its node, 0 if there is none; what was removed since has a position too, defaults have none.
+// This is what violations use: it is cheap however many there are.
 func (d *Doc) PositionOf(i uint32, p Path) Position {
 	if i == 0 {
 		return d.PositionAt(p)
@@ -36,7 +36,8 @@ func (d *Doc) PositionOf(i uint32, p Path) Position {
 	return d.positionOf(d.Nodes[i].Src, d.Nodes[i].Off)
 }
 
-// Position is PositionOf for a node whose path is not at hand. For YAML it searches the tree, and finds no node that was removed.
+// Position is PositionOf for a node whose path is not known. For YAML it searches the tree, and finds no node that was
+// removed.
 func (d *Doc) Position(i uint32) Position {
 	n := &d.Nodes[i]
 	if y := d.yaml[n.Src]; y != nil {
@@ -49,8 +50,8 @@ func (d *Doc) Position(i uint32) Position {
 	return d.positionOf(n.Src, n.Off)
 }
 
-// KeyPosition is where the key of a member begins; for an element of an array, where its value begins. A key that is empty or was
-// written with escapes has the position of its value.
+// KeyPosition is where the key of a member begins; for an element of an array, where its value begins. A key that is
+// empty or was written with escapes has the position of its value.
 func (d *Doc) KeyPosition(i uint32) Position {
 	n := &d.Nodes[i]
 	if y := d.yaml[n.Src]; y != nil {

@@ -13,8 +13,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special sets the highest bit of each byte of x that does not stand for itself in a string: a quote, a backslash, a control
-// character or a byte outside of ASCII. Bits above the lowest one that is set may be wrong.
+// special sets the highest bit of each byte of x that does not stand for itself in a string: a quote, a backslash, a
+// control character or a byte outside of ASCII. Bits above the lowest one that is set may be wrong.
 func special(x uint64) uint64 {
 	quote, slash := x^(ones*'"'), x^(ones*'\\')
 	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs

@@ -10,8 +10,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// ParseYAML reads one YAML document into the Doc, as YAMLToJSON makes it JSON, and returns its root. Positions of the tree are
-// those of the YAML text.
+// ParseYAML reads one YAML document into the Doc, as YAMLToJSON makes it JSON, and returns its root. Positions of the
+// tree are those of the YAML text.
 func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error) {
 	json, y, err := YAMLToJSON(src, l)
 	if err != nil {
@@ -20,7 +20,7 @@ func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error)
 	return d.ParseFromYAML(json, y, s, l)
 }
 
-// ParseFromYAML reads what YAMLToJSON has returned: for whoever parses a document more than once.
+// ParseFromYAML reads what YAMLToJSON has returned, for documents that are parsed more than once.
 func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (root uint32, err error) {
 	l.MaxBytes = maxSource // the YAML was bounded, and so was its expansion
 	root, err = d.Parse(json, s, l)
@@ -35,12 +35,14 @@ func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (roo
 	return root, err
 }
 
-// YAMLToJSON turns one YAML document into JSON with exactly the values that sigs.k8s.io/yaml gives it, and so an API server:
-// YAML 1.1 scalars (on is true, 017 is 15, 1.0 is the integer 1), keys that are not strings turned into strings, merge keys
-// applied. An empty text is null. The order of keys is not kept: they come sorted. The YAMLSource knows where things stood.
+// YAMLToJSON turns one YAML document into JSON with exactly the values that sigs.k8s.io/yaml gives it, and so an API
+// server: YAML 1.1 scalars (on is true, 017 is 15, 1.0 is the integer 1), keys that are not strings turned into
+// strings, merge keys applied. An empty text is null. The order of keys is not kept: they come sorted. The YAMLSource
+// knows where things stood.
 //
-// The error is a *LimitError (size; depth and size of aliases once expanded, found out before they are) or a *SyntaxError with
-// the YAML library's text; also for a stream of several documents, of which upstream silently reads the first.
+// The error is a *LimitError (size; depth and size of aliases once expanded, found out before they are) or a
+// *SyntaxError with the YAML library's text; also for a stream of several documents, of which upstream silently reads
+// the first.
 func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	l = l.withDefaults()
 	if len(src) > l.MaxBytes {
@@ -88,7 +90,8 @@ func yamlError(err error) error {
 	return e
 }
 
-// plainHTML undoes, in place, the escapes of <, > and & that encoding/json adds: results should show what the user wrote.
+// plainHTML undoes, in place, the escapes of <, > and & that encoding/json adds: results should show what the user
+// wrote.
 func plainHTML(json []byte) []byte {
 	out := json[:0]
 	for i := 0; i < len(json); {

@@ -8,16 +8,18 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// extent is how much a part of a YAML document holds: bytes as written and with its aliases expanded, and levels with them expanded.
+// extent is how much a part of a YAML document holds: bytes as written and with its aliases expanded, and levels with
+// them expanded.
 type extent struct {
 	written, expanded int64
 	depth             int
 }
 
-// checkAliases refuses a document whose aliases expand to too much, or endlessly, before anything is expanded.
+// checkAliases rejects a document whose aliases expand too far, or endlessly, before anything is expanded.
 func (y *YAMLSource) checkAliases(src []byte, l Limits) error {
 	if y.tree() == nil {
-		// The two YAML libraries disagree about the text; the one that decides has bounds on the number of nodes, if not on bytes.
+		// The two YAML libraries disagree about the text; the one that decides has bounds on the number of nodes, if
+		// not on bytes.
 		return checkExpanded(src, l)
 	}
 	m := measure{anchors: map[*yamlv3.Node]*extent{}}
@@ -42,8 +44,8 @@ func (l Limits) checkExtent(total extent) error {
 // hugeExtent is where counting stops, far from overflow.
 const hugeExtent = int64(1) << 50
 
-// measure walks a YAML tree in document order. An alias refers to an anchor that began earlier: either its extent is known by
-// then, or the walk is inside it, and it contains itself. So nothing is walked twice.
+// measure walks a YAML tree in document order. An alias refers to an anchor that began earlier: either its extent is
+// known by then, or the walk is inside it, and it contains itself. So nothing is walked twice.
 type measure struct {
 	anchors map[*yamlv3.Node]*extent // nil: begun, not ended
 	err     error

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestLongLine asks for many places in one long line: each is where it is, and the line is not counted from its beginning every time.
+// TestLongLine asks for many places in one long line: each is where it is, and the line is not counted from its
+// beginning every time.
 func TestLongLine(t *testing.T) {
 	const items = 100_000
 	text := "x: é\nl: [" + strings.Repeat("é, ", items) + "é]\n"

@@ -10,8 +10,8 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// YAMLSource is the YAML text that a document came from. It tells positions, which it works out at the first question, and
-// duplicate keys. It is used by one goroutine at a time.
+// YAMLSource is the YAML text that a document came from. It tells positions, which it works out at the first question,
+// and duplicate keys. It is used by one goroutine at a time.
 type YAMLSource struct {
 	text   []byte // UTF-8
 	strict error  // what the strict conversion found: duplicate keys
@@ -24,8 +24,9 @@ type YAMLSource struct {
 	members map[*yamlv3.Node]members // of the mappings that were searched
 }
 
-// StrictError is the error that an API server's strict decoding of the YAML gives, nil if there is none: the YAML library's list
-// of duplicate keys (yaml: unmarshal errors:\n  line 2: key "a" already set in map). It is one strict error, not one for each key.
+// StrictError is the error that an API server's strict decoding of the YAML gives, nil if there is none: the YAML
+// library's list of duplicate keys (yaml: unmarshal errors:\n  line 2: key "a" already set in map). It is one strict
+// error, not one for each key.
 func (y *YAMLSource) StrictError() error { return y.strict }
 
 // Position is where the value at the path begins; where the path leads nowhere, its deepest ancestor that exists.
@@ -44,8 +45,8 @@ func (y *YAMLSource) KeyPosition(p Path) Position {
 	return y.place(key)
 }
 
-// Follow is where a JSON pointer leads to from the value at a path, as far as the source goes: what is missing has the position of the value that lacks it. A
-// pointer does not tell an index from a key of digits; the source does.
+// Follow is where a JSON pointer leads to from the value at a path, as far as the source goes: what is missing has the
+// position of the value that lacks it. A pointer does not tell an index from a key of digits; the source does.
 func (y *YAMLSource) Follow(from Path, pointer string) Position {
 	at := y.tree()
 	for _, s := range from {
@@ -107,8 +108,8 @@ type members struct {
 	merges []int
 }
 
-// child takes one step down. seen are the mappings searched in vain on the way through merge keys: aliases can lead to one of
-// them in millions of ways.
+// child takes one step down. seen are the mappings searched in vain on the way through merge keys: aliases can lead to
+// one of them in millions of ways.
 func (y *YAMLSource) child(n *yamlv3.Node, s Segment, seen map[*yamlv3.Node]bool) (key, value *yamlv3.Node) {
 	for n != nil && n.Kind == yamlv3.AliasNode {
 		n = n.Alias
@@ -231,7 +232,8 @@ func (y *YAMLSource) place(n *yamlv3.Node) Position {
 // markEvery is how many characters are counted at most for one position.
 const markEvery = 1024
 
-// offset is where a column of a line begins. JSON of some megabytes may be a single line, and everything in it asked for.
+// offset is where a column of a line begins. JSON of some megabytes may be a single line, and everything in it asked
+// for.
 func (y *YAMLSource) offset(line, column int) int {
 	from, left := y.lines[line-1], column-1
 	if left >= markEvery {

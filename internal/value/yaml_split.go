@@ -13,8 +13,8 @@ type YAMLDocument struct {
 	Line int    // of the stream, from 1, on which Text begins: what to add, less one, to the positions in Text
 }
 
-// SplitYAML yields the documents of a YAML stream in UTF-8, leaving out those that hold nothing but comments. Documents are
-// separated where a line begins with --- or ..., as in YAML; each is then a text for YAMLToJSON.
+// SplitYAML yields the documents of a YAML stream in UTF-8, leaving out those that hold nothing but comments. Documents
+// are separated where a line begins with --- or ..., as in YAML; each is then a text for YAMLToJSON.
 func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 	return func(yield func(YAMLDocument) bool) {
 		begin, line := 0, 1
@@ -50,8 +50,8 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 	}
 }
 
-// secondDocument finds the line on which a second document with content begins. The first one is what upstream reads: it may be
-// empty, if a --- or ... says so.
+// secondDocument finds the line on which a second document with content begins. The first one is what upstream reads:
+// it may be empty, if a --- or ... says so.
 func secondDocument(text []byte) (line int, found bool) {
 	started, ended := false, false
 	current, marked := 0, 0
@@ -104,7 +104,8 @@ func yamlLines(text []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// documentMarker recognises --- and ... at the beginning of a line and returns the marker's character and what follows it.
+// documentMarker recognises --- and ... at the beginning of a line and returns the marker's character and what follows
+// it.
 func documentMarker(line []byte) (marker byte, rest []byte) {
 	if len(line) < 3 || line[0] != '-' && line[0] != '.' || line[1] != line[0] || line[2] != line[0] {
 		return 0, nil
@@ -122,7 +123,8 @@ func hasContent(line []byte) bool {
 	return len(line) > 0 && line[0] != '#' && lineBreak(line) == 0
 }
 
-// utf8Text returns the text in UTF-8: YAML may also be UTF-16 with a byte order mark. Offsets of positions then refer to the UTF-8.
+// utf8Text returns the text in UTF-8: YAML may also be UTF-16 with a byte order mark. Offsets of positions then refer
+// to the UTF-8.
 func utf8Text(src []byte) []byte {
 	var order binary.ByteOrder
 	switch {

@@ -40,7 +40,8 @@ func TestYAMLAgreesWithUpstream(t *testing.T) {
 
 const list = "a:\n  - b: &x [1, 'two', \"three\"]\n    c: *x\n  - |\n    text\n  # done\n"
 
-// compareYAML checks acceptance, values and error texts of one document against sigs.k8s.io/yaml, and that each node has a position.
+// compareYAML checks acceptance, values and error texts of one document against sigs.k8s.io/yaml, and that each node
+// has a position.
 func compareYAML(t testing.TB, text []byte) {
 	t.Helper()
 	d := Acquire()

@@ -61,8 +61,8 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Documents.MaxDepth, value.DefaultLimits.MaxDepth)
 	set(&l.Documents.MaxAliasFactor, value.DefaultLimits.MaxAliasFactor)
 	set(&l.Documents.MaxAliasBytes, value.DefaultLimits.MaxAliasBytes)
-	set(&l.Documents.MaxFindings, value.DefaultLimits.MaxFindings)
-	set(&l.Documents.MaxFindingBytes, value.DefaultLimits.MaxFindingBytes)
+	set(&l.Documents.MaxViolations, value.DefaultLimits.MaxViolations)
+	set(&l.Documents.MaxViolationBytes, value.DefaultLimits.MaxViolationBytes)
 	return l
 }
 
@@ -81,8 +81,8 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 		MaxInlineCrds:       maxInlineCrds,
 		MaxErrorDetails:     maxErrorDetails,
 		MaxErrorBytes:       maxErrorBytes,
-		MaxViolations:       int32(l.Documents.MaxFindings),
-		MaxViolationBytes:   int64(l.Documents.MaxFindingBytes),
+		MaxViolations:       int32(l.Documents.MaxViolations),
+		MaxViolationBytes:   int64(l.Documents.MaxViolationBytes),
 		MaxYamlNodes:        maxYAMLNodes,
 		MaxTraces:           engine.MaxTraces,
 		MaxTraceSteps:       engine.MaxTraceSteps,

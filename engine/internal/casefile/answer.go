@@ -20,10 +20,10 @@ type Answer struct {
 	PrunedPaths []string `json:"prunedPaths,omitempty"`
 	// Warnings are those of the strict decoder, for Strict requests the duplicate fields; and those of the strategy.
 	Warnings []string `json:"warnings,omitempty"`
-	// Errors are the findings, sorted by message.
+	// Errors are the field errors, sorted by message.
 	Errors []Finding `json:"errors,omitempty"`
-	// Result is what is shown of the object, for table, fields, scale and openapi: a Table, an object with a text for each field, a Scale, the definitions of
-	// the kind as v2 and v3 have them.
+	// Result is what is shown of the object, for table, fields, scale and openapi: a Table, an object with a text for
+	// each field, a Scale, the definitions of the kind as v2 and v3 have them.
 	Result json.RawMessage `json:"result,omitempty"`
 	// Error is set if the object could not be decoded or converted.
 	Error string `json:"error,omitempty"`

@@ -22,10 +22,10 @@ type Case struct {
 	File, Name string
 	// Op is what is asked: "" for writes of objects, registerCRD, convert, table, fields, scale, openapi.
 	Op string
-	// Register is set if the CRD's own findings are asked before the objects are.
+	// Register reports whether the errors of the CRD are asked for before the objects.
 	Register bool
-	// CRD is the manifest, JSON. OldCRD makes registerCRD an update: the manifest of the CRD as it is stored, established and with its storage
-	// version alone in storedVersions. Today's validation need not accept it.
+	// CRD is the manifest, JSON. OldCRD makes registerCRD an update: the manifest of the CRD as it is stored,
+	// established and with its storage version alone in storedVersions. Today's validation need not accept it.
 	CRD    []byte
 	OldCRD []byte
 	// HasRules is set if the CRD has x-kubernetes-validations.
@@ -34,7 +34,8 @@ type Case struct {
 	Objects   [][]byte
 	OldObject []byte
 	Request   Request
-	// Registration is the answer to Register and registerCRD, nil if that is not asked. Answers are aligned with Objects.
+	// Registration is the answer to Register and registerCRD, nil if that is not asked. Answers are aligned with
+	// Objects.
 	Registration *Answer
 	Answers      []Answer
 }
@@ -103,7 +104,7 @@ func load(folder, file string) ([]Case, error) {
 	return cases, nil
 }
 
-// Questions reads the cases of one file without their answers, for who makes these.
+// Questions reads the cases of one file without their answers, for the program that writes these.
 func Questions(folder, file string) ([]Case, error) {
 	text, err := os.ReadFile(filepath.Join(folder, file+".yaml"))
 	if err != nil {

@@ -47,7 +47,8 @@ func (w *shorthand) expand() (Case, error) {
 	return c, err
 }
 
-// oldCRD is the CRD that the case's one updates, nil for none: with a shorthand of its own, or with other fields of spec.
+// oldCRD is the CRD that the case's one updates, nil for none: with a shorthand of its own, or with other fields of
+// spec.
 func (w *shorthand) oldCRD() ([]byte, error) {
 	old := *w
 	switch {

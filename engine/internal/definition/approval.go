@@ -14,7 +14,8 @@ import (
 
 const approvedAnnotation = apiextensionsv1.KubeAPIApprovedAnnotation
 
-// approvalState is what the annotation of a CRD in one of Kubernetes' own groups says: where the API was approved, or that it was not.
+// approvalState is what the annotation of a CRD in one of Kubernetes' own groups says: where the API was approved, or
+// that it was not.
 type approvalState int
 
 const (
@@ -53,8 +54,8 @@ func approvalOf(meta *metav1.ObjectMeta) (approvalState, string) {
 		"protected groups must have approval annotation %q with either a URL or a reason starting with \"unapproved\", %s", approvedAnnotation, see)
 }
 
-// approval checks the annotation. An update that leaves the state of it as it was in old, nil for a creation, is never refused.
-// (validation.go, validateAPIApproval)
+// approval checks the annotation. An update that does not change its state since old, nil for a creation, is never
+// rejected. (validation.go, validateAPIApproval)
 func approval(meta, old *metav1.ObjectMeta, group string) field.ErrorList {
 	if !quirk.On(quirk.NamingConventions) || !isProtected(group) {
 		return nil
@@ -75,7 +76,8 @@ func approval(meta, old *metav1.ObjectMeta, group string) field.ErrorList {
 	return nil
 }
 
-// ApprovalCondition returns the condition KubernetesAPIApprovalPolicyConformant of a CRD, nil for one that needs no approval.
+// ApprovalCondition returns the condition KubernetesAPIApprovalPolicyConformant of a CRD, nil for one that needs no
+// approval.
 // (k8s.io/apiextensions-apiserver/pkg/controller/apiapproval)
 func ApprovalCondition(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionCondition {
 	if !isProtected(crd.Spec.Group) {

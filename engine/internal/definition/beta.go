@@ -57,8 +57,8 @@ type betaConversion struct {
 	ConversionReviewVersions []string                               `json:"conversionReviewVersions,omitempty"`
 }
 
-// decodeBeta reads a v1beta1 manifest. API servers since 1.22 do not serve that version; what they make of such a manifest is
-// what their library makes of it.
+// decodeBeta reads a v1beta1 manifest. API servers since 1.22 do not serve that version; what they make of such a
+// manifest is what their library makes of it.
 func decodeBeta(doc []byte) (*Manifest, error) {
 	var in betaCRD
 	strict, err := decodeStrict(doc, &in, "v1beta1")

@@ -63,7 +63,8 @@ func (s *spec) check(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// checkSchemas checks that versions have schemas: all of them, or those served of a CRD that has been without and prunes.
+// checkSchemas checks that versions have schemas: all of them, or those served of a CRD that has been without and
+// prunes.
 func (s *spec) checkSchemas(path *field.Path) field.ErrorList {
 	if s.validation != nil && s.validation.OpenAPIV3Schema != nil {
 		return nil
@@ -97,7 +98,8 @@ func oneOf(path *field.Path, text string, accepted ...string) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, text, accepted)}
 }
 
-// stored returns the stored versions of the status after those given, with the storage version: the first one that claims to be.
+// stored returns the stored versions of the status after those given, with the storage version: the first one that
+// claims to be.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, PrepareForUpdate)
 func (s *spec) stored(before []string) []string {
 	for i := range s.versions {

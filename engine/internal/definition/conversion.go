@@ -44,7 +44,8 @@ func (c *conversion) check(path *field.Path, r *ratchet) field.ErrorList {
 	return append(errs, reviewVersions(c.conversionReviewVersions, reviews, r.anyReviews)...)
 }
 
-// reviewVersions checks which ConversionReview versions a webhook understands: one that Kubernetes knows must be among them, unless any will do.
+// reviewVersions checks which ConversionReview versions a webhook understands: one that Kubernetes knows must be among
+// them, unless any will do.
 func reviewVersions(list []string, path *field.Path, anyWillDo bool) field.ErrorList {
 	if len(list) == 0 {
 		return field.ErrorList{field.Required(path, "")}
@@ -96,8 +97,8 @@ func webhookURL(text string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// webhookService checks the service of a webhook. The reference takes name for namespace and namespace for name here: a missing
-// name is reported as a missing namespace and the other way round.
+// webhookService checks the service of a webhook. The reference takes name for namespace and namespace for name here: a
+// missing name is reported as a missing namespace and the other way round.
 // (k8s.io/apiserver/pkg/util/webhook/validation.go, ValidateWebhookService)
 func webhookService(s *apiextensionsv1.ServiceReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

@@ -22,8 +22,8 @@ const (
 type Manifest struct {
 	// CRD is the definition at v1 with the API server's defaults filled in, whatever version it was written at.
 	CRD *apiextensionsv1.CustomResourceDefinition
-	// Strict are the texts of unknown and duplicate fields, as the API server words its warnings (and, where the caller asks for
-	// strict validation, its refusal). At most 100. Like the API server it does not look for them below items,
+	// Strict are the texts of unknown and duplicate fields, as the API server words its warnings (and, where the caller
+	// asks for strict validation, its refusal). At most 100. Like the API server it does not look for them below items,
 	// additionalProperties and the other keywords whose value is a schema or something else.
 	Strict []string
 
@@ -42,7 +42,8 @@ const (
 	Unreadable Reason = iota + 1
 	// NotCRD: apiVersion and kind are those of something else, or absent.
 	NotCRD
-	// WrongShape: it is a CRD, but a field holds a value of the wrong type; the API server answers 400 with this error's text.
+	// WrongShape: it is a CRD, but a field holds a value of the wrong type; the API server answers 400 with this
+	// error's text.
 	WrongShape
 )
 
@@ -59,8 +60,9 @@ func (e *DecodeError) Error() string { return e.text }
 // Unwrap returns the decoder's error, nil for NotCRD.
 func (e *DecodeError) Unwrap() error { return e.cause }
 
-// Decode reads a CRD manifest, apiextensions.k8s.io/v1 or v1beta1, from JSON. The caller bounds its size and depth. The error is a
-// *DecodeError, or a *value.LimitError for schemas that nest so deep that decoding them as the API server does would take seconds.
+// Decode reads a CRD manifest, apiextensions.k8s.io/v1 or v1beta1, from JSON. The caller bounds its size and depth. The
+// error is a *DecodeError, or a *value.LimitError for schemas that nest so deep that decoding them as the API server
+// does would take seconds.
 func Decode(doc []byte) (*Manifest, error) {
 	d := value.Acquire() // given back below: after a panic it must not be used again
 	root, err := d.ParseJSON(doc, value.Limits{MaxBytes: max(len(doc), 1)})
@@ -104,8 +106,8 @@ func decode(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
 	return m, nil
 }
 
-// fromV1 sends a CRD through the API server's internal form and back, as every CRD goes: versions that say the same in different
-// words end up with the words of the first, and an empty webhook disappears.
+// fromV1 sends a CRD through the API server's internal form and back, as every CRD goes: versions that say the same in
+// different words end up with the words of the first, and an empty webhook disappears.
 func fromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
 	setDefaults(crd)
 	m := &Manifest{CRD: crd, spec: lift(&crd.Spec)}
@@ -113,8 +115,8 @@ func fromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
 	return m
 }
 
-// typeOf checks that a document is a CRD and returns its apiVersion. Like the API server's, the look ahead does not mind the case
-// of keys.
+// typeOf checks that a document is a CRD and returns its apiVersion. Like the API server's, the look ahead does not
+// mind the case of keys.
 func typeOf(doc []byte, d *value.Doc, root uint32) (string, error) {
 	var t struct {
 		APIVersion string `json:"apiVersion,omitempty"`
@@ -137,7 +139,7 @@ func typeOf(doc []byte, d *value.Doc, root uint32) (string, error) {
 	}
 }
 
-// plainType returns the apiVersion of a CRD whose apiVersion and kind can be told from the tree without a second thought.
+// plainType returns the apiVersion of a CRD whose apiVersion and kind are plain strings in the tree.
 func plainType(d *value.Doc, root uint32) (apiVersion string, plain bool) {
 	if root == 0 || d.Nodes[root].Kind != value.Object {
 		return "", false

@@ -20,11 +20,13 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// checkDefaults checks that the defaults of a structural schema have no unknown fields and are valid, embedded metadata included.
-// Defaults inside of metadata are judged within an object made for the purpose. Defaults of map values are not looked at. Rules that apply to
-// a default run if nothing else is wrong with it. unprunedToo says whether defaults may have unknown fields after all; only one that has them asks.
+// checkDefaults checks that the defaults of a structural schema have no unknown fields and are valid, embedded metadata
+// included. Defaults inside of metadata are judged within an object made for the purpose. Defaults of map values are
+// not looked at. Rules that apply to a default run if nothing else is wrong with it. unprunedToo says whether defaults
+// may have unknown fields after all; only one that has them asks.
 //
-// As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place for.
+// As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place
+// for.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
 func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, memory *celcheck.Memory, unprunedToo func() bool) field.ErrorList {
 	resource := *s
@@ -62,7 +64,8 @@ type surroundings struct {
 	meta bool
 }
 
-// items in a way stands for an element of a list; no member of an object on the way has this name, since it is not UTF-8.
+// items in a way stands for an element of a list; no member of an object on the way has this name, since it is not
+// UTF-8.
 const items = "\xff"
 
 func (s surroundings) enter(name string) surroundings {
@@ -99,7 +102,7 @@ func (c *defaultCheck) node(s *schema.Props, n *plan.Node, path *field.Path, in 
 
 // outside checks a default that is not part of metadata.
 func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) {
-	n, err := alone(s, n)
+	n, err := standalone(s, n)
 	if err != nil {
 		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
 		return
@@ -118,7 +121,7 @@ func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) 
 	}
 	_, bad, _ := compiled.CoerceEmbedded(c.d, root, metadata.Options{Path: path}) // which has no bound where nothing is tracked
 	if unknown && !c.unprunedToo() {
-		// The reference's finding refers to the very value that is coerced next, and is printed after that.
+		// The reference's error refers to the very value that is coerced next, and is printed after that.
 		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), "must not have unknown fields"))
 	}
 	if bad != nil {
@@ -180,7 +183,8 @@ func (c *defaultCheck) parse(raw []byte, path *field.Path) (uint32, bool) {
 	return root, true
 }
 
-// surround returns a resource whose part at the end of way is the given JSON. Like the reference's it has a kind and an apiVersion.
+// surround returns a resource whose part at the end of way is the given JSON. Like the reference's it has a kind and an
+// apiVersion.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/surroundingobject.go)
 func surround(raw []byte, way []string) []byte {
 	more := ""
@@ -220,9 +224,9 @@ func wrap(raw []byte, way []string, more string) []byte {
 	return slices.Concat([]byte(open.String()), raw, []byte(end.String()))
 }
 
-// alone returns the node of a schema as it is when nothing surrounds it. What a node keeps while pruning can depend on the nodes
-// above it, and a default is pruned by its own schema alone.
-func alone(s *schema.Props, n *plan.Node) (*plan.Node, error) {
+// standalone returns the node of a schema as it is when nothing surrounds it. What a node keeps while pruning can
+// depend on the nodes above it, and a default is pruned by its own schema only.
+func standalone(s *schema.Props, n *plan.Node) (*plan.Node, error) {
 	if n.Flags&plan.KeepAll == 0 && (n.Flags&plan.KeepUnknown == 0 || n.Has(plan.Preserve)) {
 		return n, nil
 	}

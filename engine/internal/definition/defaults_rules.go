@@ -9,9 +9,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// rules evaluates the rules of s, which see nothing around it, for a default in which nothing else is wrong. They run twice: as if an update
-// left the default as it was, then, if they hold, as if the default were new. All defaults of a schema share one budget, to which the more
-// expensive one of two runs is charged.
+// rules evaluates the rules of s, which see nothing around it, for a default in which nothing else is wrong. They run
+// twice: as if an update left the default as it was, then, if they hold, as if the default were new. All defaults of a
+// schema share one budget, to which the more expensive one of two runs is charged.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, validate)
 func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 	if !schema.HasRules(s) {

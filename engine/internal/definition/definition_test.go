@@ -18,7 +18,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// registration is one case of testdata/register.yaml: a whole manifest, or parts of one whose other parts are those of a CronTab.
+// registration is one case of testdata/register.yaml: a whole manifest, or parts of one whose other parts are those of
+// a CronTab.
 type registration struct {
 	Name     string         `json:"name"`
 	V        any            `json:"v"`        // the schema of the property v
@@ -251,8 +252,8 @@ func slow(doc []byte) (*apiextensionsv1.CustomResourceDefinition, []string) {
 	return crd, strict
 }
 
-// checkWays compares the fast ways to decode and to encode with the API server's and encoding/json's, and says whether the fast
-// decoder was chosen.
+// checkWays compares the fast ways to decode and to encode with the API server's and encoding/json's, and says whether
+// the fast decoder was chosen.
 func checkWays(t *testing.T, doc []byte) bool {
 	t.Helper()
 	d := value.Acquire()

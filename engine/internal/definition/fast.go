@@ -10,8 +10,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// decodeFast decodes a v1 manifest whose schemas have nothing out of the ordinary: the schemas in one pass over the tree, all else
-// by the API server's decoder. The result is the same, warnings included; nil if the manifest is not of that kind.
+// decodeFast decodes a v1 manifest whose schemas have nothing out of the ordinary: the schemas in one pass over the
+// tree, all else by the API server's decoder. The result is the same, warnings included; nil if the manifest is not of
+// that kind.
 func decodeFast(doc []byte, d *value.Doc, root uint32, apiVersion string) (*apiextensionsv1.CustomResourceDefinition, []string) {
 	if root == 0 || apiVersion != apiVersionV1 || d.HasDuplicates(value.Request) {
 		return nil, nil
@@ -57,8 +58,8 @@ func decodeFast(doc []byte, d *value.Doc, root uint32, apiVersion string) (*apie
 	return crd, strict
 }
 
-// schemaNodes returns the nodes of the schemas of spec.versions, one for each version and 0 for none; ok is false if something on
-// the way has the wrong type.
+// schemaNodes returns the nodes of the schemas of spec.versions, one for each version and 0 for none; ok is false if
+// something on the way has the wrong type.
 func schemaNodes(d *value.Doc, root uint32) (nodes []uint32, ok bool) {
 	versions := root
 	for _, name := range []string{"spec", "versions"} {
@@ -87,14 +88,15 @@ func schemaNodes(d *value.Doc, root uint32) (nodes []uint32, ok bool) {
 	return nodes, true
 }
 
-// mostRead bounds what the API server's decoder may read of a manifest, in bytes. It reads the value of each of the keywords below
-// anew for each that it stands in; Argo's CRDs, the largest of the corpus, stay below a fifth.
+// mostRead bounds what the API server's decoder may read of a manifest, in bytes. It reads the value of each of the
+// keywords below anew for each that it stands in; Argo's CRDs, the largest of the corpus, stay below a fifth.
 const mostRead = 64 << 20
 
 // reread are the keywords whose value has a decoder of its own.
 var reread = []string{"items", "additionalProperties", "additionalItems"}
 
-// affordable refuses manifests that the API server's decoder would read for seconds, because schemas nest thousands deep.
+// affordable rejects manifests that the API server's decoder would read for seconds, because schemas nest thousands
+// deep.
 func affordable(d *value.Doc, root uint32) error {
 	if root == 0 {
 		return nil // no JSON: the first byte that is wrong ends it
@@ -111,6 +113,6 @@ func affordable(d *value.Doc, root uint32) error {
 	}
 	return &value.LimitError{
 		Name: "max_schema_nesting", Limit: "nesting of schemas", Unit: "bytes to read again and again", Maximum: mostRead, Actual: read,
-		Advice: "nest the items and additionalProperties of the schema less deep, or mend unknown fields and wrong types in it",
+		Advice: "nest the items and additionalProperties of the schema less deep, or fix unknown fields and wrong types in it",
 	}
 }

@@ -40,7 +40,8 @@ func chain(on, macro string, n int) string {
 	return on
 }
 
-// TestHostileRules: whatever rules a CRD has, registration ends soon after its deadline, or says which limit they exceed.
+// TestHostileRules: whatever rules a CRD has, registration ends soon after its deadline, or says which limit they
+// exceed.
 func TestHostileRules(t *testing.T) {
 	const properties = `"a":{"type":"string","maxLength":5},"l":{"type":"array","maxItems":3,"items":{"type":"string","maxLength":5}}`
 	inside := "true"

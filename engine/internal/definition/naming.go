@@ -35,9 +35,10 @@ func (c *Claims) count(n *apiextensionsv1.CustomResourceDefinitionNames, by int)
 	c.kinds[n.ListKind] += by
 }
 
-// names accepts what is free of the names that a CRD asks for, each for itself: of several conflicts the last is told, and names without
-// conflict are accepted beside ones that are refused. As in the reference, a CRD's own accepted names are taken for others of its own
-// (its short name for its singular), and one that returns to the names it has keeps the conflict that it had.
+// names accepts what is free of the names that a CRD asks for, each for itself: of several conflicts the last is
+// reported, and names without conflict are accepted beside ones that are rejected. As in the reference, a CRD's own
+// accepted names are taken for others of its own (its short name for its singular), and one that returns to the names
+// it has keeps the conflict that it had.
 // (k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go)
 func (s *statusWriter) names(asked *apiextensionsv1.CustomResourceDefinitionNames, taken Claims) {
 	had := s.status.AcceptedNames
@@ -80,12 +81,12 @@ func accept(
 	verdict := apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, Reason: "NoConflicts", Message: "no conflicts found",
 	}
-	refuse := func(reason string, used ...string) {
+	conflict := func(reason string, used ...string) {
 		verdict.Status, verdict.Reason, verdict.Message = apiextensionsv1.ConditionFalse, reason, inUse(used)
 	}
 	one := func(want, have string, into *string, taken map[string]int, reason string) {
 		if want != have && taken[want] > 0 {
-			refuse(reason, want)
+			conflict(reason, want)
 			return
 		}
 		*into = want
@@ -101,7 +102,7 @@ func accept(
 	switch {
 	case reflect.DeepEqual(asked.ShortNames, had.ShortNames):
 	case len(used) > 0:
-		refuse("ShortNamesConflict", used...)
+		conflict("ShortNamesConflict", used...)
 	default:
 		accepted.ShortNames = asked.ShortNames
 	}

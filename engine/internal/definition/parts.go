@@ -50,7 +50,7 @@ var (
 	columnFormats = []string{"byte", "date", "date-time", "double", "float", "int32", "int64", "password"}
 )
 
-// columnList checks printer columns. Findings spell jsonPath as Go does.
+// columnList checks printer columns. Field errors spell jsonPath as Go does.
 // (validation.go, ValidateCustomResourceColumnDefinition)
 func columnList(list []apiextensionsv1.CustomResourceColumnDefinition, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

@@ -13,8 +13,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// ratchet says which checks an update leaves out: those that the stored CRD would fail itself, so that whoever changes something else can. The
-// creation of a CRD has the zero ratchet, apart from what is open until a CRD is established.
+// ratchet says which checks an update leaves out: those that the stored CRD would fail itself, so that other changes
+// are possible. The creation of a CRD has the zero ratchet, apart from what is open until a CRD is established.
 //
 // What takes time to find out is found out when it is asked for.
 // (validation.go, validationOptions and the functions that ValidateCustomResourceDefinitionUpdate fills them in with)
@@ -35,9 +35,11 @@ type ratchet struct {
 	nonStructural func() bool
 	// unprunedDefaults: defaults may have unknown fields.
 	unprunedDefaults func() bool
-	// rules and messages are the expressions that the stored CRD has, anywhere. They may use whatever stored expressions may.
+	// rules and messages are the expressions that the stored CRD has, anywhere. They may use whatever stored
+	// expressions may.
 	rules, messages map[string]struct{}
-	// sameSchema: the schema of a version is as it was, so each of its expressions may cost what it costs. All together may not.
+	// sameSchema: the schema of a version is as it was, so each of its expressions may cost what it costs. All together
+	// may not.
 	sameSchema func(version string) bool
 	// manyFields: the selectable fields of a version, or, with "", those of all, are as they were, and too many.
 	manyFields func(version string) bool
@@ -122,7 +124,8 @@ func with(set map[string]struct{}, text string) map[string]struct{} {
 	return set
 }
 
-// envs returns the environments in which a rule and its message are compiled: that of stored expressions for each that is stored already.
+// envs returns the environments in which a rule and its message are compiled: that of stored expressions for each that
+// is stored already.
 func (r *ratchet) envs(fresh *celenv.Env, x *apiextensionsv1.ValidationRule) (ruleEnv, messageEnv *celenv.Env) {
 	ruleEnv, messageEnv = fresh, fresh
 	if _, stored := r.rules[x.Rule]; stored {
@@ -155,8 +158,8 @@ func (s *spec) hasVersion(name string) bool {
 	return s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })
 }
 
-// fieldsFor returns the selectable fields of a version, or, with "", those of all. Of two versions with one name the last counts, as it happens to
-// in the reference.
+// fieldsFor returns the selectable fields of a version, or, with "", those of all. Of two versions with one name the
+// last counts, as it happens to in the reference.
 func (s *spec) fieldsFor(version string) []apiextensionsv1.SelectableField {
 	if version == "" {
 		return s.selectableFields
@@ -189,8 +192,8 @@ func (s *spec) hasNonStructural() bool {
 	return false
 }
 
-// hasKubernetesExtensions reports whether any schema has keywords that only a structural one may have; x-kubernetes-map-type is none of them.
-// (validation.go, specHasKubernetesExtensions)
+// hasKubernetesExtensions reports whether any schema has keywords that only a structural one may have;
+// x-kubernetes-map-type is not one of them. (validation.go, specHasKubernetesExtensions)
 func (s *spec) hasKubernetesExtensions() bool {
 	for _, p := range s.schemas() {
 		if schema.Any(p, func(p *schema.Props) bool {

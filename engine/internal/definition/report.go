@@ -46,13 +46,13 @@ type VersionReport struct {
 	HasStatus, HasScale bool
 	*apiextensionsv1.CustomResourceDefinitionVersion
 
-	// Of a Report alone:
+	// Set in a Report only:
 
 	// Rules are those of the schema; Cost is what they and their messages may cost for one object by estimate.
 	Rules []RuleReport
 	Cost  uint64
-	// LowestMinor is the oldest minor, from format.OldestMinor to format.LatestMinor, that knows all formats and compiles all rules, those that
-	// no minor compiles aside; LowestBecause says what an older one lacks, and where.
+	// LowestMinor is the oldest minor, from format.OldestMinor to format.LatestMinor, that knows all formats and
+	// compiles all rules, those that no minor compiles aside; LowestBecause says what an older one lacks, and where.
 	LowestMinor   int
 	LowestBecause string
 }
@@ -71,8 +71,8 @@ func (v *VersionReport) describe(known *Rules, rules []RuleReport) {
 	}
 }
 
-// NewReport judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places. The error is a
-// *value.LimitError, for more findings than the limits allow, or that of a context which has ended.
+// NewReport judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places.
+// The error is a *value.LimitError, for more violations than the limits allow, or that of a context which has ended.
 func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root uint32) (*Report, error) {
 	result := Validate(ctx, m, o)
 	if err := ctx.Err(); err != nil {

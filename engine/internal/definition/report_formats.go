@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// lowestMinor is the oldest Kubernetes minor that knows every format of a schema which the latest knows, and because of which format no older
-// one does.
+// lowestMinor is the oldest Kubernetes minor that knows every format of a schema which the latest knows, and because of
+// which format no older one does.
 func lowestMinor(s *schema.Props) (lowest int, because string) {
 	lowest = format.OldestMinor
 	schema.Any(s, func(s *schema.Props) bool {
@@ -24,7 +24,8 @@ func lowestMinor(s *schema.Props) (lowest int, because string) {
 	return lowest, fmt.Sprintf("%s: the format %s came with Kubernetes 1.%d", pointer(way), name, lowest)
 }
 
-// introduced is the oldest minor that knows the format of a schema; the oldest of all if none knows it, since all ignore it then.
+// introduced is the oldest minor that knows the format of a schema; the oldest of all if none knows it, since all
+// ignore it then.
 func introduced(s *schema.Props) int {
 	lowest, types := format.OldestMinor, []string{s.Type}
 	if s.Format == "" || !format.Supported(s.Format, types, format.LatestMinor) {
@@ -36,8 +37,8 @@ func introduced(s *schema.Props) int {
 	return lowest
 }
 
-// youngest finds the first schema whose format came with the minor, and returns the way to it and the format; "" if there is none. It looks
-// where formats count: in what an accepted schema may have.
+// youngest finds the first schema whose format came with the minor, and returns the way to it and the format; "" if
+// there is none. It looks where formats count: in what an accepted schema may have.
 func youngest(s *schema.Props, minor int, way []string) ([]string, string) {
 	if s == nil {
 		return nil, ""
@@ -64,12 +65,12 @@ func youngest(s *schema.Props, minor int, way []string) ([]string, string) {
 			return at, name
 		}
 	}
-	for _, junctor := range []struct {
+	for _, operator := range []struct {
 		keyword string
 		list    []schema.Props
 	}{{"allOf", s.AllOf}, {"anyOf", s.AnyOf}, {"oneOf", s.OneOf}} {
-		for i := range junctor.list {
-			if at, name := enter(&junctor.list[i], junctor.keyword, strconv.Itoa(i)); name != "" {
+		for i := range operator.list {
+			if at, name := enter(&operator.list[i], operator.keyword, strconv.Itoa(i)); name != "" {
 				return at, name
 			}
 		}

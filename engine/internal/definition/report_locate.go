@@ -37,9 +37,9 @@ func newLocator(d *value.Doc, root uint32) *locator {
 	return &locator{d: d, root: root, finder: d.Finder()}
 }
 
-// locate finds the place in the manifest that the field of a finding means, and the node there or its deepest ancestor that the
-// manifest has, with the path to that. Fields name places of upstream's internal form; v1 manifests and v1beta1 manifests are
-// written otherwise.
+// locate finds the place in the manifest that the field of a violation means, and the node there or its deepest
+// ancestor that the manifest has, with the path to that. Fields name places of upstream's internal form; v1 manifests
+// and v1beta1 manifests are written otherwise.
 func (l *locator) locate(text string) (place, there value.Path, node uint32) {
 	l.follow(text)
 	best, node, rest := l.best, l.node, l.rest
@@ -63,7 +63,8 @@ func (l *locator) follow(text string) {
 // fewMembers is up to how many members are compared with the text one by one.
 const fewMembers = 16
 
-// walk follows the text through the tree as far as it goes. Keys may hold dots and brackets: the tree tells where they end.
+// walk follows the text through the tree as far as it goes. Keys may hold dots and brackets: the tree tells where they
+// end.
 func (l *locator) walk(node uint32, text string) {
 	switch n := &l.d.Nodes[node]; {
 	case text == "":

@@ -20,13 +20,15 @@ type RuleReport struct {
 	// Index is its place in the list of its schema.
 	Index int
 	*apiextensionsv1.ValidationRule
-	// Cost and MessageCost are what rule and message expression may cost for one object by estimate, Cardinality for how many values the rule
-	// may run. All are 0 if it does not compile.
+	// Cost and MessageCost are what rule and message expression may cost for one object by estimate, Cardinality for
+	// how many values the rule may run. All are 0 if it does not compile.
 	Cost, MessageCost, Cardinality uint64
 	UsesOldSelf                    bool
-	// Culprits are the bounds that make it dear, the worst first. Nobody looks for them where it costs less than a tenth of its limit.
+	// Culprits are the bounds that cause a high cost, the worst first. They are determined for costs of at least a
+	// tenth of the limit.
 	Culprits []Culprit
-	// LowestMinor is the oldest minor that compiles rule and message expression, LowestBecause what an older one lacks. 0 if no minor does.
+	// LowestMinor is the oldest minor that compiles rule and message expression, LowestBecause what an older one lacks.
+	// 0 if no minor does.
 	LowestMinor   int
 	LowestBecause string
 }
@@ -35,11 +37,13 @@ type RuleReport struct {
 type Culprit struct {
 	Pointer string
 	Keyword string
-	// Suggested is the largest value with which the rule fits, all other suggestions in force too; 0 if there is none, or no need of one.
+	// Suggested is the largest value with which the rule fits, with all other suggestions followed; 0 if there is no
+	// such value or none is needed.
 	Suggested int64
 }
 
-// How far one looks for culprits: among so many rules of a version, the most expensive, that take this part of their limit at least.
+// How far one looks for culprits: among so many rules of a version, the most expensive, that take this part of their
+// limit at least.
 const (
 	mostSuspicious = 256
 	shareSuspected = 10 // a tenth
@@ -52,10 +56,10 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 		return nil
 	}
 	list := make([]RuleReport, len(known.List))
-	dearest := make([]int, 0, len(list))
+	costliest := make([]int, 0, len(list))
 	for i := range known.List {
 		if ctx.Err() != nil {
-			return nil // nobody reads it
+			return nil // the result is not used
 		}
 		k := &known.List[i]
 		list[i] = RuleReport{
@@ -68,15 +72,15 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 		}
 		list[i].LowestMinor, list[i].LowestBecause = lowestOfRule(ctx, k, known.Env.Minor)
 		if max(k.Cost, k.MessageCost) >= celcheck.EstimateLimit/shareSuspected || known.Cost > celcheck.EstimateLimitTotal {
-			dearest = append(dearest, i)
+			costliest = append(costliest, i)
 		}
 	}
-	slices.SortStableFunc(dearest, func(a, b int) int {
+	slices.SortStableFunc(costliest, func(a, b int) int {
 		return cmp.Compare(max(list[b].Cost, list[b].MessageCost), max(list[a].Cost, list[a].MessageCost))
 	})
-	dearest = dearest[:min(len(dearest), mostSuspicious)]
-	part, left := partOfTotal(known, dearest), patience
-	for _, i := range dearest {
+	costliest = costliest[:min(len(costliest), mostSuspicious)]
+	part, left := partOfTotal(known, costliest), patience
+	for _, i := range costliest {
 		if ctx.Err() != nil {
 			break
 		}
@@ -90,16 +94,16 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 
 func schemaOf(r *RuleReport) string { return r.Pointer[:len(r.Pointer)-len(strconv.Itoa(r.Index))] }
 
-// partOfTotal is the part of their cost that the dearest rules may keep, so that all rules together fit the limit of a version: 1 if they do,
-// or if the others alone do not.
-func partOfTotal(known *Rules, dearest []int) float64 {
+// partOfTotal is the part of their cost that the costliest rules may keep, so that all rules together fit the limit of
+// a version: 1 if they do, or if the other rules exceed it.
+func partOfTotal(known *Rules, costliest []int) float64 {
 	if known.Cost <= celcheck.EstimateLimitTotal {
 		return 1
 	}
 	var theirs, others float64
 	for i := range known.List {
 		cost := min(float64(known.List[i].Cost), celcheck.EstimateLimit) + min(float64(known.List[i].MessageCost), celcheck.EstimateLimit)
-		if slices.Contains(dearest, i) {
+		if slices.Contains(costliest, i) {
 			theirs += cost
 		} else {
 			others += cost
@@ -111,7 +115,7 @@ func partOfTotal(known *Rules, dearest []int) float64 {
 	return min(1, (celcheck.EstimateLimitTotal-others)/theirs)
 }
 
-// culprits looks for the bounds that make a rule dear, and if it is not, for those that make its message so.
+// culprits returns the bounds that cause a high cost of a rule, or else of its message.
 func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []Culprit {
 	limit := uint64(min(float64(k.Cost), celcheck.EstimateLimit) * part)
 	if part == 1 {
@@ -132,8 +136,8 @@ func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []Culprit {
 	return list
 }
 
-// lowestOfRule is the oldest minor that compiles a rule and its message. One that does not compile at the minor in question may do so at the
-// latest.
+// lowestOfRule is the oldest minor that compiles a rule and its message. One that does not compile at the minor in
+// question may do so at the latest.
 func lowestOfRule(ctx context.Context, k *Rule, minor int) (lowest int, because string) {
 	facts := &k.Facts
 	if (facts.Error != nil || facts.MessageError != nil) && minor < celenv.LatestMinor {

@@ -13,10 +13,10 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// Rules are those of the schema of one version.
+// Rules are the rules in the schema of one version.
 type Rules struct {
-	// List holds them in the order in which they are checked: those of a schema after those of the schemas in it. Rules of schemas with other
-	// errors are not looked at, so they are missing.
+	// List holds them in the order in which they are checked: those of a schema after those of the schemas in it. Rules
+	// of schemas with other errors are not looked at, so they are missing.
 	List []Rule
 	// Cost is what all rules and message expressions may cost for one object by estimate, in CEL cost units.
 	Cost uint64
@@ -24,10 +24,10 @@ type Rules struct {
 	Env *celenv.Env
 }
 
-// Rule is one rule of an accepted or refused schema as it was checked, for whoever reports on it.
+// Rule is one rule of an accepted or rejected schema, as it was checked.
 type Rule struct {
-	// Way leads from the root of the schema to the one that has the rule, by the names of keywords and properties; Index is the rule's
-	// place there.
+	// Way leads from the root of the schema to the one that has the rule, by the names of keywords and properties;
+	// Index is the rule's place there.
 	Way   []string
 	Index int
 	// Props is the schema that has the rule.
@@ -37,7 +37,8 @@ type Rule struct {
 	// Scope is what the rule sees, Facts what is known of it.
 	Scope *celcheck.Scope
 	Facts celcheck.Result
-	// Cardinality is for how many values of one object the rule may run; Cost and MessageCost are for all of them together.
+	// Cardinality is for how many values of one object the rule may run; Cost and MessageCost are for all of them
+	// together.
 	Cardinality       uint64
 	Cost, MessageCost uint64
 	// Around are the schemas of the lists and maps that the rule stands in, the outermost first.
@@ -57,11 +58,11 @@ type ruleCheck struct {
 	errs    field.ErrorList
 	rules   []Rule
 	total   uint64
-	// dearest are the most expensive expressions, the most expensive first.
-	dearest []dear
+	// costliest are the expressions with the highest costs, sorted by descending cost.
+	costliest []costed
 }
 
-type dear struct {
+type costed struct {
 	path *field.Path
 	cost uint64
 }
@@ -97,15 +98,15 @@ func (c *ruleCheck) observe(path *field.Path, cost uint64) {
 	if cost < celcheck.EstimateLimitTotal/100 {
 		return
 	}
-	at := len(c.dearest)
-	for at > 0 && c.dearest[at-1].cost < cost {
+	at := len(c.costliest)
+	for at > 0 && c.costliest[at-1].cost < cost {
 		at--
 	}
 	if at == named {
 		return
 	}
-	c.dearest = append(c.dearest[:at:at], append([]dear{{path, cost}}, c.dearest[at:]...)...)
-	c.dearest = c.dearest[:min(named, len(c.dearest))]
+	c.costliest = append(c.costliest[:at:at], append([]costed{{path, cost}}, c.costliest[at:]...)...)
+	c.costliest = c.costliest[:min(named, len(c.costliest))]
 }
 
 // tooDear is what is found if all expressions cost too much together; path is the schema's.
@@ -114,7 +115,7 @@ func (c *ruleCheck) tooDear(path *field.Path) field.ErrorList {
 		return nil
 	}
 	var errs field.ErrorList
-	for _, d := range c.dearest {
+	for _, d := range c.costliest {
 		errs = append(errs, field.Forbidden(d.path, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"))
 	}
 	return append(errs, field.Forbidden(path, overBudget("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema", c.total, celcheck.EstimateLimitTotal)))

@@ -10,9 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// checkSchema checks the schema of a version, or the one that all versions share, with the name of the first. status says that the status
-// subresource is on.
-// (validation.go, validateCustomResourceDefinitionValidation)
+// checkSchema checks the schema of a version, or the one that all versions share, with the name of the first. status
+// says that the status subresource is on. (validation.go, validateCustomResourceDefinitionValidation)
 func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version string, status bool, path *field.Path) field.ErrorList {
 	if c == nil || c.OpenAPIV3Schema == nil {
 		return nil
@@ -54,23 +53,23 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	errs = append(append(root, errs...), schema.Keywords(at, p, spots, s.room, s.ratchet.Lenient)...)
 	errs = append(errs, rules.errs...)
 	if unsupported != nil && len(errs) == 0 {
-		// Whatever is unsupported is mostly refused as a keyword, too, in better words.
+		// Most unsupported keywords are rejected as keywords as well, with a better text.
 		errs = append(errs, field.Invalid(at, "", unsupported.Error()))
 	}
 	s.ruled(p, rules)
 	return append(errs, rules.tooDear(at)...)
 }
 
-// rootKeywords are the keywords, by the names that Go has for them, that the root of a schema may use next to the status
-// subresource: with any of them the schema of status can be judged apart from the rest.
+// rootKeywords are the keywords, by the names that Go has for them, that the root of a schema may use next to the
+// status subresource: with any of them the schema of status can be judged apart from the rest.
 var rootKeywords = []string{
 	"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum", "MaxLength", "MinLength",
 	"Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
 	"XPreserveUnknownFields", "XValidations",
 }
 
-// statusRoot checks the root of a schema with the status subresource. The reference goes through the keywords in the order of its
-// Go type and stops at the first that is wrong.
+// statusRoot checks the root of a schema with the status subresource. The reference goes through the keywords in the
+// order of its Go type and stops at the first that is wrong.
 func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 	beforeType := s.ID != "" || s.Schema != "" || s.Ref != nil
 	afterType := s.Nullable || s.Default != nil || s.Enum != nil || s.MaxProperties != nil || s.MinProperties != nil ||
@@ -86,9 +85,8 @@ func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// selectable checks selectableFields against the schema that they select from. parent is where both stand; tooMany says whether there may be too
-// many of them.
-// (validation.go, ValidateCustomResourceSelectableFields)
+// selectable checks selectableFields against the schema that they select from. parent is where both stand; tooMany says
+// whether there may be too many of them. (validation.go, ValidateCustomResourceSelectableFields)
 func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, parent *field.Path, tooMany func() bool) field.ErrorList {
 	var errs field.ErrorList
 	if err := schema.Unsupported(s); err != nil {

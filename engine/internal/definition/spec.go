@@ -12,8 +12,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// spec is a CRD's spec in the shape of the API server's internal type, which is the one that is validated: what all versions share
-// stands once, outside of the versions, and findings name that place. It is built of v1's types.
+// spec is a CRD's spec in the shape of the API server's internal type, which is the one that is validated: what all
+// versions share stands once, outside of the versions, and field errors name that path. It is built of v1's types.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types.go)
 type spec struct {
 	group                    string
@@ -45,7 +45,8 @@ type conversion struct {
 	conversionReviewVersions []string
 }
 
-// lift moves what all versions of a v1 spec share out of them. The v1 spec is not changed; the result shares parts with it.
+// lift moves what all versions of a v1 spec share out of them. The v1 spec is not changed; the result shares parts with
+// it.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go, Convert_v1_CustomResourceDefinitionSpec_…)
 func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
 	out := spec{

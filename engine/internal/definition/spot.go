@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// spot is a schema on the spine while its rules are compiled. It knows how often a value of it can stand in an object, and, if anybody asks,
-// what its values are to rules. It implements schema.Rules.
+// spot is a schema on the spine while its rules are compiled. It knows how often a value of it can stand in an object,
+// and, if anybody asks, what its values are to rules. It implements schema.Rules.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/cel_validation.go, CELSchemaContext)
 type spot struct {
 	c     *ruleCheck
@@ -67,8 +67,8 @@ var (
 	errNoDeclaration = errors.New("failed to convert to declType for CEL validation rules")
 )
 
-// scope is what rules of the schema see. Below a schema with rules it is a part of what those see, if it is any; its Decl can be nil then,
-// where a schema has keywords of another type.
+// scope is what rules of the schema see. Below a schema with rules it is a part of what those see, if it is any; its
+// Decl can be nil then, where a schema has keywords of another type.
 func (p *spot) scope() (*celcheck.Scope, error) {
 	if !p.known {
 		p.seen, p.err = p.look()

@@ -18,9 +18,10 @@ type Wants struct {
 	NonStructural, Approval *apiextensionsv1.CustomResourceDefinitionCondition
 }
 
-// Settle takes the status of one CRD as far as the API server's controllers take it: approval, structure, names, then establishment. taken holds the names
-// that all CRDs of the group have, this one included, and is kept so. It reports whether anything changed; if so, others of the group may have to
-// be settled again. Slices that the status holds are not written to.
+// Settle takes the status of one CRD as far as the API server's controllers take it: approval, structure, names, then
+// establishment. taken holds the names that all CRDs of the group have, this one included, and is kept so. It reports
+// whether anything changed; if so, others of the group may have to be settled again. Slices that the status holds are
+// not written to.
 func Settle(status *apiextensionsv1.CustomResourceDefinitionStatus, w Wants, taken Claims, now time.Time) bool {
 	s := statusWriter{status: status, now: metav1.NewTime(now).Rfc3339Copy()}
 	s.approval(w.Approval)

@@ -10,8 +10,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// checkValues makes sure that defaults, examples and enums hold numbers that Go can hold. All else about their JSON was checked
-// when the manifest was decoded; these are kept as text by the API's types, but not by the API server's internal ones.
+// checkValues makes sure that defaults, examples and enums hold numbers that Go can hold. All else about their JSON was
+// checked when the manifest was decoded; these are kept as text by the API's types, but not by the API server's
+// internal ones.
 func checkValues(s *schema.Props) error {
 	var err error
 	schema.Any(s, func(s *schema.Props) bool {
@@ -37,8 +38,9 @@ func checkValue(j *apiextensionsv1.JSON) error {
 	return utiljson.Unmarshal(j.Raw, &v)
 }
 
-// settle writes what the API server stores otherwise than it was written in defaults, enums and examples as it stores it: 1.0
-// becomes 1, and is an integer from then on. So a CRD means the same whether it was just registered or read back.
+// settle writes what the API server stores otherwise than it was written in defaults, enums and examples as it stores
+// it: 1.0 becomes 1, and is an integer from then on. So a CRD means the same whether it was just registered or read
+// back.
 func settle(s *schema.Props) {
 	d := value.Acquire()
 	defer d.Release()
@@ -62,7 +64,8 @@ func settleValue(d *value.Doc, j *apiextensionsv1.JSON) {
 	}
 }
 
-// settled recognises most of what is stored as it was written: a word, a small integer, a text in ASCII without escapes.
+// settled recognises most of what is stored as it was written: a word, a small integer, a text in ASCII without
+// escapes.
 func settled(raw []byte) bool {
 	const small = 19 // digits below which an integer is within int64 for sure
 	if len(raw) == 0 {

@@ -10,9 +10,10 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// hasUnprunedDefaults reports whether a default of a structural schema has unknown fields, in metadata or elsewhere. A schema that is not structural
-// does not count, nor does one with a default that no object can have at its place.
-// (validation.go, requirePrunedDefaults; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go, PruneDefaults)
+// hasUnprunedDefaults reports whether a default of a structural schema has unknown fields, in metadata or elsewhere. A
+// schema that is not structural does not count, nor does one with a default that no object can have at its place.
+// (validation.go, requirePrunedDefaults; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go,
+// PruneDefaults)
 func (s *spec) hasUnprunedDefaults() bool {
 	for _, p := range s.schemas() {
 		if !schema.HasDefaults(p) || schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewRoom(value.Limits{}))) > 0 {
@@ -70,7 +71,8 @@ func (c *pruneCheck) node(s *schema.Props, way []string) {
 	}
 }
 
-// prune looks whether a default is what it was after metadata of its object was coerced and unknown fields were removed.
+// prune looks whether a default is what it was after metadata of its object was coerced and unknown fields were
+// removed.
 func (c *pruneCheck) prune(raw []byte, way []string) {
 	c.d.Reset()
 	root, err := c.d.ParseJSON(wrap(raw, way, ""), value.Limits{MaxBytes: len(raw) + 1<<20})

@@ -45,7 +45,8 @@ func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorL
 	return errs
 }
 
-// sameSpec reports whether two CRDs have one spec, in the API server's internal form: there a webhook that says nothing is none.
+// sameSpec reports whether two CRDs have one spec, in the API server's internal form: an empty webhook counts as no
+// webhook there.
 func sameSpec(a, b *Manifest) bool {
 	x, y := a.CRD.Spec, b.CRD.Spec
 	x.Conversion, y.Conversion = nil, nil
@@ -54,15 +55,16 @@ func sameSpec(a, b *Manifest) bool {
 		schema.Equal(c.conversionReviewVersions, d.conversionReviewVersions)
 }
 
-// asStored is the CRD of the manifest as an older server stored it, and as today's controllers leave it before it is established.
+// asStored is the CRD of the manifest as an older server stored it, and as today's controllers leave it before it is
+// established.
 func (m *Manifest) asStored() *Stored {
 	return &Stored{Manifest: m, Generation: 1, Status: apiextensionsv1.CustomResourceDefinitionStatus{
 		AcceptedNames: m.spec.names, StoredVersions: m.spec.stored(nil),
 	}}
 }
 
-// immutable checks what no update may change: what makes up the name of the CRD and, once it is established, where its objects are stored.
-// (validation.go, validateCustomResourceDefinitionSpecUpdate)
+// immutable checks what no update may change: what makes up the name of the CRD and, once it is established, where its
+// objects are stored. (validation.go, validateCustomResourceDefinitionSpecUpdate)
 func (s *spec) immutable(old *spec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if s.ratchet.established && quirk.On(quirk.CRDUpdatesRatcheted) && quirk.On(quirk.ImmutableOnceEstablished) {
@@ -73,8 +75,9 @@ func (s *spec) immutable(old *spec, path *field.Path) field.ErrorList {
 	return append(errs, validation.ValidateImmutableField(s.names.Plural, old.names.Plural, path.Child("names", "plural"))...)
 }
 
-// checkMetadataUpdate checks the CRD's own metadata as it stands after the API server has set its part. What all resources have in common is checked
-// before the strategy of CRDs checks it again, so its findings stand there two or three times.
+// checkMetadataUpdate checks the CRD's own metadata as it stands after the API server has set its part. What all
+// resources have in common is checked before the strategy of CRDs checks it again, so its errors are reported two or
+// three times.
 // (k8s.io/apiserver/pkg/registry/rest/update.go, BeforeUpdate, validateCommonFields)
 func checkMetadataUpdate(ctx context.Context, m *Manifest, old *Stored) field.ErrorList {
 	path := field.NewPath("metadata")

@@ -85,8 +85,8 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// FuzzUpdate: nothing that is stored, and nothing that replaces it, makes an update panic; and what was accepted once is accepted again, as the
-// update that changes nothing.
+// FuzzUpdate: nothing that is stored, and nothing that replaces it, makes an update panic; and what was accepted once
+// is accepted again, as the update that changes nothing.
 func FuzzUpdate(f *testing.F) {
 	cases := load[update](f, "testdata/update.yaml")
 	for i := range cases {

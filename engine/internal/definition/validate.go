@@ -20,14 +20,15 @@ import (
 
 // Options shape the judgement of a CRD.
 type Options struct {
-	// KubernetesMinor is the minor of Kubernetes 1.x whose formats and CEL environment are known: an API server takes those of the
-	// release before its own for CRDs that are new. 0 stands for what a stock API server of the latest release takes, those of 1.36.
+	// KubernetesMinor is the minor of Kubernetes 1.x whose formats and CEL environment are known: an API server takes
+	// those of the release before its own for CRDs that are new. 0 stands for what a stock API server of the latest
+	// release takes, those of 1.36.
 	KubernetesMinor int
 	// Limits bound what is found.
 	Limits value.Limits
 	// Stored is the CRD that the manifest updates, nil for a creation.
 	Stored *Stored
-	// Memory is shared with whoever compiles the CRD then, nil for one of its own.
+	// Memory is reused when the CRD is compiled. Nil means a new one.
 	Memory *celcheck.Memory
 }
 
@@ -43,31 +44,34 @@ type Stored struct {
 
 // Result is what an API server says to the creation or update of a CRD.
 type Result struct {
-	// Errors are the findings: the CRD is accepted if there are none. Their order is that of the checks; where the reference
-	// walks a map, that of its keys.
+	// Errors are the field errors: the CRD is accepted if there are none. Their order is that of the checks; where the
+	// reference walks a map, that of its keys.
 	Errors field.ErrorList
-	// Warnings are the texts of the Warning headers that come with the answer, in document order, without those of decoding.
-	// One may stand there twice; the API server sends each text once.
+	// Warnings are the texts of the Warning headers that come with the answer, in document order, without those of
+	// decoding. One may stand there twice; the API server sends each text once.
 	Warnings []string
-	// Rules are what is known of the rules of each of the CRD's versions, by its place in spec.versions; nil for a version without any.
+	// Rules are what is known of the rules of each of the CRD's versions, by its place in spec.versions; nil for a
+	// version without any.
 	Rules []*Rules
-	// Err is a *value.LimitError if the findings exceed the limits. They are incomplete then, and mean nothing; as they are where
-	// the context has ended.
+	// Err is a *value.LimitError if the errors exceed the limits. They are incomplete then, and mean nothing; as they
+	// are where the context has ended.
 	Err error
 }
 
-// Validate judges a CRD as an API server does when it is created, or when it replaces the stored one, whose uid and resourceVersion it is taken to
-// carry. The status that a manifest carries does not count, nor does most of the metadata that the server sets itself. Rules
-// (x-kubernetes-validations) are compiled, and what they may cost is estimated.
+// Validate judges a CRD as an API server does when it is created, or when it replaces the stored one, whose uid and
+// resourceVersion it is taken to carry. The status that a manifest carries does not count, nor does most of the
+// metadata that the server sets itself. Rules (x-kubernetes-validations) are compiled, and what they may cost is
+// estimated.
 //
-// A v1beta1 manifest that preserves unknown fields cannot be created any more. It stands for a CRD that an older server stored, and is judged
-// as an update of that which changes nothing, before the CRD is established.
+// A v1beta1 manifest that preserves unknown fields cannot be created any more. It stands for a CRD that an older server
+// stored, and is judged as an update of that which changes nothing, before the CRD is established.
 //
-// As in the reference, what is stored of an accepted CRD is not quite what was sent, and Validate makes m.CRD that: embedded
-// metadata in defaults loses unknown fields, 1.0, odd Unicode and duplicate keys in defaults, enums and examples are written as
-// they are stored, and the generation is the one that it has then.
+// As in the reference, what is stored of an accepted CRD is not quite what was sent, and Validate makes m.CRD that:
+// embedded metadata in defaults loses unknown fields, 1.0, odd Unicode and duplicate keys in defaults, enums and
+// examples are written as they are stored, and the generation is the one that it has then.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go;
-// pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition, ValidateCustomResourceDefinitionUpdate)
+// pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition,
+// ValidateCustomResourceDefinitionUpdate)
 func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if o.KubernetesMinor == 0 {
 		o.KubernetesMinor = format.LatestMinor - 1
@@ -137,7 +141,7 @@ func (s *spec) preserves() field.ErrorList {
 		"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")}
 }
 
-// fits counts all findings, which the checks of schemas, where most of them come from, do while they look.
+// fits counts all errors, which the checks of schemas, where most of them come from, do while they look.
 func (s *spec) fits(errs field.ErrorList, l value.Limits) error {
 	if err := s.room.Err(); err != nil {
 		return err
@@ -156,7 +160,8 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 	m := *meta
 	// A CRD has no namespace: the one of a manifest is dropped (k8s.io/apiserver/pkg/registry/rest/meta.go).
 	m.Namespace, m.Generation, m.SelfLink = "", 1, "" //nolint:staticcheck // API servers still clear selfLink
-	// The field manager writes managed fields anew before they are validated (k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+	// The field manager writes managed fields anew before they are validated
+	// (k8s.io/apiserver/pkg/endpoints/handlers/create.go).
 	m.ManagedFields = nil
 	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
 	name := func(name string, prefix bool) []string {

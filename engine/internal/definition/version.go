@@ -86,8 +86,8 @@ func deprecationWarning(deprecated bool, warning *string) []string {
 	return texts
 }
 
-// versions checks the versions of a CRD as a set. What may not be said twice, for all versions and for one, can only be said
-// twice by a v1beta1 manifest.
+// versions checks the versions of a CRD as a set. What may not be said twice, for all versions and for one, can only be
+// said twice by a v1beta1 manifest.
 func versions(s *spec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	add := func(e *field.Error) { errs = append(errs, e) }
@@ -146,10 +146,10 @@ func versions(s *spec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// storedVersions checks that the storage version is among the stored versions of the status, and that none of these is missing. The reference
-// crosses each off at the first version of its name and finds it missing for any other that claims to be stored; those that are left it
-// reports in random order.
-// (validation.go, ValidateCustomResourceDefinitionStoredVersions)
+// storedVersions checks that the storage version is among the stored versions of the status, and that none of these is
+// missing. The reference crosses each off at the first version of its name and finds it missing for any other that
+// claims to be stored; those that are left it reports in random order. (validation.go,
+// ValidateCustomResourceDefinitionStoredVersions)
 func storedVersions(stored []string, versions []apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
 	if len(stored) == 0 {
 		return field.ErrorList{field.Invalid(path, stored, "must have at least one stored version")}
@@ -175,7 +175,7 @@ func storedVersions(stored []string, versions []apiextensionsv1.CustomResourceDe
 	return errs
 }
 
-// printedVersion is a version as findings show it; see schema.Printed.
+// printedVersion is a version as field errors show it; see schema.Printed.
 type printedVersion struct {
 	Name                     string
 	Served                   bool

@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// warnings returns what the API server says to a CRD that it takes: a warning for each format that it does not know, then one for
-// each kind of items in sets that are no scalars.
+// warnings returns what the API server says to a CRD that it takes: a warning for each format that it does not know,
+// then one for each kind of items in sets that are no scalars.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnCreate)
 func warnings(s *spec, minor int) []string {
 	var formats, sets []string

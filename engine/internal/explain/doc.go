@@ -1,5 +1,6 @@
-// Package explain knows what kubectl explain prints about a resource and its fields: the text of kubectl's plaintext template over an OpenAPI v3 document, line by
-// line, oddities included. It does not know how documents are made (engine/internal/openapi does), nor which resource somebody means.
+// Package explain knows what kubectl explain prints about a resource and its fields: the text of kubectl's plaintext
+// template over an OpenAPI v3 document, line by line, oddities included. It does not know how documents are made
+// (engine/internal/openapi does), nor which resource somebody means.
 //
 // (k8s.io/kubectl/pkg/explain/v2/templates/plaintext.tmpl)
 package explain
@@ -16,7 +17,8 @@ import (
 // Request is what is to be explained.
 type Request struct {
 	Group, Version, Kind string
-	// Path leads to a field by the names of properties; items of lists and values of maps are entered without saying so. Empty: the resource itself.
+	// Path leads to a field by the names of properties; items of lists and values of maps are entered without saying
+	// so. Empty: the resource itself.
 	Path []string
 	// Recursive lists the fields of fields, down to MaxDepth levels, 0 being all of them.
 	Recursive bool
@@ -91,7 +93,8 @@ func (p *printer) find() object {
 	return nil
 }
 
-// member returns a member that is an object; nil if it is something else, or empty, which kubectl does not tell from absent.
+// member returns a member that is an object; nil if it is something else, or empty, which kubectl does not tell from
+// absent.
 func member(of object, name string) object {
 	o, _ := of[name].(object)
 	if len(o) == 0 {
@@ -110,7 +113,8 @@ func text(of object, name string) string {
 	return s
 }
 
-// resolve follows the reference of a schema, and returns it, too. A schema without one, or with one that leads nowhere, is itself.
+// resolve follows the reference of a schema, and returns it, too. A schema without one, or with one that leads nowhere,
+// is itself.
 func (p *printer) resolve(s object) (resolved object, ref string) {
 	ref = text(s, "$ref")
 	if target := p.target(ref); target != nil {

@@ -173,7 +173,8 @@ func (p *printer) field(name string, s object, required bool, level int) {
 	p.print("\n")
 }
 
-// documentation returns what externalDocs says, "" if there is nothing: a heading at one margin, and the text at another.
+// documentation returns what externalDocs says, "" if there is nothing: a heading at one margin, and the text at
+// another.
 func documentation(s object, margin, heading int) string {
 	docs := member(s, "externalDocs")
 	if docs == nil {

@@ -2,8 +2,8 @@ package explain
 
 import "strings"
 
-// typeOf returns a word for the type of a schema: string, Object, []Object, map[string]string, or the name of a definition. A single clause of allOf counts
-// for the whole schema, whatever type stands beside it.
+// typeOf returns a word for the type of a schema: string, Object, []Object, map[string]string, or the name of a
+// definition. A single clause of allOf counts for the whole schema, whatever type stands beside it.
 func (p *printer) typeOf(s object) string {
 	if one := member(s, "items"); one != nil {
 		return "[]" + p.typeOf(one)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// wrap breaks lines at white space so that they have at most limit characters, unless a single word has more. White space at a break goes; so does what
-// would stand beyond the limit at the end of a line. Lines that are there stay.
+// wrap breaks lines at white space so that they have at most limit characters, unless a single word has more. White
+// space at a break goes; so does what would stand beyond the limit at the end of a line. Lines that are there stay.
 // (github.com/mitchellh/go-wordwrap, which kubectl uses)
 func wrap(limit int, s string) string {
 	var out strings.Builder

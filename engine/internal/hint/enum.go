@@ -84,9 +84,9 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// allowed returns the values of the enum that a violation is about, and their texts, strings without quotes. They come from the
-// schema, or from the violation itself for an enum below allOf, anyOf, oneOf or not. Lists, objects and texts that are too long to be
-// repeated in a hint are left out.
+// allowed returns the values of the enum that a violation is about, and their texts, strings without quotes. They come
+// from the schema, or from the violation itself for an enum below allOf, anyOf, oneOf or not. Lists, objects and texts
+// that are too long to be repeated in a hint are left out.
 func (f *Finder) allowed(v *violation.Violation) (texts []string, values []any) {
 	add := func(text string, one any) {
 		texts, values = append(texts, text), append(values, one)

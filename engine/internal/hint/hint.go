@@ -54,9 +54,9 @@ type Finder struct {
 	finder *value.Finder
 }
 
-// New returns a Finder for a document that was validated with a plan, and from which fields were removed. A nil text means that the
-// object was not sent as a document, for example because a patch made it; there are no hints about its values then. There are no
-// more hints once done is closed.
+// New returns a Finder for a document that was validated with a plan, and from which fields were removed. A nil text
+// means that the object was not sent as a document, for example because a patch made it; there are no hints about its
+// values then. There are no more hints once done is closed.
 func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, removed []Removed, done <-chan struct{}) *Finder {
 	removed = removed[:min(len(removed), MaxAsked)]
 	return &Finder{done: done, plan: p, text: text, yaml: yaml, limits: limits, removed: removed}
@@ -75,8 +75,8 @@ func (f *Finder) Removed(r *Removed) *Hint {
 	return f.ask(r.Path, func() *Hint { return f.unknown(r.Path) })
 }
 
-// Violation returns a hint about a violation, or nil. at is the position of the value in the document, the zero Position for a value
-// that is not in it.
+// Violation returns a hint about a violation, or nil. at is the position of the value in the document, the zero
+// Position for a value that is not in it.
 func (f *Finder) Violation(v *violation.Violation, at value.Position) *Hint {
 	switch {
 	case v.Rule != nil:

@@ -208,7 +208,8 @@ func TestLongPathsHaveNone(t *testing.T) {
 	}
 }
 
-// FuzzHints: whatever the document, the schema and the finding, there is an answer, within its bounds, and always the same one.
+// FuzzHints: whatever the document, the schema and the finding, there is an answer, within its bounds, and always the
+// same one.
 func FuzzHints(f *testing.F) {
 	f.Add(`{"spec":{"replica":"3"}}`, false, "/spec/replica", "string", uint8(0))
 	f.Add("spec:\n  image: on\n", true, "/spec/image", "boolean", uint8(1))
@@ -249,7 +250,8 @@ func FuzzHints(f *testing.F) {
 	})
 }
 
-// TestWorkIsBounded: whatever names and enums are like, the work for one document ends at its bound, give or take one look.
+// TestWorkIsBounded: whatever names and enums are like, the work for one document ends at its bound, give or take one
+// look.
 func TestWorkIsBounded(t *testing.T) {
 	const most = 1 << 12
 	r := rand.New(rand.NewPCG(1, 2))

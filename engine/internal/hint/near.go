@@ -103,8 +103,8 @@ func isPlural(one, many []byte) bool {
 	return ok && last == 'y' && string(ending) == "ies"
 }
 
-// distance returns how many letters must be added, removed, changed or swapped with their neighbour to turn a into b, or some
-// number above most if it is more than that. compared is the number of pairs of letters that were compared.
+// distance returns how many letters must be added, removed, changed or swapped with their neighbour to turn a into b,
+// or some number above most if it is more than that. compared is the number of pairs of letters that were compared.
 func distance(a, b []byte, most int) (d, compared int) {
 	var rows [3][longestCompared + 1]int
 	before, above, row := &rows[0], &rows[1], &rows[2]
@@ -134,8 +134,9 @@ func distance(a, b []byte, most int) (d, compared int) {
 	return above[len(b)], compared
 }
 
-// nearest returns the nearest of the names, the first of several, for which skip, if not nil, returns false. It returns "" if
-// there is none, and if the work exceeds its bound: a result that depends on how far the search came would not be stable.
+// nearest returns the nearest of the names, the first of several, for which skip, if not nil, returns false. It returns
+// "" if there is none, and if the work exceeds its bound: a result that depends on how far the search came would not be
+// stable.
 func (f *Finder) nearest(to string, names []string, skip func(string) bool) (best string, how nearness) {
 	how = far
 	for _, name := range names {

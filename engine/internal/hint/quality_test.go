@@ -16,7 +16,8 @@ const podFields = `activeDeadlineSeconds affinity automountServiceAccountToken c
 	terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe
 	resizePolicy resources startupProbe stdin stdinOnce terminationMessagePath tty volumeDevices volumeMounts workingDir`
 
-// TestSlipsAreMended: of names with a letter too few, too many, wrong or swapped nearly all are found, and of others nothing is said.
+// TestSlipsAreMended: of names with a letter too few, too many, wrong or swapped nearly all are found, and of others
+// nothing is said.
 func TestSlipsAreMended(t *testing.T) {
 	names := strings.Fields(podFields)
 	var properties []string

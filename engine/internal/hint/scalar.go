@@ -7,8 +7,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// scalar returns the text of a scalar as the document has it: the content of a string, and otherwise the characters of the source,
-// which in YAML say more than the value: 1.10, on, 0o17.
+// scalar returns the text of a scalar as the document has it: the content of a string, and otherwise the characters of
+// the source, which in YAML say more than the value: 1.10, on, 0o17.
 func (f *Finder) scalar(node uint32, at value.Position) (string, bool) {
 	d := f.doc
 	switch d.Nodes[node].Kind {

@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// target describes the values at a path: by a node of the schema or, within the metadata of a resource, by a part of ObjectMeta.
-// Nothing is known about the values of the zero target.
+// target describes the values at a path: by a node of the schema or, within the metadata of a resource, by a part of
+// ObjectMeta. Nothing is known about the values of the zero target.
 type target struct {
 	node *plan.Node
 	meta *metaType

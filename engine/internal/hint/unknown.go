@@ -66,7 +66,8 @@ func in(path value.Path) string {
 // mostNamed is how many fields one level down a hint names.
 const mostNamed = 3
 
-// below looks one level down for objects that declare a field of the name: among those in the document, or else among all.
+// below looks one level down for objects that declare a field of the name: among those in the document, or else among
+// all.
 func (f *Finder) below(parent value.Path, here target, key string) *Hint {
 	var present, others []value.Path
 	for child, name := range here.holders() {

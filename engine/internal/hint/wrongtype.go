@@ -132,7 +132,8 @@ func isNumber(s string) bool {
 	return s != "" && s != "null" && json.Unmarshal([]byte(s), &n) == nil
 }
 
-// listOf returns a hint that a list of one value is meant. It appends the list to a text that does not end in a question mark.
+// listOf returns a hint that a list of one value is meant. It appends the list to a text that does not end in a
+// question mark.
 func listOf(one []byte, text string) *Hint {
 	if len(one) > longestShown {
 		return nil

@@ -286,7 +286,7 @@ func TestFindingsAreBoundedInBytes(t *testing.T) {
 func TestFindingsAreBoundedInNumber(t *testing.T) {
 	p := compileText(t, `{"type":"object","properties":{"v":{"type":"array","items":{"type":"integer"}},
 		"o":{"type":"array","items":{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}}}}`, Options{})
-	limits := value.Limits{MaxFindings: 100}
+	limits := value.Limits{MaxViolations: 100}
 	for _, c := range []struct {
 		name, text string
 		found      int

@@ -21,11 +21,11 @@ var serverMetadata = []string{
 	"resourceVersion", "selfLink", "uid",
 }
 
-// Canonical returns the CRD as JSON in its canonical form: apiextensions.k8s.io/v1, keys sorted, without status and without the
-// metadata that a server sets. A CRD that was decoded from it has the same canonical form. Numbers are printed as the API server
-// stores them, which loses what it loses: a default of 1.0 is 1 from then on.
+// Canonical returns the CRD as JSON in its canonical form: apiextensions.k8s.io/v1, keys sorted, without status and
+// without the metadata that a server sets. A CRD that was decoded from it has the same canonical form. Numbers are
+// printed as the API server stores them, which loses what it loses: a default of 1.0 is 1 from then on.
 //
-// The error is one of encoding: JSON that a Go program put into a default, an enum or an example and that is none.
+// The error is one of encoding: JSON that a Go program put into a default, an enum or an example and that is invalid.
 func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	scratch := scratches.Get().(*[]byte)
 	w := writer{d: value.Acquire(), out: (*scratch)[:0]}
@@ -57,13 +57,14 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	return bytes.Clone(w.out), nil
 }
 
-// scratches are buffers in which canonical forms grow, which take several times their size otherwise; larger ones are not kept.
+// scratches are buffers in which canonical forms grow, which take several times their size otherwise; larger ones are
+// not kept.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 const mostScratch = 4 << 20
 
-// placeholder stands for the schema of a version. Nothing else in a CRD can look like it: within texts quotes are escaped, and no
-// other key of this name has an object for its value.
+// placeholder stands for the schema of a version. Nothing else in a CRD can look like it: within texts quotes are
+// escaped, and no other key of this name has an object for its value.
 var placeholder = []byte(`"openAPIV3Schema":{}`)
 
 // frame returns the canonical form of a CRD without its schemas.
@@ -106,8 +107,8 @@ func remove(d *value.Doc, object uint32, names ...string) {
 	}
 }
 
-// Revision returns "sha256:" and the hex digest of a canonical form and of whatever else shapes its meaning, part by part.
-// Equal revisions mean equal answers to every question.
+// Revision returns "sha256:" and the hex digest of a canonical form and of whatever else shapes its meaning, part by
+// part. Equal revisions mean equal answers to every question.
 func Revision(canonical []byte, parts ...string) string {
 	h := sha256.New()
 	h.Write(canonical)

@@ -15,9 +15,10 @@ import (
 // errNoSuchField is the answer to a path that leaves the schema.
 var errNoSuchField = errors.New("does not refer to a valid field")
 
-// Resolve follows a path of the form .a['b.c'].d through a schema: properties by name, map values by any key. It returns the path
-// in the notation of field errors and the schema it leads to, which is nil for the values of a map without a schema of their own.
-// With brackets unset the notation ['…'] is refused, as selectable fields want it. The empty path leads to the schema itself.
+// Resolve follows a path of the form .a['b.c'].d through a schema: properties by name, map values by any key. It
+// returns the path in the notation of field errors and the schema it leads to, which is nil for the values of a map
+// without a schema of their own. With brackets unset the notation ['…'] is rejected, as for selectable fields. The
+// empty path leads to the schema itself.
 //
 // Where the reference would crash, because the path goes on below a map without a schema, Resolve returns an error.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go, ValidFieldPath)

@@ -12,12 +12,13 @@ import (
 // types are the types of OpenAPI v3.
 var types = []string{"array", "boolean", "integer", "number", "object", "string"}
 
-// Keywords returns which keywords of a schema and of everything below it are refused or do not go together, structural or not:
-// properties in the order of their names. A nil schema has no errors.
+// Keywords returns which keywords of a schema and of everything below it are rejected or exclude each other, structural
+// or not: properties in the order of their names. A nil schema has no errors.
 //
 // Where the room ends, so does the search; what was found is incomplete then.
 //
-// What lenient names is not checked. Rules (x-kubernetes-validations) are judged here by their shape alone. Compiling them is for the given Rules, nil for not at all.
+// What lenient names is not checked. Rules (x-kubernetes-validations) are checked here by their shape only. Compiling
+// them is for the given Rules, nil for not at all.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
 func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Room, lenient Lenient) field.ErrorList {
 	c := keywordCheck{room: room, lenient: lenient}
@@ -25,14 +26,15 @@ func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Room, len
 	return c.errs
 }
 
-// Rules is told of a schema and of those below it on the spine, as Keywords goes through them, and of the rules to compile.
+// Rules is called with each schema on the spine, as Keywords visits them, and with the rules to compile.
 type Rules interface {
 	// Property, Values and Items return the Rules of a property, of additionalProperties and of items.
 	Property(name string, s *Props) Rules
 	Values(s *Props) Rules
 	Items(s *Props) Rules
-	// Compile is called for a schema that has rules and no errors of its own or below it, after everything below it. uncorrelatable is the
-	// outermost schema around it whose values have no old values to be compared with, nil if there is none.
+	// Compile is called for a schema that has rules and no errors of its own or below it, after everything below it.
+	// uncorrelatable is the outermost schema around it whose values have no old values to be compared with, nil if
+	// there is none.
 	Compile(path, uncorrelatable *field.Path)
 }
 
@@ -43,7 +45,8 @@ type place struct {
 	meta bool
 	// noDefaults says where the schema stands if defaults are forbidden there, "" if they are not.
 	noDefaults string
-	// rules compile what stands at the place; nil where the reference compiles nothing: in junctors and refused keywords.
+	// rules compile the rules here; nil where the reference compiles none: below logical operators and in rejected
+	// keywords.
 	rules Rules
 	// uncorrelatable is as in Rules.Compile.
 	uncorrelatable *field.Path
@@ -72,7 +75,7 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 	}
 	before, below := len(c.errs), at.off()
 
-	c.refused(s, path, at)
+	c.forbidden(s, path, at)
 	c.values(s, path, at)
 	var shared *Props // one for all, which are large, unless the rules keep them
 	for _, name := range Names(s.Properties) {
@@ -83,7 +86,7 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 		*p = s.Properties[name]
 		c.node(p, path.Child("properties").Key(name), property(s, p, name, path, at))
 	}
-	c.junctors(s, path, below)
+	c.operators(s, path, below)
 	for _, name := range Names(s.Definitions) {
 		p := s.Definitions[name]
 		c.node(&p, path.Child("definitions").Key(name), below)
@@ -110,7 +113,7 @@ func property(s, p *Props, name string, path *field.Path, at place) place {
 		below.rules = at.rules.Property(name, p)
 	}
 	if s.XMapType != nil && *s.XMapType != "granular" && *s.XMapType != "atomic" && at.uncorrelatable == nil {
-		below.uncorrelatable = path // the type is refused as well, but only after what stands below
+		below.uncorrelatable = path // the type is rejected as well, but after the schemas below
 	}
 	if (at.root || s.XEmbeddedResource) && (name == "metadata" || name == "kind" || name == "apiVersion") {
 		below.meta = true
@@ -142,7 +145,8 @@ func (c *keywordCheck) values(s *Props, path *field.Path, at place) {
 	c.node(a.Schema, path.Child("additionalProperties"), below)
 }
 
-// items checks the schemas of an array's elements. Only those of a list-type map are told apart, so only they have old values.
+// items checks the schemas of an array's elements. Only those of a list-type map are distinguished, so only they have
+// old values.
 func (c *keywordCheck) items(s *Props, path *field.Path, at place) {
 	if s.Items == nil {
 		return
@@ -163,7 +167,7 @@ func (c *keywordCheck) items(s *Props, path *field.Path, at place) {
 	}
 }
 
-func (c *keywordCheck) junctors(s *Props, path *field.Path, below place) {
+func (c *keywordCheck) operators(s *Props, path *field.Path, below place) {
 	c.node(s.Not, path.Child("not"), below)
 	for i := range s.AllOf {
 		c.node(&s.AllOf[i], path.Child("allOf").Index(i), below)
@@ -176,9 +180,9 @@ func (c *keywordCheck) junctors(s *Props, path *field.Path, below place) {
 	}
 }
 
-// refused checks for keywords that Kubernetes does not take at all, or not there.
+// forbidden checks for keywords that Kubernetes rejects, everywhere or here.
 // (validation.go, specStandardValidatorV3.validate)
-func (c *keywordCheck) refused(s *Props, path *field.Path, at place) {
+func (c *keywordCheck) forbidden(s *Props, path *field.Path, at place) {
 	forbid := func(set bool, keyword, detail string) {
 		if set {
 			c.add(field.Forbidden(path.Child(keyword), detail))

@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Lenient says which checks of keywords an update leaves out, because the stored CRD fails them anywhere. The zero value leaves out none.
+// Lenient says which checks of keywords an update leaves out, because the stored CRD fails them anywhere. The zero
+// value leaves out none.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, requireValidPropertyType, requireAtomicSetType,
 // requireMapListKeysMapSetValidation)
 type Lenient struct {

@@ -57,8 +57,8 @@ func wrongType(path *field.Path, typ, detail string) *field.Error {
 	return field.Invalid(path.Child("type"), typ, detail)
 }
 
-// setItems checks that the items of a set are compared as a whole. Both errors carry the list type of the items as their value,
-// the one on map types too.
+// setItems checks that the items of a set are compared as a whole. Both errors carry the list type of the items as
+// their value, the one on map types too.
 func setItems(s *Props, path *field.Path) field.ErrorList {
 	const detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
 	switch {

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Printed is a schema as the API server shows it in a finding, which is not as anyone wrote it: findings hold the API server's
+// Printed is a schema as the API server prints it in a field error, which holds the API server's
 // internal types, and those are printed with Go's names, every field present.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types_jsonschema.go)
 type Printed struct {
@@ -84,7 +84,7 @@ type PrintedRule struct {
 	OptionalOldSelf                  *bool
 }
 
-// Print returns the schema as findings show it; nil for nil.
+// Print returns the schema as field errors show it; nil for nil.
 func Print(s *Props) *Printed {
 	if s == nil {
 		return nil
@@ -126,7 +126,7 @@ func Print(s *Props) *Printed {
 	return p
 }
 
-// PrintRule returns a rule as findings show it.
+// PrintRule returns a rule as field errors show it.
 func PrintRule(r *apiextensionsv1.ValidationRule) PrintedRule {
 	return PrintedRule{
 		Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression,
@@ -170,8 +170,8 @@ func printedMap(m map[string]Props) map[string]Printed {
 	return out
 }
 
-// printedJSON returns what a default, an example or a member of an enum holds. A pointer to nil stands for null, as does text that
-// is not JSON: nothing that was decoded from a manifest holds such.
+// printedJSON returns what a default, an example or a member of an enum holds. A pointer to nil stands for null, as
+// does text that is not JSON: nothing that was decoded from a manifest holds such.
 func printedJSON(j *apiextensionsv1.JSON) *any {
 	if j == nil {
 		return nil

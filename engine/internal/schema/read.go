@@ -9,11 +9,12 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// Read makes the API's type of a schema that stands at a node of a tree, in one pass. ok is false for whatever is out of the
-// ordinary (a value of the wrong type, an unknown key, a null, a keyword that CRDs may not use): the caller then decodes the text
-// itself, which takes time by the square of how deep schemas nest and has words for what is wrong.
+// Read makes the API's type of a schema that stands at a node of a tree, in one pass. ok is false for whatever is out
+// of the ordinary (a value of the wrong type, an unknown key, a null, a keyword that CRDs may not use): the caller then
+// decodes the text itself, which takes time by the square of how deep schemas nest and has words for what is wrong.
 //
-// Where ok is true the result is what sigs.k8s.io/json, the API server's decoder, makes of the text, with nothing to report.
+// Where ok is true the result is what sigs.k8s.io/json, the API server's decoder, makes of the text, with nothing to
+// report.
 func Read(d *value.Doc, node uint32) (s *Props, ok bool) {
 	r := reader{d: d, ok: !d.HasDuplicates(value.Request)}
 	s = &Props{}
@@ -168,7 +169,7 @@ func (r *reader) float(c uint32) *float64 {
 	}
 	n := r.d.Number(c)
 	if n == 0 && r.d.Raw(c)[0] == '-' {
-		n = math.Copysign(0, -1) // the tree's -0 is the integer 0, a float field's is not, and findings print it
+		n = math.Copysign(0, -1) // the tree's -0 is the integer 0, a float field's is not, and field errors print it
 	}
 	return &n
 }

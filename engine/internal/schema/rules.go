@@ -17,8 +17,8 @@ var ruleReasons = []string{
 	string(apiextensionsv1.FieldValueRequired),
 }
 
-// ruleShapes checks what can be said of the rules of one node without compiling them: that they are there, that messages are
-// one line, that reason and fieldPath exist.
+// ruleShapes checks what can be said of the rules of one node without compiling them: that they are there, that
+// messages are one line, that reason and fieldPath exist.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
 func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 	if len(s.XValidations) == 0 {

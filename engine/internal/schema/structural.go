@@ -19,10 +19,11 @@ const (
 	member
 )
 
-// Structural returns in what way a schema is not structural, in the order of the texts. The spine of a structural schema
-// (everything reached through properties, items and additionalProperties) has types everywhere, its junctors (allOf, anyOf,
-// oneOf, not) validate values and nothing else, and whatever the junctors of the root speak of stands on the spine too (the
-// reference does not ask that of junctors further down); metadata at the root may only restrict name and generateName.
+// Structural returns in what way a schema is not structural, in the order of the texts. The spine of a structural
+// schema (everything reached through properties, items and additionalProperties) has types everywhere, its logical
+// operators (allOf, anyOf, oneOf, not) validate values and nothing else, and every field that the root's operators
+// mention is on the spine too (the reference does not ask that of operators further down); metadata at the root may
+// only restrict name and generateName.
 //
 // The schema must not be Unsupported. Where the room ends, so does the search; what was found is incomplete then.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, ValidateStructural)
@@ -124,9 +125,9 @@ func (c *structuralCheck) typeMeta(s *Props, lvl level, path *field.Path) {
 	}
 }
 
-// restrictsNamesOnly reports whether a schema says nothing besides its type, a default (which is refused elsewhere) and the
-// properties name and generateName. The reference compares its structural form deeply: an empty list that was written down
-// counts for required, x-kubernetes-list-map-keys and x-kubernetes-validations and does not for the rest.
+// restrictsNamesOnly reports whether a schema says nothing besides its type, a default (which is rejected elsewhere)
+// and the properties name and generateName. The reference compares its structural form deeply: an empty list that was
+// written down counts for required, x-kubernetes-list-map-keys and x-kubernetes-validations and does not for the rest.
 func restrictsNamesOnly(s *Props) bool {
 	for name := range s.Properties {
 		if name != "name" && name != "generateName" {
@@ -155,19 +156,20 @@ func validates(s *Props) bool {
 		len(s.AllOf) > 0 || len(s.OneOf) > 0 || len(s.AnyOf) > 0 || s.Not != nil
 }
 
-// isIntOrString recognises the first of the two patterns in which a junctor may speak of types:
+// isIntOrString recognises the first of the two patterns in which an operator may mention types:
 // anyOf: [{type: integer}, {type: string}], in this order and with nothing else.
 func isIntOrString(anyOf []Props) bool {
 	return len(anyOf) == 2 && saysOnlyType(&anyOf[0], "integer") && saysOnlyType(&anyOf[1], "string")
 }
 
-// startsWithIntOrString recognises the second pattern: the first pattern as the first clause of allOf, which may say more.
+// startsWithIntOrString recognises the second pattern: the first pattern as the first clause of allOf, which may say
+// more.
 func startsWithIntOrString(s *Props) bool {
 	return len(s.AllOf) >= 1 && isIntOrString(s.AllOf[0].AnyOf)
 }
 
-// saysOnlyType reports whether the structural form of a junctor's clause has a type and nothing else. There properties that
-// were written down count even if there are none; additionalProperties: false does not show.
+// saysOnlyType reports whether the structural form of an operator's clause has a type and nothing else. There
+// properties that were written down count even if there are none; additionalProperties: false does not show.
 func saysOnlyType(s *Props, typ string) bool {
 	return s.Type == typ && s.Properties == nil && items(s) == nil && !allowsMore(s) && s.ExternalDocs == nil &&
 		!holdsValue(s.Default) && !saysMore(s)

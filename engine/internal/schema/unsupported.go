@@ -4,9 +4,9 @@ import (
 	"errors"
 )
 
-// Unsupported returns why no structural schema can be derived at all: a keyword of JSON Schema that Kubernetes does not know
-// how to prune by. Nil if one can. Of several reasons the first in document order is given; the reference takes properties in
-// random order.
+// Unsupported returns why no structural schema can be derived at all: a keyword of JSON Schema that Kubernetes does not
+// know how to prune by. Nil if one can. Of several reasons the first in document order is given; the reference takes
+// properties in random order.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/convert.go, NewStructural)
 func Unsupported(s *Props) error {
 	if s == nil {

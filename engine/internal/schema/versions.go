@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Priority returns the indexes of a CRD's versions in Kubernetes' order: versions like v1, v2beta1 first, among them those
-// generally available before beta before alpha and newer before older, then all other names in the order of the alphabet.
-// Versions of one name keep their order.
+// Priority returns the indexes of a CRD's versions in Kubernetes' order: versions like v1, v2beta1 first, among them
+// those generally available before beta before alpha and newer before older, then all other names in the order of the
+// alphabet. Versions of one name keep their order.
 func Priority(versions []apiextensionsv1.CustomResourceDefinitionVersion) []int {
 	order := make([]int, len(versions))
 	for i := range order {
@@ -54,8 +54,9 @@ func HasStatus(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
 	return v.Subresources != nil && v.Subresources.Status != nil
 }
 
-// Deprecation returns the warning that every request to a deprecated version is answered with, "" if the version is not deprecated:
-// the CRD's own text, or one that points to the served version of the highest priority that is not deprecated and ranks above it.
+// Deprecation returns the warning that every request to a deprecated version is answered with, "" if the version is not
+// deprecated: the CRD's own text, or one that points to the served version of the highest priority that is not
+// deprecated and ranks above it.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go, defaultDeprecationWarning)
 func Deprecation(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) string {
 	if !v.Deprecated {

@@ -6,8 +6,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Any reports whether pred holds for the schema or any schema below it, in any keyword that can hold one, refused keywords
-// included. It stops at the first that does; properties are visited in the order of their names. A nil schema has none.
+// Any reports whether pred holds for the schema or any schema below it, in any keyword that can hold one, rejected
+// keywords included. It stops at the first that does; properties are visited in the order of their names. A nil schema
+// has none.
 //
 // pred must not keep the pointer: those to schemas in maps are used again for others.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, SchemaHas)
@@ -16,7 +17,8 @@ func Any(s *Props, pred func(*Props) bool) bool {
 	return w.any(s)
 }
 
-// walker is one walk. The schemas of a map cannot be pointed to, and each is of half a KiB: there is one copy for each level.
+// walker is one walk. The schemas of a map cannot be pointed to, and each is of half a KiB: there is one copy for each
+// level.
 type walker struct {
 	pred   func(*Props) bool
 	names  []string // of the maps on the way down, each sorted
@@ -96,7 +98,7 @@ func HasRules(s *Props) bool {
 	return Any(s, func(s *Props) bool { return len(s.XValidations) > 0 })
 }
 
-// HasDefaults reports whether the schema has a default anywhere, refused places included.
+// HasDefaults reports whether the schema has a default anywhere, including rejected keywords.
 func HasDefaults(s *Props) bool {
 	return Any(s, func(s *Props) bool { return s.Default != nil })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// writer writes schemas in canonical form, keys sorted, in one pass. The Marshal functions of the API's types take time by the
-// square of how deep schemas nest.
+// writer writes schemas in canonical form, keys sorted, in one pass. The Marshal functions of the API's types take time
+// by the square of how deep schemas nest.
 type writer struct {
 	out []byte
 	d   *value.Doc // scratch

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Message is the message of the Status in which an API server refuses an object for these errors: each text once, in brackets if
-// there are several. It is that of k8s.io/apimachinery's errors.NewInvalid, which takes time that grows with the square of its
-// length; this takes it in proportion. stopped is asked now and then whether anybody still waits for it; then the message is
-// incomplete and must not be used. nil is never asked.
+// Message returns the message of the Status with which an API server rejects an object for these errors: each text
+// once, in brackets if there are several. It is that of k8s.io/apimachinery's errors.NewInvalid, which takes time that
+// grows with the square of its length; this takes it in proportion. stopped is asked now and then whether anybody still
+// waits for it; then the message is incomplete and must not be used. nil is never asked.
 func Message(kind schema.GroupKind, name string, errs []*field.Error, stopped func() bool) string {
 	text := make([]byte, 0, len(kind.Kind)+len(kind.Group)+len(name)+32+roomOf(errs))
 	if text = append(text, kind.Kind...); kind.Group != "" {
@@ -23,7 +23,7 @@ func Message(kind schema.GroupKind, name string, errs []*field.Error, stopped fu
 	if len(errs) > 0 {
 		text = appendTexts(append(text, ": "...), errs, stopped)
 	}
-	return unsafe.String(unsafe.SliceData(text), len(text)) // nobody else has it
+	return unsafe.String(unsafe.SliceData(text), len(text)) // text does not escape otherwise
 }
 
 // Together is one error for all of these, as field.ErrorList.ToAggregate makes it, nil for none; see Message.
@@ -75,7 +75,7 @@ type texts struct {
 
 const fewTexts = 16
 
-// add adds the text from an index of the buffer to its end, if it is none of those before.
+// add adds the text from an index of the buffer to its end, unless it is one of those before.
 func (t *texts) add(buffer []byte, from int) (added bool) {
 	one := buffer[from:]
 	if t.more == nil {

@@ -110,7 +110,7 @@ func TestMessageIsLinear(t *testing.T) {
 }
 
 func TestRoom(t *testing.T) {
-	r := NewRoom(value.Limits{MaxFindings: 3, MaxFindingBytes: 100})
+	r := NewRoom(value.Limits{MaxViolations: 3, MaxViolationBytes: 100})
 	if !r.Take(10, false) || !r.Take(80, false) || r.Err() != nil {
 		t.Fatal("no room for two")
 	}
@@ -126,12 +126,12 @@ func TestRoom(t *testing.T) {
 	if r.Take(1, false) || r.Fits() || r.Err() == nil {
 		t.Error("room for a fourth")
 	}
-	const want = "list of findings of at least 4 findings exceeds the limit of 3 findings: " +
-		"mend what is known to be wrong, or split the document"
+	const want = "list of violations of at least 4 violations exceeds the limit of 3 violations: " +
+		"fix the reported errors, or split the document"
 	if got := fmt.Sprint(r.Err()); got != want {
 		t.Errorf("%s", got)
 	}
-	r = NewRoom(value.Limits{MaxFindings: 3, MaxFindingBytes: 100})
+	r = NewRoom(value.Limits{MaxViolations: 3, MaxViolationBytes: 100})
 	if r.Take(101, false) || r.Err() == nil {
 		t.Error("room for 101 bytes")
 	}
@@ -139,7 +139,7 @@ func TestRoom(t *testing.T) {
 	if !r.Take(1<<40, false) || !r.Fits() || r.Err() != nil {
 		t.Error("no room where there is no end")
 	}
-	if n, b := (value.Limits{}).Findings(); n != 10_000 || b != 8<<20 {
+	if n, b := (value.Limits{}).Violations(); n != 10_000 || b != 8<<20 {
 		t.Errorf("by default %d findings, %d bytes", n, b)
 	}
 }

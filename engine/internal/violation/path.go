@@ -7,8 +7,9 @@ import (
 	"github.com/crdeval/crdeval/internal/value"
 )
 
-// PathOf takes the reference's text for a place apart: metadata.ownerReferences[0].uid. Dots end names and brackets hold an index
-// or a key; where names hold such themselves the text is ambiguous, and only a document can tell what is meant.
+// PathOf takes the reference's text for a place apart: metadata.ownerReferences[0].uid. Dots end names and brackets
+// hold an index or a key; where names hold such themselves the text is ambiguous, and only a document can tell what is
+// meant.
 func PathOf(field string) (path value.Path) {
 	for field != "" {
 		switch field[0] {

@@ -41,7 +41,7 @@ type Violation struct {
 	Step Step
 	// Position is the position of the value in the document, see Locate. It is zero if the value is not in the document.
 	Position value.Position
-	// Rule is the x-kubernetes-validations rule that was not satisfied, or could not be evaluated; nil for other findings.
+	// Rule is the x-kubernetes-validations rule that was not satisfied, or could not be evaluated; nil for other violations.
 	Rule *RuleRef
 }
 

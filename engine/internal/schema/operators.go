@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// values checks the value validation of a node, on the spine or below a junctor. plainAnyOf and plainAllOf say that anyOf, or
-// the anyOf of the first clause of allOf, is the int-or-string pattern and may speak of types.
+// values checks the value validation of a node, on the spine or below a logical operator. plainAnyOf and plainAllOf say
+// that anyOf, or the anyOf of the first clause of allOf, is the int-or-string pattern and may speak of types.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, validateValueValidation)
 func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *field.Path) {
 	if !plainAnyOf {
@@ -32,7 +32,7 @@ func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *fi
 	}
 }
 
-// clause checks a schema below a junctor, which may validate values and do nothing else.
+// clause checks a schema below a logical operator, which may validate values and do nothing else.
 func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
 	if s == nil || !c.room.Open() {
 		return
@@ -66,7 +66,8 @@ func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
 	}
 }
 
-// complete checks that whatever the junctors of v speak of stands on the spine, where s is the node that v's values belong to.
+// complete checks that every field that the operators of v mention is on the spine, where s is the node that v's values
+// belong to.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/complete.go)
 func (c *structuralCheck) complete(v, s *Props, spinePath, path *field.Path) {
 	c.counterpart(v.Not, s, spinePath, path.Child("not"))
