@@ -23,7 +23,20 @@ const (
 
 // failure returns the error of a request that does not reach a handler.
 func failure(code codes.Code, reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {
-	return withReason(status.New(code, message), reason, metadata).Err()
+	return withReason(status.New(code, bounded(message)), reason, metadata).Err()
+}
+
+// maxErrorBytes bounds the text of an error: the limit max_error_bytes. Texts quote names and keys of bodies.
+const maxErrorBytes = 4 << 10
+
+// bounded cuts a text to maxErrorBytes, and says how many bytes it left out.
+func bounded(text string) string {
+	const noteBytes = 40
+	if len(text) <= maxErrorBytes {
+		return text
+	}
+	cut := strings.ToValidUTF8(text[:maxErrorBytes-noteBytes], "")
+	return fmt.Sprintf("%s… (%d bytes left out)", cut, len(text)-len(cut))
 }
 
 // invalid returns an INVALID_ARGUMENT error.
