@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/casefile"
 	"github.com/crdeval/crdeval/engine/internal/table"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // tableCase holds the columns and rows of an object against the reference's. The reference was asked for its converter

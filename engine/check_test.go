@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestCheck(t *testing.T) {

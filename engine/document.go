@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/crdeval/crdeval/internal/value"
+import "github.com/crdeval/crdeval/engine/value"
 
 // Document is one JSON value, usually a Kubernetes object. Exactly one field must be set; a Document with neither is
 // absent. The engine does not write to the bytes and does not retain them after a call.

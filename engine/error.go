@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Reason is a stable identifier of why something could not be evaluated.

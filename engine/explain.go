@@ -12,7 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/explain"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // MaxExplanation bounds the text of an explanation in bytes.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 func TestExplain(t *testing.T) {

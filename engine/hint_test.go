@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // hintCases reads testdata/hints.txt: the CRD, and titles with objects and their hints.

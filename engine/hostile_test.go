@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/pattern"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // crdOf is the text of a CRD whose spec has a schema.

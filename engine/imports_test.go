@@ -13,7 +13,7 @@ const module = "github.com/crdeval/crdeval/"
 
 // rank orders the layers of the engine: a package may import packages of a lower rank only.
 var rank = map[string]int{
-	"internal/value":              0,
+	"engine/value":                0,
 	"engine/internal/quirk":       0,
 	"engine/internal/interrupt":   0,
 	"engine/internal/pattern":     1,

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/openapi"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // OpenAPIPublisher makes OpenAPI documents within bounds of the caller. The zero value has the default bounds.

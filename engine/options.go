@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // LatestMinor is the Kubernetes minor release that the engine reproduces: 37 is Kubernetes 1.37.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // statusWrite returns the update that adds its status to an object. ok is false without a status or a status

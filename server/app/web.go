@@ -7,7 +7,7 @@ import (
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/transport"
 )

@@ -10,7 +10,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // MaxYAMLNodes bounds a YAML body that is converted to JSON. A node has at least two bytes, and takes yamlNodeBytes of memory.

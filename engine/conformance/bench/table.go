@@ -21,7 +21,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	printed "github.com/crdeval/crdeval/engine/internal/table"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // tableRows is how many objects a table of the benchmarks has; of objects above largeObject bytes a tenth, since

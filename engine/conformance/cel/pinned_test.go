@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // rows reads a source's tables; some seconds are spent on compiling them.

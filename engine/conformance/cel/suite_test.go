@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/conformance/tree"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // TestRunAgrees is a short run: what make conformance does at length.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/conformance/cel/tables"
 	"github.com/crdeval/crdeval/engine/conformance/tree"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // TestLanguage runs CEL's own conformance tests as rules, as far as they need nothing but the language: on both sides,

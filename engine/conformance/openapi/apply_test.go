@@ -24,7 +24,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	crdschema "github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // TestServerSideApply tracks the same writes with upstream's field manager twice: over the types that the API server's

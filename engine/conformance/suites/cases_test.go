@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/internal/casefile"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // aside says why a case is not put to the oracle; "" if it is.

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	subject "github.com/crdeval/crdeval/engine/conformance/ours"
 	"github.com/crdeval/crdeval/engine/conformance/run"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // TestCorpusRegistersAlike creates every definition of the corpus, replaces each by itself, and by each other one of

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/selectors"
 	"github.com/crdeval/crdeval/engine/conformance/suite"
 	"github.com/crdeval/crdeval/engine/conformance/tables"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // These tests are short runs of suites that make conformance runs with many cases.

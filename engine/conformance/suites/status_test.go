@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 	"github.com/crdeval/crdeval/engine/conformance/tree"
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // held is one definition on both sides. Both go on from the same status.

@@ -3,7 +3,7 @@ package admission
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // acceptUpdate evaluates an update on the fast path. An object that is valid by itself is compared with the old one

@@ -3,7 +3,7 @@ package admission
 import (
 	"encoding/json"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // metaString returns a string of metadata, or "". ok is false if the value is not a string.

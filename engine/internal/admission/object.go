@@ -2,7 +2,7 @@ package admission
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // finish sets the positions of violations, which do not depend on the Doc afterwards.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/patch"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // maxPatchSearch bounds the search for positions in a JSON patch: violations times operations.

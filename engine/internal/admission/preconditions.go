@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // plainPreconditions reports whether uid and resourceVersion allow an update. It also requires a resourceVersion in

@@ -3,7 +3,7 @@ package admission
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // prepare changes the object as the strategy does before validation.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // prepareUpdate changes the new object before validation: it takes the old status if status is a subresource, restores

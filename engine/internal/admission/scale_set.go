@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // SetScale sets the replicas of r.Old to those of the Scale in the body. It does no other step of a write. The error is

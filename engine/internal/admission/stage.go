@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // decoded sets the outcome of stage DECODE: the object and the old one at the request's version.

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Admit evaluates a whole write: a creation, or an update if there is an old object, and its effect on the storage. by

@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // equal compares two values as cel-go and upstream's values of unstructured data do. ok is false where these have an

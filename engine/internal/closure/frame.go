@@ -4,7 +4,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Outcome is the result of a closure.

@@ -3,7 +3,7 @@ package closure
 import (
 	"github.com/google/cel-go/common/ast"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // loop goes through a list or a map of the document, or through a computed list, for a macro.

@@ -1,6 +1,6 @@
 package closure
 
-import "github.com/crdeval/crdeval/internal/value"
+import "github.com/crdeval/crdeval/engine/value"
 
 // presence compiles has(operand.field). It costs 1 for each selector, the tested one included, and nothing for the
 // variable or the test.

@@ -6,7 +6,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // nodeKinds are the kinds of nodes that a type allows, as bits. Nulls and formats are checked separately.

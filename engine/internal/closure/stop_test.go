@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // long are rules that take long on a large object.

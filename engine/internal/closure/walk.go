@@ -1,6 +1,6 @@
 package closure
 
-import "github.com/crdeval/crdeval/internal/value"
+import "github.com/crdeval/crdeval/engine/value"
 
 // nodeWalk compiles an attribute whose steps all lead from node to node of known types. It returns nil for others.
 func (c *compiler) nodeWalk(a *attr, cost uint64) (nodeFn, *Type) {

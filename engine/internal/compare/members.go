@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // fate is what happens to a field that an object's schema does not declare.

@@ -3,7 +3,7 @@ package compare
 import (
 	"slices"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // operators compares the logical operators allOf, anyOf, oneOf and not. Ratcheting does not apply to them.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // kinds is a set of kinds of JSON values.

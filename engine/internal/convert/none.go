@@ -3,7 +3,7 @@ package convert
 import (
 	"encoding/json"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // None is the strategy None: it changes the apiVersion of the object at root.

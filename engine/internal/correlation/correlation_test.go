@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apiserver/pkg/cel/common"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // schema is a schema node that both this package and upstream's can read.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // MapList finds elements of an old list by the keys of new ones, like upstream's MapList. It is empty for other values

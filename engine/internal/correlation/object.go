@@ -2,7 +2,7 @@ package correlation
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Object is a value of the new tree with its old value. The zero Object does not correlate: it has no children and

@@ -2,7 +2,7 @@ package correlation
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Schema is what correlation needs of a schema node. The zero N is no schema.

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 const (

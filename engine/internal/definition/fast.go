@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // decodeFast decodes a v1 manifest whose schemas have nothing out of the ordinary: the schemas in one pass over the

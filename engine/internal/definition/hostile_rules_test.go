@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ruledCRD is a CRD whose spec has the given properties and rules.

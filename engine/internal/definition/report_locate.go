@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // lifted are the prefixes by which upstream names what all versions share; a manifest has it in each version.

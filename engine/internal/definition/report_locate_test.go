@@ -3,7 +3,7 @@ package definition
 import (
 	"testing"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestLocate(t *testing.T) {

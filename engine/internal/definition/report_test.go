@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // manifest is a CRD with the versions given, each with its schema.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // grows fails the room if a rule of the schema grows too large when its macros are expanded.

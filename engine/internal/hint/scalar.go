@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // scalar returns the text of a scalar as the document has it: the content of a string, and otherwise the characters of

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // target describes the values at a path: by a node of the schema or, within the metadata of a resource, by a part of

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // unknown suggests a field for one that the schema does not declare.

@@ -2,7 +2,7 @@ package jsonpath
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // walk evaluates paths over one tree. Lists of values stand one behind another in items, and are named by where they begin and end: what

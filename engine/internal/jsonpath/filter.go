@@ -1,6 +1,6 @@
 package jsonpath
 
-import "github.com/crdeval/crdeval/internal/value"
+import "github.com/crdeval/crdeval/engine/value"
 
 // filter appends the elements of lists that pass. What is no list fails, null included.
 func (w *Evaluation) filter(s *step, lo, hi int) (from, to int, ok bool) {

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/client-go/util/jsonpath"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // path is a JSONPath of a column, parsed by client-go and taken apart into steps that run over a document tree.

@@ -1,6 +1,6 @@
 package jsonpath
 
-import "github.com/crdeval/crdeval/internal/value"
+import "github.com/crdeval/crdeval/engine/value"
 
 // RangeState is what upstream's evaluator keeps of {range} and {end}. It is not put back when an evaluation ends or fails, so the first object can change
 // what the columns of the next are: a server's answer depends on what it was asked before. Ours is that of a server which has just started to

@@ -3,7 +3,7 @@ package metadata
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // apimachinery validates metadata that is not plainly valid, and has no deadline: its time for owners grows with the

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestCoerce(t *testing.T) {

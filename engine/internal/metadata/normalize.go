@@ -1,7 +1,7 @@
 package metadata
 
 import (
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // fate is the effect of the round trip through metav1.ObjectMeta on a field.

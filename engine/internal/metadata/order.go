@@ -5,7 +5,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // appendInOrder prints v as JSON. Keys have the order of the node that v was made from; other keys follow, sorted. Node

@@ -3,7 +3,7 @@ package metadata
 import (
 	"strings"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Rules are the constraints on an object's metadata.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // info is the same in every document, whatever the group.

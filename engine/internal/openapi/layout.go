@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Parts are what a document is put together of.

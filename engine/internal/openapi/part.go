@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Part is what one version of one CRD contributes to the documents of a form. It is immutable.

@@ -2,7 +2,7 @@ package openapi
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Read returns the resource of a version from a CRD in canonical form, of which it looks at nothing else: decoding all of a large CRD takes longer than writing

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Type is a patch language. The zero Type is invalid.

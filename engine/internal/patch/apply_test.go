@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/patch"
-	"github.com/crdeval/crdeval/internal/testenv"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // TestApply names what the languages do, and where the library does not do what their RFCs say. Each case runs against the library, too.

@@ -3,7 +3,7 @@ package patch
 import (
 	"bytes"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // equal compares a node with the value of an operation like upstream's test: containers by their contents, everything

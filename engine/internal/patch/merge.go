@@ -1,6 +1,6 @@
 package patch
 
-import "github.com/crdeval/crdeval/internal/value"
+import "github.com/crdeval/crdeval/engine/value"
 
 // unreadable is an API server's message about a merge patch that is not an object, and about null.
 const unreadable = "Invalid JSON Patch"

@@ -2,7 +2,7 @@ package patch
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Tree is a patched object.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // operation is one operation of a JSON patch.

@@ -7,7 +7,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // jsonPatchOp is the type that API servers decode operations into for field validation. Its name is part of their

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 	"weak"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // MaxBytes bounds the memory of the compiled patterns of this process, for all CRDs. Real CRDs need a few hundred KiB.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func heap() int64 {

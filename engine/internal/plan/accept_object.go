@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // object shapes and validates the members of i and fills the object's slots.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func acceptOnce(t testing.TB, p *Plan, object string, m Mode) (string, bool) {

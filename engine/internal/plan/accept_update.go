@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 const statusName = "status"

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // values checks the validations v against the shaped value at i. False without w.doubt means that upstream rejects the

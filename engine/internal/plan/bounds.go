@@ -3,7 +3,7 @@ package plan
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // A small document can cause large results: a list of empty objects gets a copy of every default in each of them, and

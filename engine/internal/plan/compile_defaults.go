@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // finishDefaults makes the fragments of all defaults. They are pruned as defaulting.PruneDefaults does it once, and

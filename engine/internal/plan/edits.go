@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // EditKind is the kind of a change by a walk.

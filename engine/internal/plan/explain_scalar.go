@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // goType returns the type and the format that the typeValidator infers from a value's Go type.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/testenv"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // compileText compiles a schema; a leading "v:" stands for an object with the one property v.

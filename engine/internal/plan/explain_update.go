@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ExplainUpdate is Explain for an object that replaces another one: pair is its root with the old root. Errors about an

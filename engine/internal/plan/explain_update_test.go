@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // The answers are those of apiextensions-apiserver v0.37.2, in our order. (An object without metadata never comes there.)

@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/crdeval/crdeval/internal/value"
+import "github.com/crdeval/crdeval/engine/value"
 
 // kindSet is a bit set of value.Kinds.
 type kindSet uint8

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ExplainLists returns the errors about sets and map lists with repeated items or keys, in document order and without

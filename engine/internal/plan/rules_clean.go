@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/rule"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // CleanRules reports whether all rules hold for an accepted object, within the budget and without errors. It charges

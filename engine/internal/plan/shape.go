@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Change is one field that a step removed or filled in, including everything below it.

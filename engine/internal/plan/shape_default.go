@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Default fills in defaults: absent properties in schema order, and non-nullable nulls of properties, map values and

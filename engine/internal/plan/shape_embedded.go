@@ -7,7 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // CoerceEmbedded checks the types of apiVersion and kind and coerces the metadata of each embedded resource. o.Path is

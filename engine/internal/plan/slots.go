@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/crdeval/crdeval/internal/value"
+import "github.com/crdeval/crdeval/engine/value"
 
 // FillSlots fills the slots of every object, for rules on trees that Accept has not visited. The tree must not be
 // edited after it. If the slots take too much memory, the remaining members are looked up by name.

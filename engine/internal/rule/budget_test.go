@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestBudget(t *testing.T) {

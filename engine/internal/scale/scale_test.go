@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/scale"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestScale(t *testing.T) {

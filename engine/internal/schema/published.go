@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Publishable reports whether the API server publishes a schema in its OpenAPI documents: it has to be structural and

@@ -3,7 +3,7 @@ package schema
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Rewritten reports whether a default or an enum of the CRD holds something that the API server prints otherwise when

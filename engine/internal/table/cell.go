@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/internal/jsonpath"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // exactIntegers is up to where a float64 holds every integer, and prints it with all digits.

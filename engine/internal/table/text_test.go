@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 var twoColumns = []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}, {Name: "B", Type: "string"}}

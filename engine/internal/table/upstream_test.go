@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	ourpath "github.com/crdeval/crdeval/engine/internal/jsonpath"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

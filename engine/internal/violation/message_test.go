@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/internal/testenv"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestMessageIsUpstreams(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // PathOf takes the reference's text for a place apart: metadata.ownerReferences[0].uid. Dots end names and brackets

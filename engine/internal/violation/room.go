@@ -3,7 +3,7 @@ package violation
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Room bounds the violations of one document: their number, and the bytes of their texts. The reference has no such

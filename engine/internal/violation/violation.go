@@ -3,7 +3,7 @@ package violation
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Step names the step of the pipeline that found a violation.

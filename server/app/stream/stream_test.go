@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // TestBoundedMemory checks that a long stream is answered in order and needs no more memory than a short one.

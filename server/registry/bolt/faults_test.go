@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/server/registry/bolt"
 	"github.com/crdeval/crdeval/server/registry/memory"
 )

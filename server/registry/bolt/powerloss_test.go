@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/server/registry/bolt"
 )
 

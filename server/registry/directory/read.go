@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 

@@ -15,7 +15,7 @@ import (
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
-	"github.com/crdeval/crdeval/internal/value"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // everything is a schema with a value of each type.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // startTimeout bounds how long a server may take until it serves; it takes 0.3 s on an idle machine.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 func TestYAMLFollow(t *testing.T) {

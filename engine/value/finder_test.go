@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdeval/crdeval/internal/testenv"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 func TestFinder(t *testing.T) {
