@@ -1,6 +1,7 @@
 package crdeval_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestAdmit(t *testing.T) {
 	}
 	old := buoy("v1", `{"color":"red","lamps":1}`)
 	results, err := c.Admit(t.Context(),
-		crdeval.Write{New: buoy("v1beta1", `{}`)},
+		crdeval.Write{New: bytes.Replace(buoy("v1beta1", `{}`), []byte(`"resourceVersion":"1",`), nil, 1)},
 		crdeval.Write{Old: old, New: buoy("v1", `{"color":"green","lamps":1}`)},
 		crdeval.Write{Old: old, MergePatch: []byte(`{"spec":{"lamps":2}}`)},
 		crdeval.Write{Old: old, JSONPatch: []byte(`- {op: remove, path: /spec/lamps}`)},
