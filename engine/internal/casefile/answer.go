@@ -10,20 +10,21 @@ import (
 	"strings"
 )
 
-// Answer is what the reference answers to one document.
+// Answer is upstream's result for one document.
 type Answer struct {
-	// ID is the case's name, with " (register)" for the CRD's own answer.
+	// ID is the name of the case. For the CRD's own answer it ends in " (register)".
 	ID string `json:"id"`
-	// Object is the object as it would be stored.
+	// Object is the object as stored.
 	Object json.RawMessage `json:"object,omitempty"`
-	// PrunedPaths are the unknown fields.
+	// PrunedPaths are the paths of unknown fields.
 	PrunedPaths []string `json:"prunedPaths,omitempty"`
-	// Warnings are those of the strict decoder, for Strict requests the duplicate fields; and those of the strategy.
+	// Warnings are those of the strict decoder, then those of the strategy. With Strict, the decoder's are duplicate
+	// fields only.
 	Warnings []string `json:"warnings,omitempty"`
 	// Errors are the field errors, sorted by message.
 	Errors []Finding `json:"errors,omitempty"`
-	// Result is what is shown of the object, for table, fields, scale and openapi: a Table, an object with a text for
-	// each field, a Scale, the definitions of the kind as v2 and v3 have them.
+	// Result is the output of other operations: a Table (table), an object with a text for each field (fields), a Scale
+	// (scale), or the v2 and v3 definitions (openapi).
 	Result json.RawMessage `json:"result,omitempty"`
 	// Error is set if the object could not be decoded or converted.
 	Error string `json:"error,omitempty"`
@@ -34,7 +35,7 @@ type Finding struct {
 	Type   string `json:"type"`
 	Field  string `json:"field"`
 	Detail string `json:"detail"`
-	// BadValue is nil where the reference omits it.
+	// BadValue is nil if upstream omits it.
 	BadValue json.RawMessage `json:"badValue,omitempty"`
 	// Message is field.Error.Error().
 	Message string `json:"message"`
@@ -58,7 +59,7 @@ func loadAnswers(path string) ([]Answer, error) {
 	}
 }
 
-// take moves the case's own answers from the front of the list into it.
+// take moves the answers of the case from the front of the list into the case. It returns the rest.
 func (c *Case) take(answers []Answer) ([]Answer, error) {
 	if c.Register {
 		if len(answers) == 0 || strings.TrimSuffix(answers[0].ID, " (register)") != c.Name {

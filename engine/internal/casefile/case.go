@@ -10,37 +10,36 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Files are the names of the case files, without endings.
+// Files are the names of the case files, without extensions.
 var Files = []string{"crontab", "subtle", "rules", "rules-types", "rules-messages", "rules-updates", "rules-cost", "crd-updates", "openapi"}
 
-// Written are those of Files whose answers the oracle writes: go test ./cases -write, in engine/conformance.
+// Written are the Files whose answers the oracle writes: go test ./cases -write, in engine/conformance.
 var Written = Files[2:]
 
-// Case is one case: a CRD, what is asked, and the reference's answers.
+// Case is one test case: a CRD, an operation, and upstream's answers.
 type Case struct {
-	// File and Name say where it stands.
+	// File is the case file and Name the name of the case in it.
 	File, Name string
-	// Op is what is asked: "" for writes of objects, registerCRD, convert, table, fields, scale, openapi.
+	// Op is the operation: "" (write objects), registerCRD, convert, table, fields, scale or openapi.
 	Op string
-	// Register reports whether the errors of the CRD are asked for before the objects.
+	// Register also requests the errors of the CRD, before those of the objects.
 	Register bool
-	// CRD is the manifest, JSON. OldCRD makes registerCRD an update: the manifest of the CRD as it is stored,
-	// established and with its storage version alone in storedVersions. Today's validation need not accept it.
+	// CRD is the manifest as JSON. If OldCRD is set, registerCRD is an update of it. OldCRD is established and has its
+	// storage version as the only stored version. Current validation may reject it.
 	CRD    []byte
 	OldCRD []byte
-	// HasRules is set if the CRD has x-kubernetes-validations.
+	// HasRules reports whether the CRD has x-kubernetes-validations.
 	HasRules bool
-	// Objects are the objects, JSON; OldObject, if any, makes their writes updates.
+	// Objects are the objects as JSON. If OldObject is set, their writes are updates of it.
 	Objects   [][]byte
 	OldObject []byte
 	Request   Request
-	// Registration is the answer to Register and registerCRD, nil if that is not asked. Answers are aligned with
-	// Objects.
+	// Registration is the answer for Register and registerCRD, or nil. Answers has one answer for each object.
 	Registration *Answer
 	Answers      []Answer
 }
 
-// Request holds the parameters of what is asked.
+// Request holds the parameters of the operation.
 type Request struct {
 	Subresource string            `json:"subresource"`
 	Strict      bool              `json:"strict"`
@@ -48,7 +47,7 @@ type Request struct {
 	Converted   []json.RawMessage `json:"converted"`
 }
 
-// shorthand is a case as it is written.
+// shorthand is a case as its file declares it.
 type shorthand struct {
 	Name       string            `json:"name"`
 	Op         string            `json:"op"`
@@ -67,11 +66,11 @@ type shorthand struct {
 	Old        json.RawMessage   `json:"old"`
 	OldValue   json.RawMessage   `json:"oldValue"`
 	Request    *Request          `json:"request"`
-	// ExpectErrors is what the Kubernetes documentation says; the golden answers say more.
+	// ExpectErrors is what the Kubernetes documentation states. The golden answers have more detail.
 	ExpectErrors *bool `json:"expectErrors"`
 }
 
-// Load reads all cases and their answers from the folder.
+// Load reads all cases and their answers from a directory.
 func Load(folder string) ([]Case, error) {
 	var all []Case
 	for _, file := range Files {
@@ -104,7 +103,7 @@ func load(folder, file string) ([]Case, error) {
 	return cases, nil
 }
 
-// Questions reads the cases of one file without their answers, for the program that writes these.
+// Questions reads the cases of one file without their answers. The oracle uses it to write the answers.
 func Questions(folder, file string) ([]Case, error) {
 	text, err := os.ReadFile(filepath.Join(folder, file+".yaml"))
 	if err != nil {
@@ -126,5 +125,5 @@ func Questions(folder, file string) ([]Case, error) {
 
 var costly = regexp.MustCompile(`budget|limit`)
 
-// Costly reports whether the rules of the case use up a cost limit, which takes seconds.
+// Costly reports whether the rules of the case exhaust a cost limit, which takes seconds.
 func (c *Case) Costly() bool { return costly.MatchString(c.Name) }

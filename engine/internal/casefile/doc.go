@@ -1,7 +1,6 @@
-// Package casefile reads the cases in engine/conformance/testdata/cases: CRDs and objects in a shorthand, each with the
-// answer of the reference, Kubernetes 1.37. One case file runs over every surface: the engine's own tests, gRPC and
-// REST, and the oracle, so that surfaces cannot drift apart.
+// Package casefile reads the cases in engine/conformance/testdata/cases: CRDs and objects in a shorthand, with the
+// answers of Kubernetes 1.37. The same cases run against the engine, gRPC, REST and the oracle, so all surfaces agree.
 //
-// Adding a case is adding a YAML item, and its golden answers from the oracle. README.md beside the files has the
+// To add a case, add a YAML item and let the oracle write its golden answers. README.md in that directory describes the
 // format.
 package casefile

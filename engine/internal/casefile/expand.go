@@ -7,7 +7,7 @@ import (
 	"maps"
 )
 
-// expand writes out the CRD and the objects of a shorthand.
+// expand returns the full CRD and objects of a shorthand.
 func (w *shorthand) expand() (Case, error) {
 	c := Case{Name: w.Name, Op: w.Op, Register: w.Register || w.Op == "registerCRD"}
 	if w.Request != nil {
@@ -47,8 +47,8 @@ func (w *shorthand) expand() (Case, error) {
 	return c, err
 }
 
-// oldCRD is the CRD that the case's one updates, nil for none: with a shorthand of its own, or with other fields of
-// spec.
+// oldCRD returns the stored CRD that the case updates, or nil. It is a separate shorthand, or the CRD with other spec
+// fields.
 func (w *shorthand) oldCRD() ([]byte, error) {
 	old := *w
 	switch {
@@ -70,7 +70,7 @@ func member(key string, value json.RawMessage) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{%q:%s}`, key, value))
 }
 
-// crd is stable.example.com/v1 CronTab, as README.md says.
+// crd returns the manifest of stable.example.com/v1 CronTab, as described in README.md.
 func (w *shorthand) crd() map[string]any {
 	schema := any(w.Schema)
 	if w.Schema == nil {
@@ -101,7 +101,7 @@ func (w *shorthand) crd() map[string]any {
 	}
 }
 
-// complete fills in apiVersion, kind and metadata where an object has none, without touching the rest of its text.
+// complete adds apiVersion, kind and metadata if the object lacks them. It keeps the rest of the text.
 func complete(object json.RawMessage) ([]byte, error) {
 	var present map[string]json.RawMessage
 	if err := json.Unmarshal(object, &present); err != nil {

@@ -1,6 +1,5 @@
-// Package explain knows what kubectl explain prints about a resource and its fields: the text of kubectl's plaintext
-// template over an OpenAPI v3 document, line by line, oddities included. It does not know how documents are made
-// (engine/internal/openapi does), nor which resource somebody means.
+// Package explain writes the output of kubectl explain: kubectl's plaintext template over an OpenAPI v3 document, with
+// upstream's quirks.
 //
 // (k8s.io/kubectl/pkg/explain/v2/templates/plaintext.tmpl)
 package explain
@@ -14,29 +13,30 @@ import (
 	"strings"
 )
 
-// Request is what is to be explained.
+// Request selects a resource or a field, and the output format.
 type Request struct {
 	Group, Version, Kind string
-	// Path leads to a field by the names of properties; items of lists and values of maps are entered without saying
-	// so. Empty: the resource itself.
+	// Path leads to a field by property names. Items of lists and values of maps have no path element. An empty path
+	// selects the resource.
 	Path []string
-	// Recursive lists the fields of fields, down to MaxDepth levels, 0 being all of them.
+	// Recursive lists nested fields down to MaxDepth levels. 0 means all levels.
 	Recursive bool
 	MaxDepth  int
-	// MaxBytes bounds the text.
+	// MaxBytes bounds the size of the text.
 	MaxBytes int
 }
 
-// NoFieldError says that there is no such field.
+// NoFieldError reports that the field does not exist.
 type NoFieldError struct{ Field string }
 
 // Error returns kubectl's text.
 func (e *NoFieldError) Error() string { return fmt.Sprintf("field %q does not exist", e.Field) }
 
-// ErrTooLong is the error of a text of more than MaxBytes.
+// ErrTooLong is returned if the text exceeds MaxBytes.
 var ErrTooLong = errors.New("the explanation is too long")
 
-// Text explains by a document of v3.
+// Text returns the explanation of a resource or field from an OpenAPI v3 document. It returns a *NoFieldError for an
+// unknown field.
 func Text(document []byte, r Request) (string, error) {
 	p := &printer{request: &r}
 	if err := json.Unmarshal(document, &p.document); err != nil {
@@ -78,7 +78,7 @@ func (p *printer) print(texts ...string) {
 	}
 }
 
-// find returns the definition of the kind: the first that says it is, in the order of names.
+// find returns the first definition, in name order, with the requested group, version and kind, or nil.
 func (p *printer) find() object {
 	r := p.request
 	schemas := member(member(p.document, "components"), "schemas")
@@ -93,8 +93,7 @@ func (p *printer) find() object {
 	return nil
 }
 
-// member returns a member that is an object; nil if it is something else, or empty, which kubectl does not tell from
-// absent.
+// member returns a non-empty object member. Like kubectl, it treats an empty object as absent and returns nil.
 func member(of object, name string) object {
 	o, _ := of[name].(object)
 	if len(o) == 0 {
@@ -113,8 +112,7 @@ func text(of object, name string) string {
 	return s
 }
 
-// resolve follows the reference of a schema, and returns it, too. A schema without one, or with one that leads nowhere,
-// is itself.
+// resolve returns the schema that s references, and the reference. It returns s itself if there is no valid reference.
 func (p *printer) resolve(s object) (resolved object, ref string) {
 	ref = text(s, "$ref")
 	if target := p.target(ref); target != nil {
@@ -123,7 +121,7 @@ func (p *printer) resolve(s object) (resolved object, ref string) {
 	return s, ref
 }
 
-// target returns what a reference leads to inside the document, nil if it does not.
+// target returns the definition that a reference inside the document names, or nil.
 func (p *printer) target(ref string) object {
 	rest, inside := strings.CutPrefix(ref, "#/")
 	if !inside {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Widths in columns: what is explained is indented by 4, fields by 2 and what they are by 4.
+// width and indentText are in columns.
 const (
 	width      = 80
 	indentText = 4
 )
 
-// refs are the references on the way to a schema, by which a cycle shows.
+// refs is the set of references on the path to a schema. It detects cycles.
 type refs map[string]bool
 
 func (r refs) with(ref string) refs {
@@ -28,7 +28,7 @@ func (r refs) with(ref string) refs {
 	return out
 }
 
-// output follows a path from a schema and explains where it ends. It prints nothing if it leads nowhere.
+// output follows a path from a schema and explains its end. It prints nothing if the path does not exist.
 func (p *printer) output(s object, path []string, seen refs) {
 	resolved, ref := p.resolve(s)
 	if len(path) == 0 {
@@ -63,7 +63,7 @@ func (p *printer) output(s object, path []string, seen refs) {
 	}
 }
 
-// whole prints what is explained, and its fields.
+// whole prints the description of a schema and its fields.
 func (p *printer) whole(s object) {
 	description := p.description(s)
 	if description == "" {
@@ -78,13 +78,13 @@ func (p *printer) whole(s object) {
 	after := p.out.Len()
 	p.fields(s, 1, nil)
 	if p.out.Len() == after && !p.full {
-		kept := p.out.String()[:before] // there are none
+		kept := p.out.String()[:before] // no fields: remove the heading
 		p.out.Reset()
 		p.out.WriteString(kept)
 	}
 }
 
-// description returns the descriptions of a schema and of what it consists of, a line each.
+// description returns the descriptions of a schema, its allOf clauses, items and additionalProperties, one per line.
 func (p *printer) description(s object) string {
 	var out strings.Builder
 	p.describe(&out, s, nil)
@@ -112,7 +112,7 @@ func (p *printer) describe(out *strings.Builder, s object, seen refs) {
 	}
 }
 
-// fields prints the fields of a schema: its properties, those of its clauses, and those of what is in it.
+// fields prints the properties of a schema, its allOf clauses, items and additionalProperties.
 func (p *printer) fields(s object, level int, seen refs) {
 	resolved, ref := p.resolve(s)
 	if seen[ref] || p.full {
@@ -139,10 +139,10 @@ func (p *printer) fields(s object, level int, seen refs) {
 	}
 }
 
-// shortEnum is how many values of an enum are listed beside a field.
+// shortEnum is the maximum number of enum values listed with a field.
 const shortEnum = 4
 
-// field prints a field of a list: its name and type, and what it is unless the list is one of names.
+// field prints the name and type of a field. Unless the request is recursive, it also prints the description.
 func (p *printer) field(name string, s object, required bool, level int) {
 	margin := 2 * level
 	if p.full {
@@ -173,8 +173,7 @@ func (p *printer) field(name string, s object, required bool, level int) {
 	p.print("\n")
 }
 
-// documentation returns what externalDocs says, "" if there is nothing: a heading at one margin, and the text at
-// another.
+// documentation returns the text of externalDocs, or "". heading is the indent of the heading, margin that of the text.
 func documentation(s object, margin, heading int) string {
 	docs := member(s, "externalDocs")
 	if docs == nil {
@@ -190,7 +189,7 @@ func documentation(s object, margin, heading int) string {
 	return out
 }
 
-// enumeration returns all values of an enum, a line each; "" if there are none.
+// enumeration returns all values of an enum, one per line, or "".
 func enumeration(s object) string {
 	values := list(s, "enum")
 	if len(values) == 0 {
@@ -200,7 +199,7 @@ func enumeration(s object) string {
 	return "ENUM:" + line + shown(values, line)
 }
 
-// shown returns values as kubectl prints them. Numbers are float64 to it, and 1000000 is 1e+06.
+// shown returns values as kubectl prints them. Numbers are float64, so 1000000 is 1e+06.
 func shown(values []any, separator string) string {
 	texts := make([]string, len(values))
 	for i, v := range values {

@@ -2,8 +2,8 @@ package explain
 
 import "strings"
 
-// typeOf returns a word for the type of a schema: string, Object, []Object, map[string]string, or the name of a
-// definition. A single clause of allOf counts for the whole schema, whatever type stands beside it.
+// typeOf returns the type name of a schema: string, Object, []Object, map[string]string, or the name of a definition. A
+// single allOf clause overrides the type of its schema.
 func (p *printer) typeOf(s object) string {
 	if one := member(s, "items"); one != nil {
 		return "[]" + p.typeOf(one)
@@ -13,7 +13,7 @@ func (p *printer) typeOf(s object) string {
 	}
 	if clauses := list(s, "allOf"); len(clauses) == 1 && member(s, "properties") == nil {
 		if clause, _ := clauses[0].(object); clause != nil {
-			return p.typeOf(clause) // kubectl fails if it is empty; it is an Object then
+			return p.typeOf(clause) // for an empty clause kubectl fails, and this returns Object
 		}
 	}
 	if ref := text(s, "$ref"); ref != "" {

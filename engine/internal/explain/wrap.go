@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// wrap breaks lines at white space so that they have at most limit characters, unless a single word has more. White
-// space at a break goes; so does what would stand beyond the limit at the end of a line. Lines that are there stay.
+// wrap breaks lines at white space to at most limit characters, except for longer words. It drops white space at breaks
+// and beyond the limit. It keeps existing line breaks.
 // (github.com/mitchellh/go-wordwrap, which kubectl uses)
 func wrap(limit int, s string) string {
 	var out strings.Builder
@@ -37,12 +37,12 @@ func wrapLine(out *strings.Builder, limit int, line string) {
 		at := column + utf8.RuneCountInString(spaces)
 		length := utf8.RuneCountInString(word)
 		switch {
-		case word == "": // the end of the line
+		case word == "": // end of line
 			if at <= limit {
 				out.WriteString(spaces)
 			}
 		case at+length > limit && at > 1:
-			// One that exceeds the limit by itself moves, too, but not because of a single space before it.
+			// A word longer than the limit also moves to a new line, unless only a single space precedes it.
 			out.WriteByte('\n')
 			out.WriteString(word)
 			column = length
@@ -59,7 +59,7 @@ func isBlank(c rune) bool {
 	return unicode.IsSpace(c) && c != noBreak
 }
 
-// indent puts a margin before every line.
+// indent adds a margin to every line.
 func indent(margin int, s string) string {
 	pad := strings.Repeat(" ", margin)
 	return pad + strings.ReplaceAll(s, "\n", "\n"+pad)

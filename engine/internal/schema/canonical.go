@@ -15,17 +15,17 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// serverMetadata are the fields of metadata that a server sets, namespace among them: a CRD has none.
+// serverMetadata lists the metadata fields that a server sets. It includes namespace because CRDs are cluster-scoped.
 var serverMetadata = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "namespace",
 	"resourceVersion", "selfLink", "uid",
 }
 
-// Canonical returns the CRD as JSON in its canonical form: apiextensions.k8s.io/v1, keys sorted, without status and
-// without the metadata that a server sets. A CRD that was decoded from it has the same canonical form. Numbers are
-// printed as the API server stores them, which loses what it loses: a default of 1.0 is 1 from then on.
+// Canonical returns the CRD as canonical JSON: apiextensions.k8s.io/v1, keys sorted, without status and without the
+// metadata that a server sets. The form is stable: decoding and encoding it again gives the same bytes. Numbers are
+// printed as the API server stores them, so a default of 1.0 becomes 1.
 //
-// The error is one of encoding: JSON that a Go program put into a default, an enum or an example and that is invalid.
+// It returns an error if a default, an enum or an example set by a Go program is not valid JSON.
 func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	scratch := scratches.Get().(*[]byte)
 	w := writer{d: value.Acquire(), out: (*scratch)[:0]}
@@ -57,14 +57,13 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	return bytes.Clone(w.out), nil
 }
 
-// scratches are buffers in which canonical forms grow, which take several times their size otherwise; larger ones are
-// not kept.
+// scratches pools output buffers. Buffers larger than mostScratch are not pooled.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 const mostScratch = 4 << 20
 
-// placeholder stands for the schema of a version. Nothing else in a CRD can look like it: within texts quotes are
-// escaped, and no other key of this name has an object for its value.
+// placeholder marks the position of a version's schema. It cannot occur elsewhere in a CRD: strings escape their
+// quotes, and no other key with this name has an object as its value.
 var placeholder = []byte(`"openAPIV3Schema":{}`)
 
 // frame returns the canonical form of a CRD without its schemas.
@@ -94,7 +93,7 @@ func frame(crd *apiextensionsv1.CustomResourceDefinition, d *value.Doc) ([]byte,
 	return d.AppendCanonical(nil, root), nil
 }
 
-// remove removes members of an object by their names.
+// remove removes the named members of an object.
 func remove(d *value.Doc, object uint32, names ...string) {
 	var prev, next uint32
 	for c := d.Nodes[object].First; c != 0; c = next {
@@ -107,13 +106,13 @@ func remove(d *value.Doc, object uint32, names ...string) {
 	}
 }
 
-// Revision returns "sha256:" and the hex digest of a canonical form and of whatever else shapes its meaning, part by
-// part. Equal revisions mean equal answers to every question.
+// Revision returns "sha256:" and the hex digest of a canonical form and of the parts. The parts are all other inputs
+// that affect results. CRDs with equal revisions behave the same.
 func Revision(canonical []byte, parts ...string) string {
 	h := sha256.New()
 	h.Write(canonical)
 	for _, p := range parts {
-		// The length keeps neighbouring parts apart.
+		// The length prefix separates adjacent parts.
 		_, _ = io.WriteString(h, fmt.Sprintf("\x00%d:%s", len(p), p))
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))

@@ -1,16 +1,14 @@
-// Package schema knows what a CRD's schema may say: the rules of structural schemas, the keywords that are rejected,
-// what lists and rules must look like. It also knows the order of versions, who serves and who stores, and the
-// canonical form of a CRD from which its revision is taken.
+// Package schema checks the schemas of CRDs: structural schema rules, rejected keywords, list types and the form of
+// validation rules. It also orders versions and computes the canonical form and the revision of a CRD.
 //
-// It works on the API's own types (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1) and keeps no model of its
-// own: the compiler in engine/internal/plan reads the same types. Where the reference looks at a structural schema that
-// it derived first, the comments say which of its fields stands for which of ours.
+// It works on the types of k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1. Where upstream checks a derived
+// structural schema, comments name the corresponding fields.
 //
-// It does not check defaults against their schemas, since that needs compiled programs: engine/internal/definition
-// does, and puts everything here in the order of a registration.
+// Package engine/internal/definition checks defaults, which need compiled plans, and runs all checks in upstream's
+// order.
 package schema
 
 import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-// Props is a schema as a CRD spells it.
+// Props is a schema as the API declares it.
 type Props = apiextensionsv1.JSONSchemaProps

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// semantic compares API types as the API server does: a list or map that is empty equals one that is absent, and JSON
-// is compared by what it holds, an integer never being equal to a float.
+// semantic compares API types as the API server does. An empty list or map equals an absent one. JSON is compared by
+// value, and an integer never equals a float.
 var semantic = conversion.EqualitiesOrDie(func(a, b apiextensionsv1.JSON) bool {
 	if !holdsValue(&a) || !holdsValue(&b) {
 		return !holdsValue(&a) && !holdsValue(&b)
@@ -25,7 +25,7 @@ var semantic = conversion.EqualitiesOrDie(func(a, b apiextensionsv1.JSON) bool {
 	return reflect.DeepEqual(x, y)
 })
 
-// Equal reports whether two parts of a CRD, of the same type, mean the same: what makes the API server treat the
-// schemas, subresources, columns or selectable fields of all versions as one.
+// Equal reports whether two parts of a CRD are semantically equal. The API server uses this comparison to decide
+// whether all versions share a schema, subresources, columns or selectable fields.
 // (k8s.io/apimachinery/pkg/api/equality, Semantic, over the internal types)
 func Equal[T any](a, b T) bool { return semantic.DeepEqual(a, b) }

@@ -12,15 +12,14 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// errNoSuchField is the answer to a path that leaves the schema.
+// errNoSuchField reports a path that does not exist in the schema.
 var errNoSuchField = errors.New("does not refer to a valid field")
 
-// Resolve follows a path of the form .a['b.c'].d through a schema: properties by name, map values by any key. It
-// returns the path in the notation of field errors and the schema it leads to, which is nil for the values of a map
-// without a schema of their own. With brackets unset the notation ['…'] is rejected, as for selectable fields. The
-// empty path leads to the schema itself.
+// Resolve follows a path of the form .a['b.c'].d through a schema. It returns the path in field error notation and the
+// schema at its end. The schema is nil for the values of a map without a value schema. An empty path returns s. If
+// brackets is false, the notation ['…'] is an error, as for selectable fields.
 //
-// Where the reference would crash, because the path goes on below a map without a schema, Resolve returns an error.
+// Upstream panics if the path continues below a map without a value schema. Resolve returns an error.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go, ValidFieldPath)
 func Resolve(path string, s *Props, brackets bool) (at *field.Path, found *Props, err error) {
 	found, err = follow(path, s, brackets, func(name string, key bool) {
@@ -36,7 +35,7 @@ func Resolve(path string, s *Props, brackets bool) (at *field.Path, found *Props
 	return at, found, nil
 }
 
-// Steps is Resolve with brackets for who wants to follow the path through an object.
+// Steps resolves a path like Resolve with brackets and returns it as a path into an object.
 func Steps(path string, s *Props) (steps value.Path, err error) {
 	_, err = follow(path, s, true, func(name string, key bool) {
 		if key {
@@ -51,7 +50,7 @@ func Steps(path string, s *Props) (steps value.Path, err error) {
 	return steps, nil
 }
 
-// follow tells of each step whether it is into a map.
+// follow resolves a path and calls into for each step. key is true for a step into a map.
 func follow(path string, s *Props, brackets bool, into func(name string, key bool)) (*Props, error) {
 	step := func(name string) error {
 		switch {
@@ -72,7 +71,7 @@ func follow(path string, s *Props, brackets bool, into func(name string, key boo
 		}
 		return nil
 	}
-	// A Scanner gives up, without an error that anyone looks at, on a token beyond 64 KiB; so it does in the reference.
+	// A Scanner stops without a visible error at a token longer than 64 KiB. Upstream behaves the same.
 	tokens := bufio.NewScanner(strings.NewReader(path))
 	tokens.Split(pathToken)
 	for tokens.Scan() {
@@ -124,7 +123,7 @@ func bracketed(tokens *bufio.Scanner, allowed bool) (string, error) {
 	return name, nil
 }
 
-// pathToken splits off a delimiter, a quoted text or a name.
+// pathToken is a bufio.SplitFunc that returns a delimiter, a quoted string or a name.
 func pathToken(data []byte, atEOF bool) (int, []byte, error) {
 	if len(data) == 0 {
 		return 0, nil, nil

@@ -9,46 +9,45 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// types are the types of OpenAPI v3.
+// types lists the types of OpenAPI v3.
 var types = []string{"array", "boolean", "integer", "number", "object", "string"}
 
-// Keywords returns which keywords of a schema and of everything below it are rejected or exclude each other, structural
-// or not: properties in the order of their names. A nil schema has no errors.
+// Keywords returns errors for rejected and mutually exclusive keywords in a schema and all schemas below it. It visits
+// properties in name order. A nil schema has no errors. Checks that lenient names are skipped. The search stops when
+// the room is exhausted, and the result is then incomplete.
 //
-// Where the room ends, so does the search; what was found is incomplete then.
-//
-// What lenient names is not checked. Rules (x-kubernetes-validations) are checked here by their shape only. Compiling
-// them is for the given Rules, nil for not at all.
-// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
+// Keywords checks only the form of x-kubernetes-validations. It calls rules to compile them; nil means that they are
+// not compiled.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
+// ValidateCustomResourceDefinitionOpenAPISchema)
 func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Room, lenient Lenient) field.ErrorList {
 	c := keywordCheck{room: room, lenient: lenient}
 	c.node(s, path, place{root: true, rules: rules})
 	return c.errs
 }
 
-// Rules is called with each schema on the spine, as Keywords visits them, and with the rules to compile.
+// Rules follows the walk of Keywords along the spine and compiles the rules of each schema.
 type Rules interface {
 	// Property, Values and Items return the Rules of a property, of additionalProperties and of items.
 	Property(name string, s *Props) Rules
 	Values(s *Props) Rules
 	Items(s *Props) Rules
-	// Compile is called for a schema that has rules and no errors of its own or below it, after everything below it.
-	// uncorrelatable is the outermost schema around it whose values have no old values to be compared with, nil if
-	// there is none.
+	// Compile is called for each schema that has rules and no errors in itself or below it, after all schemas below it.
+	// uncorrelatable is the path of the outermost enclosing schema whose values cannot be matched with old values, or
+	// nil.
 	Compile(path, uncorrelatable *field.Path)
 }
 
-// place is what the keywords above a schema mean for it.
+// place is the context that the keywords above a schema impose on it.
 type place struct {
 	root bool
-	// meta is set inside of apiVersion, kind and metadata, of the root or of an embedded resource.
+	// meta is set inside apiVersion, kind and metadata of the root or of an embedded resource.
 	meta bool
-	// noDefaults says where the schema stands if defaults are forbidden there, "" if they are not.
+	// noDefaults describes the position if defaults are forbidden there, else it is "".
 	noDefaults string
-	// rules compile the rules here; nil where the reference compiles none: below logical operators and in rejected
-	// keywords.
+	// rules is nil where upstream does not compile rules: below logical operators and in rejected keywords.
 	rules Rules
-	// uncorrelatable is as in Rules.Compile.
+	// uncorrelatable is described at Rules.Compile.
 	uncorrelatable *field.Path
 }
 
@@ -77,7 +76,7 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 
 	c.forbidden(s, path, at)
 	c.values(s, path, at)
-	var shared *Props // one for all, which are large, unless the rules keep them
+	var shared *Props // reused because Props is large, unless rules keep the pointer
 	for _, name := range Names(s.Properties) {
 		if shared == nil || at.rules != nil {
 			shared = new(Props)
@@ -105,7 +104,7 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 	}
 }
 
-// property returns the place of the property p of s, which stands at the given place.
+// property returns the place of property p of s, where s is at the given place.
 func property(s, p *Props, name string, path *field.Path, at place) place {
 	below := at
 	below.root = false
@@ -113,7 +112,7 @@ func property(s, p *Props, name string, path *field.Path, at place) place {
 		below.rules = at.rules.Property(name, p)
 	}
 	if s.XMapType != nil && *s.XMapType != "granular" && *s.XMapType != "atomic" && at.uncorrelatable == nil {
-		below.uncorrelatable = path // the type is rejected as well, but after the schemas below
+		below.uncorrelatable = path // the map type is rejected too, but after the schemas below
 	}
 	if (at.root || s.XEmbeddedResource) && (name == "metadata" || name == "kind" || name == "apiVersion") {
 		below.meta = true
@@ -139,14 +138,13 @@ func (c *keywordCheck) values(s *Props, path *field.Path, at place) {
 		c.add(field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
 	}
 	if below.meta {
-		// Which value would be pruned is not known there without an object.
+		// Without an object, the value that would be pruned is unknown.
 		below.noDefaults = "inside additionalProperties applying to object metadata"
 	}
 	c.node(a.Schema, path.Child("additionalProperties"), below)
 }
 
-// items checks the schemas of an array's elements. Only those of a list-type map are distinguished, so only they have
-// old values.
+// items checks the schemas of array elements. Only the elements of a list-type map can be matched with old values.
 func (c *keywordCheck) items(s *Props, path *field.Path, at place) {
 	if s.Items == nil {
 		return
@@ -180,7 +178,7 @@ func (c *keywordCheck) operators(s *Props, path *field.Path, below place) {
 	}
 }
 
-// forbidden checks for keywords that Kubernetes rejects, everywhere or here.
+// forbidden reports keywords that Kubernetes rejects, either everywhere or at this place.
 // (validation.go, specStandardValidatorV3.validate)
 func (c *keywordCheck) forbidden(s *Props, path *field.Path, at place) {
 	forbid := func(set bool, keyword, detail string) {

@@ -6,20 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Lenient says which checks of keywords an update leaves out, because the stored CRD fails them anywhere. The zero
-// value leaves out none.
-// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, requireValidPropertyType, requireAtomicSetType,
-// requireMapListKeysMapSetValidation)
+// Lenient lists the keyword checks that an update skips because the stored CRD already fails them. The zero value skips
+// no check.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, requireValidPropertyType,
+// requireAtomicSetType, requireMapListKeysMapSetValidation)
 type Lenient struct {
-	// AnyTypes: types may be others than those of OpenAPI.
+	// AnyTypes accepts types that OpenAPI does not define.
 	AnyTypes bool
-	// GranularSets: the items of sets need not be compared as a whole.
+	// GranularSets accepts sets whose items are not atomic.
 	GranularSets bool
-	// OptionalKeys: the items of sets and maps, and the keys of maps, may be absent or null.
+	// OptionalKeys accepts nullable items of sets and maps, and optional or nullable keys of maps.
 	OptionalKeys bool
 }
 
-// Learn adds what a stored schema fails.
+// Learn adds the checks that a stored schema fails.
 func (l *Lenient) Learn(s *Props) {
 	Any(s, func(s *Props) bool {
 		l.AnyTypes = l.AnyTypes || s.Type != "" && !slices.Contains(types, s.Type)

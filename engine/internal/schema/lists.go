@@ -8,8 +8,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// lists checks x-kubernetes-map-type, x-kubernetes-list-type and x-kubernetes-list-map-keys of one node.
-// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
+// lists checks x-kubernetes-map-type, x-kubernetes-list-type and x-kubernetes-list-map-keys of one schema.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
+// ValidateCustomResourceDefinitionOpenAPISchema)
 func lists(s *Props, path *field.Path, lenient Lenient) field.ErrorList {
 	var errs field.ErrorList
 	add := func(e *field.Error) { errs = append(errs, e) }
@@ -57,8 +58,8 @@ func wrongType(path *field.Path, typ, detail string) *field.Error {
 	return field.Invalid(path.Child("type"), typ, detail)
 }
 
-// setItems checks that the items of a set are compared as a whole. Both errors carry the list type of the items as
-// their value, the one on map types too.
+// setItems checks that the items of a set are atomic. As upstream, both errors show the items' list type as the bad
+// value.
 func setItems(s *Props, path *field.Path) field.ErrorList {
 	const detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
 	switch {
@@ -102,7 +103,7 @@ func mapList(s *Props, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// definite checks that the items of sets and maps, and the keys of maps, are always there.
+// definite checks that items of sets and maps are not nullable and that map keys are required or have a default.
 // (validation.go, validateMapListKeysMapSet)
 func definite(s *Props, listType string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

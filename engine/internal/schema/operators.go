@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// values checks the value validation of a node, on the spine or below a logical operator. plainAnyOf and plainAllOf say
-// that anyOf, or the anyOf of the first clause of allOf, is the int-or-string pattern and may speak of types.
+// values checks the value validation of a schema, on the spine or below a logical operator. plainAnyOf and plainAllOf
+// report that anyOf, or the anyOf of allOf's first clause, is the int-or-string pattern and may contain types.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, validateValueValidation)
 func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *field.Path) {
 	if !plainAnyOf {
@@ -32,7 +32,7 @@ func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *fi
 	}
 }
 
-// clause checks a schema below a logical operator, which may validate values and do nothing else.
+// clause checks a schema below a logical operator. It may contain value validation only.
 func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
 	if s == nil || !c.room.Open() {
 		return
@@ -66,8 +66,7 @@ func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
 	}
 }
 
-// complete checks that every field that the operators of v mention is on the spine, where s is the node that v's values
-// belong to.
+// complete checks that the spine has every field that the logical operators of v mention. s is the spine schema of v.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/complete.go)
 func (c *structuralCheck) complete(v, s *Props, spinePath, path *field.Path) {
 	c.counterpart(v.Not, s, spinePath, path.Child("not"))
@@ -82,7 +81,7 @@ func (c *structuralCheck) complete(v, s *Props, spinePath, path *field.Path) {
 	}
 }
 
-// counterpart checks that the spine has s for the clause v and what is needed below both.
+// counterpart checks that clause v has a spine schema s, and does the same for all schemas below v.
 func (c *structuralCheck) counterpart(v, s *Props, spinePath, path *field.Path) {
 	if v == nil || !c.room.Open() {
 		return

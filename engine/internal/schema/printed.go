@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Printed is a schema as the API server prints it in a field error, which holds the API server's
-// internal types, and those are printed with Go's names, every field present.
+// Printed is a schema as the API server prints it in a field error. It has the field names of upstream's internal type,
+// and all fields are printed.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types_jsonschema.go)
 type Printed struct {
 	ID                     string
@@ -55,19 +55,19 @@ type Printed struct {
 	XValidations           []PrintedRule
 }
 
-// PrintedOrArray is the value of items.
+// PrintedOrArray is the value of items: one schema, or a list of schemas.
 type PrintedOrArray struct {
 	Schema      *Printed
 	JSONSchemas []Printed
 }
 
-// PrintedOrBool is the value of additionalProperties and additionalItems.
+// PrintedOrBool is the value of additionalProperties and additionalItems: a schema or a boolean.
 type PrintedOrBool struct {
 	Allows bool
 	Schema *Printed
 }
 
-// PrintedOrNames is a value of dependencies.
+// PrintedOrNames is a value of dependencies: a schema or a list of property names.
 type PrintedOrNames struct {
 	Schema   *Printed
 	Property []string
@@ -76,7 +76,7 @@ type PrintedOrNames struct {
 // PrintedDocs is the value of externalDocs.
 type PrintedDocs struct{ Description, URL string }
 
-// PrintedRule is one of x-kubernetes-validations.
+// PrintedRule is one entry of x-kubernetes-validations.
 type PrintedRule struct {
 	Rule, Message, MessageExpression string
 	Reason                           *apiextensionsv1.FieldValueErrorReason
@@ -84,7 +84,7 @@ type PrintedRule struct {
 	OptionalOldSelf                  *bool
 }
 
-// Print returns the schema as field errors show it; nil for nil.
+// Print returns the schema in the form that field errors show. It returns nil for nil.
 func Print(s *Props) *Printed {
 	if s == nil {
 		return nil
@@ -126,7 +126,7 @@ func Print(s *Props) *Printed {
 	return p
 }
 
-// PrintRule returns a rule as field errors show it.
+// PrintRule returns a rule in the form that field errors show.
 func PrintRule(r *apiextensionsv1.ValidationRule) PrintedRule {
 	return PrintedRule{
 		Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression,
@@ -170,8 +170,8 @@ func printedMap(m map[string]Props) map[string]Printed {
 	return out
 }
 
-// printedJSON returns what a default, an example or a member of an enum holds. A pointer to nil stands for null, as
-// does text that is not JSON: nothing that was decoded from a manifest holds such.
+// printedJSON returns the value of a default, an example or an enum entry. For null and for invalid JSON it returns a
+// pointer to nil.
 func printedJSON(j *apiextensionsv1.JSON) *any {
 	if j == nil {
 		return nil

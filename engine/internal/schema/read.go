@@ -9,12 +9,11 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Read makes the API's type of a schema that stands at a node of a tree, in one pass. ok is false for whatever is out
-// of the ordinary (a value of the wrong type, an unknown key, a null, a keyword that CRDs may not use): the caller then
-// decodes the text itself, which takes time by the square of how deep schemas nest and has words for what is wrong.
+// Read decodes the schema at a node of a tree in one pass. ok is false for an unknown key, a value of the wrong type, a
+// null or a keyword that CRDs may not use. The caller then decodes the text with the API server's decoder, which
+// reports the error but takes quadratic time in the nesting depth.
 //
-// Where ok is true the result is what sigs.k8s.io/json, the API server's decoder, makes of the text, with nothing to
-// report.
+// If ok is true, the result equals that of sigs.k8s.io/json, which would report no strict errors.
 func Read(d *value.Doc, node uint32) (s *Props, ok bool) {
 	r := reader{d: d, ok: !d.HasDuplicates(value.Request)}
 	s = &Props{}
@@ -27,7 +26,7 @@ type reader struct {
 	ok bool
 }
 
-// is checks the kind of a node. It says no for ever after once it did.
+// is reports whether a node has the given kind. Once it returned false, it always returns false.
 func (r *reader) is(i uint32, kind value.Kind) bool {
 	r.ok = r.ok && r.d.Nodes[i].Kind == kind
 	return r.ok
@@ -133,7 +132,7 @@ func (r *reader) extension(s *Props, key string, c uint32) {
 	}
 }
 
-// small decodes what holds no schemas by the API server's decoder itself.
+// small decodes a value that contains no schemas with the API server's decoder.
 func (r *reader) small(into any, c uint32) {
 	strict, err := json.UnmarshalStrict(r.d.Raw(c), into)
 	r.ok = r.ok && err == nil && len(strict) == 0
@@ -145,7 +144,7 @@ func (r *reader) text(into *string, c uint32) {
 	}
 }
 
-// own returns a copy of a text that belongs to the Doc.
+// own returns a copy of a string that belongs to the Doc.
 func (r *reader) own(s string) string { return string([]byte(s)) }
 
 func (r *reader) bool(into *bool, c uint32) {
@@ -169,7 +168,7 @@ func (r *reader) float(c uint32) *float64 {
 	}
 	n := r.d.Number(c)
 	if n == 0 && r.d.Raw(c)[0] == '-' {
-		n = math.Copysign(0, -1) // the tree's -0 is the integer 0, a float field's is not, and field errors print it
+		n = math.Copysign(0, -1) // the tree stores -0 as integer 0, but field errors print -0
 	}
 	return &n
 }
@@ -185,7 +184,7 @@ func (r *reader) texts(c uint32) []string {
 	return out
 }
 
-// value returns the text of any JSON but null, which is as if it were not there.
+// value returns the text of a JSON value, or nil for null.
 func (r *reader) value(c uint32) *apiextensionsv1.JSON {
 	if r.d.Nodes[c].Kind == value.Null {
 		return nil

@@ -6,9 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Rewritten reports whether a default or an enum of the CRD holds something that the API server prints otherwise when
-// it stores the CRD (1.0, -0, invalid UTF-8, duplicate keys), so that its canonical form means something else than its
-// text.
+// Rewritten reports whether the API server stores a default or an enum of the CRD differently from its text: 1.0, -0,
+// invalid UTF-8 or duplicate keys. The canonical form then differs in meaning from the text.
 func Rewritten(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	d := value.Acquire()
 	lossy := func(j *apiextensionsv1.JSON) bool {

@@ -17,9 +17,10 @@ var ruleReasons = []string{
 	string(apiextensionsv1.FieldValueRequired),
 }
 
-// ruleShapes checks what can be said of the rules of one node without compiling them: that they are there, that
-// messages are one line, that reason and fieldPath exist.
-// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinitionOpenAPISchema)
+// ruleShapes checks the rules of one schema without compiling them: rule is set, messages have one line, and reason and
+// fieldPath exist.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
+// ValidateCustomResourceDefinitionOpenAPISchema)
 func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 	if len(s.XValidations) == 0 {
 		return nil
@@ -50,7 +51,7 @@ func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ruleFieldPath checks the path that a rule's failure is reported at; a blank one fails twice.
+// ruleFieldPath checks the fieldPath of a rule. As upstream, it reports a blank path twice.
 func ruleFieldPath(s *Props, fieldPath string, path *field.Path, supported func() bool) field.ErrorList {
 	if fieldPath == "" {
 		return nil
@@ -68,7 +69,7 @@ func ruleFieldPath(s *Props, fieldPath string, path *field.Path, supported func(
 	return errs
 }
 
-// hasNewlines looks for what CEL's grammar takes for the end of a line.
+// hasNewlines reports whether s contains a line terminator of the CEL grammar.
 func hasNewlines(s string) bool { return strings.ContainsAny(s, "\n\r") }
 
 func contains(list []string, s string) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// level is where on the spine of a schema a node stands; it decides wording and the rules of the root.
+// level is the position of a schema on the spine. It selects error texts and the checks of the root.
 type level int
 
 const (
@@ -19,13 +19,15 @@ const (
 	member
 )
 
-// Structural returns in what way a schema is not structural, in the order of the texts. The spine of a structural
-// schema (everything reached through properties, items and additionalProperties) has types everywhere, its logical
-// operators (allOf, anyOf, oneOf, not) validate values and nothing else, and every field that the root's operators
-// mention is on the spine too (the reference does not ask that of operators further down); metadata at the root may
-// only restrict name and generateName.
+// Structural returns the reasons why a schema is not structural, sorted by text. A structural schema meets these rules:
 //
-// The schema must not be Unsupported. Where the room ends, so does the search; what was found is incomplete then.
+//   - Each schema on the spine has a type. The spine is all schemas reached through properties, items and
+//     additionalProperties.
+//   - Logical operators (allOf, anyOf, oneOf, not) contain value validation only.
+//   - The spine has every field that the root's operators mention. As upstream, operators further down are not checked.
+//   - metadata at the root restricts only name and generateName.
+//
+// The schema must not be Unsupported. The search stops when the room is exhausted, and the result is then incomplete.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, ValidateStructural)
 func Structural(path *field.Path, s *Props, room *violation.Room) field.ErrorList {
 	c := structuralCheck{room: room}
@@ -49,7 +51,7 @@ func (c *structuralCheck) add(e *field.Error) {
 	c.room.Take(violation.Size(e), false)
 }
 
-// spine checks a node of the spine and everything below it.
+// spine checks a schema on the spine and all schemas below it.
 func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
 	if s == nil || !c.room.Open() {
 		return
@@ -58,7 +60,7 @@ func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
 		c.add(field.Required(path.Child("items"), "must be specified"))
 	}
 	c.spine(items(s), item, path.Child("items"))
-	var p Props // one for all, which are large
+	var p Props // reused because Props is large
 	for _, name := range Names(s.Properties) {
 		p = s.Properties[name]
 		c.spine(&p, member, path.Child("properties").Key(name))
@@ -108,7 +110,7 @@ func (c *structuralCheck) types(s *Props, lvl level, path *field.Path) {
 	}
 }
 
-// typeMeta checks what a resource, embedded or at the root, says about kind, apiVersion and metadata.
+// typeMeta checks the schemas of kind, apiVersion and metadata of the root or of an embedded resource.
 func (c *structuralCheck) typeMeta(s *Props, lvl level, path *field.Path) {
 	if lvl == root || s.XEmbeddedResource {
 		for _, name := range []string{"kind", "apiVersion"} {
@@ -125,9 +127,9 @@ func (c *structuralCheck) typeMeta(s *Props, lvl level, path *field.Path) {
 	}
 }
 
-// restrictsNamesOnly reports whether a schema says nothing besides its type, a default (which is rejected elsewhere)
-// and the properties name and generateName. The reference compares its structural form deeply: an empty list that was
-// written down counts for required, x-kubernetes-list-map-keys and x-kubernetes-validations and does not for the rest.
+// restrictsNamesOnly reports whether a schema has nothing but a type, a default, and the properties name and
+// generateName. As upstream, an explicit empty list counts for required, x-kubernetes-list-map-keys and
+// x-kubernetes-validations only.
 func restrictsNamesOnly(s *Props) bool {
 	for name := range s.Properties {
 		if name != "name" && name != "generateName" {
@@ -137,8 +139,8 @@ func restrictsNamesOnly(s *Props) bool {
 	return items(s) == nil && s.AdditionalProperties == nil && s.ExternalDocs == nil && !saysMore(s)
 }
 
-// saysMore reports whether a schema sets anything besides type, default, items, properties, additionalProperties and
-// externalDocs that its structural form would show.
+// saysMore reports whether the structural form of a schema has anything besides type, default, items, properties,
+// additionalProperties and externalDocs.
 func saysMore(s *Props) bool {
 	return s.Description != "" || s.Title != "" || s.Nullable || holdsValue(s.Example) ||
 		saysExtensions(s) || s.XValidations != nil || validates(s)
@@ -148,7 +150,7 @@ func saysExtensions(s *Props) bool {
 	return preservesUnknown(s) || s.XEmbeddedResource || s.XIntOrString || s.XListMapKeys != nil || s.XListType != nil || s.XMapType != nil
 }
 
-// validates reports whether a schema restricts values by anything but its type.
+// validates reports whether a schema has value validation besides its type.
 func validates(s *Props) bool {
 	return s.Format != "" || s.Maximum != nil || s.ExclusiveMaximum || s.Minimum != nil || s.ExclusiveMinimum ||
 		s.MaxLength != nil || s.MinLength != nil || s.Pattern != "" || s.MaxItems != nil || s.MinItems != nil || s.UniqueItems ||
@@ -156,20 +158,19 @@ func validates(s *Props) bool {
 		len(s.AllOf) > 0 || len(s.OneOf) > 0 || len(s.AnyOf) > 0 || s.Not != nil
 }
 
-// isIntOrString recognises the first of the two patterns in which an operator may mention types:
-// anyOf: [{type: integer}, {type: string}], in this order and with nothing else.
+// isIntOrString matches the first int-or-string pattern: exactly anyOf: [{type: integer}, {type: string}].
 func isIntOrString(anyOf []Props) bool {
 	return len(anyOf) == 2 && saysOnlyType(&anyOf[0], "integer") && saysOnlyType(&anyOf[1], "string")
 }
 
-// startsWithIntOrString recognises the second pattern: the first pattern as the first clause of allOf, which may say
-// more.
+// startsWithIntOrString matches the second int-or-string pattern: the first clause of allOf has the first pattern. That
+// clause may contain more.
 func startsWithIntOrString(s *Props) bool {
 	return len(s.AllOf) >= 1 && isIntOrString(s.AllOf[0].AnyOf)
 }
 
-// saysOnlyType reports whether the structural form of an operator's clause has a type and nothing else. There
-// properties that were written down count even if there are none; additionalProperties: false does not show.
+// saysOnlyType reports whether the structural form of a clause has the given type and nothing else. An explicit empty
+// properties counts, additionalProperties: false does not.
 func saysOnlyType(s *Props, typ string) bool {
 	return s.Type == typ && s.Properties == nil && items(s) == nil && !allowsMore(s) && s.ExternalDocs == nil &&
 		!holdsValue(s.Default) && !saysMore(s)

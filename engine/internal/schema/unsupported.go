@@ -4,9 +4,8 @@ import (
 	"errors"
 )
 
-// Unsupported returns why no structural schema can be derived at all: a keyword of JSON Schema that Kubernetes does not
-// know how to prune by. Nil if one can. Of several reasons the first in document order is given; the reference takes
-// properties in random order.
+// Unsupported returns an error if upstream cannot derive a structural schema at all, because of a JSON Schema keyword
+// that Kubernetes does not support. It reports the first such keyword in document order; upstream picks one at random.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/convert.go, NewStructural)
 func Unsupported(s *Props) error {
 	if s == nil {
@@ -47,7 +46,7 @@ func Unsupported(s *Props) error {
 	if err := Unsupported(items(s)); err != nil {
 		return err
 	}
-	var p Props // one for all, which are large
+	var p Props // reused because Props is large
 	for _, name := range Names(s.Properties) {
 		p = s.Properties[name]
 		if err := Unsupported(&p); err != nil {

@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Priority returns the indexes of a CRD's versions in Kubernetes' order: versions like v1, v2beta1 first, among them
-// those generally available before beta before alpha and newer before older, then all other names in the order of the
-// alphabet. Versions of one name keep their order.
+// Priority returns the indexes of a CRD's versions in Kubernetes version order: GA before beta before alpha, newer
+// before older, then all other names alphabetically. The sort is stable.
 func Priority(versions []apiextensionsv1.CustomResourceDefinitionVersion) []int {
 	order := make([]int, len(versions))
 	for i := range order {
@@ -21,7 +20,7 @@ func Priority(versions []apiextensionsv1.CustomResourceDefinitionVersion) []int 
 	return order
 }
 
-// Find returns the version of that name, nil if there is none.
+// Find returns the version with that name, or nil.
 func Find(crd *apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
 	for i := range crd.Spec.Versions {
 		if crd.Spec.Versions[i].Name == name {
@@ -31,7 +30,7 @@ func Find(crd *apiextensionsv1.CustomResourceDefinition, name string) *apiextens
 	return nil
 }
 
-// Storage returns the version that objects are stored at, nil if there is none. An accepted CRD has one.
+// Storage returns the storage version, or nil. An accepted CRD always has one.
 func Storage(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionVersion {
 	for i := range crd.Spec.Versions {
 		if crd.Spec.Versions[i].Storage {
@@ -41,7 +40,7 @@ func Storage(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.Cus
 	return nil
 }
 
-// Of returns the schema of a version, nil if it has none.
+// Of returns the schema of a version, or nil.
 func Of(v *apiextensionsv1.CustomResourceDefinitionVersion) *Props {
 	if v == nil || v.Schema == nil {
 		return nil
@@ -54,9 +53,8 @@ func HasStatus(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
 	return v.Subresources != nil && v.Subresources.Status != nil
 }
 
-// Deprecation returns the warning that every request to a deprecated version is answered with, "" if the version is not
-// deprecated: the CRD's own text, or one that points to the served version of the highest priority that is not
-// deprecated and ranks above it.
+// Deprecation returns the warning for requests to a deprecated version, or "". It is the CRD's own text, or a default
+// text that names the highest served, non-deprecated version if that has a higher priority.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go, defaultDeprecationWarning)
 func Deprecation(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) string {
 	if !v.Deprecated {

@@ -6,22 +6,20 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Any reports whether pred holds for the schema or any schema below it, in any keyword that can hold one, rejected
-// keywords included. It stops at the first that does; properties are visited in the order of their names. A nil schema
-// has none.
+// Any reports whether pred is true for s or any schema below it, including schemas in rejected keywords. It visits
+// properties in name order and stops at the first match. It returns false for a nil schema.
 //
-// pred must not keep the pointer: those to schemas in maps are used again for others.
+// pred must not keep the pointer, because Any reuses the memory.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, SchemaHas)
 func Any(s *Props, pred func(*Props) bool) bool {
 	w := walker{pred: pred}
 	return w.any(s)
 }
 
-// walker is one walk. The schemas of a map cannot be pointed to, and each is of half a KiB: there is one copy for each
-// level.
+// walker holds the buffers of one walk: one copy of a map's schema for each level, because map values have no address.
 type walker struct {
 	pred   func(*Props) bool
-	names  []string // of the maps on the way down, each sorted
+	names  []string // sorted keys of the maps above the current schema
 	levels []*Props
 	depth  int
 }
@@ -98,12 +96,12 @@ func HasRules(s *Props) bool {
 	return Any(s, func(s *Props) bool { return len(s.XValidations) > 0 })
 }
 
-// HasDefaults reports whether the schema has a default anywhere, including rejected keywords.
+// HasDefaults reports whether the schema has a default anywhere, including in rejected keywords.
 func HasDefaults(s *Props) bool {
 	return Any(s, func(s *Props) bool { return s.Default != nil })
 }
 
-// items returns the schema of an array's items, nil if there is none or if the keyword holds a list.
+// items returns the schema of array elements. It is nil if items is absent or a list.
 func items(s *Props) *Props {
 	if s.Items == nil {
 		return nil
@@ -111,7 +109,7 @@ func items(s *Props) *Props {
 	return s.Items.Schema
 }
 
-// valueSchema returns the schema of a map's values, nil if there is none or if the keyword is a bool.
+// valueSchema returns the schema of map values. It is nil if additionalProperties is absent or a boolean.
 func valueSchema(s *Props) *Props {
 	if s.AdditionalProperties == nil {
 		return nil
@@ -123,12 +121,12 @@ func preservesUnknown(s *Props) bool {
 	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 }
 
-// holdsValue reports whether a default or an example is more than null.
+// holdsValue reports whether a default or an example is set and not null.
 func holdsValue(j *apiextensionsv1.JSON) bool {
 	return j != nil && len(j.Raw) > 0 && string(j.Raw) != "null"
 }
 
-// Names returns the keys of a map in the order of schemas, byte by byte.
+// Names returns the keys of a map in byte order.
 func Names[V any](m map[string]V) []string {
 	if len(m) == 0 {
 		return nil

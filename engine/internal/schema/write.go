@@ -9,15 +9,15 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// writer writes schemas in canonical form, keys sorted, in one pass. The Marshal functions of the API's types take time
-// by the square of how deep schemas nest.
+// writer encodes schemas as canonical JSON in one pass. The Marshal functions of the API types take quadratic time in
+// the nesting depth.
 type writer struct {
 	out []byte
 	d   *value.Doc // scratch
 	err error
 }
 
-// props writes the keywords that are set, as the API's types leave out the others, in the order of their names.
+// props writes the keywords that are set, in name order.
 func (w *writer) props(s *Props) {
 	w.out = append(w.out, '{')
 	if s.Ref != nil {
@@ -83,7 +83,7 @@ func (w *writer) props(s *Props) {
 	w.out = append(w.out, '}')
 }
 
-// comma separates what follows from what came before it in the same object or array.
+// comma writes a comma unless the next value is the first of its object or array.
 func (w *writer) comma() {
 	if last := w.out[len(w.out)-1]; last != '{' && last != '[' {
 		w.out = append(w.out, ',')
@@ -101,7 +101,7 @@ func (w *writer) text(s string) { w.out = value.AppendCanonicalString(w.out, s) 
 
 func (w *writer) bool(b bool) { w.out = strconv.AppendBool(w.out, b) }
 
-// encode writes what encoding/json makes of a value that needs no sorting.
+// encode writes a value with encoding/json. The value must need no sorting.
 func (w *writer) encode(v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// sorted writes a value whose keys encoding/json leaves in the order of Go's fields.
+// sorted writes a struct with sorted keys; encoding/json writes them in field order.
 func (w *writer) sorted(v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *writer) sorted(v any) {
 	w.canonical(text)
 }
 
-// canonical writes JSON anew.
+// canonical writes JSON text in canonical form.
 func (w *writer) canonical(text []byte) {
 	w.d.Reset()
 	root, err := w.d.ParseJSON(text, value.Limits{MaxBytes: max(len(text), 1)})
@@ -244,7 +244,7 @@ func (w *writer) members(name string, m map[string]Props) {
 	}
 	w.key(name)
 	w.out = append(w.out, '{')
-	var s Props // one for all, which are large
+	var s Props // reused because Props is large
 	for _, k := range Names(m) {
 		s = m[k]
 		w.key(k).props(&s)

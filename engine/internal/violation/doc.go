@@ -1,4 +1,3 @@
-// Package violation has the type of an error of an object or a CRD: upstream's field.Error with its path in the object,
-// its pointer in the schema and the step that found it. It writes upstream's texts, bounds the violations of a
-// document, and knows which violations keep rules from running.
+// Package violation defines the errors of an object or a CRD: upstream's field.Error with the object path, the schema
+// pointer and the pipeline step. It formats upstream's texts and bounds the violations of one document.
 package violation

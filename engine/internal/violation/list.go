@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// Errors returns the field errors of a list.
+// Errors returns the field errors of the violations.
 func Errors(list []Violation) field.ErrorList {
 	if len(list) == 0 {
 		return nil
@@ -18,8 +18,8 @@ func Errors(list []Violation) field.ErrorList {
 	return errs
 }
 
-// Blocking reports whether a violation of a type that keeps the reference from evaluating CEL rules is among the list:
-// unsupported, required, too long, too many, or of a wrong type. Invalid and duplicate values do not.
+// Blocking reports whether a violation prevents CEL rules from running: unsupported, required, too long, too many, or
+// wrong type. Invalid and duplicate values do not.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresource/strategy.go)
 func Blocking(list []Violation) bool {
 	for i := range list {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Message returns the message of the Status with which an API server rejects an object for these errors: each text
-// once, in brackets if there are several. It is that of k8s.io/apimachinery's errors.NewInvalid, which takes time that
-// grows with the square of its length; this takes it in proportion. stopped is asked now and then whether anybody still
-// waits for it; then the message is incomplete and must not be used. nil is never asked.
+// Message returns the message of the Status that rejects an object with these errors. Each text occurs once, and
+// several texts are in brackets. It equals the message of apimachinery's errors.NewInvalid, but takes linear time
+// instead of quadratic. Message calls stopped, if not nil, after every 64 errors. If stopped returns true, the result
+// is incomplete and must not be used.
 func Message(kind schema.GroupKind, name string, errs []*field.Error, stopped func() bool) string {
 	text := make([]byte, 0, len(kind.Kind)+len(kind.Group)+len(name)+32+roomOf(errs))
 	if text = append(text, kind.Kind...); kind.Group != "" {
@@ -23,10 +23,10 @@ func Message(kind schema.GroupKind, name string, errs []*field.Error, stopped fu
 	if len(errs) > 0 {
 		text = appendTexts(append(text, ": "...), errs, stopped)
 	}
-	return unsafe.String(unsafe.SliceData(text), len(text)) // text does not escape otherwise
+	return unsafe.String(unsafe.SliceData(text), len(text)) // nothing else refers to text
 }
 
-// Together is one error for all of these, as field.ErrorList.ToAggregate makes it, nil for none; see Message.
+// Together returns one error for all errors, with the text of field.ErrorList.ToAggregate. It returns nil for none.
 func Together(errs []*field.Error) error {
 	if len(errs) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func Together(errs []*field.Error) error {
 func appendTexts(text []byte, errs []*field.Error, stopped func() bool) []byte {
 	text = slices.Grow(text, roomOf(errs))
 	start := len(text)
-	text = append(text, '[') // in the place of which there is nothing if there is but one
+	text = append(text, '[') // removed below if there is only one text
 	var said texts
 	for i, err := range errs {
 		if i%64 == 63 && stopped != nil && stopped() {
@@ -58,7 +58,7 @@ func appendTexts(text []byte, errs []*field.Error, stopped func() bool) []byte {
 	return append(text, ']')
 }
 
-// roomOf is about how much room the texts of errors need.
+// roomOf returns the approximate size of the error texts in bytes.
 func roomOf(errs []*field.Error) (room int) {
 	for _, err := range errs {
 		room += Size(err)
@@ -66,7 +66,7 @@ func roomOf(errs []*field.Error) (room int) {
 	return room
 }
 
-// texts are the texts in a buffer that were seen before: a few are compared, more are looked up.
+// texts is the set of texts in a buffer. It compares up to fewTexts texts directly and uses a map for more.
 type texts struct {
 	count int
 	few   [fewTexts]struct{ from, to int }
@@ -75,7 +75,7 @@ type texts struct {
 
 const fewTexts = 16
 
-// add adds the text from an index of the buffer to its end, unless it is one of those before.
+// add adds the text from an index of the buffer to its end. It returns false if the set already has the text.
 func (t *texts) add(buffer []byte, from int) (added bool) {
 	one := buffer[from:]
 	if t.more == nil {

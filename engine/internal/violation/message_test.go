@@ -42,7 +42,7 @@ func TestMessageIsUpstreams(t *testing.T) {
 	}
 }
 
-// TestTextIsUpstreams: Error() and ErrorBody(), and the bad value as JSON.
+// TestTextIsUpstreams compares texts with Error() and ErrorBody(), and the bad value with its JSON.
 func TestTextIsUpstreams(t *testing.T) {
 	bad := []any{
 		nil, "", "a\"b<\n\x00é\xff\u2028%s", int64(-5), int32(7), 12, true, false, 1.0, 1e21, 1e-7, 12345678.5, math.MaxFloat64, float32(0.1),
@@ -80,7 +80,7 @@ func TestAppendQuoted(t *testing.T) {
 	}
 }
 
-// TestMessageAllocs: a message is made in one piece.
+// TestMessageAllocs checks that Message allocates its text once.
 func TestMessageAllocs(t *testing.T) {
 	var errs field.ErrorList
 	for i := range 10 {
@@ -91,7 +91,7 @@ func TestMessageAllocs(t *testing.T) {
 	}
 }
 
-// TestMessageIsLinear: apimachinery took minutes for as many.
+// TestMessageIsLinear uses so many errors that apimachinery's NewInvalid would take minutes.
 func TestMessageIsLinear(t *testing.T) {
 	errs := make(field.ErrorList, 200_000)
 	for i := range errs {

@@ -7,9 +7,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// PathOf takes the reference's text for a place apart: metadata.ownerReferences[0].uid. Dots end names and brackets
-// hold an index or a key; where names hold such themselves the text is ambiguous, and only a document can tell what is
-// meant.
+// PathOf parses the path of a field error, for example metadata.ownerReferences[0].uid. A name that contains dots or
+// brackets makes the text ambiguous; only the document can resolve it.
 func PathOf(field string) (path value.Path) {
 	for field != "" {
 		switch field[0] {

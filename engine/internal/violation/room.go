@@ -6,9 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Room bounds the violations of one document: their number, and the bytes of their texts. The reference has no such
-// bound, and no API server would answer in time beyond it. What does not fit is an error, never a part of an answer: an
-// answer that looks complete is complete. A nil Room has no end. It is used by one goroutine.
+// Room bounds the violations of one document by number and by bytes of text. Upstream has no such bound. Exceeding it
+// is an error, so a returned list is always complete. A nil Room is unbounded. A Room must not be used concurrently.
 type Room struct {
 	maxCount, maxBytes int
 	violations, bytes  int
@@ -19,22 +18,22 @@ type Room struct {
 	ended bool
 }
 
-// trials is how many times more may be found while a branch of anyOf or oneOf is tried whose violations may be dropped.
+// trials multiplies the bounds while a branch of anyOf or oneOf is tried, because its violations may be dropped.
 const trials = 4
 
-// NewRoom returns the room that the limits leave for one document.
+// NewRoom returns a Room with the limits for one document.
 func NewRoom(l value.Limits) *Room {
 	violations, bytes := l.Violations()
 	return &Room{maxCount: violations, maxBytes: bytes}
 }
 
-// Until has Open look now and then whether the channel is closed, since the call ended.
+// Until makes Open return false after the channel is closed. It returns r.
 func (r *Room) Until(done <-chan struct{}) *Room {
 	r.done = done
 	return r
 }
 
-// Done is the channel that Until was given, nil if there is none.
+// Done returns the channel passed to Until, or nil.
 func (r *Room) Done() <-chan struct{} {
 	if r == nil {
 		return nil
@@ -42,12 +41,10 @@ func (r *Room) Done() <-chan struct{} {
 	return r.done
 }
 
-// askEvery is how many steps go by between two questions of Open whether anybody still waits: some hundred
-// microseconds.
+// askEvery is how many calls of Open pass between two checks of the channel: some hundred microseconds.
 const askEvery = 64
 
-// Open reports whether there is a point in looking for more: what was found has room, and somebody waits for it. Walks
-// ask at every step.
+// Open reports whether the search should continue: the bounds hold and the channel is open. Walks call it at each step.
 func (r *Room) Open() bool {
 	if r == nil {
 		return true
@@ -62,8 +59,8 @@ func (r *Room) Open() bool {
 	return r.err == nil && !r.ended
 }
 
-// Take makes room for one violation, whose texts take so many bytes. trial: it may be dropped again. False: there is
-// not enough left, and Err says so from now on; who gets that ends.
+// Take adds one violation with the given text size. trial applies the higher bounds for violations that may be dropped.
+// It returns false if a bound is exceeded; the caller must then stop, and Err returns the error.
 func (r *Room) Take(bytes int, trial bool) bool {
 	if r == nil {
 		return true
@@ -76,14 +73,14 @@ func (r *Room) Take(bytes int, trial bool) bool {
 	return r.within(factor)
 }
 
-// Give gives back what was taken for one violation that was dropped.
+// Give removes one dropped violation with the given text size.
 func (r *Room) Give(bytes int) {
 	if r != nil {
 		r.violations, r.bytes = r.violations-1, r.bytes-bytes
 	}
 }
 
-// Fits reports whether what was taken, for trials too, has room now that no trial is under way. False is as with Take.
+// Fits reports whether all violations, including those of trials, are within the bounds. If not, Err returns the error.
 func (r *Room) Fits() bool { return r == nil || r.within(1) }
 
 func (r *Room) within(factor int) bool {
@@ -100,14 +97,14 @@ func (r *Room) within(factor int) bool {
 	return r.err == nil
 }
 
-// Fail ends the room for another reason than what was taken.
+// Fail closes the Room with an error that is not about its bounds.
 func (r *Room) Fail(err *value.LimitError) {
 	if r != nil && r.err == nil {
 		r.err = err
 	}
 }
 
-// Err is a *value.LimitError if something did not fit, else nil.
+// Err returns a *value.LimitError if a bound was exceeded or Fail was called, else nil.
 func (r *Room) Err() error {
 	if r == nil || r.err == nil {
 		return nil
@@ -115,8 +112,8 @@ func (r *Room) Err() error {
 	return r.err
 }
 
-// Size is about how many bytes the texts of an error take: the place, the message and the value that it shows. A value
-// that is neither a text nor a number counts as nothing: the caller adds its size.
+// Size returns the approximate size of an error's texts in bytes: path, message and bad value. A bad value that is
+// neither a string nor a number counts as 0, and the caller adds its size.
 func Size(err *field.Error) int {
 	size := len(err.Field) + len(err.Detail) + 32
 	if text, isText := err.BadValue.(string); isText {

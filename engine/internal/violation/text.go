@@ -14,7 +14,7 @@ func AppendText(dst []byte, err *field.Error) []byte {
 	return AppendBody(append(append(dst, err.Field...), ": "...), err)
 }
 
-// AppendBody appends err.ErrorBody(), for the common errors without anything between it and dst.
+// AppendBody appends err.ErrorBody(). For common error types it does not allocate an intermediate string.
 func AppendBody(dst []byte, err *field.Error) []byte {
 	switch err.Type {
 	case field.ErrorTypeRequired, field.ErrorTypeForbidden, field.ErrorTypeTooLong, field.ErrorTypeTooShort, field.ErrorTypeInternal:
@@ -40,7 +40,7 @@ func AppendBody(dst []byte, err *field.Error) []byte {
 	return dst
 }
 
-// appendBad appends a bad value as the reference shows it. Not ok: it is of a kind that is left to the reference.
+// appendBad appends a bad value as upstream prints it. ok is false for types that it does not support.
 func appendBad(dst []byte, bad any) (_ []byte, ok bool) {
 	switch bad := bad.(type) {
 	case string:
@@ -57,7 +57,7 @@ func appendBad(dst []byte, bad any) (_ []byte, ok bool) {
 	return dst, false
 }
 
-// AppendQuoted is strconv.AppendQuote, which takes its time for every letter; mostly there is nothing to escape.
+// AppendQuoted is strconv.AppendQuote with a fast path for ASCII text without escapes.
 func AppendQuoted(dst []byte, text string) []byte {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -67,7 +67,7 @@ func AppendQuoted(dst []byte, text string) []byte {
 	return append(append(append(dst, '"'), text...), '"')
 }
 
-// AppendValue appends what json.Marshal makes of a bad value.
+// AppendValue appends a bad value as json.Marshal encodes it.
 func AppendValue(dst []byte, bad any) []byte {
 	switch bad := bad.(type) {
 	case nil, string, int64, float64, bool, map[string]any, []any:
@@ -77,7 +77,7 @@ func AppendValue(dst []byte, bad any) []byte {
 	}
 	text, err := json.Marshal(bad)
 	if err != nil {
-		text, _ = json.Marshal(err.Error()) // nothing that came from JSON
+		text, _ = json.Marshal(err.Error()) // cannot happen for values decoded from JSON
 	}
 	return append(dst, text...)
 }
