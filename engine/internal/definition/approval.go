@@ -14,8 +14,7 @@ import (
 
 const approvedAnnotation = apiextensionsv1.KubeAPIApprovedAnnotation
 
-// approvalState is what the annotation of a CRD in one of Kubernetes' own groups says: where the API was approved, or
-// that it was not.
+// approvalState is the state of the approval annotation, which CRDs in Kubernetes' own groups need.
 type approvalState int
 
 const (
@@ -25,7 +24,7 @@ const (
 	approvalMissing
 )
 
-// isProtected reports whether a group is one of Kubernetes' own.
+// isProtected reports whether a group is reserved for Kubernetes.
 // (k8s.io/apiextensions-apiserver/pkg/apihelpers, IsProtectedCommunityGroup)
 func isProtected(group string) bool {
 	for _, domain := range []string{"k8s.io", "kubernetes.io"} {
@@ -36,7 +35,7 @@ func isProtected(group string) bool {
 	return false
 }
 
-// approvalOf returns what a CRD's annotation says, and the words for it.
+// approvalOf returns the state of the approval annotation and its message.
 // (k8s.io/apiextensions-apiserver/pkg/apihelpers, GetAPIApprovalState)
 func approvalOf(meta *metav1.ObjectMeta) (approvalState, string) {
 	const see = "see https://github.com/kubernetes/enhancements/pull/1111"
@@ -54,8 +53,8 @@ func approvalOf(meta *metav1.ObjectMeta) (approvalState, string) {
 		"protected groups must have approval annotation %q with either a URL or a reason starting with \"unapproved\", %s", approvedAnnotation, see)
 }
 
-// approval checks the annotation. An update that does not change its state since old, nil for a creation, is never
-// rejected. (validation.go, validateAPIApproval)
+// approval checks the approval annotation. old is nil for a creation. An update that keeps the state is never rejected.
+// (validation.go, validateAPIApproval)
 func approval(meta, old *metav1.ObjectMeta, group string) field.ErrorList {
 	if !quirk.On(quirk.NamingConventions) || !isProtected(group) {
 		return nil
@@ -76,8 +75,7 @@ func approval(meta, old *metav1.ObjectMeta, group string) field.ErrorList {
 	return nil
 }
 
-// ApprovalCondition returns the condition KubernetesAPIApprovalPolicyConformant of a CRD, nil for one that needs no
-// approval.
+// ApprovalCondition returns the condition KubernetesAPIApprovalPolicyConformant, or nil if the CRD needs no approval.
 // (k8s.io/apiextensions-apiserver/pkg/controller/apiapproval)
 func ApprovalCondition(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionCondition {
 	if !isProtected(crd.Spec.Group) {

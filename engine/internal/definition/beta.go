@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// betaCRD is a CRD manifest at v1beta1. The parts that did not change are v1's own types.
+// betaCRD is a v1beta1 CRD manifest. Unchanged parts use the v1 types.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/types.go)
 type betaCRD struct {
 	metav1.TypeMeta   `json:""`
@@ -57,13 +57,13 @@ type betaConversion struct {
 	ConversionReviewVersions []string                               `json:"conversionReviewVersions,omitempty"`
 }
 
-// decodeBeta reads a v1beta1 manifest. API servers since 1.22 do not serve that version; what they make of such a
-// manifest is what their library makes of it.
+// decodeBeta decodes a v1beta1 manifest with the semantics of upstream's library. API servers since 1.22 do not serve
+// v1beta1.
 func decodeBeta(doc []byte) (*Manifest, error) {
 	var in betaCRD
 	strict, err := decodeStrict(doc, &in, "v1beta1")
 	if err != nil {
-		// The error names Go types: those of the reference.
+		// The error text contains Go type names. Use those of upstream's types.
 		if _, its := decodeStrict(doc, &apiextensionsv1beta1.CustomResourceDefinition{}, "v1beta1"); its != nil {
 			err = its
 		}
@@ -83,7 +83,7 @@ func decodeBeta(doc []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// setDefaults fills in v1beta1's defaults.
+// setDefaults sets the defaults of v1beta1.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/defaults.go)
 func (s *betaSpec) setDefaults() {
 	if s.Scope == "" {
@@ -111,7 +111,7 @@ func (s *betaSpec) setDefaults() {
 	}
 }
 
-// spec returns the internal form, which is that of v1beta1.
+// spec returns the internal form.
 func (s *betaSpec) spec() spec {
 	out := spec{
 		group: s.Group, version: s.Version, names: s.Names, scope: s.Scope, validation: s.Validation, subresources: s.Subresources,

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// caBundle checks that a webhook's CA bundle holds certificates. An empty one stands for the system's.
+// caBundle checks that a webhook's CA bundle contains certificates. An empty bundle means the system's roots.
 // (k8s.io/apiserver/pkg/util/webhook/validation.go, ValidateCABundle; k8s.io/client-go/transport, TLSConfigFor)
 func caBundle(bundle []byte, path *field.Path) field.ErrorList {
 	if len(bundle) == 0 || x509.NewCertPool().AppendCertsFromPEM(bundle) {
@@ -19,7 +19,7 @@ func caBundle(bundle []byte, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, bundle, fmt.Sprintf("unable to load root certificates: %v", noCertificate(bundle)))}
 }
 
-// noCertificate says why a bundle has no certificate that can be used.
+// noCertificate returns the reason why a bundle contains no usable certificate.
 func noCertificate(bundle []byte) error {
 	for rest := bundle; len(rest) > 0; {
 		var block *pem.Block
@@ -36,7 +36,7 @@ func noCertificate(bundle []byte) error {
 	return errors.New("no valid certificate authority data seen")
 }
 
-// InvalidCABundle reports whether the CA bundle of a CRD's webhook keeps the CRD from being established.
+// InvalidCABundle reports whether the CA bundle of the conversion webhook prevents the CRD from being established.
 // (k8s.io/apiextensions-apiserver/pkg/controller/establish)
 func InvalidCABundle(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	c := crd.Spec.Conversion

@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// check checks the spec, in the reference's order.
+// check validates the spec in upstream's order.
 // (validation.go, validateCustomResourceDefinitionSpec)
 func (s *spec) check(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -63,8 +63,8 @@ func (s *spec) check(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// checkSchemas checks that versions have schemas: all of them, or those served of a CRD that has been without and
-// prunes.
+// checkSchemas checks that each version has a schema. If the stored CRD lacks one, only served versions of a CRD that
+// prunes need a schema.
 func (s *spec) checkSchemas(path *field.Path) field.ErrorList {
 	if s.validation != nil && s.validation.OpenAPIV3Schema != nil {
 		return nil
@@ -85,7 +85,7 @@ func (s *spec) checkSchemas(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// oneOf checks a text that must be one of several.
+// oneOf checks that text is one of the accepted values.
 func oneOf(path *field.Path, text string, accepted ...string) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, "")}
@@ -98,9 +98,10 @@ func oneOf(path *field.Path, text string, accepted ...string) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, text, accepted)}
 }
 
-// stored returns the stored versions of the status after those given, with the storage version: the first one that
-// claims to be.
-// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate, PrepareForUpdate)
+// stored appends the storage version to the stored versions of the status, unless it is among them. If several versions
+// have storage set, the first counts.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate,
+// PrepareForUpdate)
 func (s *spec) stored(before []string) []string {
 	for i := range s.versions {
 		if v := &s.versions[i]; v.Storage {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// check checks spec.conversion. The CA bundle may be anything until the CRD is established.
+// check validates spec.conversion. The CA bundle is not checked until the CRD is established.
 // (validation.go, validateCustomResourceConversion)
 func (c *conversion) check(path *field.Path, r *ratchet) field.ErrorList {
 	if c == nil {
@@ -44,8 +44,8 @@ func (c *conversion) check(path *field.Path, r *ratchet) field.ErrorList {
 	return append(errs, reviewVersions(c.conversionReviewVersions, reviews, r.anyReviews)...)
 }
 
-// reviewVersions checks which ConversionReview versions a webhook understands: one that Kubernetes knows must be among
-// them, unless any will do.
+// reviewVersions checks the ConversionReview versions of a webhook. Unless anyWillDo is set, the list must contain v1
+// or v1beta1.
 func reviewVersions(list []string, path *field.Path, anyWillDo bool) field.ErrorList {
 	if len(list) == 0 {
 		return field.ErrorList{field.Required(path, "")}
@@ -97,8 +97,8 @@ func webhookURL(text string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// webhookService checks the service of a webhook. The reference takes name for namespace and namespace for name here: a
-// missing name is reported as a missing namespace and the other way round.
+// webhookService checks the service of a webhook. As in upstream, it reports a missing name as a missing namespace and
+// a missing namespace as a missing name.
 // (k8s.io/apiserver/pkg/util/webhook/validation.go, ValidateWebhookService)
 func webhookService(s *apiextensionsv1.ServiceReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -132,7 +132,7 @@ func webhookPath(text string, path *field.Path) field.ErrorList {
 	if text[0] != '/' {
 		errs = append(errs, field.Invalid(path, text, "must start with a '/'"))
 	}
-	// The first character is taken for the slash in any case.
+	// As in upstream, drop the first character even if it is not a slash.
 	for i, segment := range strings.Split(strings.TrimSuffix(text[1:], "/"), "/") {
 		if segment == "" {
 			errs = append(errs, field.Invalid(path, text, fmt.Sprintf("segment[%d] may not be empty", i)))

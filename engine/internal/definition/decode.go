@@ -20,30 +20,29 @@ const (
 
 // Manifest is a decoded CRD.
 type Manifest struct {
-	// CRD is the definition at v1 with the API server's defaults filled in, whatever version it was written at.
+	// CRD is the v1 form with the API server's defaults, also for a v1beta1 manifest.
 	CRD *apiextensionsv1.CustomResourceDefinition
-	// Strict are the texts of unknown and duplicate fields, as the API server words its warnings (and, where the caller
-	// asks for strict validation, its refusal). At most 100. Like the API server it does not look for them below items,
-	// additionalProperties and the other keywords whose value is a schema or something else.
+	// Strict are the errors for unknown and duplicate fields, at most 100. The API server returns them as warnings, or
+	// rejects the manifest with them if the request asks for strict validation. As in upstream, fields below items,
+	// additionalProperties and similar keywords are not checked.
 	Strict []string
 
-	// beta: it was written at v1beta1.
+	// beta is set for a v1beta1 manifest.
 	beta bool
-	// spec is what validation looks at: the API server's internal form, which has a place for what versions share.
+	// spec is the API server's internal form, which validation uses.
 	spec spec
 }
 
-// Reason says why a manifest could not be decoded.
+// Reason is the reason why a manifest could not be decoded.
 type Reason int
 
 // The reasons of a DecodeError.
 const (
-	// Unreadable: the text is not JSON, or its apiVersion or kind is not a string.
+	// Unreadable: the text is not JSON, or apiVersion or kind is not a string.
 	Unreadable Reason = iota + 1
-	// NotCRD: apiVersion and kind are those of something else, or absent.
+	// NotCRD: apiVersion and kind are absent or those of another resource.
 	NotCRD
-	// WrongShape: it is a CRD, but a field holds a value of the wrong type; the API server answers 400 with this
-	// error's text.
+	// WrongShape: a field of the CRD has a value of the wrong type. The API server returns 400 with this error's text.
 	WrongShape
 )
 
@@ -54,27 +53,27 @@ type DecodeError struct {
 	cause  error
 }
 
-// Error returns the API server's text, apart from NotCRD.
+// Error returns the API server's text, or a text of our own for NotCRD.
 func (e *DecodeError) Error() string { return e.text }
 
-// Unwrap returns the decoder's error, nil for NotCRD.
+// Unwrap returns the decoder's error, or nil for NotCRD.
 func (e *DecodeError) Unwrap() error { return e.cause }
 
-// Decode reads a CRD manifest, apiextensions.k8s.io/v1 or v1beta1, from JSON. The caller bounds its size and depth. The
-// error is a *DecodeError, or a *value.LimitError for schemas that nest so deep that decoding them as the API server
-// does would take seconds.
+// Decode decodes a JSON CRD manifest of apiextensions.k8s.io/v1 or v1beta1. The caller must bound its size and depth.
+// The error is a *DecodeError. It is a *value.LimitError if schemas nest so deep that upstream's decoder would take
+// seconds.
 func Decode(doc []byte) (*Manifest, error) {
-	d := value.Acquire() // given back below: after a panic it must not be used again
+	d := value.Acquire() // released without defer: after a panic the Doc must not be reused
 	root, err := d.ParseJSON(doc, value.Limits{MaxBytes: max(len(doc), 1)})
 	if err != nil {
-		root = 0 // the decoders have the words for what is wrong
+		root = 0 // the decoders below report the error
 	}
 	m, err := decode(doc, d, root)
 	d.Release()
 	return m, err
 }
 
-// decode reads a manifest whose tree is d, from root, which is 0 if it has none.
+// decode decodes a manifest with the tree d. root is 0 if there is no tree.
 func decode(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
 	apiVersion, err := typeOf(doc, d, root)
 	if err != nil {
@@ -106,8 +105,8 @@ func decode(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
 	return m, nil
 }
 
-// fromV1 sends a CRD through the API server's internal form and back, as every CRD goes: versions that say the same in
-// different words end up with the words of the first, and an empty webhook disappears.
+// fromV1 converts a CRD to the internal form and back, as the API server does. Semantically equal parts of versions
+// become those of the first version, and an empty webhook is removed.
 func fromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
 	setDefaults(crd)
 	m := &Manifest{CRD: crd, spec: lift(&crd.Spec)}
@@ -115,8 +114,7 @@ func fromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
 	return m
 }
 
-// typeOf checks that a document is a CRD and returns its apiVersion. Like the API server's, the look ahead does not
-// mind the case of keys.
+// typeOf checks that a document is a CRD and returns its apiVersion. As in the API server, key case does not matter.
 func typeOf(doc []byte, d *value.Doc, root uint32) (string, error) {
 	var t struct {
 		APIVersion string `json:"apiVersion,omitempty"`
@@ -139,7 +137,7 @@ func typeOf(doc []byte, d *value.Doc, root uint32) (string, error) {
 	}
 }
 
-// plainType returns the apiVersion of a CRD whose apiVersion and kind are plain strings in the tree.
+// plainType returns the apiVersion of a CRD if the keys apiVersion and kind have exact case and string values.
 func plainType(d *value.Doc, root uint32) (apiVersion string, plain bool) {
 	if root == 0 || d.Nodes[root].Kind != value.Object {
 		return "", false
@@ -168,7 +166,7 @@ func plainType(d *value.Doc, root uint32) (apiVersion string, plain bool) {
 	return apiVersion, named && apiVersion != ""
 }
 
-// decodeStrict decodes into a typed manifest as the API server's strict serializer does.
+// decodeStrict decodes a typed manifest as the API server's strict serializer does.
 func decodeStrict(doc []byte, into any, version string) ([]string, error) {
 	found, err := json.UnmarshalStrict(doc, into)
 	if err != nil {

@@ -20,52 +20,50 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// checkDefaults checks that the defaults of a structural schema have no unknown fields and are valid, embedded metadata
-// included. Defaults inside of metadata are judged within an object made for the purpose. Defaults of map values are
-// not looked at. Rules that apply to a default run if nothing else is wrong with it. unprunedToo says whether defaults
-// may have unknown fields after all; only one that has them asks.
+// checkDefaults checks that the defaults of a structural schema are valid and have no unknown fields. It checks a
+// default inside metadata within a generated object, and does not check defaults of map values. Rules run only if a
+// default has no other errors. unprunedToo reports whether unknown fields are allowed; it is called only if a default
+// has some.
 //
-// As in the reference, checking changes the schema: embedded metadata in a default loses what ObjectMeta has no place
-// for.
+// As in upstream, the check changes the schema: it removes unknown fields from embedded metadata in defaults.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
 func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, memory *celcheck.Memory, unprunedToo func() bool) field.ErrorList {
 	resource := *s
-	resource.XEmbeddedResource = true // as which the root is treated
+	resource.XEmbeddedResource = true // upstream treats the root as an embedded resource
 	compiled, err := plan.Compile(&resource, plan.Options{ForDefaults: true})
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
 	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, memory: memory, unprunedToo: unprunedToo, stop: interrupt.On(room.Done()), budget: rule.Budget}
 	c.node(&resource, compiled.Root, path, surroundings{})
-	c.d.Release() // not by defer: after a panic it must not go back into the pool
+	c.d.Release() // not deferred: after a panic the Doc must not be reused
 	return c.errs
 }
 
 type defaultCheck struct {
-	ctx  context.Context // of rules
+	ctx  context.Context // for rules
 	d    *value.Doc
 	errs field.ErrorList
 	room *violation.Room
-	// memory is that of rules.
+	// memory caches compiled rules and their types.
 	memory *celcheck.Memory
-	// unprunedToo is as in checkDefaults.
+	// unprunedToo is described at checkDefaults.
 	unprunedToo func() bool
 	stop        *interrupt.Signal
-	// budget is what rules may still cost; below 0 nothing further is checked.
+	// budget is the remaining cost budget of rules. If it is negative, checking stops.
 	budget int64
 }
 
-// surroundings is the resource, at the root or embedded, that a schema is part of.
+// surroundings is the resource, at the root or embedded, that contains a schema.
 type surroundings struct {
 	resource *plan.Node
-	// way leads from the resource to the schema: names of members, items for elements.
+	// way is the path from the resource to the schema: property names, and items for list elements.
 	way []string
-	// meta is set inside of apiVersion, kind and metadata of the resource.
+	// meta is set inside apiVersion, kind and metadata of the resource.
 	meta bool
 }
 
-// items in a way stands for an element of a list; no member of an object on the way has this name, since it is not
-// UTF-8.
+// items marks a list element in a way. It is not valid UTF-8, so it differs from every property name.
 const items = "\xff"
 
 func (s surroundings) enter(name string) surroundings {
@@ -73,7 +71,7 @@ func (s surroundings) enter(name string) surroundings {
 	return s
 }
 
-// node checks the default of s, for which n was compiled, and of everything below it.
+// node checks the default of s and all defaults below it. n is the plan of s.
 func (c *defaultCheck) node(s *schema.Props, n *plan.Node, path *field.Path, in surroundings) {
 	if c.budget < 0 || !c.room.Open() {
 		return
@@ -91,7 +89,7 @@ func (c *defaultCheck) node(s *schema.Props, n *plan.Node, path *field.Path, in 
 	if s.Items != nil && s.Items.Schema != nil {
 		c.node(s.Items.Schema, n.Items, path.Child("items"), in.enter(items))
 	}
-	var p schema.Props // one for all, which are large
+	var p schema.Props // reused because Props is large
 	for _, name := range schema.Names(s.Properties) {
 		p = s.Properties[name]
 		below := in.enter(name)
@@ -100,7 +98,7 @@ func (c *defaultCheck) node(s *schema.Props, n *plan.Node, path *field.Path, in 
 	}
 }
 
-// outside checks a default that is not part of metadata.
+// outside checks a default outside metadata.
 func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) {
 	n, err := standalone(s, n)
 	if err != nil {
@@ -112,16 +110,16 @@ func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) 
 	if !ok {
 		return
 	}
-	_, _ = compiled.Prune(c.d, root, false) // nothing is tracked, so nothing can be too long
+	_, _ = compiled.Prune(c.d, root, false) // has no error without tracking
 	unknown := c.d.Nodes[root].Flags&value.Dirty != 0
 	if unknown {
 		if root, ok = c.parse(s.Default.Raw, path); !ok {
 			return
 		}
 	}
-	_, bad, _ := compiled.CoerceEmbedded(c.d, root, metadata.Options{Path: path}) // which has no bound where nothing is tracked
+	_, bad, _ := compiled.CoerceEmbedded(c.d, root, metadata.Options{Path: path}) // has no error without tracking
 	if unknown && !c.unprunedToo() {
-		// The reference's error refers to the very value that is coerced next, and is printed after that.
+		// As in upstream, the error shows the value after coercion.
 		c.errs = append(c.errs, field.Invalid(path, c.d.Any(root), "must not have unknown fields"))
 	}
 	if bad != nil {
@@ -129,7 +127,7 @@ func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) 
 		return
 	}
 	if c.d.Nodes[root].Flags&value.Dirty != 0 {
-		// What the CRD holds, and what is stored of it, is what coercion makes of it.
+		// Store the coerced value in the CRD, as upstream does.
 		s.Default.Raw = c.d.AppendJSON(nil, root)
 	}
 	if bad := compiled.ExplainEmbedded(c.d, root, plan.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
@@ -172,7 +170,7 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *plan.Node, path *field.Pat
 	c.rules(s, root, path)
 }
 
-// parse reads a default into the Doc, which loses what it held.
+// parse resets the Doc and parses a default into it.
 func (c *defaultCheck) parse(raw []byte, path *field.Path) (uint32, bool) {
 	c.d.Reset()
 	root, err := c.d.ParseJSON(raw, value.Limits{MaxBytes: len(raw)})
@@ -183,8 +181,7 @@ func (c *defaultCheck) parse(raw []byte, path *field.Path) (uint32, bool) {
 	return root, true
 }
 
-// surround returns a resource whose part at the end of way is the given JSON. Like the reference's it has a kind and an
-// apiVersion.
+// surround returns a resource with the given JSON at the end of way. As in upstream, it sets kind and apiVersion.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/surroundingobject.go)
 func surround(raw []byte, way []string) []byte {
 	more := ""
@@ -197,7 +194,7 @@ func surround(raw []byte, way []string) []byte {
 	return wrap(raw, way, more)
 }
 
-// wrap returns an object whose part at the end of way is the given JSON; more ends it.
+// wrap returns an object with the given JSON at the end of way. more is the text before its last brace.
 func wrap(raw []byte, way []string, more string) []byte {
 	var open, end strings.Builder
 	closing := make([]string, 0, len(way))
@@ -207,7 +204,7 @@ func wrap(raw []byte, way []string, more string) []byte {
 			open.WriteByte('[')
 			closing = append(closing, "]")
 		default:
-			key, _ := json.Marshal(name) // a string has no error
+			key, _ := json.Marshal(name) // strings always marshal
 			open.WriteByte('{')
 			open.Write(key)
 			open.WriteByte(':')
@@ -224,8 +221,8 @@ func wrap(raw []byte, way []string, more string) []byte {
 	return slices.Concat([]byte(open.String()), raw, []byte(end.String()))
 }
 
-// standalone returns the node of a schema as it is when nothing surrounds it. What a node keeps while pruning can
-// depend on the nodes above it, and a default is pruned by its own schema only.
+// standalone returns the node of a schema without the influence of its parents. Pruning can depend on parent nodes, but
+// a default is pruned by its own schema only.
 func standalone(s *schema.Props, n *plan.Node) (*plan.Node, error) {
 	if n.Flags&plan.KeepAll == 0 && (n.Flags&plan.KeepUnknown == 0 || n.Has(plan.Preserve)) {
 		return n, nil

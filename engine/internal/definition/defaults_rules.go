@@ -9,9 +9,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// rules evaluates the rules of s, which see nothing around it, for a default in which nothing else is wrong. They run
-// twice: as if an update left the default as it was, then, if they hold, as if the default were new. All defaults of a
-// schema share one budget, to which the more expensive one of two runs is charged.
+// rules evaluates the rules of s for a default without other errors. They run twice: as an update that keeps the
+// default, then, if they pass, as a creation. All defaults of a schema share one cost budget. The more expensive run is
+// charged.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, validate)
 func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 	if !schema.HasRules(s) {
@@ -19,7 +19,7 @@ func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 	}
 	compiled, err := plan.Compile(s, plan.Options{ForDefaults: true, Rules: plan.RulesOfField, Context: c.ctx, Memory: c.memory})
 	if c.ctx.Err() != nil {
-		return // who asked looks at the context, too
+		return // the caller checks the context
 	}
 	if err != nil {
 		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))

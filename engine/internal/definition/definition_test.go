@@ -18,21 +18,20 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// registration is one case of testdata/register.yaml: a whole manifest, or parts of one whose other parts are those of
-// a CronTab.
+// registration is one case of testdata/register.yaml: a full manifest, or changes to the manifest of a CronTab.
 type registration struct {
 	Name     string         `json:"name"`
-	V        any            `json:"v"`        // the schema of the property v
-	Schema   any            `json:"schema"`   // the whole schema
-	Version  map[string]any `json:"version"`  // merged into the one version
+	V        any            `json:"v"`        // schema of the property v
+	Schema   any            `json:"schema"`   // full schema
+	Version  map[string]any `json:"version"`  // merged into the version
 	Spec     map[string]any `json:"spec"`     // merged into spec
 	Metadata map[string]any `json:"metadata"` // merged into metadata
 	Status   any            `json:"status"`
-	Manifest any            `json:"manifest"` // instead of all these
-	Text     string         `json:"text"`     // the same, as it stands
+	Manifest any            `json:"manifest"` // full manifest
+	Text     string         `json:"text"`     // full manifest as text
 }
 
-// answer is what the reference says to a case.
+// answer is upstream's result for a case.
 type answer struct {
 	Name     string   `json:"name"`
 	Refused  string   `json:"refused"` // the decoder's error
@@ -136,7 +135,7 @@ func TestRegistrations(t *testing.T) {
 			if !slices.Equal(got.Errors, again.Errors) || !slices.Equal(got.Warnings, again.Warnings) {
 				t.Error("the order differs between two runs")
 			}
-			// The reference's decoder does not say which version could not be handled; its API server does.
+			// Unlike the API server, upstream's decoder does not report the version.
 			if want.Refused != "" && got.Refused != want.Refused && got.Refused != `CustomResourceDefinition in version "v1" cannot be handled as a CustomResourceDefinition: `+want.Refused {
 				t.Errorf("refused\n got %q\nwant %q", got.Refused, want.Refused)
 			}
@@ -158,7 +157,7 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// TestCanonicalIsStable decodes the canonical form of every accepted case again: nothing may change any more.
+// TestCanonicalIsStable decodes the canonical form of each accepted case again and checks that nothing changes.
 func TestCanonicalIsStable(t *testing.T) {
 	cases := load[registration](t, "testdata/register.yaml")
 	accepted := 0
@@ -184,7 +183,7 @@ func TestCanonicalIsStable(t *testing.T) {
 			t.Errorf("%s: %s became %s, %q", cases[i].Name, first, second, again.Strict)
 		}
 		o := Options{}
-		if again.CRD.Spec.PreserveUnknownFields { // which no CRD can start to do
+		if again.CRD.Spec.PreserveUnknownFields { // allowed in updates only
 			if o.Stored, err = storedAs(first); err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +197,7 @@ func TestCanonicalIsStable(t *testing.T) {
 	}
 }
 
-// storedAs is the CRD with that canonical form in storage, not yet established.
+// storedAs returns the stored, not yet established CRD with that canonical form.
 func storedAs(canonical []byte) (*Stored, error) {
 	m, err := Decode(canonical)
 	if err != nil {
@@ -242,7 +241,7 @@ func TestKubernetesMinor(t *testing.T) {
 	}
 }
 
-// slow decodes a v1 manifest without the fast way, nil if it cannot be decoded.
+// slow decodes a v1 manifest without the fast path. It returns nil if decoding fails.
 func slow(doc []byte) (*apiextensionsv1.CustomResourceDefinition, []string) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	strict, err := decodeStrict(doc, crd, "v1")
@@ -252,8 +251,8 @@ func slow(doc []byte) (*apiextensionsv1.CustomResourceDefinition, []string) {
 	return crd, strict
 }
 
-// checkWays compares the fast ways to decode and to encode with the API server's and encoding/json's, and says whether
-// the fast decoder was chosen.
+// checkWays compares the fast decoder and encoder with upstream's decoder and encoding/json. It reports whether the
+// fast decoder accepted the manifest.
 func checkWays(t *testing.T, doc []byte) bool {
 	t.Helper()
 	d := value.Acquire()
@@ -276,7 +275,7 @@ func checkWays(t *testing.T, doc []byte) bool {
 	return got != nil
 }
 
-// canonical makes the canonical form by way of Go's maps.
+// canonical computes the canonical form with Go maps.
 func canonical(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) []byte {
 	t.Helper()
 	clean := crd.DeepCopy()
@@ -343,10 +342,9 @@ func TestDeepSchemas(t *testing.T) {
 	}
 }
 
-// raw is JSON as it stands.
 func raw(text string) any { return json.RawMessage(text) }
 
-// TestStoredForm holds what judging changes in an accepted CRD.
+// TestStoredForm checks how validation changes an accepted CRD.
 func TestStoredForm(t *testing.T) {
 	r := registration{Schema: raw(`{"type":"object","properties":{
 		"e":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,

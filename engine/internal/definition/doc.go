@@ -1,11 +1,10 @@
-// Package definition knows what an API server does with a CRD itself: decoding a manifest of either API version,
-// defaults, the conversion from v1beta1, everything that is checked when a CRD is created or updated, the warnings that
-// come with the answer, and what the controllers make of its status.
+// Package definition implements what an API server does with CRDs: decoding of v1 and v1beta1 manifests, defaulting,
+// conversion from v1beta1, validation of creations and updates, warnings, status reconciliation and reports.
 //
-// Creations and updates run the same checks (check.go); a ratchet says what an update leaves out (ratchet.go), and
-// update.go adds what only an update has to obey. Status is settled one CRD at a time (status.go, naming.go); who has
-// to be settled again is the caller's to know.
+// Creations and updates run the same checks (check.go). A ratchet lists the checks that an update skips (ratchet.go),
+// and update.go has the checks for updates only. Settle reconciles the status of one CRD (status.go, naming.go). The
+// caller decides which other CRDs to reconcile afterwards.
 //
-// The rules for schemas are in engine/internal/schema. This package adds the CRD around them, the order of the checks,
-// and the checks that need a compiled program: defaults must be pruned and valid.
+// Package engine/internal/schema checks schemas. This package adds the checks of the rest of a CRD, the order of the
+// checks, and the checks of rules and defaults.
 package definition

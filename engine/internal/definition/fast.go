@@ -10,9 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// decodeFast decodes a v1 manifest whose schemas have nothing out of the ordinary: the schemas in one pass over the
-// tree, all else by the API server's decoder. The result is the same, warnings included; nil if the manifest is not of
-// that kind.
+// decodeFast decodes a v1 manifest with schema.Read for its schemas and the API server's decoder for the rest. The CRD
+// and the strict errors equal those of the slow path. It returns nil if it cannot decode the manifest.
 func decodeFast(doc []byte, d *value.Doc, root uint32, apiVersion string) (*apiextensionsv1.CustomResourceDefinition, []string) {
 	if root == 0 || apiVersion != apiVersionV1 || d.HasDuplicates(value.Request) {
 		return nil, nil
@@ -58,8 +57,8 @@ func decodeFast(doc []byte, d *value.Doc, root uint32, apiVersion string) (*apie
 	return crd, strict
 }
 
-// schemaNodes returns the nodes of the schemas of spec.versions, one for each version and 0 for none; ok is false if
-// something on the way has the wrong type.
+// schemaNodes returns the schema node of each version, or 0 for a version without one. ok is false if a parent has the
+// wrong type.
 func schemaNodes(d *value.Doc, root uint32) (nodes []uint32, ok bool) {
 	versions := root
 	for _, name := range []string{"spec", "versions"} {
@@ -88,18 +87,17 @@ func schemaNodes(d *value.Doc, root uint32) (nodes []uint32, ok bool) {
 	return nodes, true
 }
 
-// mostRead bounds what the API server's decoder may read of a manifest, in bytes. It reads the value of each of the
-// keywords below anew for each that it stands in; Argo's CRDs, the largest of the corpus, stay below a fifth.
+// mostRead bounds the bytes that the API server's decoder reads. It reads the value of each keyword in reread again for
+// each enclosing one. Argo's CRDs, the largest of the corpus, stay below a fifth.
 const mostRead = 64 << 20
 
-// reread are the keywords whose value has a decoder of its own.
+// reread are the keywords whose type has its own UnmarshalJSON.
 var reread = []string{"items", "additionalProperties", "additionalItems"}
 
-// affordable rejects manifests that the API server's decoder would read for seconds, because schemas nest thousands
-// deep.
+// affordable returns a *value.LimitError if schemas nest so deep that the API server's decoder would take seconds.
 func affordable(d *value.Doc, root uint32) error {
 	if root == 0 {
-		return nil // no JSON: the first byte that is wrong ends it
+		return nil // invalid JSON: decoding ends at the first wrong byte
 	}
 	read := int64(d.Nodes[root].End)
 	for i := range d.Nodes {

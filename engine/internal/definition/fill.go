@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// setDefaults fills in what the API server fills in on a v1 manifest.
+// setDefaults sets the API server's defaults of a v1 manifest.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go)
 func setDefaults(crd *apiextensionsv1.CustomResourceDefinition) {
 	spec := &crd.Spec

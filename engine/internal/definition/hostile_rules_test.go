@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// ruledCRD is a CRD whose spec has the given properties and rules.
+// ruledCRD returns a CRD whose spec has the given properties and rules.
 func ruledCRD(t *testing.T, properties string, rules ...string) *Manifest {
 	t.Helper()
 	list := make([]map[string]string, len(rules))
@@ -32,7 +32,7 @@ func ruledCRD(t *testing.T, properties string, rules ...string) *Manifest {
 	return m
 }
 
-// chain nests a macro n times, each on what the one before returns.
+// chain applies a macro n times, each time to the previous result.
 func chain(on, macro string, n int) string {
 	for i := range n {
 		on = fmt.Sprintf("%s.%s(x%d, x%d)", on, macro, i, i)
@@ -40,8 +40,7 @@ func chain(on, macro string, n int) string {
 	return on
 }
 
-// TestHostileRules: whatever rules a CRD has, registration ends soon after its deadline, or says which limit they
-// exceed.
+// TestHostileRules checks that registration of costly rules ends soon after its deadline or with a limit error.
 func TestHostileRules(t *testing.T) {
 	const properties = `"a":{"type":"string","maxLength":5},"l":{"type":"array","maxItems":3,"items":{"type":"string","maxLength":5}}`
 	inside := "true"

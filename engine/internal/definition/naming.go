@@ -11,9 +11,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Claims counts the names that the CRDs of one group have been accepted under. The zero value has none.
+// Claims counts the accepted names of all CRDs in one group. The zero value is empty.
 type Claims struct {
-	// resources are plural and singular and short names, kinds are kind and listKind.
+	// resources counts plural, singular and short names. kinds counts kind and listKind.
 	resources, kinds map[string]int
 }
 
@@ -35,10 +35,9 @@ func (c *Claims) count(n *apiextensionsv1.CustomResourceDefinitionNames, by int)
 	c.kinds[n.ListKind] += by
 }
 
-// names accepts what is free of the names that a CRD asks for, each for itself: of several conflicts the last is
-// reported, and names without conflict are accepted beside ones that are rejected. As in the reference, a CRD's own
-// accepted names are taken for others of its own (its short name for its singular), and one that returns to the names
-// it has keeps the conflict that it had.
+// names accepts each requested name that is free. Names without conflict are accepted even if others conflict, and the
+// condition reports the last conflict. As in upstream, a CRD's accepted names conflict with its own other names, for
+// example its short name with its singular. A CRD that returns to its accepted names keeps its old conflict condition.
 // (k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go)
 func (s *statusWriter) names(asked *apiextensionsv1.CustomResourceDefinitionNames, taken Claims) {
 	had := s.status.AcceptedNames
@@ -73,7 +72,7 @@ func (s *statusWriter) names(asked *apiextensionsv1.CustomResourceDefinitionName
 	}
 }
 
-// accept returns the names that a CRD has from now on and the condition that says how it went.
+// accept returns the accepted names and the condition NamesAccepted.
 func accept(
 	asked *apiextensionsv1.CustomResourceDefinitionNames, had apiextensionsv1.CustomResourceDefinitionNames, taken Claims,
 ) (apiextensionsv1.CustomResourceDefinitionNames, apiextensionsv1.CustomResourceDefinitionCondition) {
@@ -112,7 +111,7 @@ func accept(
 	return accepted, verdict
 }
 
-// inUse words one conflict, and several in a list of those that differ.
+// inUse returns the message for one conflict, or a list for several.
 func inUse(used []string) string {
 	texts := make([]string, len(used))
 	for i, name := range used {

@@ -12,9 +12,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// NonStructuralCondition returns the condition NonStructuralSchema of an accepted CRD, nil for one that prunes, whose
-// schemas all are structural. The message names everything that is wrong, in the order of spec.versions. Where it is
-// too much for the limits, the error is a *value.LimitError.
+// NonStructuralCondition returns the condition NonStructuralSchema of an accepted CRD, or nil if the CRD prunes. The
+// message lists all errors in the order of spec.versions. It returns a *value.LimitError if they exceed the limits.
 // (k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema)
 func NonStructuralCondition(
 	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, l value.Limits,

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// names checks the names of a CRD that are there; which must be there is checked with the spec.
+// names checks the names of a CRD that are set. The check of the spec reports missing ones.
 // (validation.go, ValidateCustomResourceDefinitionNames)
 func names(n *apiextensionsv1.CustomResourceDefinitionNames, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -50,7 +50,7 @@ var (
 	columnFormats = []string{"byte", "date", "date-time", "double", "float", "int32", "int64", "password"}
 )
 
-// columnList checks printer columns. Field errors spell jsonPath as Go does.
+// columnList checks printer columns. As in upstream, field errors spell jsonPath as JSONPath.
 // (validation.go, ValidateCustomResourceColumnDefinition)
 func columnList(list []apiextensionsv1.CustomResourceColumnDefinition, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -84,7 +84,7 @@ func jsonPathSpelling() string {
 	return "jsonPath"
 }
 
-// simplePath checks all that is checked of such a path: that it starts with a dot.
+// simplePath checks that a path starts with a dot, as upstream does.
 func simplePath(s string, path *field.Path) field.ErrorList {
 	if s[0] != '.' {
 		return field.ErrorList{field.Invalid(path, s, "must be a simple json path starting with .")}

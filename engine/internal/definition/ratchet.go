@@ -13,45 +13,44 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// ratchet says which checks an update leaves out: those that the stored CRD would fail itself, so that other changes
-// are possible. The creation of a CRD has the zero ratchet, apart from what is open until a CRD is established.
-//
-// What takes time to find out is found out when it is asked for.
+// ratchet lists the checks that an update skips because the stored CRD already fails them. A creation uses creation().
+// Functions defer costly checks of the stored CRD until they are needed.
 // (validation.go, validationOptions and the functions that ValidateCustomResourceDefinitionUpdate fills them in with)
 type ratchet struct {
-	// lists and types of schemas
+	// Lenient lists the keyword checks of schemas to skip.
 	schema.Lenient
-	// established: scope and kind are immutable, and the CA bundle of the webhook must be valid.
+	// established makes scope and kind immutable.
 	established bool
-	// anyReviews: the ConversionReview versions need not include one that Kubernetes knows.
+	// anyReviews accepts ConversionReview versions without v1 or v1beta1.
 	anyReviews bool
-	// anyCABundle: the CA bundle of the webhook may be anything.
+	// anyCABundle accepts any CA bundle.
 	anyCABundle bool
-	// noSchema: versions that are not served need no schema.
+	// noSchema accepts versions without a schema, except served versions of a CRD that prunes.
 	noSchema bool
-	// preserving: unknown fields may be preserved.
+	// preserving accepts spec.preserveUnknownFields.
 	preserving bool
-	// nonStructural: schemas need not be structural, unless they prune, default or have keywords of Kubernetes.
+	// nonStructural accepts non-structural schemas of a CRD that preserves unknown fields and has neither defaults nor
+	// x-kubernetes keywords.
 	nonStructural func() bool
-	// unprunedDefaults: defaults may have unknown fields.
+	// unprunedDefaults accepts defaults with unknown fields.
 	unprunedDefaults func() bool
-	// rules and messages are the expressions that the stored CRD has, anywhere. They may use whatever stored
-	// expressions may.
+	// rules and messages are the expressions of the stored CRD. They compile in the environment of stored expressions.
 	rules, messages map[string]struct{}
-	// sameSchema: the schema of a version is as it was, so each of its expressions may cost what it costs. All together
-	// may not.
+	// sameSchema reports whether the schema of a version is unchanged. The cost limit of single expressions is then
+	// skipped, but not the limit of their total.
 	sameSchema func(version string) bool
-	// manyFields: the selectable fields of a version, or, with "", those of all, are as they were, and too many.
+	// manyFields reports whether the selectable fields of a version are unchanged and exceed the limit. "" means the
+	// fields that all versions share.
 	manyFields func(version string) bool
 }
 
-// creation is the ratchet of a CRD that is new.
+// creation returns the ratchet of a new CRD.
 func creation() *ratchet {
 	never, unchanged := func() bool { return false }, func(string) bool { return false }
 	return &ratchet{anyCABundle: true, nonStructural: never, unprunedDefaults: never, sameSchema: unchanged, manyFields: unchanged}
 }
 
-// ratchetOf is that of an update of old, whose status is given, to s.
+// ratchetOf returns the ratchet of an update from old to s. status is the stored status.
 func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionStatus) *ratchet {
 	if !quirk.On(quirk.CRDUpdatesRatcheted) {
 		r := creation()
@@ -88,7 +87,7 @@ func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionSta
 	return r
 }
 
-// remembered asks the question about each version once.
+// remembered returns a function that caches the answer for each version.
 func remembered(ask func(version string) bool) func(version string) bool {
 	known := map[string]bool{}
 	return func(version string) bool {
@@ -101,7 +100,7 @@ func remembered(ask func(version string) bool) func(version string) bool {
 	}
 }
 
-// learn notes what one of the stored schemas has.
+// learn adds the expressions and failed checks of a stored schema.
 func (r *ratchet) learn(p *schema.Props) {
 	r.Learn(p)
 	schema.Any(p, func(p *schema.Props) bool {
@@ -124,8 +123,7 @@ func with(set map[string]struct{}, text string) map[string]struct{} {
 	return set
 }
 
-// envs returns the environments in which a rule and its message are compiled: that of stored expressions for each that
-// is stored already.
+// envs returns the environments of a rule and its message expression. Stored expressions use the stored environment.
 func (r *ratchet) envs(fresh *celenv.Env, x *apiextensionsv1.ValidationRule) (ruleEnv, messageEnv *celenv.Env) {
 	ruleEnv, messageEnv = fresh, fresh
 	if _, stored := r.rules[x.Rule]; stored {
@@ -137,7 +135,8 @@ func (r *ratchet) envs(fresh *celenv.Env, x *apiextensionsv1.ValidationRule) (ru
 	return ruleEnv, messageEnv
 }
 
-// schemaFor returns the schema of a version; ok is false if there is no telling.
+// schemaFor returns the schema of a version. ok is false if the version does not exist or if the spec has both shared
+// and per-version schemas.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/helpers.go, GetSchemaForVersion)
 func (s *spec) schemaFor(version string) (c *apiextensionsv1.CustomResourceValidation, ok bool) {
 	if !s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Schema != nil }) {
@@ -158,8 +157,8 @@ func (s *spec) hasVersion(name string) bool {
 	return s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })
 }
 
-// fieldsFor returns the selectable fields of a version, or, with "", those of all. Of two versions with one name the
-// last counts, as it happens to in the reference.
+// fieldsFor returns the selectable fields of a version. "" means those that all versions share. As in upstream, the
+// last of several versions with the same name counts.
 func (s *spec) fieldsFor(version string) []apiextensionsv1.SelectableField {
 	if version == "" {
 		return s.selectableFields
@@ -172,7 +171,7 @@ func (s *spec) fieldsFor(version string) []apiextensionsv1.SelectableField {
 	return nil
 }
 
-// hasFields reports whether a version, or, with "", all have just these selectable fields.
+// hasFields reports whether a version has exactly these selectable fields. "" means those that all versions share.
 func (s *spec) hasFields(version string, fields []apiextensionsv1.SelectableField) bool {
 	if version == "" {
 		return schema.Equal(s.selectableFields, fields)
@@ -192,8 +191,8 @@ func (s *spec) hasNonStructural() bool {
 	return false
 }
 
-// hasKubernetesExtensions reports whether any schema has keywords that only a structural one may have;
-// x-kubernetes-map-type is not one of them. (validation.go, specHasKubernetesExtensions)
+// hasKubernetesExtensions reports whether any schema has a keyword that requires a structural schema. As upstream,
+// x-kubernetes-map-type does not. (validation.go, specHasKubernetesExtensions)
 func (s *spec) hasKubernetesExtensions() bool {
 	for _, p := range s.schemas() {
 		if schema.Any(p, func(p *schema.Props) bool {

@@ -2,8 +2,8 @@ package definition
 
 import "github.com/crdeval/crdeval/engine/internal/quirk"
 
-// forget switches off what a test build wants forgotten of what updates leave out, each for itself, so that conformance
-// can be seen to notice. In other builds it does nothing.
+// forget disables single ratchets in test builds, to prove that the conformance tests detect it. Other builds keep all
+// ratchets.
 func (r *ratchet) forget() {
 	no, never := func() bool { return false }, func(string) bool { return false }
 	if !quirk.On(quirk.RatchetNonStructural) {

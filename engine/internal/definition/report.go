@@ -12,22 +12,22 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Report is what there is to say about a CRD.
+// Report is the result of checking a CRD manifest.
 type Report struct {
 	CRD        *apiextensionsv1.CustomResourceDefinition
 	Violations []Violation
-	// Warnings are those of decoding, then those of the judgement, each once.
+	// Warnings are those of decoding, then those of validation, without duplicates.
 	Warnings []string
 	Versions []VersionReport
 	HasRules bool
-	// LowestMinor and LowestBecause are those of the version with the highest.
+	// LowestMinor and LowestBecause are those of the version with the highest LowestMinor.
 	LowestMinor   int
 	LowestBecause string
 
-	warned map[string]struct{} // the texts in Warnings
+	warned map[string]struct{} // set of Warnings
 }
 
-// Accepted says that an API server would take the CRD.
+// Accepted reports whether an API server would accept the CRD.
 func (r *Report) Accepted() bool { return len(r.Violations) == 0 }
 
 // Violation is a violation with its position in the manifest.
@@ -36,28 +36,28 @@ type Violation struct {
 	Position value.Position
 }
 
-// VersionReport describes one version, in order of priority.
+// VersionReport describes one version.
 type VersionReport struct {
-	// Index is its place in spec.versions.
+	// Index is the index in spec.versions.
 	Index int
-	// Deprecation is the warning that goes with every request, "" for none.
+	// Deprecation is the warning for each request, or "".
 	Deprecation         string
 	HasRules            bool
 	HasStatus, HasScale bool
 	*apiextensionsv1.CustomResourceDefinitionVersion
 
-	// Set in a Report only:
-
-	// Rules are those of the schema; Cost is what they and their messages may cost for one object by estimate.
+	// Rules are the rules of the schema, and Cost is their total estimated cost for one object, including messages.
+	// Rules, Cost, LowestMinor and LowestBecause are set only in a Report.
 	Rules []RuleReport
 	Cost  uint64
-	// LowestMinor is the oldest minor, from format.OldestMinor to format.LatestMinor, that knows all formats and
-	// compiles all rules, those that no minor compiles aside; LowestBecause says what an older one lacks, and where.
+	// LowestMinor is the oldest Kubernetes minor that knows all formats and compiles all rules, from format.OldestMinor
+	// to format.LatestMinor. Rules that no minor compiles are ignored. LowestBecause says what older minors lack, and
+	// where.
 	LowestMinor   int
 	LowestBecause string
 }
 
-// describe adds what is known from the judgement.
+// describe adds the results of validation.
 func (v *VersionReport) describe(known *Rules, rules []RuleReport) {
 	v.LowestMinor, v.LowestBecause = lowestMinor(schema.Of(v.CustomResourceDefinitionVersion))
 	if known == nil {
@@ -71,8 +71,8 @@ func (v *VersionReport) describe(known *Rules, rules []RuleReport) {
 	}
 }
 
-// NewReport judges a decoded manifest. d and root are the tree of its text; without one, root 0, there are no places.
-// The error is a *value.LimitError, for more violations than the limits allow, or that of a context which has ended.
+// NewReport validates a decoded manifest. d and root are the tree of its text; positions are unset if root is 0. The
+// error is a *value.LimitError if the violations exceed the limits, or the error of an ended context.
 func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root uint32) (*Report, error) {
 	result := Validate(ctx, m, o)
 	if err := ctx.Err(); err != nil {
@@ -117,7 +117,7 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 		return nil, err
 	}
 	for duplicate := range d.Duplicates(value.Request) {
-		if duplicate.Path == "" { // of YAML, which is JSON without duplicates by now; those of JSON are in m.Strict
+		if duplicate.Path == "" { // YAML only: m.Strict has the duplicates of JSON
 			r.warn(admission.StrictWarnings(duplicate.Text)...)
 		}
 	}

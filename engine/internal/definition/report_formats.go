@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// lowestMinor is the oldest Kubernetes minor that knows every format of a schema which the latest knows, and because of
-// which format no older one does.
+// lowestMinor returns the oldest Kubernetes minor that knows all supported formats of a schema, and a text that names a
+// format which older minors lack.
 func lowestMinor(s *schema.Props) (lowest int, because string) {
 	lowest = format.OldestMinor
 	schema.Any(s, func(s *schema.Props) bool {
@@ -24,8 +24,8 @@ func lowestMinor(s *schema.Props) (lowest int, because string) {
 	return lowest, fmt.Sprintf("%s: the format %s came with Kubernetes 1.%d", pointer(way), name, lowest)
 }
 
-// introduced is the oldest minor that knows the format of a schema; the oldest of all if none knows it, since all
-// ignore it then.
+// introduced returns the oldest minor that knows the format of a schema. It returns format.OldestMinor for an unknown
+// format, because all minors ignore it.
 func introduced(s *schema.Props) int {
 	lowest, types := format.OldestMinor, []string{s.Type}
 	if s.Format == "" || !format.Supported(s.Format, types, format.LatestMinor) {
@@ -37,8 +37,8 @@ func introduced(s *schema.Props) int {
 	return lowest
 }
 
-// youngest finds the first schema whose format came with the minor, and returns the way to it and the format; "" if
-// there is none. It looks where formats count: in what an accepted schema may have.
+// youngest returns the path to the first schema whose format was introduced in the minor, and the format. The format is
+// "" if there is none. It visits only keywords that an accepted schema may have.
 func youngest(s *schema.Props, minor int, way []string) ([]string, string) {
 	if s == nil {
 		return nil, ""

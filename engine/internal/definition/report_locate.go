@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// lifted are the prefixes by which upstream names what all versions share; a manifest has it in each version.
+// lifted maps upstream's paths of parts that all versions share to their paths in a v1 manifest.
 var lifted = []struct{ upstream, written string }{
 	{"spec.validation.openAPIV3Schema", "spec.versions[0].schema.openAPIV3Schema"},
 	{"spec.validation", "spec.versions[0].schema"},
@@ -19,15 +19,15 @@ var lifted = []struct{ upstream, written string }{
 	{"spec.conversion.conversionReviewVersions", "spec.conversion.webhook.conversionReviewVersions"},
 }
 
-// locator finds places in one manifest.
+// locator finds positions in one manifest.
 type locator struct {
 	d      *value.Doc
 	root   uint32
 	finder *value.Finder
-	folded map[uint32]map[string][]uint32 // members of large objects by their names in lower case
+	folded map[uint32]map[string][]uint32 // members of large objects by lowercase name
 
-	way value.Path // where walk stands
-	// What walk found: the longest way, the node there, what is left of the text.
+	way value.Path // current path of walk
+	// The result of walk: the longest path found, its node, and the rest of the text.
 	best value.Path
 	node uint32
 	rest string
@@ -37,9 +37,8 @@ func newLocator(d *value.Doc, root uint32) *locator {
 	return &locator{d: d, root: root, finder: d.Finder()}
 }
 
-// locate finds the place in the manifest that the field of a violation means, and the node there or its deepest
-// ancestor that the manifest has, with the path to that. Fields name places of upstream's internal form; v1 manifests
-// and v1beta1 manifests are written otherwise.
+// locate returns the path that a field error means, its deepest existing ancestor, and the node of that ancestor. Field
+// errors use paths of upstream's internal form, which differ from those of v1 and v1beta1 manifests.
 func (l *locator) locate(text string) (place, there value.Path, node uint32) {
 	l.follow(text)
 	best, node, rest := l.best, l.node, l.rest
@@ -60,11 +59,11 @@ func (l *locator) follow(text string) {
 	l.walk(l.root, text)
 }
 
-// fewMembers is up to how many members are compared with the text one by one.
+// fewMembers is the maximum size of an object whose members are compared with the text one by one.
 const fewMembers = 16
 
-// walk follows the text through the tree as far as it goes. Keys may hold dots and brackets: the tree tells where they
-// end.
+// walk follows the text through the tree as far as possible. Keys may contain dots and brackets; the tree shows where
+// they end.
 func (l *locator) walk(node uint32, text string) {
 	switch n := &l.d.Nodes[node]; {
 	case text == "":
@@ -75,7 +74,7 @@ func (l *locator) walk(node uint32, text string) {
 				l.try(c, value.Entry(key), text[len(key)+2:])
 			}
 			plain := strings.TrimPrefix(text, ".")
-			// Printer columns and selectable fields are named as the Go type's fields are: JSONPath.
+			// Upstream names printer columns and selectable fields by Go field names, such as JSONPath.
 			if len(plain) >= len(key) && strings.EqualFold(plain[:len(key)], key) {
 				l.try(c, value.Name(key), plain[len(key):])
 			}
@@ -95,7 +94,7 @@ func (l *locator) walk(node uint32, text string) {
 	}
 }
 
-// many is walk for an object of many members: the keys are those that the text can begin with.
+// many is walk for a large object. It looks up the keys that the text can begin with.
 func (l *locator) many(node uint32, text string) {
 	if text[0] == '[' {
 		for end := 1; end < len(text); end++ {
@@ -143,7 +142,7 @@ func (l *locator) try(c uint32, step value.Segment, tail string) {
 	l.way = l.way[:len(l.way)-1]
 }
 
-// schemaPointer is the part of a place that lies in a schema.
+// schemaPointer returns the part of a path below openAPIV3Schema as a JSON pointer, or "".
 func schemaPointer(p value.Path) string {
 	for i := range p {
 		if !p[i].IsIndex() && p[i].Key() == "openAPIV3Schema" {

@@ -15,42 +15,41 @@ import (
 
 // RuleReport describes one rule of a version.
 type RuleReport struct {
-	// Pointer leads to the rule from the schema of its version, RFC 6901.
+	// Pointer is an RFC 6901 pointer from the schema of the version to the rule.
 	Pointer string
-	// Index is its place in the list of its schema.
+	// Index is the index in x-kubernetes-validations.
 	Index int
 	*apiextensionsv1.ValidationRule
-	// Cost and MessageCost are what rule and message expression may cost for one object by estimate, Cardinality for
-	// how many values the rule may run. All are 0 if it does not compile.
+	// Cost and MessageCost are the estimated costs of rule and message expression for one object. Cardinality is the
+	// maximum number of evaluations of the rule. All are 0 if the rule does not compile.
 	Cost, MessageCost, Cardinality uint64
 	UsesOldSelf                    bool
-	// Culprits are the bounds that cause a high cost, the worst first. They are determined for costs of at least a
-	// tenth of the limit.
+	// Culprits are the bounds that cause a high cost, worst first. They are computed for costs of at least a tenth of
+	// the limit.
 	Culprits []Culprit
-	// LowestMinor is the oldest minor that compiles rule and message expression, LowestBecause what an older one lacks.
-	// 0 if no minor does.
+	// LowestMinor is the oldest minor that compiles rule and message expression, or 0. LowestBecause says what older
+	// minors lack.
 	LowestMinor   int
 	LowestBecause string
 }
 
-// Culprit is a bound that is too high, or that is not stated.
+// Culprit is a bound that is too high or missing.
 type Culprit struct {
 	Pointer string
 	Keyword string
-	// Suggested is the largest value with which the rule fits, with all other suggestions followed; 0 if there is no
-	// such value or none is needed.
+	// Suggested is the largest value that brings the rule within its limit if all suggestions are applied. It is 0 if
+	// no such value exists or none is needed.
 	Suggested int64
 }
 
-// How far one looks for culprits: among so many rules of a version, the most expensive, that take this part of their
-// limit at least.
+// Bounds of the search for culprits: the number of rules, their minimum share of the limit, and the work.
 const (
 	mostSuspicious = 256
 	shareSuspected = 10 // a tenth
 	patience       = celcheck.SearchBudget(2 << 20)
 )
 
-// rulesOf describes the rules of a version in the order of their pointers.
+// rulesOf describes the rules of a version, sorted by pointer.
 func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 	if known == nil {
 		return nil
@@ -94,8 +93,8 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 
 func schemaOf(r *RuleReport) string { return r.Pointer[:len(r.Pointer)-len(strconv.Itoa(r.Index))] }
 
-// partOfTotal is the part of their cost that the costliest rules may keep, so that all rules together fit the limit of
-// a version: 1 if they do, or if the other rules exceed it.
+// partOfTotal returns the factor that brings the costliest rules within the total limit of a version. It is 1 if the
+// total fits, or if the other rules alone exceed the limit.
 func partOfTotal(known *Rules, costliest []int) float64 {
 	if known.Cost <= celcheck.EstimateLimitTotal {
 		return 1
@@ -115,7 +114,7 @@ func partOfTotal(known *Rules, costliest []int) float64 {
 	return min(1, (celcheck.EstimateLimitTotal-others)/theirs)
 }
 
-// culprits returns the bounds that cause a high cost of a rule, or else of its message.
+// culprits returns the bounds that cause a high cost of a rule, or of its message expression if that costs more.
 func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []Culprit {
 	limit := uint64(min(float64(k.Cost), celcheck.EstimateLimit) * part)
 	if part == 1 {
@@ -136,8 +135,8 @@ func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []Culprit {
 	return list
 }
 
-// lowestOfRule is the oldest minor that compiles a rule and its message. One that does not compile at the minor in
-// question may do so at the latest.
+// lowestOfRule returns the oldest minor that compiles a rule and its message expression. If they do not compile at the
+// given minor, it tries the latest.
 func lowestOfRule(ctx context.Context, k *Rule, minor int) (lowest int, because string) {
 	facts := &k.Facts
 	if (facts.Error != nil || facts.MessageError != nil) && minor < celenv.LatestMinor {
@@ -163,7 +162,7 @@ func lowestOfRule(ctx context.Context, k *Rule, minor int) (lowest int, because 
 	return lowest, because
 }
 
-// pointer is a way through a schema as a JSON pointer.
+// pointer returns a path through a schema as a JSON pointer.
 func pointer(way []string) string {
 	p := make(value.Path, len(way))
 	for i, name := range way {

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 )
 
-// reported are the rules of a CRD with one version, whose spec has the given schema.
+// reported returns the report of a CRD with one version, whose spec has the given schema.
 func reported(t *testing.T, spec string) *Report {
 	t.Helper()
 	return of(t, manifest("v1", `{"type":"object","properties":{"spec":`+spec+`}}`), true)

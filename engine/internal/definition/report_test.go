@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// manifest is a CRD with the versions given, each with its schema.
+// manifest returns a CRD with the given versions and schemas.
 func manifest(versions ...string) string {
 	var list []string
 	for i := 0; i < len(versions); i += 2 {

@@ -15,33 +15,32 @@ import (
 
 // Rules are the rules in the schema of one version.
 type Rules struct {
-	// List holds them in the order in which they are checked: those of a schema after those of the schemas in it. Rules
-	// of schemas with other errors are not looked at, so they are missing.
+	// List has the rules in the order of the checks: rules of nested schemas come first. It omits rules of schemas with
+	// other errors.
 	List []Rule
-	// Cost is what all rules and message expressions may cost for one object by estimate, in CEL cost units.
+	// Cost is the total estimated cost of all expressions for one object, in CEL cost units.
 	Cost uint64
-	// Env is the environment of those that are new.
+	// Env is the environment of new rules.
 	Env *celenv.Env
 }
 
-// Rule is one rule of an accepted or rejected schema, as it was checked.
+// Rule is one checked rule.
 type Rule struct {
-	// Way leads from the root of the schema to the one that has the rule, by the names of keywords and properties;
-	// Index is the rule's place there.
+	// Way is the path from the root to the schema of the rule, by keywords and property names. Index is the index in
+	// its x-kubernetes-validations.
 	Way   []string
 	Index int
-	// Props is the schema that has the rule.
+	// Props is the schema of the rule.
 	Props *schema.Props
-	// Env and MessageEnv are the environments that the rule and its messageExpression were compiled in.
+	// Env and MessageEnv are the environments of the rule and of its messageExpression.
 	Env, MessageEnv *celenv.Env
-	// Scope is what the rule sees, Facts what is known of it.
+	// Scope has the types of the rule's variables. Facts is the result of compiling the rule.
 	Scope *celcheck.Scope
 	Facts celcheck.Result
-	// Cardinality is for how many values of one object the rule may run; Cost and MessageCost are for all of them
-	// together.
+	// Cardinality is the maximum number of evaluations for one object. Cost is for all of them.
 	Cardinality       uint64
 	Cost, MessageCost uint64
-	// Around are the schemas of the lists and maps that the rule stands in, the outermost first.
+	// Around are the schemas of the enclosing lists and maps, outermost first.
 	Around []celcheck.Container
 }
 
@@ -52,7 +51,7 @@ type ruleCheck struct {
 	env     *celenv.Env
 	memory  *celcheck.Memory
 	ratchet *ratchet
-	// version is that of the schema.
+	// version is the name of the version with the schema.
 	version string
 	room    *violation.Room
 	errs    field.ErrorList
@@ -67,10 +66,10 @@ type costed struct {
 	cost uint64
 }
 
-// named is how many of the most expensive expressions are named where all of them cost too much together.
+// named is the number of costliest expressions to report if their total exceeds the limit.
 const named = 4
 
-// ruled keeps what is known of the rules of a schema.
+// ruled stores the rules of a schema.
 func (s *spec) ruled(p *schema.Props, c *ruleCheck) {
 	if len(c.rules) == 0 {
 		return
@@ -81,7 +80,7 @@ func (s *spec) ruled(p *schema.Props, c *ruleCheck) {
 	s.rules[p] = &Rules{List: c.rules, Cost: c.total, Env: c.env}
 }
 
-// rulesOf returns what is known of the rules of spec.versions[i] of the CRD, nil if it has none.
+// rulesOf returns the rules of spec.versions[i], or nil.
 func (s *spec) rulesOf(i int) *Rules {
 	if s.validation != nil {
 		return s.rules[s.validation.OpenAPIV3Schema]
@@ -92,7 +91,7 @@ func (s *spec) rulesOf(i int) *Rules {
 	return nil
 }
 
-// observe adds an expression to the total.
+// observe adds the cost of an expression to the total.
 func (c *ruleCheck) observe(path *field.Path, cost uint64) {
 	c.total = celcheck.AddCost(c.total, cost)
 	if cost < celcheck.EstimateLimitTotal/100 {
@@ -109,7 +108,7 @@ func (c *ruleCheck) observe(path *field.Path, cost uint64) {
 	c.costliest = c.costliest[:min(named, len(c.costliest))]
 }
 
-// tooDear is what is found if all expressions cost too much together; path is the schema's.
+// tooDear returns errors if the total cost exceeds its limit. path is that of the schema.
 func (c *ruleCheck) tooDear(path *field.Path) field.ErrorList {
 	if c.total <= celcheck.EstimateLimitTotal {
 		return nil
@@ -121,7 +120,7 @@ func (c *ruleCheck) tooDear(path *field.Path) field.ErrorList {
 	return append(errs, field.Forbidden(path, overBudget("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema", c.total, celcheck.EstimateLimitTotal)))
 }
 
-// overBudget says by how much a cost exceeds its limit. (validation.go, getCostErrorMessage)
+// overBudget returns the error text for a cost over its limit. (validation.go, getCostErrorMessage)
 func overBudget(what string, cost, limit uint64) string {
 	times := float64(cost) / float64(limit)
 	factor := fmt.Sprintf("%.1fx", times)
@@ -135,7 +134,7 @@ func overBudget(what string, cost, limit uint64) string {
 	return what + " exceeds budget by factor of " + factor + " (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
 }
 
-// compile checks the rules of a schema, whose errors so far do not matter. path is the schema's.
+// compile checks the rules of a schema. path is that of the schema.
 func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 	at := path.Child("x-kubernetes-validations")
 	add := func(e *field.Error) {
@@ -155,7 +154,7 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 	}
 	for i := range p.props.XValidations {
 		if c.ctx.Err() != nil || c.room.Err() != nil {
-			return // one rule can take as long as hundreds of schemas, so each asks
+			return // check for each rule, because one rule can be as slow as hundreds of schemas
 		}
 		r, at := &p.props.XValidations[i], at.Index(i)
 		env, messageEnv := c.ratchet.envs(c.env, r)
@@ -168,7 +167,7 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 			cardinality = p.cardinality
 		}
 		cost := celcheck.MultiplyCost(f.MaxCost, cardinality)
-		// As in the reference, cardinality counts for the rule and not for its message.
+		// As in upstream, the cost of the message is not multiplied by the cardinality.
 		c.rules = append(c.rules, Rule{
 			Way: p.way(), Index: i, Props: p.props, Env: env, MessageEnv: messageEnv, Scope: scope, Facts: f,
 			Cardinality: cardinality, Cost: cost, MessageCost: f.MessageMaxCost, Around: p.around(),

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// grows fails the room if a rule of the schema grows too large when its macros are expanded.
+// grows fails the room if macro expansion makes a rule of the schema too large, and reports whether it did.
 func (s *spec) grows(p *schema.Props) bool {
 	var limit *value.LimitError
 	if errors.As(expands(p), &limit) {
@@ -18,7 +18,7 @@ func (s *spec) grows(p *schema.Props) bool {
 	return false
 }
 
-// expands returns a *value.LimitError if a rule of the schema grows too large when its macros are expanded.
+// expands returns a *value.LimitError if macro expansion makes a rule of the schema too large.
 func expands(s *schema.Props) error {
 	var err error
 	schema.Any(s, func(s *schema.Props) bool {

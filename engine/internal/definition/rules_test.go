@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// golden is a schema of spec and what is found in it, as testdata/rules.yaml has it; the findings are upstream's.
+// golden is one case of testdata/rules.yaml: a schema of spec and upstream's field errors.
 type golden struct {
 	Name   string   `json:"name"`
 	Minor  int      `json:"minor,omitempty"`

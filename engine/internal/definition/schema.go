@@ -10,8 +10,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// checkSchema checks the schema of a version, or the one that all versions share, with the name of the first. status
-// says that the status subresource is on. (validation.go, validateCustomResourceDefinitionValidation)
+// checkSchema checks the schema of a version, or the schema that all versions share. version is then the first
+// version's name. status reports whether the status subresource is enabled. (validation.go,
+// validateCustomResourceDefinitionValidation)
 func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version string, status bool, path *field.Path) field.ErrorList {
 	if c == nil || c.OpenAPIV3Schema == nil {
 		return nil
@@ -42,34 +43,34 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 			found = checkDefaults(s.ctx, p, at, s.room, s.memory, s.ratchet.unprunedDefaults)
 		}
 		if len(found) > 0 {
-			spots = nil // the reference has no types for the rules of such a schema
+			spots = nil // upstream compiles no rules for such a schema
 		}
 		errs = append(errs, found...)
 	}
 	if status && quirk.On(quirk.RestrictedRootKeywords) {
-		// What this finds stands first, and shows the schema as the check of defaults left it.
+		// Its errors come first, but show the schema after the check of defaults.
 		root = statusRoot(p, path)
 	}
 	errs = append(append(root, errs...), schema.Keywords(at, p, spots, s.room, s.ratchet.Lenient)...)
 	errs = append(errs, rules.errs...)
 	if unsupported != nil && len(errs) == 0 {
-		// Most unsupported keywords are rejected as keywords as well, with a better text.
+		// Report it only if the keyword checks report no error, which would have a better text.
 		errs = append(errs, field.Invalid(at, "", unsupported.Error()))
 	}
 	s.ruled(p, rules)
 	return append(errs, rules.tooDear(at)...)
 }
 
-// rootKeywords are the keywords, by the names that Go has for them, that the root of a schema may use next to the
-// status subresource: with any of them the schema of status can be judged apart from the rest.
+// rootKeywords are the Go names of the keywords that the root of a schema may have if the status subresource is
+// enabled.
 var rootKeywords = []string{
 	"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum", "MaxLength", "MinLength",
 	"Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
 	"XPreserveUnknownFields", "XValidations",
 }
 
-// statusRoot checks the root of a schema with the status subresource. The reference goes through the keywords in the
-// order of its Go type and stops at the first that is wrong.
+// statusRoot checks the root keywords of a schema with the status subresource. As in upstream, it checks them in the
+// order of the Go type and reports the first error only.
 func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 	beforeType := s.ID != "" || s.Schema != "" || s.Ref != nil
 	afterType := s.Nullable || s.Default != nil || s.Enum != nil || s.MaxProperties != nil || s.MinProperties != nil ||
@@ -85,13 +86,13 @@ func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// selectable checks selectableFields against the schema that they select from. parent is where both stand; tooMany says
-// whether there may be too many of them. (validation.go, ValidateCustomResourceSelectableFields)
+// selectable checks selectableFields against their schema. parent is the path of both. tooMany reports whether the
+// limit on their number is skipped. (validation.go, ValidateCustomResourceSelectableFields)
 func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, parent *field.Path, tooMany func() bool) field.ErrorList {
 	var errs field.ErrorList
 	if err := schema.Unsupported(s); err != nil {
 		errs = append(errs, field.Invalid(parent.Child("schema.openAPIV3Schema"), "", err.Error()))
-		s = nil // which has no fields; the reference crashes on the first path that is one
+		s = nil // no fields; upstream panics on the first valid path
 	}
 	path := parent.Child("selectableFields")
 	unique := map[string]bool{}
@@ -123,5 +124,5 @@ func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, paren
 	return errs
 }
 
-// maxSelectableFields is how many different fields one version may select.
+// maxSelectableFields is the maximum number of distinct selectable fields of one version.
 const maxSelectableFields = 8

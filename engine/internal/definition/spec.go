@@ -12,12 +12,12 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// spec is a CRD's spec in the shape of the API server's internal type, which is the one that is validated: what all
-// versions share stands once, outside of the versions, and field errors name that path. It is built of v1's types.
+// spec is a CRD's spec in the form of the API server's internal type, which is the validated form. Parts that all
+// versions share are stored once, outside the versions, and field errors use these paths.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types.go)
 type spec struct {
 	group                    string
-	version                  string // of v1 manifests the name of the first version
+	version                  string // name of the first version
 	names                    apiextensionsv1.CustomResourceDefinitionNames
 	scope                    apiextensionsv1.ResourceScope
 	validation               *apiextensionsv1.CustomResourceValidation
@@ -28,25 +28,24 @@ type spec struct {
 	conversion               *conversion
 	preserveUnknownFields    bool
 
-	// While the spec is judged:
+	// The following fields are set during validation.
 	ctx        context.Context
-	room       *violation.Room // for what is found
-	env        *celenv.Env     // of new rules
+	room       *violation.Room // bounds the errors
+	env        *celenv.Env     // environment of new rules
 	memory     *celcheck.Memory
 	ratchet    *ratchet
-	structural bool // schemas must be
+	structural bool // schemas must be structural
 	rules      map[*schema.Props]*Rules
 }
 
-// conversion is spec.conversion, flat as it was in v1beta1.
+// conversion is spec.conversion in the flat form of v1beta1.
 type conversion struct {
 	strategy                 apiextensionsv1.ConversionStrategyType
 	webhookClientConfig      *apiextensionsv1.WebhookClientConfig
 	conversionReviewVersions []string
 }
 
-// lift moves what all versions of a v1 spec share out of them. The v1 spec is not changed; the result shares parts with
-// it.
+// lift returns the internal form of a v1 spec. It does not change the v1 spec, but shares memory with it.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go, Convert_v1_CustomResourceDefinitionSpec_…)
 func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
 	out := spec{
@@ -103,7 +102,7 @@ func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
 	return out
 }
 
-// shared reports whether a part means the same in all versions.
+// shared reports whether a part is semantically equal in all versions.
 func shared[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, part func(*apiextensionsv1.CustomResourceDefinitionVersion) T) bool {
 	if !quirk.On(quirk.SharedVersionPaths) {
 		return false
@@ -116,7 +115,7 @@ func shared[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, p
 	return true
 }
 
-// v1 returns the spec at v1, where each version has all of its own; what versions share is one value in memory.
+// v1 returns the spec at v1. Versions share the memory of equal parts.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go, Convert_apiextensions_…Spec_To_v1_…)
 func (s *spec) v1() apiextensionsv1.CustomResourceDefinitionSpec {
 	out := apiextensionsv1.CustomResourceDefinitionSpec{
@@ -154,7 +153,7 @@ func (s *spec) v1() apiextensionsv1.CustomResourceDefinitionSpec {
 	return out
 }
 
-// schemas returns all schemas of the spec, those that versions share once.
+// schemas returns all schemas of the spec. It returns a shared schema once.
 func (s *spec) schemas() []*schema.Props {
 	var all []*schema.Props
 	if s.validation != nil && s.validation.OpenAPIV3Schema != nil {

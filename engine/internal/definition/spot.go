@@ -10,28 +10,29 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// spot is a schema on the spine while its rules are compiled. It knows how often a value of it can stand in an object,
-// and, if anybody asks, what its values are to rules. It implements schema.Rules.
+// spot is a schema on the spine during the compilation of rules. It has the maximum number of its values in an object
+// and, computed on demand, the types that rules see. It implements schema.Rules.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/cel_validation.go, CELSchemaContext)
 type spot struct {
 	c     *ruleCheck
 	props *schema.Props
-	// up is the schema above, nil at the root. step leads from there; from is the same step in the types of rules.
+	// up is the parent, nil at the root. step is the path from there. from derives the scope from the parent's.
 	up   *spot
 	step []string
 	from func(above *celcheck.Scope) *celcheck.Scope
-	// ruled: the schema or one above it has rules.
+	// ruled is set if the schema or one of its parents has rules.
 	ruled bool
-	// cardinality is for how many values of one object the schema stands, if all lists and maps around it are bounded.
+	// cardinality is the maximum number of values in one object if bounded is set, that is, if all enclosing lists and
+	// maps have bounds.
 	cardinality uint64
 	bounded     bool
 
-	known bool // what scope returns
+	known bool // seen and err are set
 	seen  *celcheck.Scope
 	err   error
 }
 
-// rootSpot is the root of a schema.
+// rootSpot returns the spot of the root of a schema.
 func rootSpot(c *ruleCheck, s *schema.Props) *spot {
 	return &spot{c: c, props: s, ruled: len(s.XValidations) > 0, cardinality: 1, bounded: true}
 }
@@ -67,8 +68,8 @@ var (
 	errNoDeclaration = errors.New("failed to convert to declType for CEL validation rules")
 )
 
-// scope is what rules of the schema see. Below a schema with rules it is a part of what those see, if it is any; its
-// Decl can be nil then, where a schema has keywords of another type.
+// scope returns the types that rules of the schema see. It derives them from the parent if that has rules. Decl can
+// then be nil if the schema has keywords of another type.
 func (p *spot) scope() (*celcheck.Scope, error) {
 	if !p.known {
 		p.seen, p.err = p.look()
@@ -99,7 +100,7 @@ func (p *spot) look() (*celcheck.Scope, error) {
 	return s, nil
 }
 
-// way leads to the schema from the root, by keywords and the names of properties.
+// way returns the path from the root, by keywords and property names.
 func (p *spot) way() []string {
 	var steps []string
 	for ; p != nil; p = p.up {
@@ -111,7 +112,7 @@ func (p *spot) way() []string {
 	return steps
 }
 
-// around are the lists and maps that the schema stands in, the outermost first.
+// around returns the enclosing lists and maps, outermost first.
 func (p *spot) around() []celcheck.Container {
 	var list []celcheck.Container
 	for p = p.up; p != nil; p = p.up {

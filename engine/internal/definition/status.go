@@ -8,20 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Wants is what a CRD's manifest says about its status.
+// Wants is the part of a CRD that determines its status.
 type Wants struct {
-	// Names are those that the CRD asks for.
+	// Names are the requested names.
 	Names *apiextensionsv1.CustomResourceDefinitionNames
-	// InvalidCABundle: the CA bundle of the conversion webhook holds no certificate.
+	// InvalidCABundle is set if the CA bundle of the conversion webhook has no valid certificate.
 	InvalidCABundle bool
-	// NonStructural and Approval are conditions without times, nil for none.
+	// NonStructural and Approval are conditions without times, or nil.
 	NonStructural, Approval *apiextensionsv1.CustomResourceDefinitionCondition
 }
 
-// Settle takes the status of one CRD as far as the API server's controllers take it: approval, structure, names, then
-// establishment. taken holds the names that all CRDs of the group have, this one included, and is kept so. It reports
-// whether anything changed; if so, others of the group may have to be settled again. Slices that the status holds are
-// not written to.
+// Settle reconciles the status of one CRD as the API server's controllers do: approval, structural schema, names, then
+// establishment. taken has the accepted names of all CRDs in the group, including this one, and Settle updates it. It
+// returns whether the status changed; other CRDs of the group may then need reconciliation too. Settle copies the
+// status's slices before it changes them.
 func Settle(status *apiextensionsv1.CustomResourceDefinitionStatus, w Wants, taken Claims, now time.Time) bool {
 	s := statusWriter{status: status, now: metav1.NewTime(now).Rfc3339Copy()}
 	s.approval(w.Approval)
@@ -31,15 +31,15 @@ func Settle(status *apiextensionsv1.CustomResourceDefinitionStatus, w Wants, tak
 	return s.changed
 }
 
-// statusWriter changes a status by the rules of the controllers.
+// statusWriter changes a status as the controllers do.
 type statusWriter struct {
 	status  *apiextensionsv1.CustomResourceDefinitionStatus
 	now     metav1.Time
 	changed bool
-	owned   bool // status.Conditions is ours to write to
+	owned   bool // status.Conditions is a copy
 }
 
-// condition returns the condition of a type, nil if there is none.
+// condition returns the condition of a type, or nil.
 func (s *statusWriter) condition(t apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
 	return conditionOf(s.status, t)
 }
@@ -55,13 +55,13 @@ func conditionOf(
 	return nil
 }
 
-// isTrue reports whether the condition of a type is there and true.
+// isTrue reports whether a status has the condition with status True.
 func isTrue(status *apiextensionsv1.CustomResourceDefinitionStatus, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	c := conditionOf(status, t)
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue
 }
 
-// set sets a condition. Its time is that of the last change of its status: another reason or message leaves it.
+// set sets a condition. It updates the transition time only if the condition's status changes.
 // (k8s.io/apiextensions-apiserver/pkg/apihelpers, SetCRDCondition)
 func (s *statusWriter) set(c apiextensionsv1.CustomResourceDefinitionCondition) {
 	old := s.condition(c.Type)
@@ -81,7 +81,6 @@ func (s *statusWriter) set(c apiextensionsv1.CustomResourceDefinitionCondition) 
 	*old = c
 }
 
-// remove removes the condition of a type.
 func (s *statusWriter) remove(t apiextensionsv1.CustomResourceDefinitionConditionType) {
 	if s.condition(t) == nil {
 		return
@@ -90,7 +89,7 @@ func (s *statusWriter) remove(t apiextensionsv1.CustomResourceDefinitionConditio
 	s.status.Conditions = slices.DeleteFunc(s.status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == t })
 }
 
-// own is called before the conditions are changed.
+// own copies the conditions before the first change and marks the status as changed.
 func (s *statusWriter) own() {
 	if !s.owned {
 		s.status.Conditions = slices.Clone(s.status.Conditions)
@@ -103,7 +102,7 @@ func sameCondition(a, b *apiextensionsv1.CustomResourceDefinitionCondition) bool
 	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }
 
-// approval sets the condition KubernetesAPIApprovalPolicyConformant. Groups do not change, so it never goes away.
+// approval sets the condition KubernetesAPIApprovalPolicyConformant. It is never removed, because groups are immutable.
 // (k8s.io/apiextensions-apiserver/pkg/controller/apiapproval)
 func (s *statusWriter) approval(c *apiextensionsv1.CustomResourceDefinitionCondition) {
 	if c != nil {
@@ -121,7 +120,8 @@ func (s *statusWriter) nonStructural(c *apiextensionsv1.CustomResourceDefinition
 	s.set(*c)
 }
 
-// establish establishes a CRD whose names are accepted, for good, unless its webhook cannot be called.
+// establish establishes a CRD whose names are accepted, unless the CA bundle of its webhook is invalid. An established
+// CRD stays established.
 // (k8s.io/apiextensions-apiserver/pkg/controller/establish)
 func (s *statusWriter) establish(invalidCABundle bool) {
 	if !isTrue(s.status, apiextensionsv1.NamesAccepted) || isTrue(s.status, apiextensionsv1.Established) {

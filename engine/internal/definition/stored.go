@@ -10,9 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// checkValues makes sure that defaults, examples and enums hold numbers that Go can hold. All else about their JSON was
-// checked when the manifest was decoded; these are kept as text by the API's types, but not by the API server's
-// internal ones.
+// checkValues returns an error if a number in a default, an example or an enum is out of range. The v1 types keep these
+// values as text, but upstream's internal types decode them.
 func checkValues(s *schema.Props) error {
 	var err error
 	schema.Any(s, func(s *schema.Props) bool {
@@ -38,9 +37,8 @@ func checkValue(j *apiextensionsv1.JSON) error {
 	return utiljson.Unmarshal(j.Raw, &v)
 }
 
-// settle writes what the API server stores otherwise than it was written in defaults, enums and examples as it stores
-// it: 1.0 becomes 1, and is an integer from then on. So a CRD means the same whether it was just registered or read
-// back.
+// settle normalizes defaults, enums and examples to the form that the API server stores. For example, 1.0 becomes the
+// integer 1. A registered CRD then equals the CRD that is read back.
 func settle(s *schema.Props) {
 	d := value.Acquire()
 	defer d.Release()
@@ -64,10 +62,10 @@ func settleValue(d *value.Doc, j *apiextensionsv1.JSON) {
 	}
 }
 
-// settled recognises most of what is stored as it was written: a word, a small integer, a text in ASCII without
-// escapes.
+// settled reports whether a value is surely in its stored form: a literal, a small integer, or an ASCII string without
+// escapes. It may return false for others.
 func settled(raw []byte) bool {
-	const small = 19 // digits below which an integer is within int64 for sure
+	const small = 19 // integers with fewer digits fit into int64
 	if len(raw) == 0 {
 		return true
 	}

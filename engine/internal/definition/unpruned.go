@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// hasUnprunedDefaults reports whether a default of a structural schema has unknown fields, in metadata or elsewhere. A
-// schema that is not structural does not count, nor does one with a default that no object can have at its place.
+// hasUnprunedDefaults reports whether a default of a structural schema has unknown fields, including in metadata. It
+// ignores schemas that are not structural or have a default that no object can contain.
 // (validation.go, requirePrunedDefaults; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go,
 // PruneDefaults)
 func (s *spec) hasUnprunedDefaults() bool {
@@ -28,29 +28,29 @@ func (s *spec) hasUnprunedDefaults() bool {
 
 func hasUnpruned(s *schema.Props) bool {
 	resource := *s
-	resource.XEmbeddedResource = true // as which the root is treated
+	resource.XEmbeddedResource = true // upstream treats the root as an embedded resource
 	compiled, err := plan.Compile(&resource, plan.Options{ForDefaults: true})
 	if err != nil {
 		return false
 	}
 	c := pruneCheck{d: value.Acquire(), plan: compiled}
 	c.node(s, nil)
-	c.d.Release() // not by defer: after a panic it must not go back into the pool
+	c.d.Release() // not deferred: after a panic the Doc must not be reused
 	return c.found && !c.impossible
 }
 
-// pruneCheck prunes each default within an object that has nothing else.
+// pruneCheck prunes each default within an object that has no other fields.
 type pruneCheck struct {
 	d    *value.Doc
 	plan *plan.Plan
-	// found: pruning changed a default. impossible: there is no object with some default.
+	// found is set if pruning changed a default. impossible is set if no object can contain some default.
 	found, impossible bool
 }
 
-// anyKey stands for the keys of a map.
+// anyKey represents the keys of a map.
 const anyKey = "*"
 
-// node checks the default of s, to which way leads from the root, and of everything below it.
+// node checks the default of s and all defaults below it. way is the path from the root.
 func (c *pruneCheck) node(s *schema.Props, way []string) {
 	if c.impossible {
 		return
@@ -71,8 +71,7 @@ func (c *pruneCheck) node(s *schema.Props, way []string) {
 	}
 }
 
-// prune looks whether a default is what it was after metadata of its object was coerced and unknown fields were
-// removed.
+// prune checks whether coercion of metadata and pruning change a default.
 func (c *pruneCheck) prune(raw []byte, way []string) {
 	c.d.Reset()
 	root, err := c.d.ParseJSON(wrap(raw, way, ""), value.Limits{MaxBytes: len(raw) + 1<<20})
@@ -86,13 +85,13 @@ func (c *pruneCheck) prune(raw []byte, way []string) {
 		return
 	}
 	was := c.d.Any(before)
-	_, _, _ = c.plan.CoerceEmbedded(c.d, root, metadata.Options{Lenient: true}) // which has no errors then
-	_, _ = c.plan.Prune(c.d, root, false)                                       // nothing is tracked, so nothing can be too long
+	_, _, _ = c.plan.CoerceEmbedded(c.d, root, metadata.Options{Lenient: true}) // lenient: no errors
+	_, _ = c.plan.Prune(c.d, root, false)                                       // has no error without tracking
 	after := c.at(root, way)
 	c.found = c.found || after == 0 || !reflect.DeepEqual(was, c.d.Any(after))
 }
 
-// at returns the node at the end of way, 0 if there is none.
+// at returns the node at the end of way, or 0.
 func (c *pruneCheck) at(node uint32, way []string) uint32 {
 	for _, name := range way {
 		switch {

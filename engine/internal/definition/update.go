@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// validateUpdate judges a CRD that replaces the stored one.
+// validateUpdate validates the replacement of the stored CRD.
 func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorList {
 	s, before := &m.spec, &old.Manifest.spec
 	m.CRD.Generation = old.Generation
@@ -24,7 +24,7 @@ func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorL
 	}
 	s.ratchet = ratchetOf(s, before, &old.Status)
 	if s.hasDefaults() {
-		// Checking defaults writes to them, so what depends on how they are is asked before.
+		// Checking defaults changes them, so call the functions that depend on them first.
 		for i := range s.versions {
 			s.ratchet.sameSchema(s.versions[i].Name)
 		}
@@ -45,8 +45,7 @@ func (m *Manifest) validateUpdate(ctx context.Context, old *Stored) field.ErrorL
 	return errs
 }
 
-// sameSpec reports whether two CRDs have one spec, in the API server's internal form: an empty webhook counts as no
-// webhook there.
+// sameSpec reports whether two CRDs have equal specs in the internal form, where an empty webhook equals an absent one.
 func sameSpec(a, b *Manifest) bool {
 	x, y := a.CRD.Spec, b.CRD.Spec
 	x.Conversion, y.Conversion = nil, nil
@@ -55,16 +54,15 @@ func sameSpec(a, b *Manifest) bool {
 		schema.Equal(c.conversionReviewVersions, d.conversionReviewVersions)
 }
 
-// asStored is the CRD of the manifest as an older server stored it, and as today's controllers leave it before it is
-// established.
+// asStored returns the CRD as stored by an older server and not yet established.
 func (m *Manifest) asStored() *Stored {
 	return &Stored{Manifest: m, Generation: 1, Status: apiextensionsv1.CustomResourceDefinitionStatus{
 		AcceptedNames: m.spec.names, StoredVersions: m.spec.stored(nil),
 	}}
 }
 
-// immutable checks what no update may change: what makes up the name of the CRD and, once it is established, where its
-// objects are stored. (validation.go, validateCustomResourceDefinitionSpecUpdate)
+// immutable checks fields that no update may change: group and plural, and after establishment also scope and kind.
+// (validation.go, validateCustomResourceDefinitionSpecUpdate)
 func (s *spec) immutable(old *spec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if s.ratchet.established && quirk.On(quirk.CRDUpdatesRatcheted) && quirk.On(quirk.ImmutableOnceEstablished) {
@@ -75,9 +73,8 @@ func (s *spec) immutable(old *spec, path *field.Path) field.ErrorList {
 	return append(errs, validation.ValidateImmutableField(s.names.Plural, old.names.Plural, path.Child("names", "plural"))...)
 }
 
-// checkMetadataUpdate checks the CRD's own metadata as it stands after the API server has set its part. What all
-// resources have in common is checked before the strategy of CRDs checks it again, so its errors are reported two or
-// three times.
+// checkMetadataUpdate checks the CRD's metadata after the API server has set its fields. As in upstream, the generic
+// checks and the CRD strategy report the same errors, so errors occur two or three times.
 // (k8s.io/apiserver/pkg/registry/rest/update.go, BeforeUpdate, validateCommonFields)
 func checkMetadataUpdate(ctx context.Context, m *Manifest, old *Stored) field.ErrorList {
 	path := field.NewPath("metadata")
@@ -98,7 +95,7 @@ func checkMetadataUpdate(ctx context.Context, m *Manifest, old *Stored) field.Er
 	return append(errs, validation.ValidateObjectMetaDeclaratively(ctx, operation.Update, &now, &before, false, nil, path, true)...)
 }
 
-// asInStorage returns metadata with what a server sets; the values mean nothing.
+// asInStorage returns metadata with arbitrary values for the fields that a server sets.
 func asInStorage(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	out := *m
 	out.UID, out.ResourceVersion, out.CreationTimestamp = "00000000-0000-4000-8000-000000000000", "1", metav1.NewTime(time.Unix(1, 0))

@@ -15,14 +15,14 @@ type update struct {
 	Old            registration                                   `json:"old"`
 	New            registration                                   `json:"new"`
 	Established    bool                                           `json:"established"`
-	StoredVersions []string                                       `json:"storedVersions"` // instead of those of a CRD that was just created
-	AcceptedNames  *apiextensionsv1.CustomResourceDefinitionNames `json:"acceptedNames"`  // instead of those that it asks for
+	StoredVersions []string                                       `json:"storedVersions"` // overrides those of a new CRD
+	AcceptedNames  *apiextensionsv1.CustomResourceDefinitionNames `json:"acceptedNames"`  // overrides the requested names
 }
 
-// updated is what the reference says to an update.
+// updated is upstream's result for an update.
 type updated struct {
 	answer     `json:",inline"`
-	Generation int64 `json:"generation"` // the stored CRD's is 3
+	Generation int64 `json:"generation"` // the stored CRD has 3
 }
 
 func (u *update) stored(t *testing.T) *Stored {
@@ -34,7 +34,7 @@ func (u *update) stored(t *testing.T) *Stored {
 	return u.keep(m)
 }
 
-// keep puts a CRD into storage.
+// keep returns the CRD as stored.
 func (u *update) keep(m *Manifest) *Stored {
 	s := m.asStored()
 	s.Generation = 3
@@ -85,8 +85,7 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// FuzzUpdate: nothing that is stored, and nothing that replaces it, makes an update panic; and what was accepted once
-// is accepted again, as the update that changes nothing.
+// FuzzUpdate checks that updates never panic, and that an accepted CRD is accepted again as an update without changes.
 func FuzzUpdate(f *testing.F) {
 	cases := load[update](f, "testdata/update.yaml")
 	for i := range cases {

@@ -18,57 +18,53 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Options shape the judgement of a CRD.
+// Options are the options of Validate.
 type Options struct {
-	// KubernetesMinor is the minor of Kubernetes 1.x whose formats and CEL environment are known: an API server takes
-	// those of the release before its own for CRDs that are new. 0 stands for what a stock API server of the latest
-	// release takes, those of 1.36.
+	// KubernetesMinor is the Kubernetes 1.x minor whose formats and CEL environment apply to new CRDs. An API server
+	// uses those of the release before its own. 0 means 36, as in the API server of the latest release.
 	KubernetesMinor int
-	// Limits bound what is found.
+	// Limits bound the errors.
 	Limits value.Limits
-	// Stored is the CRD that the manifest updates, nil for a creation.
+	// Stored is the CRD that the manifest updates, or nil for a creation.
 	Stored *Stored
 	// Memory is reused when the CRD is compiled. Nil means a new one.
 	Memory *celcheck.Memory
 }
 
-// Stored is a CRD as an API server has it in its storage.
+// Stored is a CRD in the storage of an API server.
 type Stored struct {
 	// Manifest is not changed.
 	Manifest *Manifest
-	// Generation is its metadata.generation.
+	// Generation is metadata.generation.
 	Generation int64
-	// Status is what its controllers made of it.
+	// Status is the status that the controllers set.
 	Status apiextensionsv1.CustomResourceDefinitionStatus
 }
 
-// Result is what an API server says to the creation or update of a CRD.
+// Result is the API server's result for the creation or update of a CRD.
 type Result struct {
-	// Errors are the field errors: the CRD is accepted if there are none. Their order is that of the checks; where the
-	// reference walks a map, that of its keys.
+	// Errors are the field errors in the order of the checks. The CRD is accepted if there are none. Where upstream
+	// iterates over a map, they are sorted by key.
 	Errors field.ErrorList
-	// Warnings are the texts of the Warning headers that come with the answer, in document order, without those of
-	// decoding. One may stand there twice; the API server sends each text once.
+	// Warnings are the texts of the Warning headers in document order, without those of decoding. Texts may repeat; the
+	// API server sends each once.
 	Warnings []string
-	// Rules are what is known of the rules of each of the CRD's versions, by its place in spec.versions; nil for a
-	// version without any.
+	// Rules has the rules of each version, by index in spec.versions. An entry is nil if the version has no rules.
 	Rules []*Rules
-	// Err is a *value.LimitError if the errors exceed the limits. They are incomplete then, and mean nothing; as they
-	// are where the context has ended.
+	// Err is a *value.LimitError if the errors exceed the limits. Errors is then incomplete and must not be used. The
+	// same applies if the context has ended.
 	Err error
 }
 
-// Validate judges a CRD as an API server does when it is created, or when it replaces the stored one, whose uid and
-// resourceVersion it is taken to carry. The status that a manifest carries does not count, nor does most of the
-// metadata that the server sets itself. Rules (x-kubernetes-validations) are compiled, and what they may cost is
-// estimated.
+// Validate validates a CRD as an API server does on creation, or on replacement of the stored CRD. It ignores the
+// manifest's status, uid, resourceVersion and most other metadata that a server sets. It compiles
+// x-kubernetes-validations and estimates their costs.
 //
-// A v1beta1 manifest that preserves unknown fields cannot be created any more. It stands for a CRD that an older server
-// stored, and is judged as an update of that which changes nothing, before the CRD is established.
+// A v1beta1 manifest that preserves unknown fields cannot be created anymore. Validate treats it as a CRD that an older
+// server stored, and checks an update without changes before the CRD is established.
 //
-// As in the reference, what is stored of an accepted CRD is not quite what was sent, and Validate makes m.CRD that:
-// embedded metadata in defaults loses unknown fields, 1.0, odd Unicode and duplicate keys in defaults, enums and
-// examples are written as they are stored, and the generation is the one that it has then.
+// As in upstream, Validate changes m.CRD to its stored form: it drops unknown fields of embedded metadata in defaults,
+// normalizes defaults, enums and examples, and sets the generation.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go;
 // pkg/apis/apiextensions/validation/validation.go, ValidateCustomResourceDefinition,
 // ValidateCustomResourceDefinitionUpdate)
@@ -121,7 +117,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	return result
 }
 
-// validateCreate judges a CRD that is new.
+// validateCreate validates a new CRD.
 func (m *Manifest) validateCreate(ctx context.Context) field.ErrorList {
 	m.CRD.Generation = 1
 	m.spec.ratchet = creation()
@@ -132,7 +128,7 @@ func (m *Manifest) validateCreate(ctx context.Context) field.ErrorList {
 	return append(errs, m.spec.preserves()...)
 }
 
-// preserves is found of a CRD that starts to preserve unknown fields. (validation.go, validatePreserveUnknownFields)
+// preserves returns an error if spec.preserveUnknownFields is set. (validation.go, validatePreserveUnknownFields)
 func (s *spec) preserves() field.ErrorList {
 	if !s.preserveUnknownFields || !quirk.On(quirk.PreserveUnknownFieldsRejected) {
 		return nil
@@ -141,7 +137,7 @@ func (s *spec) preserves() field.ErrorList {
 		"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")}
 }
 
-// fits counts all errors, which the checks of schemas, where most of them come from, do while they look.
+// fits returns a *value.LimitError if the errors exceed the limits. The schema checks already count theirs.
 func (s *spec) fits(errs field.ErrorList, l value.Limits) error {
 	if err := s.room.Err(); err != nil {
 		return err
@@ -155,13 +151,12 @@ func (s *spec) fits(errs field.ErrorList, l value.Limits) error {
 	return room.Err()
 }
 
-// checkMetadata checks the CRD's own metadata as it stands after the API server has set its part.
+// checkMetadata checks the CRD's metadata after the API server has set its fields.
 func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.ErrorList {
 	m := *meta
-	// A CRD has no namespace: the one of a manifest is dropped (k8s.io/apiserver/pkg/registry/rest/meta.go).
+	// CRDs are cluster-scoped: the API server drops the namespace (k8s.io/apiserver/pkg/registry/rest/meta.go).
 	m.Namespace, m.Generation, m.SelfLink = "", 1, "" //nolint:staticcheck // API servers still clear selfLink
-	// The field manager writes managed fields anew before they are validated
-	// (k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+	// The API server replaces managed fields before validation (k8s.io/apiserver/pkg/endpoints/handlers/create.go).
 	m.ManagedFields = nil
 	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
 	name := func(name string, prefix bool) []string {

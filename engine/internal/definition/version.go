@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// checkVersion checks one of spec.versions: its name and what it does not share with the others.
+// checkVersion checks the name of one version and the parts that versions do not share.
 // (validation.go, validateCustomResourceDefinitionVersion)
 func (s *spec) checkVersion(i int, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -37,7 +37,7 @@ func (s *spec) checkVersion(i int, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// subresourcesOf returns the subresources of a version. Of two versions with one name the first counts.
+// subresourcesOf returns the subresources of a version. The first of several versions with the same name counts.
 func (s *spec) subresourcesOf(version string) *apiextensionsv1.CustomResourceSubresources {
 	if !s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Subresources != nil }) {
 		return s.subresources
@@ -59,7 +59,7 @@ func (s *spec) anyVersion(has func(*apiextensionsv1.CustomResourceDefinitionVers
 	return false
 }
 
-// deprecationWarning returns what is wrong with the warning of a version. Its length is counted in bytes, at most 256.
+// deprecationWarning returns the errors of a deprecation warning. It may have at most 256 bytes.
 func deprecationWarning(deprecated bool, warning *string) []string {
 	switch {
 	case warning == nil:
@@ -86,8 +86,8 @@ func deprecationWarning(deprecated bool, warning *string) []string {
 	return texts
 }
 
-// versions checks the versions of a CRD as a set. What may not be said twice, for all versions and for one, can only be
-// said twice by a v1beta1 manifest.
+// versions checks the versions of a CRD as a set. Only a v1beta1 manifest can set a part both at the top level and in a
+// version.
 func versions(s *spec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	add := func(e *field.Error) { errs = append(errs, e) }
@@ -146,10 +146,10 @@ func versions(s *spec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// storedVersions checks that the storage version is among the stored versions of the status, and that none of these is
-// missing. The reference crosses each off at the first version of its name and finds it missing for any other that
-// claims to be stored; those that are left it reports in random order. (validation.go,
-// ValidateCustomResourceDefinitionStoredVersions)
+// storedVersions checks that the stored versions of the status include the storage version, and that spec.versions has
+// all of them. As in upstream, each version removes its name from the list, so a second storage version of the same
+// name counts as missing. Upstream reports the remaining names in random order.
+// (validation.go, ValidateCustomResourceDefinitionStoredVersions)
 func storedVersions(stored []string, versions []apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
 	if len(stored) == 0 {
 		return field.ErrorList{field.Invalid(path, stored, "must have at least one stored version")}
@@ -175,7 +175,7 @@ func storedVersions(stored []string, versions []apiextensionsv1.CustomResourceDe
 	return errs
 }
 
-// printedVersion is a version as field errors show it; see schema.Printed.
+// printedVersion is a version in the form that field errors show; see schema.Printed.
 type printedVersion struct {
 	Name                     string
 	Served                   bool

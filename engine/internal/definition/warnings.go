@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// warnings returns what the API server says to a CRD that it takes: a warning for each format that it does not know,
-// then one for each kind of items in sets that are no scalars.
+// warnings returns the API server's warnings for an accepted CRD: unknown formats, then sets whose items are not
+// scalars.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnCreate)
 func warnings(s *spec, minor int) []string {
 	var formats, sets []string
@@ -40,7 +40,7 @@ func setWarning(p *schema.Props) string {
 	return ""
 }
 
-// fresh returns the warnings that the stored CRD did not have.
+// fresh returns the warnings that the stored CRD does not have.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnUpdate)
 func fresh(texts, stored []string) []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return slices.Contains(stored, text) })

@@ -58,7 +58,7 @@ func wrongType(path *field.Path, typ, detail string) *field.Error {
 	return field.Invalid(path.Child("type"), typ, detail)
 }
 
-// setItems checks that the items of a set are atomic. As upstream, both errors show the items' list type as the bad
+// setItems checks that the items of a set are atomic. As in upstream, both errors show the items' list type as the bad
 // value.
 func setItems(s *Props, path *field.Path) field.ErrorList {
 	const detail = "must be atomic as item of a list with x-kubernetes-list-type=set"

@@ -51,7 +51,7 @@ func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ruleFieldPath checks the fieldPath of a rule. As upstream, it reports a blank path twice.
+// ruleFieldPath checks the fieldPath of a rule. As in upstream, it reports a blank path twice.
 func ruleFieldPath(s *Props, fieldPath string, path *field.Path, supported func() bool) field.ErrorList {
 	if fieldPath == "" {
 		return nil

@@ -24,7 +24,8 @@ const (
 //   - Each schema on the spine has a type. The spine is all schemas reached through properties, items and
 //     additionalProperties.
 //   - Logical operators (allOf, anyOf, oneOf, not) contain value validation only.
-//   - The spine has every field that the root's operators mention. As upstream, operators further down are not checked.
+//   - The spine has every field that the root's operators mention. As in upstream, operators further down are not
+//     checked.
 //   - metadata at the root restricts only name and generateName.
 //
 // The schema must not be Unsupported. The search stops when the room is exhausted, and the result is then incomplete.
@@ -128,7 +129,7 @@ func (c *structuralCheck) typeMeta(s *Props, lvl level, path *field.Path) {
 }
 
 // restrictsNamesOnly reports whether a schema has nothing but a type, a default, and the properties name and
-// generateName. As upstream, an explicit empty list counts for required, x-kubernetes-list-map-keys and
+// generateName. As in upstream, an explicit empty list counts for required, x-kubernetes-list-map-keys and
 // x-kubernetes-validations only.
 func restrictsNamesOnly(s *Props) bool {
 	for name := range s.Properties {
