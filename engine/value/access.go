@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Key is the key of an object's member, without a copy; "" for an array's element and for a root.
+// Key returns the key of an object member without copying it. It is "" for an array element and for a root.
 func (d *Doc) Key(i uint32) string {
 	n := &d.Nodes[i]
 	if n.KeyLen == 0 {
@@ -17,7 +17,7 @@ func (d *Doc) Key(i uint32) string {
 	return unsafe.String(&text[0], len(text))
 }
 
-// Str is the content of a String, without a copy.
+// Str returns the content of a String without copying it.
 func (d *Doc) Str(i uint32) string {
 	text := d.content(&d.Nodes[i])
 	return unsafe.String(unsafe.SliceData(text), len(text))
@@ -31,7 +31,7 @@ func (d *Doc) content(n *Node) []byte {
 	return d.Src[n.Src][n.Off+1 : n.End-1]
 }
 
-// Runes is the length of a String in code points, what minLength and maxLength count.
+// Runes returns the length of a String in code points, which minLength and maxLength count.
 func (d *Doc) Runes(i uint32) int {
 	n := &d.Nodes[i]
 	text := d.content(n)
@@ -41,13 +41,13 @@ func (d *Doc) Runes(i uint32) int {
 	return utf8.RuneCount(text)
 }
 
-// Int is the value of an Int.
+// Int returns the value of an Int.
 func (d *Doc) Int(i uint32) int64 { return int64(d.Nodes[i].Val) }
 
-// Float is the value of a Float.
+// Float returns the value of a Float.
 func (d *Doc) Float(i uint32) float64 { return math.Float64frombits(d.Nodes[i].Val) }
 
-// Number is the value of an Int or a Float as a float64.
+// Number returns the value of an Int or a Float as a float64.
 func (d *Doc) Number(i uint32) float64 {
 	if d.Nodes[i].Kind == Int {
 		return float64(int64(d.Nodes[i].Val))
@@ -55,11 +55,11 @@ func (d *Doc) Number(i uint32) float64 {
 	return math.Float64frombits(d.Nodes[i].Val)
 }
 
-// Len is the number of members of an Array or Object as it is now.
+// Len returns the current number of members of an Array or Object.
 func (d *Doc) Len(i uint32) int { return int(d.Nodes[i].Live) }
 
-// Field is the member of an Object with the key, 0 if it has none or is no Object. It searches: the program's slots are
-// faster.
+// Field returns the member of an Object with the given key, or 0 if there is none. It is a linear search; the slots of
+// a compiled plan are faster.
 func (d *Doc) Field(object uint32, name string) uint32 {
 	if d.Nodes[object].Kind != Object {
 		return 0
@@ -72,7 +72,7 @@ func (d *Doc) Field(object uint32, name string) uint32 {
 	return 0
 }
 
-// Index is the k-th element of an Array from 0, 0 if it has none or is no Array.
+// Index returns the k-th element of an Array, counted from 0, or 0 if there is none.
 func (d *Doc) Index(array uint32, k int) uint32 {
 	if d.Nodes[array].Kind != Array || k < 0 {
 		return 0
@@ -84,14 +84,14 @@ func (d *Doc) Index(array uint32, k int) uint32 {
 	return c
 }
 
-// Raw is the text of the node in its source. It is what the caller wrote, without edits below it: AppendJSON has those.
+// Raw returns the source text of the node without later edits below it. AppendJSON includes edits.
 func (d *Doc) Raw(i uint32) []byte {
 	n := &d.Nodes[i]
 	return d.Src[n.Src][n.Off:n.End]
 }
 
-// Any is the value as upstream holds it in an unstructured object: map[string]any, []any, int64, float64, string, bool
-// or nil. It shares no memory with the Doc.
+// Any returns the value as upstream stores it in an unstructured object: map[string]any, []any, int64, float64, string,
+// bool or nil. It shares no memory with the Doc.
 func (d *Doc) Any(i uint32) any {
 	n := &d.Nodes[i]
 	switch n.Kind {

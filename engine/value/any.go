@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// AppendAny appends the bytes that json.Marshal makes of what Any returned: keys sorted, <, > and & escaped. Values of
-// other kinds than Any makes are left to json.Marshal; null stands for those that have no JSON.
+// AppendAny appends the bytes that json.Marshal returns for a result of Any: sorted keys, with <, > and & escaped. It
+// passes other types to json.Marshal and appends null for a value that cannot be marshaled.
 func AppendAny(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

@@ -9,7 +9,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// route is an object of about 11 KB, as dense as a large HTTPRoute.
+// route returns an object of about 11 KB, as dense as a large HTTPRoute.
 func route() []byte {
 	var b strings.Builder
 	b.WriteString(`{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"large","namespace":"default","labels":{"app.kubernetes.io/name":"shop"}},"spec":{"parentRefs":[{"name":"gateway","sectionName":"https"}],"hostnames":["shop.example.com","www.example.com"],"rules":[`)

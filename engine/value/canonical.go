@@ -2,11 +2,11 @@ package value
 
 import "sort"
 
-// AppendCanonicalString appends the bytes that json.Marshal makes of a string.
+// AppendCanonicalString appends the bytes that json.Marshal returns for a string.
 func AppendCanonicalString(dst []byte, s string) []byte { return appendString(dst, s, true) }
 
-// AppendCanonical appends the bytes that json.Marshal makes of Any(i): keys sorted, no white space, <, > and & escaped.
-// It is what upstream prints as a bad value, compares list elements by, and what a digest can be taken of.
+// AppendCanonical appends the bytes that json.Marshal returns for Any(i): sorted keys, no white space, with <, > and &
+// escaped. Upstream prints bad values and compares list elements in this form. It is also suitable for digests.
 func (d *Doc) AppendCanonical(dst []byte, i uint32) []byte {
 	n := &d.Nodes[i]
 	switch n.Kind {

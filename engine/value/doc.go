@@ -1,43 +1,42 @@
-// Package value is the document tree: JSON and YAML in, an array of nodes over the caller's own bytes, edits, and JSON
-// out.
+// Package value parses JSON and YAML into a document tree, edits the tree and prints it as JSON. A tree is an array of
+// nodes that refer to the caller's bytes.
 //
-// It knows what upstream's decoder makes of a document (sigs.k8s.io/json as k8s.io/apimachinery/pkg/util/json runs it):
-// which numbers are integers and which are floats, which of two equal keys wins, what invalid UTF-8 becomes, what is
-// rejected and with which text. It knows nothing of schemas, and of Kubernetes objects only where apiVersion and kind
-// stand.
+// Parsing matches upstream's decoder (sigs.k8s.io/json as called by k8s.io/apimachinery/pkg/util/json): the split of
+// numbers into integers and floats, duplicate keys, invalid UTF-8, and the rejected documents with their error texts.
+// The package does not know schemas. The only Kubernetes fields that it knows are apiVersion and kind.
 //
-// A Doc holds every tree that one evaluation needs: the object, the old object, defaults, rewritten metadata. Docs are
-// pooled: parsing into a warm one allocates nothing. Read node.go first, then parse.go, edit.go and output.go.
+// A Doc holds every tree of one evaluation: the object, the old object, defaults and rewritten metadata. Docs are
+// pooled, and parsing into a reused Doc allocates nothing. Start reading with node.go, parse.go, edit.go and output.go.
 package value
 
 import (
 	"sync"
 )
 
-// Doc is the memory of one evaluation: some trees of nodes and the bytes they refer to. It is used by one goroutine at
-// a time. Strings and byte slices that its methods return refer to its sources: they are valid until Reset or Release,
-// or until the caller changes the bytes it had parsed.
+// Doc holds the trees of one evaluation and the bytes that their nodes refer to. It is not safe for concurrent use.
+// Strings and byte slices returned by its methods refer to its sources. They are valid until Reset, Release, or until
+// the caller changes the parsed bytes.
 type Doc struct {
-	// Src are the texts that offsets of nodes refer to, by Source. Src[Arena] grows, the others are the caller's and
-	// are never written to.
+	// Src holds the texts that node offsets refer to, indexed by Source. Src[Arena] grows; the others belong to the
+	// caller and are never modified.
 	Src [4][]byte
-	// Nodes are all nodes of all trees. Nodes[0] is no value.
+	// Nodes holds the nodes of all trees. Nodes[0] is not a value.
 	Nodes []Node
-	// Slots is scratch memory of the compiled program, emptied by Reset.
+	// Slots is scratch memory of the compiled plan. Reset empties it.
 	Slots []uint32
 
-	roots      [4]uint32      // of the last parse from each source
-	duplicates [4]bool        // whether that parse met a duplicate key
-	yaml       [4]*YAMLSource // where the tree of a source came from YAML
+	roots      [4]uint32      // root of the last parse, by Source
+	duplicates [4]bool        // whether that parse found a duplicate key, by Source
+	yaml       [4]*YAMLSource // set if the source was parsed from YAML
 	index      [4]textIndex
-	original   *Doc     // the request as it was sent, for positions
+	original   *Doc     // unedited parse of the request, for positions
 	finder     *Finder  // of original
 	table      []uint32 // hash table of the duplicate check
 	done       <-chan struct{}
-	floats     bool // numbers are printed so that a Float is read back as one
+	floats     bool // print Floats so that they parse as Floats again
 }
 
-// Sizes above which a Doc is not put back into the pool: one huge document must not pin its memory for good.
+// Docs above these sizes are not returned to the pool, so that one huge document does not keep its memory forever.
 const (
 	maxPooledNodes = 1 << 16 // 2.5 MiB
 	maxPooledBytes = 1 << 20
@@ -48,13 +47,13 @@ var pool = sync.Pool{New: func() any { return new(Doc) }}
 // Acquire returns an empty Doc from the pool.
 func Acquire() *Doc {
 	d := pool.Get().(*Doc)
-	if len(d.Nodes) == 0 { // a new one; Release leaves the others empty
+	if len(d.Nodes) == 0 { // new, not from the pool
 		d.Reset()
 	}
 	return d
 }
 
-// Release puts the Doc back into the pool. Nothing that came from it may be used afterwards.
+// Release returns the Doc to the pool. Nothing obtained from it may be used afterwards.
 func (d *Doc) Release() {
 	d.Reset()
 	d.done = nil
@@ -65,7 +64,7 @@ func (d *Doc) Release() {
 	pool.Put(d)
 }
 
-// Reset empties the Doc and keeps its memory, for another document or for parsing the same one again.
+// Reset empties the Doc and keeps its memory for the next document.
 func (d *Doc) Reset() {
 	if cap(d.Nodes) == 0 {
 		d.Nodes = make([]Node, 0, 256)
@@ -78,7 +77,7 @@ func (d *Doc) Reset() {
 	}
 }
 
-// forget drops what is known about the text of a source: another one comes.
+// forget drops all data derived from the text of a source.
 func (d *Doc) forget(s Source) {
 	d.roots[s], d.duplicates[s], d.yaml[s] = 0, false, nil
 	if x := &d.index[s]; x.built {
@@ -90,9 +89,9 @@ func (d *Doc) forget(s Source) {
 	}
 }
 
-// Root is the root of the tree last parsed from the source, 0 if there is none.
+// Root returns the root of the tree last parsed from the source, or 0 if there is none.
 func (d *Doc) Root(s Source) uint32 { return d.roots[s] }
 
-// SetSource makes the bytes the text that nodes of the source refer to, without parsing: the program's defaults, whose
+// SetSource sets the text that nodes of the source refer to, without parsing it. It is used for defaults, whose
 // Fragments are grafted later.
 func (d *Doc) SetSource(s Source, text []byte) { d.Src[s] = text }

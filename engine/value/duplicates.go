@@ -8,16 +8,16 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// fewMembers is up to how many members an object's keys are compared pairwise; above, a hash table is used.
+// fewMembers is the number of members up to which keys are compared pairwise. Larger objects use a hash table.
 const fewMembers = 16
 
 var seed = maphash.MakeSeed()
 
-// superseded marks a member, during dropDuplicates only, that a later one with the same key replaces.
+// superseded marks a member that a later one with the same key replaces. It is only set during dropDuplicates.
 const superseded Flags = 1 << 7
 
-// dropDuplicates unlinks from an object all members but the last of each key. The parser calls it for objects of which
-// two keys have the same length, first and last byte, or nearly so.
+// dropDuplicates unlinks all members of an object but the last of each key. The parser calls it for objects in which
+// two keys may be equal.
 func (d *Doc) dropDuplicates(object uint32, s Source) {
 	found := false
 	if d.Nodes[object].Live <= fewMembers {
@@ -85,25 +85,24 @@ func (d *Doc) markByHash(object uint32) (found bool) {
 	return found
 }
 
-// Duplicate is a key that an object has more than once.
+// Duplicate is a key that occurs more than once in an object.
 type Duplicate struct {
-	// Path is the field as upstream writes it, such as spec.items[0].name; ambiguous where keys contain dots or
+	// Path is the field as upstream writes it, such as spec.items[0].name. It is ambiguous if keys contain dots or
 	// brackets.
 	Path string
-	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For YAML, which is checked before
-	// it becomes JSON, it is the YAML library's text, one for the document, and Path is empty.
+	// Text is upstream's strict decoding error: duplicate field "spec.items[0].name". For YAML it is the YAML library's
+	// text, one for the whole document, and Path is empty.
 	Text string
 }
 
-// HasDuplicates reports whether the text last parsed from the source has a duplicate key. It costs nothing.
+// HasDuplicates reports whether the text last parsed from the source has a duplicate key. It only reads a flag.
 func (d *Doc) HasDuplicates(s Source) bool {
 	return d.duplicates[s] || d.yaml[s] != nil && d.yaml[s].strict != nil
 }
 
-// Duplicates yields the duplicate keys of the text last parsed from the source as the strict decoder of an API server
-// reports them: in document order, each path once, at most 100. The texts come from that decoder itself, which runs
-// again for them; so a document without duplicates costs nothing, and one that has some costs what it costs upstream.
-// Values parsed into the Arena have none to report: they are ours.
+// Duplicates yields the duplicate keys of the text last parsed from the source as an API server's strict decoder
+// reports them: in document order, each path once, at most 100. If there are any, it runs that decoder again. It yields
+// nothing for the Arena.
 func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 	return func(yield func(Duplicate) bool) {
 		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) {
@@ -115,7 +114,7 @@ func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 		var v any
 		found, err := kjson.UnmarshalStrict(d.Src[s], &v, kjson.DisallowDuplicateFields)
 		if err != nil {
-			return // read without error before: the caller has changed its bytes
+			return // it parsed before, so the caller has changed the bytes
 		}
 		for _, f := range found {
 			duplicate := Duplicate{Text: f.Error()}

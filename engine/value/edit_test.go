@@ -89,8 +89,7 @@ func TestEdits(t *testing.T) {
 			root := mustParse(t, d, []byte(c.in))
 			c.edit(d, root)
 			got := string(d.AppendJSON(nil, root))
-			// A copied string keeps its escapes, a printed one does not: compare what they mean, and the rest to the
-			// letter.
+			// A copied string keeps its escapes and a printed one does not, so normalize them before comparing.
 			if got != c.want && strings.ReplaceAll(got, `\u0078`, "x") != strings.ReplaceAll(c.want, `\u0078`, "x") {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -101,7 +100,7 @@ func TestEdits(t *testing.T) {
 			if count != d.Nodes[root].Live {
 				t.Errorf("%d members, %d counted", count, d.Nodes[root].Live)
 			}
-			for i := range d.Nodes[1:] { // each node that is still linked is found
+			for i := range d.Nodes[1:] { // every linked node can be looked up by its path
 				if p, ok := d.PathTo(root, uint32(i+1)); ok && d.Nodes[root].Kind == Object && d.Lookup(root, p) != uint32(i+1) {
 					t.Errorf("node %d has the path %s, which leads to %d", i+1, p, d.Lookup(root, p))
 				}
@@ -149,7 +148,7 @@ func TestGraftAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestOutputAroundEdits: what stands between two edits is copied as it is written, and nothing else.
+// TestOutputAroundEdits checks that exactly the text between two edits is copied as written.
 func TestOutputAroundEdits(t *testing.T) {
 	const text = `{"a":1,"b":{"x":1,"y":2},"c":3,"d" :4,"e":5, "f":1.0,"g":"\u0041","h":7,"\u0069":8,"j":9}`
 	for _, c := range []struct{ remove, want string }{

@@ -1,7 +1,7 @@
 package value
 
-// Equal reports whether two values are the same to reflect.DeepEqual on unstructured data: the order of keys does not
-// matter, the integer 1 is not the float 1.0. The Docs may be one and the same.
+// Equal reports whether two values are equal as by reflect.DeepEqual on unstructured data: key order does not matter,
+// and the integer 1 is not the float 1.0. Both values may be in the same Doc.
 func Equal(a *Doc, i uint32, b *Doc, j uint32) bool {
 	m, n := &a.Nodes[i], &b.Nodes[j]
 	if m.Kind != n.Kind {
@@ -32,8 +32,8 @@ func Equal(a *Doc, i uint32, b *Doc, j uint32) bool {
 	return true
 }
 
-// equalObjects compares objects with the same number of members. As long as their keys come in the same order no search
-// is needed; behind the first difference, members of small objects are searched for and those of large ones indexed.
+// equalObjects compares objects with the same number of members. It needs no search while the keys come in the same
+// order. After the first difference it searches small objects and indexes large ones.
 func equalObjects(a *Doc, i uint32, b *Doc, j uint32) bool {
 	c, e := a.Nodes[i].First, b.Nodes[j].First
 	for c != 0 && e != 0 && a.Key(c) == b.Key(e) {

@@ -1,20 +1,20 @@
 package value
 
-// Finder finds members and elements of a Doc's trees like Field and Index, but in constant time however many there are:
-// what many violations, each with a path of its own, need. It holds for as long as the Doc is neither edited nor reset.
+// Finder finds members and elements like Field and Index, but in constant time. It is for many lookups by path, such as
+// those of violations. It is valid until the Doc is edited or reset.
 type Finder struct {
 	d        *Doc
 	members  map[uint32]map[string]uint32
 	elements map[uint32]map[int]uint32
 }
 
-// Finder returns a Finder of the trees as they are now.
+// Finder returns a Finder for the current trees.
 func (d *Doc) Finder() *Finder { return &Finder{d: d} }
 
-// fewChildren is up to how many children are searched one by one.
+// fewChildren is the number of children up to which a linear search is used.
 const fewChildren = 16
 
-// Field is the member of an object with the key, 0 if it has none or is no object.
+// Field returns the member of an object with the given key, or 0 if there is none.
 func (f *Finder) Field(object uint32, key string) uint32 {
 	n := &f.d.Nodes[object]
 	if n.Kind != Object || n.Live <= fewChildren {
@@ -34,7 +34,7 @@ func (f *Finder) Field(object uint32, key string) uint32 {
 	return known[key]
 }
 
-// Element is the element of an array with the index of the input, 0 if it has none or is no array.
+// Element returns the element of an array with the given index in the input, or 0 if there is none.
 func (f *Finder) Element(array uint32, at int) uint32 {
 	n := &f.d.Nodes[array]
 	if n.Kind != Array || n.Live <= fewChildren {
@@ -54,7 +54,7 @@ func (f *Finder) Element(array uint32, at int) uint32 {
 	return known[at]
 }
 
-// Child is the member or element to which a segment leads, 0 if there is none.
+// Child returns the member or element of one path segment, or 0 if there is none.
 func (f *Finder) Child(parent uint32, s Segment) uint32 {
 	if s.kind == index {
 		return f.Element(parent, int(s.at))
@@ -62,7 +62,7 @@ func (f *Finder) Child(parent uint32, s Segment) uint32 {
 	return f.Field(parent, s.key)
 }
 
-// Lookup follows a path from a root and returns the node there, 0 if there is none.
+// Lookup returns the node at a path, or 0 if there is none.
 func (f *Finder) Lookup(root uint32, p Path) uint32 {
 	for _, s := range p {
 		if root = f.Child(root, s); root == 0 {
@@ -72,7 +72,7 @@ func (f *Finder) Lookup(root uint32, p Path) uint32 {
 	return root
 }
 
-// Deepest is the node to which a path leads, or its deepest ancestor that is there.
+// Deepest returns the node at a path, or its deepest existing ancestor.
 func (f *Finder) Deepest(root uint32, p Path) uint32 {
 	for _, s := range p {
 		next := f.Child(root, s)

@@ -42,8 +42,7 @@ func TestFinder(t *testing.T) {
 	}
 }
 
-// TestManyPositionsByPath: the place of each of very many values that are in the text, and of some that are not any
-// more.
+// TestManyPositionsByPath bounds the time to look up many positions by path.
 func TestManyPositionsByPath(t *testing.T) {
 	const count = 100_000
 	text := []byte(`{"l":[` + strings.Repeat("1,", count) + `1]}`)

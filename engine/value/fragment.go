@@ -2,28 +2,30 @@ package value
 
 import "fmt"
 
-// Fragment is a member ready to be copied into a Doc: the nodes of a default, parsed once. It is immutable.
+// Fragment is a parsed default that can be copied into a Doc as a member. It is immutable.
 type Fragment struct {
-	nodes   []Node // the member first; First and Next are relative to it, 0 means none; Off, End and Key refer to the Fragments' text
-	strings []byte // what stands in the Arena of the Doc: contents of strings and keys that are written with escapes
+	// nodes starts with the member. First and Next are relative to it. Off, End and Key refer to Fragments.Text.
+	nodes []Node
+	// strings holds the unescaped contents of strings and keys, which Graft copies into the Arena.
+	strings []byte
 }
 
-// Len is the number of nodes that a Graft of the fragment adds.
+// Len returns the number of nodes that Graft adds.
 func (f *Fragment) Len() int { return len(f.nodes) }
 
-// Size is the length in bytes of the fragment's value as JSON text, as it was added.
+// Size returns the length in bytes of the value as JSON text, as added.
 func (f *Fragment) Size() int { return int(f.nodes[0].End - f.nodes[0].Off) }
 
-// Fragments collects the fragments of one program. Their common Text is the Defaults source of each Doc into which they
-// are grafted: SetSource(Defaults, text).
+// Fragments collects the fragments of one compiled plan. Set its Text as the Defaults source of each Doc before
+// grafting.
 type Fragments struct {
 	text []byte
 }
 
-// Text is what the nodes of the fragments refer to. It is complete when the last fragment was added.
+// Text returns the text that the fragments refer to. It is complete after the last Add.
 func (s *Fragments) Text() []byte { return s.text }
 
-// Add parses a value and makes it, under the key, a fragment of the set. The error is that of Parse.
+// Add parses a value and adds it to the set under the key. It returns the errors of Parse.
 func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
 	d := Acquire()
 	defer d.Release()
@@ -40,7 +42,7 @@ func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
 	d.Reset()
 	root, err := d.Parse(text[base:], Defaults, limits)
 	if err != nil {
-		return nil, fmt.Errorf("value under %q: %w", key, err) // one level too deep: it stood at the limit by itself
+		return nil, fmt.Errorf("value under %q: %w", key, err) // the key adds one level of nesting
 	}
 	s.text = text
 	member := d.Nodes[root].First
@@ -62,8 +64,8 @@ func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
 	return f, nil
 }
 
-// Graft copies a fragment into the Doc and returns its node, which has its key and is linked nowhere: Append or Replace
-// comes next. Src[Defaults] must be the text of the fragment's set.
+// Graft copies a fragment into the Doc and returns its node, which has a key but is not linked yet. Link it with
+// Append, InsertAfter or Replace. Src[Defaults] must be the text of the fragment's set.
 func (d *Doc) Graft(f *Fragment) uint32 {
 	base := uint32(len(d.Nodes))
 	d.Nodes = append(d.Nodes, f.nodes...)

@@ -5,40 +5,35 @@ import (
 	"math"
 )
 
-// Limits bounds documents: what is read, what defaults make of it, and what is found wrong with it. A field that is
-// zero means its default.
+// Limits bounds documents, the size of their defaults and their violations. A zero field means its default.
 type Limits struct {
-	// MaxBytes is the largest size of a document in bytes; by default 3 MiB, what an API server takes as a body.
+	// MaxBytes bounds the size of a document in bytes. The default is 3 MiB, the body limit of an API server.
 	MaxBytes int
-	// MaxDepth is how deep arrays and objects may nest; by default 10,000, which is also the most: upstream's decoder
-	// goes no deeper and says so in its own words.
+	// MaxDepth bounds the nesting of arrays and objects. The default and maximum is 10,000, the limit of upstream's
+	// decoder.
 	MaxDepth int
-	// MaxAliasFactor is how many times larger than written a YAML document may be once its aliases are expanded, by
-	// default 10; a document that stays within MaxAliasBytes may exceed it.
+	// MaxAliasFactor bounds the size of a YAML document with expanded aliases, as a multiple of its size as written.
+	// The default is 10. It does not apply to expansions within MaxAliasBytes.
 	MaxAliasFactor int
-	// MaxAliasBytes is the size in bytes that a YAML document may always expand to, whatever its own size; by default 3
-	// MiB.
+	// MaxAliasBytes is the size in bytes to which aliases may always expand. The default is 3 MiB.
 	MaxAliasBytes int
-	// MaxDefaultBytes is how many bytes of JSON the defaults of a schema may add to one document, by default 8 MiB.
-	// Without it a list of a million empty objects becomes a million copies of a default. API servers have no such
-	// bound; what exceeds the default one several times is more than their storage takes. This package does not fill in
-	// defaults: it only states the bound.
+	// MaxDefaultBytes bounds the bytes of JSON that schema defaults may add to one document. The default is 8 MiB. API
+	// servers have no such bound. The engine applies it; this package only defines it.
 	MaxDefaultBytes int
-	// MaxViolations is how many violations one document may have, by default 10,000, and MaxViolationBytes how many
-	// bytes their texts may take, by default 8 MiB: field, message, the place. More violations are an error, never a
-	// partial answer. API servers have no such bounds, but take minutes for as many. This package finds nothing: it
-	// only states the bounds.
+	// MaxViolations bounds the violations of one document, by default 10,000. MaxViolationBytes bounds the size of
+	// their texts in bytes, by default 8 MiB. Exceeding either is an error, never a partial result. API servers have no
+	// such bounds. The engine applies them; this package only defines them.
 	MaxViolations, MaxViolationBytes int
 }
 
-// DefaultLimits are the limits that hold where the caller sets none.
+// DefaultLimits holds the default of each limit.
 var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20, MaxDefaultBytes: 8 << 20,
 	MaxViolations: 10_000, MaxViolationBytes: 8 << 20}
 
 // upstreamDepth is maxNestingDepth of sigs.k8s.io/json.
 const upstreamDepth = 10000
 
-// maxSource is the largest text that offsets of 32 bits can address, with room for its unescaped strings: an invalid
+// maxSource is the largest text that 32-bit offsets can address. It leaves capacity for unescaped strings: one invalid
 // byte becomes the three bytes of U+FFFD.
 const maxSource = math.MaxUint32 / 4
 
@@ -75,7 +70,7 @@ func (l Limits) Violations() (count, bytes int) {
 	return min(count, maxSource), min(bytes, maxSource)
 }
 
-// DefaultBytes is MaxDefaultBytes, or its default.
+// DefaultBytes returns MaxDefaultBytes, or its default.
 func (l Limits) DefaultBytes() int {
 	if l.MaxDefaultBytes <= 0 {
 		return DefaultLimits.MaxDefaultBytes
@@ -83,21 +78,22 @@ func (l Limits) DefaultBytes() int {
 	return min(l.MaxDefaultBytes, maxSource)
 }
 
-// LimitError says that a document exceeds one of the Limits.
+// LimitError reports that a document exceeds one of the Limits.
 type LimitError struct {
-	// Name is the limit's own in snake case, stable across releases: max_document_bytes, max_violations, …
-	// docs/quirks.md has all of them.
-	Name    string
-	Limit   string // what is limited: "document size", "nesting depth", "alias expansion", "expansion by defaults", "list of violations", …
+	// Name identifies the limit in snake case and is stable across releases: max_document_bytes, max_violations.
+	// docs/quirks.md lists all names.
+	Name string
+	// Limit describes the limited quantity: "document size", "nesting depth", "alias expansion".
+	Limit   string
 	Unit    string // "bytes", "levels", "path steps", "violations"
 	Maximum int64
-	// Actual is what the document has; a lower bound if AtLeast is set, because reading stopped there.
+	// Actual is the measured value, or a lower bound if AtLeast is set.
 	Actual  int64
 	AtLeast bool
-	Advice  string // what the caller can do
+	Advice  string // what the caller can do about it
 }
 
-// Error names the limit, the document's figure and the way out.
+// Error returns the limit, the measured value and the advice.
 func (e *LimitError) Error() string {
 	atLeast := ""
 	if e.AtLeast {
@@ -116,21 +112,20 @@ func tooDeep(maximum int) error {
 		Advice: "flatten the document or raise the depth limit"}
 }
 
-// SyntaxError says that a document cannot be read. Its text is that of upstream's decoder.
+// SyntaxError reports that a document cannot be parsed.
 type SyntaxError struct {
-	// Offset is the byte at which reading failed, -1 where the decoder does not tell.
+	// Offset is the byte at which parsing failed, or -1 if the decoder does not report it.
 	Offset int
-	// Line and Column of that byte count from 1, columns in code points; 0 means unknown.
+	// Line and Column are the position of that byte, from 1, with columns in code points. 0 means unknown.
 	Line, Column int
-	// Text is upstream's own error text.
+	// Text is upstream's error text.
 	Text string
-	// Cause is upstream's error if it was one.
+	// Cause is upstream's error, if there is one.
 	Cause error
 }
 
-// Error is upstream's text, unchanged, since API servers put it into their answers; Line and Column are for the
-// reader's tools.
+// Error returns upstream's text unchanged, because API servers put it into their responses.
 func (e *SyntaxError) Error() string { return e.Text }
 
-// Unwrap returns upstream's error.
+// Unwrap returns Cause.
 func (e *SyntaxError) Unwrap() error { return e.Cause }

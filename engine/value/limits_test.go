@@ -61,7 +61,7 @@ func TestPeekTypeMeta(t *testing.T) {
 		{`{"apiVersion":"v1","kind":"Pod"}`, "v1", "Pod", true},
 		{" {\n \"kind\" : \"é\" , \"x\":[{\"kind\":\"no\"},\"}\\\"]\",1.5e3], \"apiVersion\":\"\" } ", "", "é", true},
 		{`{"kind":"A","apiVersion":"v1","kind":"B"}`, "v1", "B", true},
-		{`{"kind":"A","apiVersion":"v1","a":tru,"b":[}}`, "v1", "A", true}, // a full parse refuses it
+		{`{"kind":"A","apiVersion":"v1","a":tru,"b":[}}`, "v1", "A", true}, // a full parse rejects it
 		{`{"kind":"A","apiVersion":"v1"} x`, "", "", false},
 		{`{"kind":"A","apiVersion":"v1"`, "", "", false},
 		{`{"kind":"A","apiVersion":"v1","\u006bind":"B"}`, "", "", false},

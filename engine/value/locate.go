@@ -1,6 +1,6 @@
 package value
 
-// Lookup follows a path from a root and returns the node there, 0 if there is none.
+// Lookup returns the node at a path, or 0 if there is none.
 func (d *Doc) Lookup(root uint32, p Path) uint32 {
 	for _, s := range p {
 		if s.kind != index {
@@ -21,9 +21,9 @@ func (d *Doc) Lookup(root uint32, p Path) uint32 {
 	return root
 }
 
-// PathTo returns the path from a root to a node below it, ok false if the node is not there (any more). Elements of
-// arrays have the index of the input. Keys refer to the Doc's memory; all of them are Name segments. It searches the
-// tree, so it is for violations and not for walks.
+// PathTo returns the path from a root to a node below it; ok is false if the node is not linked there. Array elements
+// have their index in the input. Keys refer to the Doc's memory and are Name segments. It searches the tree, so it is
+// for violations only.
 func (d *Doc) PathTo(root, node uint32) (p Path, ok bool) {
 	if node == 0 || root == 0 {
 		return nil, false
@@ -34,8 +34,7 @@ func (d *Doc) PathTo(root, node uint32) (p Path, ok bool) {
 	return p, ok
 }
 
-// search descends from at to node. With byText it leaves out containers whose text does not contain that of the node,
-// unless they were edited: then they may hold nodes from anywhere.
+// search descends from at to node. If byText is set, it skips unedited containers whose text does not contain the node.
 func (d *Doc) search(at, node uint32, p Path, byText bool) (Path, bool) {
 	if at == node {
 		return p, true

@@ -2,8 +2,8 @@ package value
 
 import "fmt"
 
-// Kind is the JSON kind of a node. True and False are two kinds, and so are Int and Float: the split is upstream's
-// (k8s.io/apimachinery/pkg/util/json): an integer literal within int64 is an Int, every other number a Float.
+// Kind is the JSON kind of a node. As in upstream (k8s.io/apimachinery/pkg/util/json), an integer literal within int64
+// is an Int, and every other number is a Float.
 type Kind uint8
 
 // The kinds of a node.
@@ -18,48 +18,47 @@ const (
 	Object
 )
 
-// Source names one of the byte slices that a node's offsets can refer to.
+// Source identifies one of the byte slices that node offsets refer to.
 type Source uint8
 
 // The sources of a Doc.
 const (
-	Request  Source = iota // the caller's own bytes
-	Arena                  // what the Doc made itself: unescaped strings, rewritten metadata
-	Defaults               // the program's defaults, parsed once at compile time
+	Request  Source = iota // the text of the request
+	Arena                  // text created by the Doc: unescaped strings, rewritten metadata
+	Defaults               // defaults of the compiled plan
 	Old                    // the old object of an update
 )
 
-// Flags are facts about one node.
+// Flags are properties of one node.
 type Flags uint8
 
 // The flags of a node.
 const (
-	Escaped Flags = 1 << iota // a string whose content differs from its source text: it stands in the Arena, where Val says
-	Wide                      // a string with bytes outside ASCII: its length in code points must be counted
-	Dirty                     // an Array or Object below which something was removed, added or replaced: it cannot be copied
-	Lossy                     // text that upstream would print otherwise (1.0, bad UTF-8, a duplicate key), here or below
-	Slotted                   // an Object whose members stand in Doc.Slots, from Val on: a walk of the compiled program filled them
+	Escaped Flags = 1 << iota // a string with escapes: its content is in the Arena at Val
+	Wide                      // a string with bytes outside ASCII
+	Dirty                     // an Array or Object with edits below it: its text cannot be copied
+	Lossy                     // text here or below that upstream prints differently: 1.0, invalid UTF-8, duplicate keys
+	Slotted                   // an Object whose members are in Doc.Slots from index Val
 )
 
-// Node is one JSON value. The nodes of a Doc are a tree in one array, in pre-order as parsed: First and Next are
-// absolute indexes into Doc.Nodes, 0 means none (Nodes[0] is never a value). Removing, adding and replacing relink;
-// nothing moves.
+// Node is one JSON value. The nodes of a Doc form trees in one array, in pre-order as parsed. First and Next are
+// indexes into Doc.Nodes; 0 means none. Edits relink nodes and never move them.
 type Node struct {
 	Kind   Kind
 	Flags  Flags
-	Src    Source // what Off and End refer to
-	KeySrc Source // what Key refers to; Arena where the key was written with escapes
+	Src    Source // source of Off and End
+	KeySrc Source // source of Key; Arena if the key was written with escapes
 	KeyLen uint32
-	Key    uint32 // offset of the member's key, without quotes; array element: its index in the input
+	Key    uint32 // offset of the member's key without quotes; for an array element, its index in the input
 	Next   uint32 // next sibling
 	First  uint32 // first member or element
-	Off    uint32 // raw text in its source, quotes and brackets included: Off to End
+	Off    uint32 // source text, including quotes and brackets: Off to End
 	End    uint32
-	Live   uint32 // containers: members left after removals and additions
-	Val    uint64 // Int: the int64; Float: its bits; Escaped string: Arena offset<<32 | length; containers: base in Doc.Slots
+	Live   uint32 // containers: current number of members
+	Val    uint64 // Int: the int64; Float: its bits; Escaped: Arena offset<<32 | length; Slotted: base in Doc.Slots
 }
 
-// String names the kind as JSON schemas do, for messages.
+// String returns the name of the kind in JSON schemas.
 func (k Kind) String() string {
 	switch k {
 	case Null:

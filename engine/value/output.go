@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the value as JSON: what upstream would print, with the input's order of keys. Text that needs no
-// change is copied with its white space; only containers that were edited, and what upstream prints otherwise than it
-// was written (1.0, invalid UTF-8, duplicate keys), are written anew.
+// AppendJSON appends the value as upstream prints it, but in the key order of the input. Unchanged text is copied with
+// its white space. Edited containers and Lossy values are printed anew.
 func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 	n := &d.Nodes[i]
 	if n.Flags&(Dirty|Lossy) == 0 {
@@ -25,7 +24,8 @@ func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 			m := &d.Nodes[c]
 			if m.asWritten() {
 				from := m.Key - 1
-				for m.Next != 0 && d.Nodes[m.Next].asWritten() && d.Nodes[m.Next].Key == m.End+2 { // a comma and a quote between
+				// Join adjacent members with only a comma and a quote in between.
+				for m.Next != 0 && d.Nodes[m.Next].asWritten() && d.Nodes[m.Next].Key == m.End+2 {
 					m = &d.Nodes[m.Next]
 				}
 				dst = append(dst, d.Src[Request][from:m.End]...)
@@ -50,8 +50,7 @@ func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 	return d.appendScalar(dst, n, false)
 }
 
-// AppendDecoded is AppendJSON for text that is read again as what it is: a Float that upstream prints like an integer,
-// 1.0, stays one.
+// AppendDecoded is like AppendJSON, but prints Floats so that they parse as Floats again: 1.0 stays 1.0.
 func (d *Doc) AppendDecoded(dst []byte, i uint32) []byte {
 	d.floats = true
 	dst = d.AppendJSON(dst, i)
@@ -59,14 +58,14 @@ func (d *Doc) AppendDecoded(dst []byte, i uint32) []byte {
 	return dst
 }
 
-// asWritten reports that a member is printed as it stands in the request, from the quote of its key on.
+// asWritten reports whether a member is printed as in the request, including its key.
 func (n *Node) asWritten() bool {
 	return n.Flags&(Dirty|Lossy) == 0 && n.Src == Request && n.KeySrc == Request && n.Off == n.Key+n.KeyLen+2
 }
 
-// appendKey copies a key that was written without escapes and quotes any other.
+// appendKey copies a key written without escapes and quotes any other.
 func (d *Doc) appendKey(dst []byte, n *Node) []byte {
-	if n.KeyLen == 0 { // it stands nowhere once its text is not the source any more
+	if n.KeyLen == 0 { // its offset may be stale
 		return append(dst, '"', '"')
 	}
 	key := d.Src[n.KeySrc][n.Key : n.Key+n.KeyLen]
@@ -98,7 +97,7 @@ func (d *Doc) appendScalar(dst []byte, n *Node, html bool) []byte {
 	return append(dst, "null"...)
 }
 
-// appendFloat prints as encoding/json does: as ECMAScript, with exponents below 1e-6 and from 1e21 on, without padding.
+// appendFloat appends a float as encoding/json does: in ECMAScript format, with exponents below 1e-6 and from 1e21.
 func appendFloat(dst []byte, f float64) []byte {
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
@@ -106,7 +105,7 @@ func appendFloat(dst []byte, f float64) []byte {
 	}
 	dst = strconv.AppendFloat(dst, f, format, -1, 64)
 	if n := len(dst); format == 'e' && n >= 4 && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
-		dst[n-2] = dst[n-1] // e-09 is printed e-9
+		dst[n-2] = dst[n-1] // e-09 becomes e-9
 		dst = dst[:n-1]
 	}
 	return dst
@@ -114,7 +113,7 @@ func appendFloat(dst []byte, f float64) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString quotes as encoding/json does, with html also <, > and &.
+// appendString appends a quoted string as encoding/json does. html also escapes <, > and &.
 func appendString(dst []byte, s string, html bool) []byte {
 	dst = append(dst, '"')
 	start := 0

@@ -1,10 +1,9 @@
 package value
 
-// Own makes the nodes from one index up to another independent of the Defaults source: the text that they refer to
-// there is copied into the Arena. It is for trees that outlive their program's defaults: another program's text comes
-// in their place.
+// Own copies the Defaults text of the nodes in [from, to) into the Arena. Trees that outlive their plan's defaults need
+// this, because the Defaults source is then replaced.
 func (d *Doc) Own(from, to uint32) {
-	var begin, end, moved uint32 // the text that was copied last, and where it is now
+	var begin, end, moved uint32 // range copied last, and its new offset
 	for i := from; i < to; i++ {
 		n := &d.Nodes[i]
 		if n.KeyLen > 0 && n.KeySrc == Defaults {
@@ -20,7 +19,8 @@ func (d *Doc) Own(from, to uint32) {
 		if n.Src != Defaults {
 			continue
 		}
-		if n.Off < begin || n.End > end { // not within a container whose text was copied: they come before what they contain
+		// A container precedes its children, so their text is usually already copied.
+		if n.Off < begin || n.End > end {
 			begin, end, moved = n.Off, n.End, uint32(len(d.Src[Arena]))
 			d.Src[Arena] = append(d.Src[Arena], d.Src[Defaults][begin:end]...)
 		}

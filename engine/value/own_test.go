@@ -2,7 +2,7 @@ package value
 
 import "testing"
 
-// TestOwn: a grafted member is what it was once another text is the source of defaults, its key too, even an empty one.
+// TestOwn checks that a grafted member, including its key, survives a change of the Defaults source.
 func TestOwn(t *testing.T) {
 	for _, key := range []string{"a", "", "a\"b"} {
 		var set Fragments

@@ -9,19 +9,17 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// ParseJSON reads one JSON value from the caller's bytes into the Doc and returns its root. It is Parse from Request.
+// ParseJSON parses one JSON value as the Request and returns its root.
 func (d *Doc) ParseJSON(src []byte, l Limits) (root uint32, err error) {
 	return d.Parse(src, Request, l)
 }
 
-// Parse reads one JSON value into the Doc and returns its root. Request, Defaults and Old keep referring to src, one
-// text each; for Arena the text is appended to what is there, so any number of values can be added. The grammar, the
-// split of numbers into int64 and float64, the replacement of invalid UTF-8 and the depth are those of
-// sigs.k8s.io/json's UnmarshalCaseSensitivePreserveInts. Of duplicate keys the last one stays, at its own place;
-// Duplicates names them.
+// Parse parses one JSON value into the Doc and returns its root. Request, Defaults and Old hold one text each and keep
+// referring to src. For Arena the text is appended, so any number of values can be added. Grammar, numbers, invalid
+// UTF-8 and depth are handled as by UnmarshalCaseSensitivePreserveInts of sigs.k8s.io/json. The last of several
+// duplicate keys is kept at its own position; Duplicates reports them.
 //
-// The error is a *LimitError or a *SyntaxError, the latter also for a number outside of float64, or ErrStopped, see
-// StopOn. No node is left behind then.
+// The error is a *LimitError, a *SyntaxError (also for numbers out of range) or ErrStopped. On error no node is added.
 func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	l = l.withDefaults()
 	if len(src) > l.MaxBytes {
@@ -62,41 +60,39 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	return 0, syntaxError(src)
 }
 
-// ErrStopped is the error of a Parse that was stopped, see StopOn.
+// ErrStopped is the error of a Parse that was interrupted through StopOn.
 var ErrStopped = errors.New("stopped before the document was read")
 
-// StopOn makes Parse give up with ErrStopped once the channel is closed, within some milliseconds. It holds until
-// Release.
+// StopOn makes Parse return ErrStopped within some milliseconds after the channel is closed. It applies until Release.
 func (d *Doc) StopOn(done <-chan struct{}) { d.done = done }
 
 func (d *Doc) stopped() bool {
 	select {
 	case <-d.done:
 		return true
-	default: // and if there is no channel
+	default: // also for a nil channel
 		return false
 	}
 }
 
-// reserve makes room for the nodes of a long text at once: to grow step by step would copy tens of megabytes several
-// times.
+// reserve allocates the nodes of a long text at once, which avoids repeated copies while the array grows.
 func (d *Doc) reserve(src []byte) {
 	if len(src) < longText {
 		return
 	}
 	values := 1 + bytes.Count(src, []byte{','}) + bytes.Count(src, []byte{'{'}) + bytes.Count(src, []byte{'['})
-	d.Nodes = slices.Grow(d.Nodes, min(values, len(src)/2+1)) // those in strings do not count; a value takes two bytes at least
+	d.Nodes = slices.Grow(d.Nodes, min(values, len(src)/2+1)) // a value takes at least two bytes
 }
 
 const (
-	// longText is the length in bytes from which the nodes of a text are counted before they are made.
+	// longText is the length in bytes from which reserve counts the nodes of a text.
 	longText = 1 << 16
-	// stopEvery is how many values are read between two looks at whether to stop, a power of two: less than a
+	// stopEvery is the number of values between two checks for a stop, a power of two. It takes less than a
 	// millisecond.
 	stopEvery = 1 << 13
 )
 
-// failure says why read stopped; 0 is success.
+// failure is the reason why read stopped; 0 is success.
 type failure uint8
 
 const (
@@ -105,19 +101,18 @@ const (
 	failedStopped
 )
 
-// syntaxError returns upstream's text for a document that the parser rejected.
+// syntaxError returns upstream's error for a document that the parser rejected.
 func syntaxError(src []byte) error {
 	var v any
 	err := kjson.UnmarshalCaseSensitivePreserveInts(src, &v)
 	if err == nil {
-		// Fuzzing compares what the two accept; this text is for the day on which they differ all the same.
+		// Unreachable as long as both parsers accept the same documents, which fuzzing checks.
 		err = errors.New("invalid JSON: the document was rejected for an unknown reason; please report it")
 	}
 	e := &SyntaxError{Offset: -1, Text: err.Error(), Cause: err}
 	var wrongType *gojson.UnmarshalTypeError
 	if ok, offset := kjson.SyntaxErrorOffset(err); ok {
-		// Upstream counts the bytes it has read: the offending one is the last of them, unless the text ended too
-		// early.
+		// Upstream counts the bytes read: the last one is the invalid one, unless the text ended too early.
 		e.Offset = int(offset) - 1
 		if e.Text == "unexpected end of JSON input" {
 			e.Offset = len(src)
@@ -132,14 +127,14 @@ func syntaxError(src []byte) error {
 	return e
 }
 
-// read is the parser: one pass, no recursion, no allocation while the arrays are large enough. Nodes[0] plays the
-// container of the root. While a container is open its fields have other meanings: Next is its parent, Val the set of
-// its keys' hashes, End whether a key may be a duplicate.
+// read parses in one pass, without recursion, and without allocation while the arrays are large enough. Nodes[0] is the
+// container of the root. An open container uses its fields differently: Next is its parent, Val is a set of key hashes,
+// and a nonzero End means that there may be duplicate keys.
 func (d *Doc) read(nodes []Node, text []byte, i int, s Source, maxDepth int) ([]Node, failure) {
 	var (
 		n       = len(text)
 		cur     uint32 // the open container
-		last    uint32 // its last member so far
+		last    uint32 // its last member
 		depth   int
 		key     uint32
 		keyLen  uint32
@@ -174,7 +169,7 @@ value:
 		if parent.Kind == Array {
 			key = parent.Live
 		}
-		// Field by field: a composite literal would be built elsewhere and then copied.
+		// Assign field by field: a composite literal would be built elsewhere and then copied.
 		p.Kind, p.Flags, p.Src, p.KeySrc = Null, 0, s, keySrc
 		p.KeyLen, p.Key = keyLen, key
 		p.Next, p.First = 0, 0

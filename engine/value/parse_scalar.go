@@ -8,14 +8,13 @@ import (
 	"unsafe"
 )
 
-// readString reads a string that is not plain ASCII. open is the index of its opening quote, j that of the first byte
-// that needs attention. It returns the index of the closing quote, the flags of the content, and for Escaped content
-// where it was put in the Arena. Invalid UTF-8 and lone surrogates become U+FFFD, one for each byte or escape, as in
-// sigs.k8s.io/json.
+// readString parses a string that is not plain ASCII. open is the index of its opening quote, j that of the first
+// special byte. It returns the index of the closing quote, the flags, and the Arena position of Escaped content. As in
+// sigs.k8s.io/json, each invalid byte and lone surrogate becomes U+FFFD.
 func (d *Doc) readString(text []byte, open, j int) (closing int, flags Flags, val uint64, ok bool) {
 	arena := d.Src[Arena]
 	start := len(arena)
-	run := open + 1 // what stands for itself from here to j is not in the Arena yet
+	run := open + 1 // start of the bytes not yet copied to the Arena
 	for {
 		if j = plain(text, j); j >= len(text) {
 			return 0, 0, 0, false
@@ -92,7 +91,7 @@ func (d *Doc) readString(text []byte, open, j int) (closing int, flags Flags, va
 	}
 }
 
-// hex4 reads four hexadecimal digits at i, -1 if they are not there.
+// hex4 parses four hexadecimal digits at i. It returns -1 if there are none.
 func hex4(text []byte, i int) rune {
 	if len(text)-i < 4 {
 		return -1
@@ -114,8 +113,8 @@ func hex4(text []byte, i int) rune {
 	return r
 }
 
-// readNumber reads a number at i into the node and returns the index behind it, -1 if there is none or if it is outside
-// of float64. A literal without point and exponent that fits is an Int, -0 included; all others are Floats.
+// readNumber parses a number at i into the node and returns the index after it. It returns -1 if the number is invalid
+// or out of range. A literal without point and exponent within int64 is an Int, including -0; all others are Floats.
 func readNumber(text []byte, i int, p *Node) int {
 	start := i
 	negative := false
@@ -160,7 +159,7 @@ func readNumber(text []byte, i int, p *Node) int {
 		}
 	}
 	p.End = uint32(i)
-	// 19 digits cannot overflow 64 bits, so v is exact then; longer literals are no int64 anyway.
+	// 19 digits cannot overflow 64 bits, so v is exact. Longer literals exceed int64 anyway.
 	limit := uint64(math.MaxInt64)
 	if negative {
 		limit++
@@ -170,7 +169,7 @@ func readNumber(text []byte, i int, p *Node) int {
 		if negative {
 			p.Val = -v
 			if v == 0 {
-				p.Flags = Lossy // -0 is the integer 0
+				p.Flags = Lossy // -0 is printed as 0
 			}
 		}
 		return i

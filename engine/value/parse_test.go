@@ -11,7 +11,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// texts are documents, good and bad, that every comparison with upstream's decoder starts from.
+// texts are valid and invalid documents that seed every comparison with upstream's decoder.
 var texts = []string{
 	`null`, `true`, `false`, `""`, `"a"`, `0`, `-0`, `-1`, `1.0`, `-0.0`, `1e3`, `1E+3`, `1e-7`, `0.000001`, `1e21`, `1e20`, `123456789012345678`,
 	`9223372036854775807`, `9223372036854775808`, `-9223372036854775808`, `-9223372036854775809`, `18446744073709551615`, `18446744073709551616`,
@@ -53,7 +53,7 @@ func TestParseAgreesWithUpstream(t *testing.T) {
 
 const object = `{"a":[1,-2.5e+3,"x\n\u00e9\ud83d\ude00",{"b":null,"c":[true,false]}],"d":"é"}`
 
-// manyKeys is an object of n members of which, if again is one of them, that one comes twice.
+// manyKeys returns an object with n members. If again is not negative, that member occurs twice.
 func manyKeys(n, again int) string {
 	var b strings.Builder
 	b.WriteString(`{"x":{`)
@@ -140,14 +140,14 @@ func compare(t testing.TB, text []byte) {
 	}
 }
 
-// checkOutput checks that the output has exactly the values, printed numbers included, and no duplicate key.
+// checkOutput checks that the output has exactly the expected values and no duplicate key.
 func checkOutput(t testing.TB, text, out []byte, want any) {
 	t.Helper()
 	var got any
 	if strict, err := kjson.UnmarshalStrict(out, &got); err != nil || len(strict) > 0 {
 		t.Fatalf("%.200q: output %.200q: %v, %v", text, out, err, strict)
 	}
-	// Upstream's own output of a float may read back as an integer, so both are printed once more.
+	// Upstream's output of a float may parse as an integer, so compare reparsed values.
 	first, _ := json.Marshal(want)
 	var reread any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(first, &reread); err != nil {
@@ -158,7 +158,7 @@ func checkOutput(t testing.TB, text, out []byte, want any) {
 	}
 }
 
-// checkTree checks what the rest of the engine takes for granted.
+// checkTree checks the invariants of a parsed tree.
 func checkTree(t testing.TB, d *Doc, i uint32) {
 	t.Helper()
 	n := d.Nodes[i]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Segment is one step of a Path: into a member of an object or an element of an array. Make it with Name, Entry or At.
+// Segment is one step of a Path: to a member of an object or an element of an array. Create it with Name, Entry or At.
 type Segment struct {
 	key  string
 	at   int32
@@ -20,32 +20,33 @@ const (
 	index
 )
 
-// Name is the step to the member of an object that a schema declares as a property; in doubt, the step to any member.
+// Name returns the step to a member of an object that the schema declares as a property. It is also used if the schema
+// is unknown.
 func Name(key string) Segment { return Segment{key: key} }
 
-// Entry is the step to the value under a key of a map (additionalProperties). It differs from Name in Bracketed only.
+// Entry returns the step to the value of a map key (additionalProperties). It differs from Name only in Bracketed.
 func Entry(key string) Segment { return Segment{key: key, kind: entry} }
 
-// At is the step to an element of an array, counted from 0.
+// At returns the step to an element of an array, counted from 0.
 func At(i int) Segment { return Segment{at: int32(i), kind: index} }
 
 // IsIndex reports whether the step leads to an element of an array.
 func (s Segment) IsIndex() bool { return s.kind == index }
 
-// Key is the key of a step to a member, "" for an element.
+// Key returns the key of a step to a member, or "" for an element.
 func (s Segment) Key() string { return s.key }
 
-// Index is the index of a step to an element, 0 for a member.
+// Index returns the index of a step to an element, or 0 for a member.
 func (s Segment) Index() int { return int(s.at) }
 
-// Path leads from a root to a value. Walkers append segments to one Path and cut it again; who keeps one takes a Clone,
-// for the keys may also refer to a Doc's memory: see Detach.
+// Path is the list of steps from a root to a value. Walkers reuse one Path, so store a Clone. Keys may refer to a Doc's
+// memory: see Detach.
 type Path []Segment
 
 // Clone returns a copy with its own array of segments.
 func (p Path) Clone() Path { return append(Path(nil), p...) }
 
-// Detach returns a copy that also owns its keys and so outlives the Doc that they came from.
+// Detach returns a copy that also owns its keys, so it outlives the Doc that they came from.
 func (p Path) Detach() Path {
 	c := p.Clone()
 	for i := range c {
@@ -54,10 +55,10 @@ func (p Path) Detach() Path {
 	return c
 }
 
-// With returns a new path with segments added; p stays as it is, whatever its capacity.
+// With returns a new path with segments added. It never writes to the array of p.
 func (p Path) With(segments ...Segment) Path { return append(p[:len(p):len(p)], segments...) }
 
-// Equal reports whether two paths lead to the same place. Name and Entry steps with one key are equal.
+// Equal reports whether two paths lead to the same value. Name and Entry steps with the same key are equal.
 func (p Path) Equal(q Path) bool {
 	if len(p) != len(q) {
 		return false
@@ -70,10 +71,10 @@ func (p Path) Equal(q Path) bool {
 	return true
 }
 
-// Pointer renders the path as RFC 6901: /spec/versions/0/a~1b; "" for the root.
+// Pointer returns the path as a JSON pointer (RFC 6901): /spec/versions/0/a~1b, or "" for the root.
 func (p Path) Pointer() string { return string(p.AppendPointer(nil)) }
 
-// AppendPointer appends what Pointer returns.
+// AppendPointer appends the result of Pointer.
 func (p Path) AppendPointer(dst []byte) []byte {
 	for _, s := range p {
 		dst = append(dst, '/')
@@ -95,12 +96,11 @@ func (p Path) AppendPointer(dst []byte) []byte {
 	return dst
 }
 
-// Dotted renders the path as kube-openapi's validators and the decoders' "unknown field" and "duplicate field" do: keys
-// as they are, joined with dots, indexes in brackets: spec.a.b/c[0].r. A key that contains a dot cannot be
-// distinguished from two keys.
+// Dotted returns the path as kube-openapi's validators and strict decoders write it: spec.a.b/c[0].r. A key with a dot
+// looks like two keys.
 func (p Path) Dotted() string { return string(p.AppendDotted(nil)) }
 
-// AppendDotted appends what Dotted returns.
+// AppendDotted appends the result of Dotted.
 func (p Path) AppendDotted(dst []byte) []byte {
 	for i, s := range p {
 		if s.kind == index {
@@ -117,12 +117,11 @@ func (p Path) AppendDotted(dst []byte) []byte {
 	return dst
 }
 
-// Bracketed renders the path as apimachinery's field.Path does: properties with dots, map keys and indexes in brackets:
-// spec[a.b/c][0].r. Which keys are a map's only the schema knows: they are Entry segments. "<nil>" is the root's name
-// there.
+// Bracketed returns the path as apimachinery's field.Path writes it, with map keys (Entry segments) and indexes in
+// brackets: spec[a.b/c][0].r. The root is "<nil>".
 func (p Path) Bracketed() string { return string(p.AppendBracketed(nil)) }
 
-// AppendBracketed appends what Bracketed returns.
+// AppendBracketed appends the result of Bracketed.
 func (p Path) AppendBracketed(dst []byte) []byte {
 	if len(p) == 0 {
 		return append(dst, "<nil>"...)
@@ -133,7 +132,7 @@ func (p Path) AppendBracketed(dst []byte) []byte {
 			dst = append(dst, '[')
 			dst = strconv.AppendInt(dst, int64(s.at), 10)
 			dst = append(dst, ']')
-		case s.kind == entry || s.key == "": // field.Path takes an empty name for a subscript
+		case s.kind == entry || s.key == "": // field.Path treats an empty name as a subscript
 			dst = append(dst, '[')
 			dst = append(dst, s.key...)
 			dst = append(dst, ']')
@@ -147,5 +146,5 @@ func (p Path) AppendBracketed(dst []byte) []byte {
 	return dst
 }
 
-// String is Pointer, for logs and tests.
+// String returns Pointer.
 func (p Path) String() string { return p.Pointer() }

@@ -100,7 +100,7 @@ func TestLocateAndPosition(t *testing.T) {
 	}
 }
 
-// TestManyPositions would take minutes if each position were counted from the beginning of its line.
+// TestManyPositions takes minutes if each position is counted from the beginning of its line.
 func TestManyPositions(t *testing.T) {
 	text := []byte("[" + strings.Repeat("\"é\",", 200_000) + "1]")
 	d := Acquire()

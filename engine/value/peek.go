@@ -5,10 +5,11 @@ import (
 	"unsafe"
 )
 
-// PeekTypeMeta reads apiVersion and kind of an object without building a tree, to find out what a document is about.
-// Where it says ok and a full parse succeeds, both agree, the last of duplicate keys included. It is not ok on anything
-// odd: no object, one of the two absent or not a plain string, escapes in them or in any key of the object, malformed
-// text as far as it is noticed. The strings refer to src.
+// PeekTypeMeta reads apiVersion and kind of an object without building a tree. If ok is true and a full parse succeeds,
+// both return the same values. The strings refer to src. ok is false in these cases:
+//   - The text is not an object, or is visibly malformed.
+//   - One of the two fields is missing or not a plain string.
+//   - A key of the object has escapes.
 func PeekTypeMeta(src []byte) (apiVersion, kind string, ok bool) {
 	i := skipSpace(src, 0)
 	if i >= len(src) || src[i] != '{' {
@@ -53,9 +54,9 @@ func PeekTypeMeta(src []byte) (apiVersion, kind string, ok bool) {
 	}
 }
 
-// TypeMetaHead is the length of the text up to and including apiVersion and kind, where these are its first two members
-// and plain strings, else 0. Texts that begin with the same head say the same about themselves, unless they say it
-// again further down.
+// TypeMetaHead returns the length of the text up to and including apiVersion and kind. It returns 0 unless these are
+// the first two members and plain strings. Texts with the same head have the same type, unless they repeat these keys
+// later.
 func TypeMetaHead(src []byte) int {
 	i := skipSpace(src, 0)
 	if i >= len(src) || src[i] != '{' {
@@ -90,7 +91,7 @@ func skipSpace(text []byte, i int) int {
 	return i
 }
 
-// plainString reads a string without escapes and with valid UTF-8; next is -1 if there is none at i.
+// plainString reads a string without escapes and with valid UTF-8. next is -1 if there is none at i.
 func plainString(text []byte, i int) (s string, next int) {
 	if i >= len(text) || text[i] != '"' {
 		return "", -1
@@ -109,7 +110,7 @@ func plainString(text []byte, i int) (s string, next int) {
 	return unsafe.String(unsafe.SliceData(text[i+1:]), j-i-1), j + 1
 }
 
-// skipValue returns the index behind the value at i, judging no more than strings and the number of brackets.
+// skipValue returns the index after the value at i. It only checks strings and the number of brackets.
 func skipValue(text []byte, i int) int {
 	depth := 0
 	for i < len(text) {
@@ -126,7 +127,7 @@ func skipValue(text []byte, i int) int {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return i // behind a literal
+				return i // after a literal
 			}
 			if depth--; depth == 0 {
 				return i + 1

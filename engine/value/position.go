@@ -7,25 +7,25 @@ import (
 	"sort"
 )
 
-// Position is a place in the caller's text. The zero Position means that there is none: a default, for example.
+// Position is a location in the caller's text. The zero Position means that there is none, as for a default.
 type Position struct {
 	Line   int // from 1
 	Column int // from 1, in code points
 	Offset int // in bytes, from 0
 }
 
-// textIndex finds lines and columns of a JSON text. It is built at the first question.
+// textIndex finds lines and columns of a JSON text. It is built on first use.
 type textIndex struct {
 	built  bool
 	lines  []uint32 // offset of the first byte of each line
-	blocks []uint32 // code points before each block of the text: lines can be as long as documents
+	blocks []uint32 // code points before each block of blockSize bytes, because lines can be long
 }
 
 const blockSize = 1024
 
-// PositionOf is where a value stood in the text that the caller sent, for a YAML document in the YAML. p is the value's
-// path in the request, i its node, 0 if there is none; what was removed since has a position too, defaults have none.
-// This is what violations use: it is cheap however many there are.
+// PositionOf returns the position of a value in the caller's text; for YAML, in the YAML text. p is the value's path in
+// the request and i its node, or 0 if there is none. Removed values have a position, defaults do not. It is fast enough
+// for any number of violations.
 func (d *Doc) PositionOf(i uint32, p Path) Position {
 	if i == 0 {
 		return d.PositionAt(p)
@@ -36,8 +36,8 @@ func (d *Doc) PositionOf(i uint32, p Path) Position {
 	return d.positionOf(d.Nodes[i].Src, d.Nodes[i].Off)
 }
 
-// Position is PositionOf for a node whose path is not known. For YAML it searches the tree, and finds no node that was
-// removed.
+// Position is like PositionOf for a node whose path is unknown. For YAML it searches the tree and does not find removed
+// nodes.
 func (d *Doc) Position(i uint32) Position {
 	n := &d.Nodes[i]
 	if y := d.yaml[n.Src]; y != nil {
@@ -50,8 +50,8 @@ func (d *Doc) Position(i uint32) Position {
 	return d.positionOf(n.Src, n.Off)
 }
 
-// KeyPosition is where the key of a member begins; for an element of an array, where its value begins. A key that is
-// empty or was written with escapes has the position of its value.
+// KeyPosition returns the position of the key of a member. For an array element, an empty key, or a key with escapes it
+// returns the position of the value.
 func (d *Doc) KeyPosition(i uint32) Position {
 	n := &d.Nodes[i]
 	if y := d.yaml[n.Src]; y != nil {
@@ -67,8 +67,8 @@ func (d *Doc) KeyPosition(i uint32) Position {
 	return d.positionOf(n.KeySrc, n.Key-1)
 }
 
-// PositionAt is where the value at the path began in the text of the request, whatever became of it since. The deepest
-// ancestor's position stands for a value that was not there.
+// PositionAt returns the position of the value at a path in the request, even if the value was edited since. For a
+// missing value it returns the position of the deepest existing ancestor.
 func (d *Doc) PositionAt(p Path) Position {
 	if y := d.yaml[Request]; y != nil {
 		return y.Position(p)
@@ -77,7 +77,7 @@ func (d *Doc) PositionAt(p Path) Position {
 		return Position{}
 	}
 	if d.original == nil {
-		// The tree may have been edited since; the text has not.
+		// The tree may have been edited; the text has not.
 		d.original = Acquire()
 		if _, err := d.original.Parse(d.Src[Request], Request, Limits{MaxBytes: maxSource}); err != nil {
 			return Position{} // the caller has changed the text
@@ -122,7 +122,7 @@ func (x *textIndex) build(text []byte) {
 	}
 }
 
-// codePoints is the number of code points before the offset.
+// codePoints returns the number of code points before the offset.
 func (x *textIndex) codePoints(text []byte, offset uint32) int {
 	if int(offset) >= len(text) {
 		return int(x.blocks[len(x.blocks)-1]) + codePoints(text[(len(x.blocks)-1)*blockSize:])
@@ -131,12 +131,12 @@ func (x *textIndex) codePoints(text []byte, offset uint32) int {
 	return int(x.blocks[block]) + codePoints(text[block*blockSize:offset])
 }
 
-// codePoints counts the bytes that begin a code point, so that parts of a text can be counted by themselves.
+// codePoints counts the bytes that begin a code point, so a text can be counted in parts.
 func codePoints(text []byte) (count int) {
 	const lowest = 0x0101_0101_0101_0101 // the lowest bit of each byte
 	for ; len(text) >= 8; text = text[8:] {
 		eight := binary.LittleEndian.Uint64(text)
-		count += 8 - bits.OnesCount64(eight>>7&(^eight>>6)&lowest) // what goes on with a code point begins with the bits 10
+		count += 8 - bits.OnesCount64(eight>>7&(^eight>>6)&lowest) // continuation bytes begin with the bits 10
 	}
 	for _, c := range text {
 		if c&0xc0 != 0x80 {
@@ -146,7 +146,7 @@ func codePoints(text []byte) (count int) {
 	return count
 }
 
-// lineAndColumn is the place of one byte, without an index.
+// lineAndColumn returns the position of one byte without an index.
 func lineAndColumn(text []byte, offset int) (line, column int) {
 	before := text[:offset]
 	line = 1 + bytes.Count(before, []byte{'\n'})

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// space reports whether JSON takes the byte for white space.
+// space reports whether the byte is JSON white space.
 func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 const (
@@ -13,15 +13,15 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special sets the highest bit of each byte of x that does not stand for itself in a string: a quote, a backslash, a
-// control character or a byte outside of ASCII. Bits above the lowest one that is set may be wrong.
+// special sets the highest bit of each byte of x that is special in a string: a quote, a backslash, a control character
+// or a byte outside ASCII. Bits above the lowest set one may be wrong.
 func special(x uint64) uint64 {
 	quote, slash := x^(ones*'"'), x^(ones*'\\')
 	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs
 }
 
-// plain returns the index of the first byte at or after i that does not stand for itself in a string, len(text) if
-// there is none. It looks at eight bytes at a time.
+// plain returns the index of the first special byte at or after i, or len(text) if there is none. It checks eight bytes
+// at a time.
 func plain(text []byte, i int) int {
 	for len(text)-i >= 8 {
 		if m := special(binary.LittleEndian.Uint64(text[i:])); m != 0 {

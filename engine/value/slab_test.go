@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSlabPieces: what was written stays as it is while the slab goes on in other pieces of memory.
+// TestSlabPieces checks that texts stay unchanged when the slab continues in new pieces.
 func TestSlabPieces(t *testing.T) {
 	var s Slab
 	var got, want []string
@@ -33,7 +33,7 @@ func TestSlab(t *testing.T) {
 	defer d.Release()
 	root := mustParse(t, d, []byte(`{"a":[1,{"b/c":"x"}]}`))
 	paths := []Path{nil, {Name("a")}, {Name("a"), At(1), Name("b/c")}, {Name("")}}
-	for _, room := range []int{0, 3, 1000} { // growing between and within texts, and not at all
+	for _, room := range []int{0, 3, 1000} { // growth between texts, within texts, and none
 		s := NewSlab(room)
 		var texts [][2]string
 		var values [][]byte

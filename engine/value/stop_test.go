@@ -18,7 +18,7 @@ func TestParseStops(t *testing.T) {
 		t.Errorf("node %d, %v, %d nodes left", root, err, len(d.Nodes))
 	}
 	if _, err := d.Parse([]byte(`{"a":1}`), Request, Limits{}); err != nil {
-		t.Errorf("a short text: %v", err) // is read sooner than anybody could look
+		t.Errorf("a short text: %v", err) // parsed before the first check
 	}
 	d.StopOn(make(chan struct{}))
 	start := time.Now()
@@ -28,7 +28,7 @@ func TestParseStops(t *testing.T) {
 	t.Logf("a million numbers in %v", time.Since(start))
 }
 
-// TestParseReserves: a long text of few values does not take the room of many.
+// TestParseReserves checks that a long text with few values reserves few nodes.
 func TestParseReserves(t *testing.T) {
 	d := new(Doc)
 	d.Reset()

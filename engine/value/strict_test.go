@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 )
 
-// TestStrictTextsAreTheSerializers compares Duplicates with what an API server's strict serializer says of a custom
-// resource.
+// TestStrictTextsAreTheSerializers compares Duplicates with the errors of an API server's strict serializer.
 func TestStrictTextsAreTheSerializers(t *testing.T) {
 	for _, c := range []struct {
 		yaml bool

@@ -10,8 +10,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// ParseYAML reads one YAML document into the Doc, as YAMLToJSON makes it JSON, and returns its root. Positions of the
-// tree are those of the YAML text.
+// ParseYAML parses one YAML document into the Doc as YAMLToJSON converts it, and returns its root. Positions are those
+// of the YAML text.
 func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error) {
 	json, y, err := YAMLToJSON(src, l)
 	if err != nil {
@@ -20,13 +20,13 @@ func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error)
 	return d.ParseFromYAML(json, y, s, l)
 }
 
-// ParseFromYAML reads what YAMLToJSON has returned, for documents that are parsed more than once.
+// ParseFromYAML parses the result of YAMLToJSON. It is for documents that are parsed more than once.
 func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (root uint32, err error) {
-	l.MaxBytes = maxSource // the YAML was bounded, and so was its expansion
+	l.MaxBytes = maxSource // YAMLToJSON has already checked the size
 	root, err = d.Parse(json, s, l)
 	var syntax *SyntaxError
 	if errors.As(err, &syntax) {
-		// Too deep for upstream's JSON decoder. The place is one in JSON that the caller has never seen.
+		// Too deep for upstream's JSON decoder. The offset refers to JSON that the caller has never seen.
 		syntax.Offset, syntax.Line, syntax.Column = -1, 0, 0
 	}
 	if err == nil {
@@ -35,14 +35,12 @@ func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (roo
 	return root, err
 }
 
-// YAMLToJSON turns one YAML document into JSON with exactly the values that sigs.k8s.io/yaml gives it, and so an API
-// server: YAML 1.1 scalars (on is true, 017 is 15, 1.0 is the integer 1), keys that are not strings turned into
-// strings, merge keys applied. An empty text is null. The order of keys is not kept: they come sorted. The YAMLSource
-// knows where things stood.
+// YAMLToJSON converts one YAML document into JSON with the values that sigs.k8s.io/yaml, and so an API server, gives
+// it: YAML 1.1 scalars (on is true, 017 is 15, 1.0 is the integer 1), keys converted to strings, merge keys applied. An
+// empty text is null. Keys are sorted. The YAMLSource finds positions.
 //
-// The error is a *LimitError (size; depth and size of aliases once expanded, found out before they are) or a
-// *SyntaxError with the YAML library's text; also for a stream of several documents, of which upstream silently reads
-// the first.
+// The error is a *LimitError (size, or depth and size with expanded aliases) or a *SyntaxError with the YAML library's
+// text. A stream of several documents is a *SyntaxError too, while upstream silently reads the first.
 func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	l = l.withDefaults()
 	if len(src) > l.MaxBytes {
@@ -50,7 +48,7 @@ func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	}
 	text := utf8Text(src)
 	y = &YAMLSource{text: text}
-	// Without both signs there can be no alias; with them there need not be one, and looking costs a parse.
+	// Without both characters there is no alias. Checking for one costs a parse.
 	if bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0 {
 		if err := y.checkAliases(src, l); err != nil {
 			return nil, nil, err
@@ -68,7 +66,7 @@ func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	return plainHTML(json), y, nil
 }
 
-// convert runs a conversion of the YAML library, which panics on nothing that is known, but is not ours.
+// convert calls the YAML library and turns a panic into an error.
 func convert(src []byte, with func([]byte) ([]byte, error)) (json []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -90,8 +88,7 @@ func yamlError(err error) error {
 	return e
 }
 
-// plainHTML undoes, in place, the escapes of <, > and & that encoding/json adds: results should show what the user
-// wrote.
+// plainHTML reverts, in place, the escapes of <, > and & that encoding/json adds.
 func plainHTML(json []byte) []byte {
 	out := json[:0]
 	for i := 0; i < len(json); {
@@ -117,7 +114,7 @@ func plainHTML(json []byte) []byte {
 				continue
 			}
 		}
-		out = append(out, json[i:i+2]...) // a backslash is never the last byte
+		out = append(out, json[i:i+2]...) // a backslash is never the last byte of valid JSON
 		i += 2
 	}
 	return out

@@ -8,18 +8,17 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// extent is how much a part of a YAML document holds: bytes as written and with its aliases expanded, and levels with
-// them expanded.
+// extent is the size of a part of a YAML document: bytes as written, and bytes and levels with aliases expanded.
 type extent struct {
 	written, expanded int64
 	depth             int
 }
 
-// checkAliases rejects a document whose aliases expand too far, or endlessly, before anything is expanded.
+// checkAliases rejects a document whose aliases expand too far or endlessly, before anything is expanded.
 func (y *YAMLSource) checkAliases(src []byte, l Limits) error {
 	if y.tree() == nil {
-		// The two YAML libraries disagree about the text; the one that decides has bounds on the number of nodes, if
-		// not on bytes.
+		// The second YAML library cannot parse the text. The first one, which decides, bounds the number of nodes but
+		// not bytes.
 		return checkExpanded(src, l)
 	}
 	m := measure{anchors: map[*yamlv3.Node]*extent{}}
@@ -41,13 +40,13 @@ func (l Limits) checkExtent(total extent) error {
 	return nil
 }
 
-// hugeExtent is where counting stops, far from overflow.
+// hugeExtent is where counting stops, far below an overflow.
 const hugeExtent = int64(1) << 50
 
-// measure walks a YAML tree in document order. An alias refers to an anchor that began earlier: either its extent is
-// known by then, or the walk is inside it, and it contains itself. So nothing is walked twice.
+// measure computes extents in document order. An alias refers to an earlier anchor. Its extent is either known, or the
+// walk is still inside it and the anchor contains itself. So no node is visited twice.
 type measure struct {
-	anchors map[*yamlv3.Node]*extent // nil: begun, not ended
+	anchors map[*yamlv3.Node]*extent // nil while the walk is inside the anchor
 	err     error
 }
 
@@ -87,7 +86,7 @@ func (m *measure) node(n *yamlv3.Node) (e extent) {
 	return e
 }
 
-// checkExpanded measures a document as the YAML library has expanded it, where strings are still shared.
+// checkExpanded checks the limits on a document after the YAML library has expanded it; strings are still shared then.
 func checkExpanded(src []byte, l Limits) error {
 	var v any
 	if _, err := convert(src, func(src []byte) ([]byte, error) { return nil, yamlv2.Unmarshal(src, &v) }); err != nil {
@@ -100,7 +99,7 @@ func checkExpanded(src []byte, l Limits) error {
 	return l.checkExtent(total)
 }
 
-// add adds a decoded value to the extent; false means that it is nested deeper than allowed.
+// add adds a decoded value to the extent. It returns false if the value is nested too deeply.
 func (e *extent) add(v any, levels int) bool {
 	e.expanded += 2
 	switch v := v.(type) {

@@ -23,7 +23,7 @@ func TestYAMLFollow(t *testing.T) {
 	for _, c := range []struct {
 		name, pointer string
 		from          Path
-		at            string // the text there
+		at            string // the text at the position
 	}{
 		{"nowhere to go", "", first, "&o"},
 		{"a key of digits", "/0/a~1b", first, "[x,"},
@@ -46,9 +46,9 @@ func TestYAMLFollow(t *testing.T) {
 	}
 }
 
-// TestYAMLFollowDeep: a way of thousands of steps is gone once, not anew for each of them.
+// TestYAMLFollowDeep bounds the time to follow a path of thousands of steps.
 func TestYAMLFollowDeep(t *testing.T) {
-	const depth, times, most = 5000, 100, 20 * time.Second // tens of milliseconds; it was minutes
+	const depth, times, most = 5000, 100, 20 * time.Second // usually tens of milliseconds
 	_, y, err := YAMLToJSON([]byte("a: "+strings.Repeat("[", depth)+"{u: 1}"+strings.Repeat("]", depth)), Limits{})
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestLongLine asks for many places in one long line: each is where it is, and the line is not counted from its
-// beginning every time.
+// TestLongLine checks many positions in one long line, and that lookups do not count from the beginning of the line.
 func TestLongLine(t *testing.T) {
 	const items = 100_000
 	text := "x: é\nl: [" + strings.Repeat("é, ", items) + "é]\n"
@@ -21,7 +20,7 @@ func TestLongLine(t *testing.T) {
 			t.Errorf("item %d: %v, want %v", i, got, want)
 		}
 	}
-	for i := range items { // hours, if each began at the line's beginning
+	for i := range items { // takes hours if each lookup counts from the beginning of the line
 		if got := source.Position(Path{Name("l"), At(i)}); fmt.Sprint(text[got.Offset:got.Offset+2]) != "é" {
 			t.Fatalf("item %d: %v", i, got)
 		}

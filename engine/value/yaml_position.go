@@ -10,33 +10,33 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// YAMLSource is the YAML text that a document came from. It tells positions, which it works out at the first question,
-// and duplicate keys. It is used by one goroutine at a time.
+// YAMLSource is the YAML text of a document. It returns positions, which it computes on first use, and duplicate keys.
+// It is not safe for concurrent use.
 type YAMLSource struct {
 	text   []byte // UTF-8
-	strict error  // what the strict conversion found: duplicate keys
+	strict error  // error of the strict conversion: duplicate keys
 	parsed bool
 	root   *yamlv3.Node
 	lines  []int // offset of the first character of each line
 
-	marks map[int][]int // offsets of each markEvery-th character of long lines
+	marks map[int][]int // offsets of every markEvery-th character of long lines
 
-	members map[*yamlv3.Node]members // of the mappings that were searched
+	members map[*yamlv3.Node]members // index of searched mappings
 }
 
-// StrictError is the error that an API server's strict decoding of the YAML gives, nil if there is none: the YAML
-// library's list of duplicate keys (yaml: unmarshal errors:\n  line 2: key "a" already set in map). It is one strict
-// error, not one for each key.
+// StrictError returns the error of an API server's strict YAML decoding, or nil. It is one error for all duplicate
+// keys: yaml: unmarshal errors:\n  line 2: key "a" already set in map.
 func (y *YAMLSource) StrictError() error { return y.strict }
 
-// Position is where the value at the path begins; where the path leads nowhere, its deepest ancestor that exists.
-// Below an alias it is the place in the anchored value.
+// Position returns the position of the value at a path, or of its deepest existing ancestor. Below an alias it is the
+// position in the anchored value.
 func (y *YAMLSource) Position(p Path) Position {
 	_, value := y.find(p)
 	return y.place(value)
 }
 
-// KeyPosition is where the key of the member at the path begins; for an element of a list, where its value begins.
+// KeyPosition returns the position of the key of the member at a path. For a list element it is the position of the
+// value.
 func (y *YAMLSource) KeyPosition(p Path) Position {
 	key, value := y.find(p)
 	if key == nil {
@@ -45,8 +45,8 @@ func (y *YAMLSource) KeyPosition(p Path) Position {
 	return y.place(key)
 }
 
-// Follow is where a JSON pointer leads to from the value at a path, as far as the source goes: what is missing has the
-// position of the value that lacks it. A pointer does not tell an index from a key of digits; the source does.
+// Follow returns the position of a JSON pointer relative to the value at a path, or of the deepest existing ancestor.
+// The source decides whether a token of digits is an index or a key.
 func (y *YAMLSource) Follow(from Path, pointer string) Position {
 	at := y.tree()
 	for _, s := range from {
@@ -74,10 +74,10 @@ func (y *YAMLSource) Follow(from Path, pointer string) Position {
 	return y.place(at)
 }
 
-// unescaped is a token of a JSON pointer.
+// unescaped decodes a token of a JSON pointer.
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
 
-// tree is the first document of the text as nodes, nil if there is none or if it cannot be read.
+// tree returns the root node of the first document, or nil if there is none or the text cannot be parsed.
 func (y *YAMLSource) tree() *yamlv3.Node {
 	if !y.parsed {
 		y.parsed = true
@@ -102,14 +102,14 @@ func (y *YAMLSource) find(p Path) (key, value *yamlv3.Node) {
 	return key, value
 }
 
-// members says where in a mapping each key stands last, and where its merge keys stand.
+// members indexes a mapping: the last position of each key and the positions of merge keys.
 type members struct {
 	at     map[string]int
 	merges []int
 }
 
-// child takes one step down. seen are the mappings searched in vain on the way through merge keys: aliases can lead to
-// one of them in millions of ways.
+// child returns the child of a node for one path segment. seen holds the mappings already searched through merge keys,
+// because aliases can reach the same mapping in millions of ways.
 func (y *YAMLSource) child(n *yamlv3.Node, s Segment, seen map[*yamlv3.Node]bool) (key, value *yamlv3.Node) {
 	for n != nil && n.Kind == yamlv3.AliasNode {
 		n = n.Alias
@@ -132,7 +132,7 @@ func (y *YAMLSource) child(n *yamlv3.Node, s Segment, seen map[*yamlv3.Node]bool
 		if seen != nil {
 			seen[n] = true
 		}
-		// Members and merged mappings override those before them, whatever YAML says: so does go.yaml.in/yaml/v2.
+		// As in go.yaml.in/yaml/v2, later members and merged mappings override earlier ones.
 		for k := len(m.merges) - 1; k >= 0 && m.merges[k] > at; k-- {
 			if key, value = y.merged(n.Content[m.merges[k]+1], s, seen); value != nil {
 				return key, value
@@ -165,7 +165,7 @@ func (y *YAMLSource) membersOf(n *yamlv3.Node) members {
 	return m
 }
 
-// merged looks a key up in the value of a merge key: a mapping, or a list of mappings of which the first wins.
+// merged searches a key in the value of a merge key: a mapping, or a list of mappings of which the first match wins.
 func (y *YAMLSource) merged(n *yamlv3.Node, s Segment, seen map[*yamlv3.Node]bool) (key, value *yamlv3.Node) {
 	if n.Kind != yamlv3.SequenceNode {
 		return y.child(n, s, seen)
@@ -180,7 +180,7 @@ func (y *YAMLSource) merged(n *yamlv3.Node, s Segment, seen map[*yamlv3.Node]boo
 
 const quotedStyle = yamlv3.DoubleQuotedStyle | yamlv3.SingleQuotedStyle | yamlv3.LiteralStyle | yamlv3.FoldedStyle
 
-// keyText is the key as sigs.k8s.io/yaml spells it in JSON: on is "true", 0x10 is "16".
+// keyText returns the key as sigs.k8s.io/yaml writes it in JSON: on is "true", 0x10 is "16".
 func keyText(n *yamlv3.Node) string {
 	for n.Kind == yamlv3.AliasNode {
 		n = n.Alias
@@ -214,7 +214,7 @@ func keyText(n *yamlv3.Node) string {
 	return n.Value
 }
 
-// place adds the offset to the line and column that the library tells.
+// place returns the position of a node. It adds the offset to the line and column of the library.
 func (y *YAMLSource) place(n *yamlv3.Node) Position {
 	if n == nil || n.Line == 0 {
 		return Position{}
@@ -229,11 +229,10 @@ func (y *YAMLSource) place(n *yamlv3.Node) Position {
 	return p
 }
 
-// markEvery is how many characters are counted at most for one position.
+// markEvery is the maximum number of characters counted for one position.
 const markEvery = 1024
 
-// offset is where a column of a line begins. JSON of some megabytes may be a single line, and everything in it asked
-// for.
+// offset returns the byte offset of a line and column. Marks keep it fast for JSON of several megabytes in one line.
 func (y *YAMLSource) offset(line, column int) int {
 	from, left := y.lines[line-1], column-1
 	if left >= markEvery {
@@ -248,7 +247,7 @@ func (y *YAMLSource) offset(line, column int) int {
 	return from
 }
 
-// marksOf are the offsets of the characters markEvery, 2*markEvery, … of a line that has the first of them.
+// marksOf returns the offsets of the characters markEvery, 2*markEvery, … of a line. The result is not empty.
 func (y *YAMLSource) marksOf(line int) []int {
 	marks := y.marks[line]
 	if marks != nil {
@@ -276,7 +275,7 @@ func (y *YAMLSource) marksOf(line int) []int {
 
 var byteOrderMark = []byte("\ufeff")
 
-// lineStarts finds the lines as YAML 1.1 does, where also a lone CR, NEL, LS and PS end one.
+// lineStarts returns the offsets of all lines. As in YAML 1.1, a lone CR, NEL, LS and PS also end a line.
 func lineStarts(text []byte) []int {
 	start := 0
 	if bytes.HasPrefix(text, byteOrderMark) {
@@ -295,7 +294,7 @@ func lineStarts(text []byte) []int {
 	return lines
 }
 
-// lineBreak is the length of the line break that the text begins with, 0 if it begins with none.
+// lineBreak returns the length of the line break at the beginning of the text, or 0 if there is none.
 func lineBreak(text []byte) int {
 	switch text[0] {
 	case '\n':

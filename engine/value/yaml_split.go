@@ -9,12 +9,13 @@ import (
 
 // YAMLDocument is one document of a stream.
 type YAMLDocument struct {
-	Text []byte // with its own --- line, if it has one
-	Line int    // of the stream, from 1, on which Text begins: what to add, less one, to the positions in Text
+	Text []byte // including its --- line, if it has one
+	// Line is the line of the stream, from 1, on which Text begins. Add Line-1 to lines in Text.
+	Line int
 }
 
-// SplitYAML yields the documents of a YAML stream in UTF-8, leaving out those that hold nothing but comments. Documents
-// are separated where a line begins with --- or ..., as in YAML; each is then a text for YAMLToJSON.
+// SplitYAML yields the documents of a YAML stream in UTF-8 and skips those that only hold comments. As in YAML, a line
+// that begins with --- or ... separates documents. Each document is suitable for YAMLToJSON.
 func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 	return func(yield func(YAMLDocument) bool) {
 		begin, line := 0, 1
@@ -50,8 +51,8 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 	}
 }
 
-// secondDocument finds the line on which a second document with content begins. The first one is what upstream reads:
-// it may be empty, if a --- or ... says so.
+// secondDocument returns the line on which a second document with content begins. The first document is the one that
+// upstream reads; it may be empty if --- or ... marks it.
 func secondDocument(text []byte) (line int, found bool) {
 	started, ended := false, false
 	current, marked := 0, 0
@@ -88,7 +89,7 @@ func secondDocument(text []byte) (line int, found bool) {
 	return 0, false
 }
 
-// yamlLines yields the offset of each line and its text with the line break, the byte order mark left out.
+// yamlLines yields the offset of each line and its text with the line break, without the byte order mark.
 func yamlLines(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		lines := lineStarts(text)
@@ -104,8 +105,7 @@ func yamlLines(text []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// documentMarker recognises --- and ... at the beginning of a line and returns the marker's character and what follows
-// it.
+// documentMarker returns the character of a --- or ... at the beginning of a line, and the rest of the line.
 func documentMarker(line []byte) (marker byte, rest []byte) {
 	if len(line) < 3 || line[0] != '-' && line[0] != '.' || line[1] != line[0] || line[2] != line[0] {
 		return 0, nil
@@ -117,14 +117,14 @@ func documentMarker(line []byte) (marker byte, rest []byte) {
 	return 0, nil
 }
 
-// hasContent reports whether there is more on a line than white space and a comment.
+// hasContent reports whether a line has more than white space and a comment.
 func hasContent(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t")
 	return len(line) > 0 && line[0] != '#' && lineBreak(line) == 0
 }
 
-// utf8Text returns the text in UTF-8: YAML may also be UTF-16 with a byte order mark. Offsets of positions then refer
-// to the UTF-8.
+// utf8Text returns the text in UTF-8. YAML may also be UTF-16 with a byte order mark; offsets then refer to the UTF-8
+// text.
 func utf8Text(src []byte) []byte {
 	var order binary.ByteOrder
 	switch {

@@ -49,13 +49,13 @@ func compareYAML(t testing.TB, text []byte) {
 	root, err := d.ParseYAML(text, Request, Limits{MaxBytes: 1 << 20})
 	var limit *LimitError
 	if errors.As(err, &limit) {
-		return // upstream is not asked: it might expand it
+		return // do not call upstream, which might expand it
 	}
 	for range SplitYAML(text) {
 	}
 	var strictErr, wantErr error
 	var want any
-	// Where keys fall together that YAML tells apart, upstream's value depends on the order of a Go map.
+	// If distinct YAML keys become equal in JSON, upstream's value depends on the order of a Go map.
 	for range 20 {
 		var converted []byte
 		_, strictErr = convert(text, sigsyaml.YAMLToJSONStrict)
@@ -171,7 +171,7 @@ func TestYAMLBounds(t *testing.T) {
 	if _, _, err := YAMLToJSON([]byte(small), Limits{MaxAliasBytes: 1000}); err == nil {
 		t.Error("the factor does not hold above the bytes")
 	}
-	// What only one of the two libraries can parse is measured after expansion by the other.
+	// A text that only one of the two libraries can parse is measured after expansion.
 	if err := checkExpanded([]byte(long), Limits{}.withDefaults()); err == nil || !strings.HasPrefix(err.Error(), "alias expansion") {
 		t.Errorf("expanded: %v", err)
 	}

@@ -1,4 +1,4 @@
-// Package discovery makes the discovery documents that an API server publishes of CRDs.
+// Package discovery builds the discovery documents that an API server publishes for CRDs.
 package discovery
 
 import (
@@ -13,38 +13,40 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// CRD is a CRD as discovery needs it.
+// CRD holds the fields of a CRD that discovery needs.
 type CRD struct {
-	// Name is the CRD's, crontabs.stable.example.com; it orders what an API server leaves without an order.
+	// Name is the name of the CRD, crontabs.stable.example.com. It orders resources for which an API server has no
+	// order.
 	Name  string
 	Group string
-	// Kind is the one that the CRD asks for, which hashes of storage versions are made of; all other names are the accepted ones of Status.
+	// Kind is the kind in the spec, which is part of storage version hashes. All other names are the accepted names in
+	// Status.
 	Kind       string
 	Namespaced bool
 	Versions   []Version
 	Status     *apiextensionsv1.CustomResourceDefinitionStatus
 }
 
-// Version is one version of it.
+// Version is one version of a CRD.
 type Version struct {
 	Name                                 string
 	Served, Storage, HasStatus, HasScale bool
 }
 
-// Discovery is what an API server publishes of its CRDs.
+// Discovery holds the discovery data of a set of CRDs.
 //
 // Upstream: apiserver/customresource_discovery_controller.go.
 type Discovery struct {
-	// Groups are those with a CRD that is established and served, in the order in which a kube-apiserver lists them at /apis: by the
-	// names of their versions' APIServices, v1.stable.example.com. The first version of each is the preferred one.
+	// Groups lists the groups with an established and served CRD in the order of kube-apiserver at /apis: by the names
+	// of their APIServices, v1.stable.example.com. The first version of a group is the preferred one.
 	Groups []metav1.APIGroup
-	// Versions are all versions of all groups, in the order of Groups.
+	// Versions lists all versions of all groups in the order of Groups.
 	Versions []schema.GroupVersion
 
-	crds map[string][]*CRD // the established ones of each group, by name
+	crds map[string][]*CRD // established CRDs of each group, sorted by name
 }
 
-// New finds out what is published of the CRDs: of those that are established, whatever else is the matter with them.
+// New returns the discovery data of the established CRDs in the list.
 func New(list []CRD) *Discovery {
 	d := &Discovery{crds: map[string][]*CRD{}}
 	for i := range list {
@@ -52,7 +54,7 @@ func New(list []CRD) *Discovery {
 			d.crds[c.Group] = append(d.crds[c.Group], c)
 		}
 	}
-	services := make(map[string]string, len(d.crds)) // the first of each group's
+	services := make(map[string]string, len(d.crds)) // first APIService of each group
 	for group, crds := range d.crds {
 		slices.SortStableFunc(crds, func(a, b *CRD) int { return strings.Compare(a.Name, b.Name) })
 		services[group] = firstService(group, crds)
@@ -84,7 +86,7 @@ func (c *CRD) is(condition apiextensionsv1.CustomResourceDefinitionConditionType
 	return false
 }
 
-// versionsOf names the served versions of a group, the preferred one first.
+// versionsOf returns the served versions of a group, the preferred one first.
 func versionsOf(crds []*CRD) []string {
 	var names []string
 	for _, c := range crds {
@@ -98,7 +100,8 @@ func versionsOf(crds []*CRD) []string {
 	return slices.Compact(names)
 }
 
-// firstService is the name of the APIService by which the group is sorted among groups: all those of CRDs have one priority.
+// firstService returns the name of the APIService that orders the group. All APIServices of CRDs have the same
+// priority.
 func firstService(group string, crds []*CRD) string {
 	return slices.Min(versionsOf(crds)) + "." + group
 }

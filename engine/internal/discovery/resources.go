@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What can be done to objects; to those of a CRD that is terminating; and to their subresources. Read-only.
+// Verbs of objects, of objects of a terminating CRD, and of subresources. Read-only.
 var (
 	allVerbs         = metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 	terminatingVerbs = metav1.Verbs{"delete", "deletecollection", "get", "list", "watch"}
@@ -27,7 +27,7 @@ func (c *CRD) verbs() metav1.Verbs {
 	return allVerbs
 }
 
-// at is the version of the name if it is served, else nil.
+// at returns the version with the name if it is served, or nil.
 func (c *CRD) at(name string) *Version {
 	for i := range c.Versions {
 		if v := &c.Versions[i]; v.Served && v.Name == name {
@@ -37,7 +37,7 @@ func (c *CRD) at(name string) *Version {
 	return nil
 }
 
-// storageHash is the hash of the storage version, "" if that is not served: then upstream does not come across it.
+// storageHash returns the hash of the storage version. As in upstream, it is "" if that version is not served.
 //
 // Upstream: endpoints/discovery/storageversionhash.go.
 func (c *CRD) storageHash() string {
@@ -49,8 +49,8 @@ func (c *CRD) storageHash() string {
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
-// Resources lists the resources of a version, those of one CRD after those of another in the order of their names; nil if there are none. An
-// API server has the CRDs in no order.
+// Resources returns the resources of a version, ordered by CRD name, or nil if there are none. An API server does not
+// order the CRDs.
 func (d *Discovery) Resources(of schema.GroupVersion) *metav1.APIResourceList {
 	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: of.String()}
 	for _, c := range d.crds[of.Group] {
@@ -80,8 +80,8 @@ func (d *Discovery) Resources(of schema.GroupVersion) *metav1.APIResourceList {
 	return list
 }
 
-// Aggregated is everything in one document, as /apis answers those who ask for APIGroupDiscoveryList: groups and resources in the order of their
-// names. It has no TypeMeta, as the document has none of which the ETag is made.
+// Aggregated returns the APIGroupDiscoveryList of /apis with groups and resources sorted by name. It has no TypeMeta,
+// because the ETag is computed without it.
 //
 // Upstream: endpoints/discovery/aggregated/handler.go, where all CRDs have one priority.
 func (d *Discovery) Aggregated() *apidiscoveryv2.APIGroupDiscoveryList {

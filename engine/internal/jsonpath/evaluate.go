@@ -5,42 +5,44 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// walk evaluates paths over one tree. Lists of values stand one behind another in items, and are named by where they begin and end: what
-// a step makes of a list is appended. A step fails as upstream's does; the list that it then returns counts in filters that ask whether something
-// exists.
+// Evaluation evaluates paths over one tree. items holds the value lists of all steps one after another; a list is a
+// range of indexes. Steps fail as upstream's do. Existence filters use the list that a failed step returns.
 //
-// Members of objects come in the order of the document, where upstream's come in the random order of a Go map: ours is one of its answers.
+// Members of objects come in document order. Upstream uses the random order of a Go map, so the result is one of
+// upstream's possible results.
 type Evaluation struct {
 	d     *value.Doc
 	path  *Path
 	state *RangeState
 	stop  *interrupt.Signal
 	items []Value
-	// left is what the object may still cost.
+	// left is the remaining number of visits for the object.
 	left int
-	// Ended is why nothing is evaluated any more: a bound, a deadline, what makes an API server panic.
+	// Ended is the reason why the evaluation stopped.
 	Ended Ending
 }
 
+// Ending is the reason why an evaluation ended.
 type Ending uint8
 
-// The reasons to end a walk.
+// The values of Ending.
 const (
 	Continues Ending = iota
-	Exhausted        // left is used up
-	Stopped          // nobody waits for the answer
-	Panics           // upstream would panic
+	Exhausted        // the budget of visits is used up
+	Stopped          // the signal fired
+	Panics           // upstream panics here
 )
 
-// MaxVisits is how many values the paths of all columns may look at in one object. Upstream has no such bound: a path of 30 bytes makes billions of them.
+// MaxVisits is the number of values that the paths of all columns may visit in one object. Upstream has no such bound:
+// a path of 30 bytes can make billions of visits.
 const MaxVisits = 4 << 20
 
-// MembersPerVisit is how many members of an object are compared by name for the price of one visit.
+// MembersPerVisit is the number of object members compared by name that count as one visit.
 const MembersPerVisit = 16
 
-// Visit pays for looking at n values, and says whether the walk goes on.
+// Visit subtracts n visits from the budget and reports whether the evaluation continues.
 func (w *Evaluation) Visit(n int) bool {
-	const asks = 1 << 10 // how many visits go by until somebody asks whether the answer is still wanted
+	const asks = 1 << 10 // visits between two checks of the signal
 	before := w.left
 	w.left -= n
 	switch {
@@ -56,13 +58,13 @@ func (w *Evaluation) Visit(n int) bool {
 	return true
 }
 
-// push appends a value to the list that is being made.
+// push appends a value to the current list.
 func (w *Evaluation) push(it Value) bool {
 	w.items = append(w.items, it)
 	return w.Visit(1)
 }
 
-// member is the member of an object, 0 if there is none.
+// member returns a member of an object, or 0 if there is none.
 func (w *Evaluation) member(object uint32, name string) uint32 {
 	if w.d.Nodes[object].Kind != value.Object || !w.Visit(1+w.d.Len(object)/MembersPerVisit) {
 		return 0
@@ -70,7 +72,7 @@ func (w *Evaluation) member(object uint32, name string) uint32 {
 	return w.d.Field(object, name)
 }
 
-// list runs steps one after another on the list from lo to hi, and returns where the result stands.
+// list applies steps in sequence to the list [lo, hi) and returns the range of the result.
 func (w *Evaluation) list(steps []step, lo, hi int) (from, to int, ok bool) {
 	for i := range steps {
 		if lo, hi, ok = w.step(&steps[i], lo, hi); !ok || w.Ended != Continues {
@@ -127,10 +129,10 @@ func (w *Evaluation) children(it Value) {
 	}
 }
 
-// descend appends a value that has children, and all such values below it.
+// descend appends a value that has children and all such values below it.
 func (w *Evaluation) descend(it Value) {
 	if text, ok := w.text(it); ok {
-		// Its bytes have no children; upstream looks at each of them.
+		// Bytes have no children. Upstream visits each of them.
 		if text != "" && w.Visit(len(text)/MembersPerVisit) {
 			w.push(it)
 		}
@@ -144,7 +146,7 @@ func (w *Evaluation) descend(it Value) {
 	}
 }
 
-// text is the content of a string.
+// text returns the content of a string.
 func (w *Evaluation) text(it Value) (string, bool) {
 	switch {
 	case it.made >= madeLiteral:
@@ -156,13 +158,13 @@ func (w *Evaluation) text(it Value) (string, bool) {
 	return "", false
 }
 
-// slices appends the elements that a slice takes of each list. What is null is passed over, what is no list fails.
+// slices appends the selected elements of each list. It skips null and fails for other values that are not lists.
 func (w *Evaluation) slices(s *step, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	for k := lo; k < hi; k++ {
 		it := w.items[k]
 		if it.made == madeNothing {
-			w.Ended = Panics // upstream asks nothing at all for its type
+			w.Ended = Panics // upstream calls a method of an invalid reflect.Value
 			return lo, hi, false
 		}
 		if it.made == 0 && w.d.Nodes[it.Node].Kind == value.Null {
@@ -177,7 +179,7 @@ func (w *Evaluation) slices(s *step, lo, hi int) (from, to int, ok bool) {
 			return lo, hi, false
 		}
 		if none {
-			break // upstream forgets the lists that are left
+			break // upstream ignores the remaining lists
 		}
 		stride := 1
 		if b := s.bounds[2]; b.known {
@@ -193,7 +195,8 @@ func (w *Evaluation) slices(s *step, lo, hi int) (from, to int, ok bool) {
 	return from, len(w.items), true
 }
 
-// extent is what a slice means for a list of a length: none if nothing is asked for, not ok if it is out of bounds.
+// extent returns the range of a slice in a list of the given length. none is set if the range is empty; ok is false if
+// it is out of bounds.
 func (s *step) extent(length int) (first, last int, none, ok bool) {
 	if b := s.bounds[0]; b.known {
 		first = b.value
@@ -237,7 +240,7 @@ func (w *Evaluation) elements(list uint32, first, last, stride int) bool {
 	return true
 }
 
-// union appends what each of its members makes of the list.
+// union appends the results of all its members for the list.
 func (w *Evaluation) union(s *step, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	for _, list := range s.lists {
@@ -252,12 +255,12 @@ func (w *Evaluation) union(s *step, lo, hi int) (from, to int, ok bool) {
 	return from, len(w.items), true
 }
 
-// Begin begins the evaluations over one tree, which may look at so many values together. The signal may be nil.
+// Begin starts the evaluation of paths over one tree with a common budget of visits. The signal may be nil.
 func (w *Evaluation) Begin(d *value.Doc, s *interrupt.Signal, visits int) {
 	w.d, w.stop, w.left, w.Ended = d, s, visits, Continues
 }
 
-// Release forgets the tree, and keeps memory for the next one.
+// Release drops the tree and keeps the memory for the next one.
 func (w *Evaluation) Release() {
 	items := w.items[:0]
 	if cap(items) > 1<<16 {
@@ -283,10 +286,10 @@ func (w *Evaluation) First(p *Path, root uint32, state *RangeState) (first Value
 		return first, false
 	}
 	if f.first.made == madeNothing {
-		w.Ended = Panics // upstream dereferences a nil value
+		w.Ended = Panics // upstream dereferences a nil value here
 	}
 	return f.first, true
 }
 
-// Scalar returns what a value of the last path is in a comparison.
+// Scalar returns the comparable form of a value of the last path.
 func (w *Evaluation) Scalar(v Value) Scalar { return w.path.scalar(w.d, v) }

@@ -2,7 +2,7 @@ package jsonpath
 
 import "github.com/crdeval/crdeval/engine/value"
 
-// filter appends the elements of lists that pass. What is no list fails, null included.
+// filter appends the list elements that pass. It fails for values that are not lists, including null.
 func (w *Evaluation) filter(s *step, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	for k := lo; k < hi; k++ {
@@ -27,16 +27,16 @@ func (w *Evaluation) filter(s *step, lo, hi int) (from, to int, ok bool) {
 	return from, len(w.items), true
 }
 
-// failure says what a filter that fails returns beside its error.
+// failure is the list that a failed filter returns with its error.
 type failure uint8
 
 const (
 	none        failure = iota
-	withInput           // the lists that it was given
-	withResults         // what has passed so far
+	withInput           // its input
+	withResults         // the elements that passed so far
 )
 
-// passes says whether an element passes a filter.
+// passes reports whether an element passes a filter.
 func (w *Evaluation) passes(s *step, element Value) (pass bool, why failure) {
 	if s.member != "" {
 		return w.memberPasses(s, element)
@@ -50,7 +50,7 @@ func (w *Evaluation) passes(s *step, element Value) (pass bool, why failure) {
 		return false, withInput
 	}
 	if s.comparison == "exists" {
-		return b > a, none // whether or not it failed
+		return b > a, none // even if the path failed
 	}
 	left, one, why := w.operand(a, b, ok)
 	if !one {
@@ -68,7 +68,7 @@ func (w *Evaluation) passes(s *step, element Value) (pass bool, why failure) {
 	return pass, none
 }
 
-// memberPasses is passes for the filter that nearly all are: [?(@.type=="Ready")].
+// memberPasses is passes for the most common filter: [?(@.type=="Ready")].
 func (w *Evaluation) memberPasses(s *step, element Value) (pass bool, why failure) {
 	if !w.Visit(1) {
 		return false, withInput
@@ -78,12 +78,12 @@ func (w *Evaluation) memberPasses(s *step, element Value) (pass bool, why failur
 	case c == 0:
 		return false, none
 	case w.d.Nodes[c].Kind != value.String:
-		return false, withResults // nothing else can be compared with a text
+		return false, withResults // only strings compare with a string
 	}
 	return w.d.Str(c) == w.path.made[s.item.made-madeLiteral].Text, none
 }
 
-// operand is the one value of a list. Of none there is nothing to compare; more than one fail.
+// operand returns the value of a list with one element. An empty list has no operand, and a longer one fails.
 func (w *Evaluation) operand(a, b int, ok bool) (l Scalar, one bool, why failure) {
 	switch {
 	case !ok || b-a > 1:
@@ -94,10 +94,8 @@ func (w *Evaluation) operand(a, b int, ok bool) (l Scalar, one bool, why failure
 	return w.path.scalar(w.d, w.items[a]), true, none
 }
 
-// compare compares two scalars as upstream does: only those of one kind can be, and a whole number is of another kind than one with a fraction. An
-// unknown comparison is not ok.
-//
-// Upstream: client-go third_party/forked/golang/template/funcs.go.
+// compare compares two scalars as upstream does. Both must have the same kind, and integers do not compare with floats.
+// ok is false for different kinds and unknown operators.
 func compare(how string, a, b Scalar) (pass, ok bool) {
 	switch how {
 	case "==":
@@ -156,5 +154,5 @@ func less(a, b Scalar) (pass, ok bool) {
 	return a.Text < b.Text, true
 }
 
-// whole: it is an integer or a byte, which compare with each other.
+// whole reports whether the scalar is an integer or a byte, which compare with each other.
 func (l *Scalar) whole() bool { return l.Kind == Int || l.Kind == Uint }

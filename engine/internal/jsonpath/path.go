@@ -1,5 +1,5 @@
-// Package jsonpath evaluates the JSONPaths of printer columns over a document tree, as client-go's util/jsonpath evaluates them over Go values. client-go
-// parses them.
+// Package jsonpath evaluates the JSONPaths of printer columns over a document tree. Results match client-go's
+// util/jsonpath, which also parses the paths.
 package jsonpath
 
 import (
@@ -10,18 +10,15 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// path is a JSONPath of a column, parsed by client-go and taken apart into steps that run over a document tree.
-//
-// Upstream: client-go util/jsonpath.
+// Path is a compiled JSONPath of a column.
 type Path struct {
-	// Names is all of a path that only names members, like .spec.replicas: nil for any other.
+	// Names holds the names of a path that only consists of members, like .spec.replicas. It is nil for any other path.
 	Names []string
-	// blocks are the parts of a template, {…} or text between: mostly one.
+	// blocks holds the parts of the template: {…} or text in between. Most paths have one.
 	blocks [][]step
-	// made are the values that are written in the path itself.
+	// made holds the literals of the path.
 	made []Scalar
-	// Ranges: there is a word like range or end somewhere, so blocks are not evaluated one by one, and what upstream keeps from one object
-	// to the next matters.
+	// Ranges is set if the path has a word such as range or end. Its evaluation then depends on a RangeState.
 	Ranges bool
 }
 
@@ -36,25 +33,25 @@ const (
 	opRecursive           // ..
 	opUnion               // [0,1]
 	opLiteral             // 1, 1.5, true
-	opText                // "text", or what stands between blocks
+	opText                // "text", or text between blocks
 	opWord                // range, end
 )
 
 // step is one operation on a list of values.
 type step struct {
 	op   op
-	name string // of a field, or the word
-	item Value  // of a literal or a text, or what member is compared with
-	// bounds are first, behind last and stride of a slice.
+	name string // of a field or word
+	item Value  // of a literal or text, or the right operand for member
+	// bounds holds start, end and stride of a slice.
 	bounds *[3]bound
-	// lists are the operands of a filter, or the members of a union.
+	// lists holds the operands of a filter or the members of a union.
 	lists      [][]step
-	comparison string // exists if there is no right operand
-	// member is set for a filter that holds this member of each element against a text: nearly all are of that kind.
+	comparison string // "exists" if there is no right operand
+	// member is set for a filter that compares this member of each element with a text, the most common form.
 	member string
 }
 
-// bound is one number of a slice. A derived one was not written: [3] means [3:4].
+// bound is one number of a slice. A derived bound is implied: [3] means [3:4].
 type bound struct {
 	value          int
 	known, derived bool
@@ -80,7 +77,7 @@ func Parse(name, text string) (*Path, error) {
 	return p, nil
 }
 
-// PlainNames are the names of a path like .spec.replicas, nil if it is another one.
+// PlainNames returns the names of a path like .spec.replicas, or nil for any other path.
 func PlainNames(text string) []string {
 	if text == "" || text[0] != '.' {
 		return nil
@@ -150,7 +147,7 @@ func (p *Path) step(n jsonpath.Node) step {
 		p.Ranges = true
 		return step{op: opWord, name: n.Name}
 	}
-	panic(fmt.Sprintf("a JSONPath has a node of the unknown type %T", n)) // client-go has no other
+	panic(fmt.Sprintf("a JSONPath has a node of the unknown type %T", n)) // unreachable: client-go has no other type
 }
 
 func (p *Path) literal(l Scalar) step {
@@ -158,20 +155,20 @@ func (p *Path) literal(l Scalar) step {
 	return step{op: opLiteral, item: Value{made: madeLiteral + uint32(len(p.made)-1)}}
 }
 
-// item is a value on the way of a path: a node of the tree, or one that was made.
+// Value is an intermediate or final value of a path: a node of the tree, or a value made by the path.
 type Value struct {
 	Node uint32
-	made uint32 // 0: a node
+	made uint32 // 0 for a node
 }
 
-// The values of item.made. A byte b of a string is madeByte+b, a literal i of the path madeLiteral+i.
+// Values of Value.made. A byte b of a string is madeByte+b, and literal i of the path is madeLiteral+i.
 const (
-	madeNothing = 1 // no value at all, not even null: what a null is to the inside of a range
+	madeNothing = 1 // an invalid reflect.Value: null becomes this inside a range
 	madeByte    = 2
 	madeLiteral = madeByte + 256
 )
 
-// literal is a value that can be compared.
+// Scalar is a value that can be compared.
 type Scalar struct {
 	Kind  Kind
 	Int   int64
@@ -180,9 +177,10 @@ type Scalar struct {
 	Bool  bool
 }
 
+// Kind is the kind of a Scalar.
 type Kind uint8
 
-// The kinds of scalars as upstream compares them.
+// The kinds of scalars that upstream's comparisons distinguish.
 const (
 	NoScalar Kind = iota // null, a list, an object
 	Bool
@@ -192,7 +190,7 @@ const (
 	String
 )
 
-// scalar is what a value is in a comparison.
+// scalar returns the comparable form of a value.
 func (p *Path) scalar(d *value.Doc, it Value) Scalar {
 	switch {
 	case it.made >= madeLiteral:
@@ -215,5 +213,5 @@ func (p *Path) scalar(d *value.Doc, it Value) Scalar {
 	return Scalar{}
 }
 
-// IsNode reports whether a value is a node of the tree, and not one that the path has.
+// IsNode reports whether a value is a node of the tree.
 func (v Value) IsNode() bool { return v.made == 0 }

@@ -2,18 +2,17 @@ package jsonpath
 
 import "github.com/crdeval/crdeval/engine/value"
 
-// RangeState is what upstream's evaluator keeps of {range} and {end}. It is not put back when an evaluation ends or fails, so the first object can change
-// what the columns of the next are: a server's answer depends on what it was asked before. Ours is that of a server which has just started to
-// serve the CRD: the state is new for every table, and goes from row to row.
-//
-// Upstream: client-go util/jsonpath/jsonpath.go, FindResults.
+// RangeState is the state of {range} and {end} in upstream's evaluator. Upstream does not reset it when an evaluation
+// ends or fails. So one object can change the columns of the next, and a server's response depends on earlier requests.
+// Here every table starts with a new state, as on a server that has just started to serve the CRD.
 type RangeState struct {
-	start              int // the block that the next evaluation begins with
+	start              int // first block of the next evaluation
 	begins, ends, open int
-	lastEnd            int // one behind the block of the last {end}, 0 if there was none
+	lastEnd            int // block of the last {end} plus 1, or 0
 }
 
-// found is what upstream's column takes of all results: whether there is a list for the first block, and its first value.
+// found is the part of upstream's results that a column uses: the number of lists, and the first value of the first
+// list.
 type found struct {
 	blocks int
 	some   bool
@@ -58,14 +57,15 @@ func (w *Evaluation) find(at Value) (f found, ok bool) {
 			return f, false
 		}
 		r.open--
-		if r.lastEnd > i+1 { // go on behind the end of the range
+		if r.lastEnd > i+1 { // continue after the end of the range
 			i = r.lastEnd - 1
 		}
 	}
 	return f, true
 }
 
-// each evaluates the blocks from one on for each value of a list; of an empty list once, for nothing, so that the end is found.
+// each evaluates the blocks from block on for each value of a list. For an empty list it evaluates them once with no
+// value, so that {end} is found.
 func (w *Evaluation) each(block, lo, hi int, f *found) bool {
 	if lo == hi {
 		w.state.start = block
@@ -77,7 +77,7 @@ func (w *Evaluation) each(block, lo, hi int, f *found) bool {
 		it := w.items[k]
 		switch {
 		case it.made == madeNothing:
-			w.Ended = Panics // upstream asks nothing at all for its content
+			w.Ended = Panics // upstream calls a method of an invalid reflect.Value
 			return false
 		case it.made == 0 && w.d.Nodes[it.Node].Kind == value.Null:
 			it = Value{made: madeNothing}
@@ -91,7 +91,7 @@ func (w *Evaluation) each(block, lo, hi int, f *found) bool {
 	return true
 }
 
-// word is range, end, or a word that means nothing.
+// word evaluates range, end, or an unknown word.
 func (w *Evaluation) word(name string, lo, hi int) (from, to int, ok bool) {
 	none := len(w.items)
 	switch name {

@@ -4,11 +4,11 @@ import (
 	"slices"
 )
 
-// intOrString is the pattern that x-kubernetes-int-or-string stands for.
+// intOrString is the expansion of x-kubernetes-int-or-string.
 const intOrString = `"anyOf":[{"type":"integer"},{"type":"string"}]`
 
-// junctors writes the junctors of a node of the spine, with int-or-string spelled out: as anyOf, or as the first clause of allOf where anyOf is
-// taken. They are of v3 alone.
+// junctors writes the logical operators of a structural node. It expands int-or-string to anyOf, or to the first clause
+// of allOf if the node has its own anyOf. Only v3 has logical operators.
 func (w *writer) junctors(s *Props) {
 	unfold := unfolds(s)
 	if len(s.AllOf) > 0 || unfold && len(s.AnyOf) > 0 {
@@ -35,7 +35,7 @@ func (w *writer) junctors(s *Props) {
 	}
 }
 
-// clauses writes the clauses of a list that was opened, and closes it.
+// clauses writes the elements of an opened list and closes it.
 func (w *writer) clauses(list []Props) {
 	for i := range list {
 		w.comma()
@@ -44,8 +44,8 @@ func (w *writer) clauses(list []Props) {
 	w.close(']')
 }
 
-// clause writes a schema below a junctor. What a structural schema cannot have there is not asked for, but a type is: int-or-string has
-// them. additionalProperties, which may be false there, is not shown.
+// clause writes a schema below a logical operator. It ignores keywords that a structural schema does not allow there,
+// except type, which int-or-string needs. It omits additionalProperties, which may be false there.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/kubeopenapi.go, NestedValueValidation.toKubeOpenAPI)
 func (w *writer) clause(s *Props) {
 	w.open('{')

@@ -9,17 +9,18 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// info is the same in every document, whatever the group.
+// info is the same in every document.
 const info = `"info":{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`
 
-// ConflictError says that two CRDs of one group and version define the same kind, which the names controller of an API server does not let happen.
+// ConflictError reports that two CRDs define the same kind in one group and version. The names controller of an API
+// server prevents this.
 type ConflictError struct{ Definition string }
 
 // Error returns upstream's text.
 func (e *ConflictError) Error() string { return "OpenAPI V3 merge schema conflict on " + e.Definition }
 
-// V3 puts the parts of one group and version together. The error is a *ConflictError, a *value.LimitError if there would be more than there is room for, or
-// one of making the parts.
+// V3 assembles the parts of one group and version. The error is a *ConflictError, a *value.LimitError if the document
+// is too large, or an error of Parts.Make or Room.Take.
 // (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/merge.go, MergeSpecsV3)
 func V3(parts Parts, room Room) ([]byte, error) {
 	l, err := lay(parts, V3Form, room.MaxBytes)
@@ -44,8 +45,9 @@ func V3(parts Parts, room Room) ([]byte, error) {
 	return l.fill(w, parts)
 }
 
-// V2 puts parts of any groups and versions together; where two define the same kind, the later one counts. Errors are those of V3, but for the first.
-// (merge.go, MergeSpecs; an API server adds what it serves itself)
+// V2 assembles parts of any groups and versions. If two define the same kind, the later one counts. The errors are
+// those of V3 without *ConflictError.
+// (merge.go, MergeSpecs; an API server also adds its built-in resources)
 func V2(parts Parts, room Room) ([]byte, error) {
 	l, err := lay(parts, V2Form, room.MaxBytes)
 	if err != nil {
@@ -68,10 +70,10 @@ func V2(parts Parts, room Room) ([]byte, error) {
 	return l.fill(w, parts)
 }
 
-// Place is a document of v3 as the index lists it.
+// Place is the index entry of a v3 document.
 type Place struct{ Group, Version, ETag string }
 
-// Index lists documents: root is what stands before /openapi/v3 in their URLs.
+// Index returns the index of the documents. root is the part of their URLs before /openapi/v3.
 // (k8s.io/kube-openapi/pkg/handler3/handler.go, buildDiscoveryCacheLocked)
 func Index(root string, places []Place) []byte {
 	texts := map[string][]byte{}
@@ -93,11 +95,11 @@ func Index(root string, places []Place) []byte {
 	return w.out
 }
 
-// ETag returns what an API server tags a document with, without quotes: its SHA-512 in capital letters.
+// ETag returns the ETag that an API server gives a document, without quotes: its SHA-512 in upper-case hex.
 // (handler3/handler.go, computeETag)
 func ETag(document []byte) string { return fmt.Sprintf("%X", sha512.Sum512(document)) }
 
-// TooLarge is the error of a document of more than maxBytes.
+// TooLarge returns the error for a document of more than maxBytes.
 func TooLarge(size, maxBytes int64) *value.LimitError {
 	return &value.LimitError{Name: "max_openapi_bytes", Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, AtLeast: true, Advice: "ask for the documents of fewer CRDs"}
 }

@@ -6,10 +6,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// The keywords of a schema, in the order in which kube-openapi prints them; what is empty is left out.
+// The functions below write schema keywords in the order of kube-openapi and omit empty ones.
 // (k8s.io/kube-openapi/pkg/validation/spec/schema.go)
 
-// generics writes what says what a value is. typ is the type to show.
+// generics writes description, type, nullable, format, title and default. typ is the type to write.
 func (w *writer) generics(s *Props, typ string) {
 	w.optional("description", s.Description)
 	w.optional("type", typ)
@@ -23,7 +23,7 @@ func (w *writer) generics(s *Props, typ string) {
 	}
 }
 
-// bounds writes what a value must keep to, apart from its required properties.
+// bounds writes the validation keywords except required.
 func (w *writer) bounds(s *Props) {
 	w.float("maximum", s.Maximum)
 	w.flag("exclusiveMaximum", s.ExclusiveMaximum)
@@ -48,7 +48,7 @@ func (w *writer) bounds(s *Props) {
 	w.int("minProperties", s.MinProperties)
 }
 
-// annotations writes what explains a value. An example that is empty is left out like any empty text.
+// annotations writes externalDocs and example. It omits an empty example.
 func (w *writer) annotations(s *Props) {
 	if docs := s.ExternalDocs; docs != nil {
 		w.key("externalDocs").open('{')
@@ -69,7 +69,7 @@ func (w *writer) annotations(s *Props) {
 	}
 }
 
-// extensions writes the vendor extensions in the order of their names; r is set for the root alone.
+// extensions writes the vendor extensions, sorted by name. r is nil below the root.
 func (w *writer) extensions(s *Props, r *Resource) {
 	w.flag("x-kubernetes-embedded-resource", s.XEmbeddedResource)
 	if r != nil {
@@ -114,7 +114,7 @@ func (w *writer) rules(rules apiextensionsv1.ValidationRules) {
 	w.close(']')
 }
 
-// identity writes of which group, version and kind a definition is.
+// identity writes the group, version and kind of a definition.
 func (w *writer) identity(r *Resource, kind string) {
 	w.key("x-kubernetes-group-version-kind").open('[')
 	w.open('{')
@@ -125,7 +125,7 @@ func (w *writer) identity(r *Resource, kind string) {
 	w.close(']')
 }
 
-// selectable writes the fields that field selectors know.
+// selectable writes the selectable fields.
 func (w *writer) selectable(r *Resource) {
 	if len(r.Selectable) == 0 {
 		return

@@ -9,34 +9,34 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Parts are what a document is put together of.
+// Parts is the list of parts of a document.
 type Parts struct {
 	Count int
-	// Make makes one of them, or has it from before. It may be asked for one again, and has to answer an equal one: parts that would take much memory
-	// together are made a first time to know how long they are and a second time to be written.
+	// Make returns part i, newly built or cached. It may be called twice and must return an equal part: large documents
+	// build their parts once to measure them and once to write them.
 	Make func(i int) (*Part, error)
 }
 
-// PartsOf are parts that are there already.
+// PartsOf returns Parts for existing parts.
 func PartsOf(parts ...*Part) Parts {
 	return Parts{Count: len(parts), Make: func(i int) (*Part, error) { return parts[i], nil }}
 }
 
-// Room is the room that a document has.
+// Room bounds the memory of a document.
 type Room struct {
-	// MaxBytes bounds it.
+	// MaxBytes is the maximum size of the document in bytes.
 	MaxBytes int64
-	// Take is asked for the memory of a document, with the number of its bytes, before that is allocated. Its error is passed on. Nil: it is there.
+	// Take reserves memory before the document is allocated. Its error is returned unchanged. Nil reserves nothing.
 	Take func(bytes int64) error
 }
 
-// heldBytes is how much of the parts stays in memory between the first time and the second.
+// heldBytes is the maximum size of parts that stay in memory between measuring and writing.
 const heldBytes = 8 << 20
 
-// ErrChanged is the error of parts that are others when they are made again.
+// ErrChanged reports that Make returned a different part on the second call.
 var ErrChanged = errors.New("a CRD has changed while its OpenAPI document was written")
 
-// section is one of a document's maps.
+// section identifies one of a document's maps.
 type section int
 
 const (
@@ -46,27 +46,27 @@ const (
 	sections
 )
 
-// layout is where everything stands in a document. It knows how long the texts are, and has none.
+// layout holds the lengths and positions of all texts of a document, but not the texts.
 type layout struct {
 	form     Form
 	members  [sections]map[string]member
-	own      int     // members that are the parts' own
+	own      int     // number of members that come from parts
 	held     []*Part // the first parts
-	bytes    int64   // of the members, with what is around them
-	conflict string  // the first definition that is there twice
+	bytes    int64   // size of the members, including keys and separators
+	conflict string  // the first definition that occurs twice
 	key      []byte  // scratch
 }
 
-// member is a member of a map: its text is one of the part's, or a definition that all resources share.
+// member is a member of a map: an entry of a part, or a definition shared by all resources.
 type member struct {
-	part, entry int // of the part's section; everyones for none
+	part, entry int // part is everyones for a shared definition
 	length      int
-	at          int // where the text stands in the document
+	at          int // offset of the text in the document
 }
 
 const everyones = -1
 
-// lay finds out what the document has. The error is one of making parts, or a *value.LimitError as soon as there is more than maxBytes.
+// lay measures the document. The error is one of Make, or a *value.LimitError as soon as it exceeds maxBytes.
 func lay(parts Parts, form Form, maxBytes int64) (*layout, error) {
 	l := &layout{form: form}
 	for s := range l.members {
@@ -94,13 +94,13 @@ func lay(parts Parts, form Form, maxBytes int64) (*layout, error) {
 		if held += p.Size(); held <= heldBytes {
 			l.held = append(l.held, p)
 		} else {
-			held = math.MaxInt64 / 2 // no later one either: they are the first ones
+			held = math.MaxInt64 / 2 // keep only a prefix of the parts
 		}
 	}
 	return l, nil
 }
 
-// put enters a member; of several of one name the last counts.
+// put adds a member. The last member with a name counts.
 func (l *layout) put(s section, name string, m member) {
 	old, ok := l.members[s][name]
 	if !ok {
@@ -117,7 +117,7 @@ func (l *layout) put(s section, name string, m member) {
 	l.members[s][name] = m
 }
 
-// part has a part again.
+// part returns a held part, or builds it again.
 func (l *layout) part(parts Parts, i int) (*Part, error) {
 	if i < len(l.held) {
 		return l.held[i], nil
@@ -125,10 +125,10 @@ func (l *layout) part(parts Parts, i int) (*Part, error) {
 	return parts.Make(i)
 }
 
-// around is more than there is in a document beside the members of its maps.
+// around is an upper bound for the bytes outside the members of the maps.
 const around = 256
 
-// begin returns a writer with room for the document.
+// begin returns a writer with capacity for the document.
 func (l *layout) begin(room Room) (*writer, error) {
 	size := l.bytes + around
 	if room.Take != nil {
@@ -139,7 +139,7 @@ func (l *layout) begin(room Room) (*writer, error) {
 	return &writer{form: l.form, out: make([]byte, 0, size)}, nil
 }
 
-// outline writes a map in the order of its keys, leaving room for the texts that are the parts'.
+// outline writes a map in key order and leaves gaps for the texts of the parts.
 func (l *layout) outline(w *writer, s section) {
 	w.open('{')
 	for _, name := range slices.Sorted(maps.Keys(l.members[s])) {
@@ -151,12 +151,12 @@ func (l *layout) outline(w *writer, s section) {
 		m.at = len(w.out)
 		l.members[s][name] = m
 		w.out = w.out[:m.at+m.length]
-		w.out[len(w.out)-1] = '}' // what separates members looks at what came before
+		w.out[len(w.out)-1] = '}' // comma checks the previous byte
 	}
 	w.close('}')
 }
 
-// fill writes the texts into the room that outline has left, and returns the document.
+// fill copies the texts into the gaps left by outline and returns the document.
 func (l *layout) fill(w *writer, parts Parts) ([]byte, error) {
 	filled := 0
 	for i := range parts.Count {

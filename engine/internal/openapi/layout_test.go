@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// large makes parts of some KiB each, and counts how often each is made.
+// large returns parts of kib KiB each and counts how often each is built.
 func large(t *testing.T, form Form, count, kib int, made []int) Parts {
 	t.Helper()
 	return Parts{Count: count, Make: func(i int) (*Part, error) {
@@ -22,7 +22,7 @@ func large(t *testing.T, form Form, count, kib int, made []int) Parts {
 	}}
 }
 
-// TestLargeDocuments: parts that would take much memory together are made twice, and the document is what it is of parts that are there.
+// TestLargeDocuments checks that large documents build parts twice and equal a document of existing parts.
 func TestLargeDocuments(t *testing.T) {
 	const count, kib = 24, 1 << 10
 	for form, write := range map[Form]func(Parts, Room) ([]byte, error){V2Form: V2, V3Form: V3} {
@@ -55,7 +55,7 @@ func TestLargeDocuments(t *testing.T) {
 	}
 }
 
-// TestTooLargeEarly: a document that would be too large, or has no room, is refused before memory is taken for it.
+// TestTooLargeEarly checks that a document over its limits is rejected before its memory is allocated.
 func TestTooLargeEarly(t *testing.T) {
 	const count, kib = 24, 1 << 10
 	made := make([]int, count)
@@ -75,7 +75,7 @@ func TestTooLargeEarly(t *testing.T) {
 	}
 }
 
-// TestChangedParts: parts that are others the second time make no document.
+// TestChangedParts checks that parts that differ on the second call give ErrChanged.
 func TestChangedParts(t *testing.T) {
 	const count, kib = 24, 1 << 10
 	for name, change := range map[string]func(*Part){

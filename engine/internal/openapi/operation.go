@@ -6,28 +6,27 @@ import (
 	"unicode"
 )
 
-// operation is one request that can be made at a path.
+// operation is one request method of a path.
 type operation struct {
-	method string // as documents spell it: get
-	// action and verb are Kubernetes' two words for it: list and list, put and replace.
+	method string // in lower case
+	// action and verb are the two names Kubernetes uses: list and list, put and replace.
 	action, verb string
-	// subject is what the verb is done to, as the operation's id has it.
-	subject string
-	// description is what it does in a sentence.
+	// subject is the object of the verb in the operationId.
+	subject     string
 	description string
-	// answer and body are the names of definitions; body is empty if the request has none.
+	// answer and body are names of definitions. body is empty if the request has none.
 	answer, body string
 }
 
-// path is one path with its operations, in the order in which documents list methods.
+// path is one path with its operations in document order.
 type path struct {
 	text       string
-	namespaced bool // it has a {namespace}
-	named      bool // it has a {name}
+	namespaced bool // has a {namespace}
+	named      bool // has a {name}
 	operations []operation
 }
 
-// Methods in the order in which kube-openapi prints them.
+// methods lists the methods in the order of kube-openapi.
 var methods = []string{"get", "put", "post", "delete", "patch"}
 
 // paths returns the paths of a resource, sorted.
@@ -101,7 +100,7 @@ func (r *Resource) operation(method, action, verb, subresource, answer, body str
 	return o
 }
 
-// article returns " a ", " an ", or a space for what looks like a plural.
+// article returns " a ", " an ", or a space if the noun looks like a plural.
 // (k8s.io/apiserver/pkg/endpoints/installer.go, GetArticleForNoun)
 func article(noun string) string {
 	switch {
@@ -113,10 +112,10 @@ func article(noun string) string {
 	return " a "
 }
 
-// id returns the operationId: the verb's first known word, group and version, and the rest.
+// id returns the operationId: the first known word of the verb, then group and version, then the rest.
 // (k8s.io/apiserver/pkg/endpoints/openapi/openapi.go, GetOperationIDAndTags)
 func (o *operation) id(r *Resource) string {
-	// What looks for the verb ends at the first that fits, so deletecollection is delete.
+	// Upstream takes the first verb that matches, so deletecollection becomes delete.
 	verb, rest := o.verb, o.subject
 	if collection, found := strings.CutPrefix(verb, "delete"); found {
 		verb, rest = "delete", collection+rest
@@ -124,7 +123,7 @@ func (o *operation) id(r *Resource) string {
 	return verb + identifier(r.shortGroup(), true) + identifier(r.Version, true) + identifier(rest, true)
 }
 
-// tag returns the one tag of all operations.
+// tag returns the tag of all operations.
 func (r *Resource) tag() string {
 	return identifier(r.shortGroup(), false) + "_" + identifier(r.Version, false)
 }
@@ -149,7 +148,7 @@ func identifier(s string, capital bool) string {
 	return out.String()
 }
 
-// Types of what is sent and answered, in upstream's order.
+// Media types of requests and responses, in upstream's order.
 var (
 	resourceTypes = []string{"application/json", "application/yaml"}
 	patchTypes    = []string{"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"}
@@ -162,10 +161,10 @@ func (o *operation) consumes() []string {
 	return resourceTypes
 }
 
-// reply is an answer by its HTTP code.
+// reply is one response of an operation.
 type reply struct{ code, description string }
 
-// replies returns the answers that come with an object.
+// replies returns the successful responses.
 func (o *operation) replies() []reply {
 	ok, created, accepted := reply{"200", "OK"}, reply{"201", "Created"}, reply{"202", "Accepted"}
 	switch o.action {

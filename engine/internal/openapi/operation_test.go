@@ -62,7 +62,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestStatic reads what is embedded, which a panic would tell of only when somebody asks for the first document.
+// TestStatic checks the embedded static.json, which otherwise fails only with the first document.
 func TestStatic(t *testing.T) {
 	s := static()
 	for _, name := range []string{objectMeta, listMeta, status, patch, deleteOptions, scale} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// parameter is a parameter of an operation or of all operations of a path.
+// parameter is a parameter of an operation or of a path.
 type parameter struct {
 	query
 	in       string // query, path or body
@@ -15,13 +15,13 @@ type parameter struct {
 	body     string // the name of the body's definition
 }
 
-// Texts of the parameters in paths and of the one that every operation has.
+// Descriptions of the path parameters.
 const (
 	namespaceText = "object name and auth scope, such as for teams and projects"
 	nameText      = "name of the "
 )
 
-// parameters returns those of the path, which all its operations share, and those of each operation alone, all sorted by name.
+// parameters returns the parameters that all operations of the path share and those of each operation, sorted by name.
 // (k8s.io/kube-openapi/pkg/builder/openapi.go, findCommonParameters)
 func (p *path) parameters(r *Resource) (shared []parameter, own [][]parameter) {
 	counts := map[string]int{}
@@ -58,7 +58,7 @@ func (p *path) parameters(r *Resource) (shared []parameter, own [][]parameter) {
 
 func byName(a, b parameter) int { return strings.Compare(a.Name, b.Name) }
 
-// parameter3 writes a parameter of v3.
+// parameter3 writes a v3 parameter.
 func (w *writer) parameter3(p *parameter) {
 	w.open('{')
 	w.key("name").text(p.Name)
@@ -72,7 +72,7 @@ func (w *writer) parameter3(p *parameter) {
 	w.close('}')
 }
 
-// parameter2 writes a parameter of v2.
+// parameter2 writes a v2 parameter.
 func (w *writer) parameter2(p *parameter) {
 	w.open('{')
 	if p.in != "body" {
@@ -89,8 +89,8 @@ func (w *writer) parameter2(p *parameter) {
 	w.close('}')
 }
 
-// parameterOrRef2 writes a parameter of v2, or a reference to it if it is one of those that many operations have; these are noted.
-// kubectl up to 1.27 looks for some of them in the operation itself, which is why they stay there.
+// parameterOrRef2 writes a v2 parameter. If many operations have it, it adds the parameter to noted and writes a
+// reference. Some stay inline because kubectl up to 1.27 looks for them in the operation.
 // (k8s.io/kube-openapi/pkg/builder/parameters.go, collectSharedParameters)
 func (w *writer) parameterOrRef2(p *parameter, noted map[string][]byte) {
 	start := len(w.out)
@@ -108,7 +108,7 @@ func (w *writer) parameterOrRef2(p *parameter, noted map[string][]byte) {
 	w.close('}')
 }
 
-// shortHash returns 8 characters that stand for a text.
+// shortHash returns a hash of a text in 8 characters.
 // (parameters.go, base64Hash)
 func shortHash(text []byte) string {
 	h := fnv.New64()

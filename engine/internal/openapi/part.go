@@ -9,15 +9,15 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Part is what one version of one CRD contributes to the documents of a form. It is immutable.
+// Part is the contribution of one version of one CRD to the documents of a form. It is immutable.
 type Part struct {
 	form  Form
 	paths []entry
-	// definitions are the kind's own and its list's.
+	// definitions holds the kind and its list.
 	definitions []entry
-	// parameters are those of v2 that operations share.
+	// parameters holds the v2 parameters that operations share.
 	parameters []entry
-	// shared are the names of the definitions that all resources have in common and this one needs.
+	// shared lists the names of the shared definitions that this part needs.
 	shared []string
 }
 
@@ -27,9 +27,9 @@ type entry struct {
 	text []byte
 }
 
-// Build makes the part of a resource.
+// Build returns the part of a resource.
 func Build(r *Resource, f Form) (*Part, error) {
-	w := &writer{form: f, d: value.Acquire()} // given back below: after a panic it must not be used again
+	w := &writer{form: f, d: value.Acquire()} // no defer: after a panic it must not be reused
 	p := &Part{form: f, shared: needed(r)}
 	noted := map[string][]byte{}
 	text := func(write func()) []byte {
@@ -51,16 +51,16 @@ func Build(r *Resource, f Form) (*Part, error) {
 	return p, w.err
 }
 
-// sections are the part's entries by the map that they belong to.
+// sections yields the entries of each map.
 func (p *Part) sections() iter.Seq2[section, []entry] {
 	return func(yield func(section, []entry) bool) {
 		_ = yield(paths, p.paths) && yield(definitions, p.definitions) && yield(parameters, p.parameters)
 	}
 }
 
-// Size returns about how many bytes the part retains.
+// Size returns the approximate number of bytes that the part retains.
 func (p *Part) Size() int64 {
-	const each = 64 // slice, string, bookkeeping
+	const each = 64 // overhead of an entry
 	size := int64(each)
 	for _, list := range [][]entry{p.paths, p.definitions, p.parameters} {
 		for _, e := range list {
@@ -70,7 +70,7 @@ func (p *Part) Size() int64 {
 	return size
 }
 
-// needed returns the shared definitions that the documents of a resource refer to, directly or through others.
+// needed returns the shared definitions that the documents of a resource refer to, directly or indirectly.
 func needed(r *Resource) []string {
 	found := map[string]bool{}
 	var add func(name string)

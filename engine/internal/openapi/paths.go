@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// item writes what a document says about a path. Parameters of v2 that operations share are noted.
+// item writes the path item of a path and adds shared v2 parameters to noted.
 func (w *writer) item(r *Resource, p *path, noted map[string][]byte) {
 	shared, own := p.parameters(r)
 	w.open('{')
@@ -35,7 +35,7 @@ func (w *writer) item(r *Resource, p *path, noted map[string][]byte) {
 	w.close('}')
 }
 
-// operation3 writes an operation of v3.
+// operation3 writes a v3 operation.
 // (k8s.io/kube-openapi/pkg/builder3/openapi.go, buildOperations)
 func (w *writer) operation3(r *Resource, o *operation, own []parameter) {
 	w.open('{')
@@ -70,7 +70,7 @@ func (w *writer) operation3(r *Resource, o *operation, own []parameter) {
 	w.close('}')
 }
 
-// content writes which definition a body follows in each type.
+// content writes the definition of a body for each media type.
 func (w *writer) content(types []string, model string) {
 	w.key("content").open('{')
 	for _, t := range slices.Sorted(slices.Values(types)) {
@@ -81,7 +81,7 @@ func (w *writer) content(types []string, model string) {
 	w.close('}')
 }
 
-// operation2 writes an operation of v2.
+// operation2 writes a v2 operation.
 // (k8s.io/kube-openapi/pkg/builder/openapi.go, buildOperations)
 func (w *writer) operation2(r *Resource, o *operation, own []parameter, noted map[string][]byte) {
 	w.open('{')
@@ -118,7 +118,7 @@ func (w *writer) unauthorized() {
 	w.close('}')
 }
 
-// action writes what Kubernetes calls an operation, and on what kind it works.
+// action writes the Kubernetes action of an operation and the group, version and kind that it works on.
 func (w *writer) action(r *Resource, o *operation) {
 	w.key("x-kubernetes-action").text(o.action)
 	w.key("x-kubernetes-group-version-kind").open('{')

@@ -5,10 +5,11 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Read returns the resource of a version from a CRD in canonical form, of which it looks at nothing else: decoding all of a large CRD takes longer than writing
-// its document. ok is false for whatever is out of the ordinary; Describe is for those.
+// Read returns the resource of a version from a CRD in canonical form. It only reads the fields that it needs, because
+// decoding a large CRD takes longer than writing its document. If a field has an unexpected form, ok is false and the
+// caller uses Describe.
 func Read(canonical []byte, version string) (r *Resource, ok bool) {
-	d := value.Acquire() // given back below: after a panic it must not be used again
+	d := value.Acquire() // no defer: after a panic it must not be reused
 	if root, err := d.ParseJSON(canonical, value.Limits{MaxBytes: max(len(canonical), 1)}); err == nil {
 		m := manifest{d: d}
 		r = m.resource(root, version)
@@ -18,13 +19,13 @@ func Read(canonical []byte, version string) (r *Resource, ok bool) {
 	return r, ok
 }
 
-// manifest reads members of a tree. It is odd once one is not what it should be.
+// manifest reads members of a tree. odd is set if a member has an unexpected form.
 type manifest struct {
 	d   *value.Doc
 	odd bool
 }
 
-// member returns a member of an object, 0 if there is none, or null.
+// member returns a member of an object, or 0 if it is missing or null.
 func (m *manifest) member(of uint32, name string, kind value.Kind) uint32 {
 	if of == 0 {
 		return 0

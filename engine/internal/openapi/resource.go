@@ -9,19 +9,19 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Resource is one version of a CRD, as far as its documents are concerned.
+// Resource holds the fields of one version of a CRD that its documents need.
 type Resource struct {
 	Group, Version, Kind, ListKind, Plural string
 	Namespaced, HasStatus, HasScale        bool
-	// Unpruned: the CRD preserves unknown fields everywhere, as those of v1beta1 could.
+	// Unpruned is set if the CRD preserves unknown fields everywhere, which v1beta1 allowed.
 	Unpruned bool
-	// Selectable are the JSON paths of the selectable fields, as the CRD spells them.
+	// Selectable lists the JSONPaths of the selectable fields as written in the CRD.
 	Selectable []string
-	// Schema is nil if there is none, or none that is published.
+	// Schema is nil if there is none or if it is not published.
 	Schema *Props
 }
 
-// Describe returns the resource of a version, which the CRD must have. The result shares the schema with the CRD.
+// Describe returns the resource of an existing version. The result shares the schema with the CRD.
 func Describe(crd *apiextensionsv1.CustomResourceDefinition, version string) *Resource {
 	v, spec := schema.Find(crd, version), &crd.Spec
 	r := &Resource{
@@ -38,7 +38,7 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition, version string) *Re
 	return r
 }
 
-// model returns the name of the definition of a kind: the group's words in reverse, version, kind.
+// model returns the definition name of a kind: the reversed words of the group, the version and the kind.
 // (builder.go, gvkToModelName)
 func (r *Resource) model(kind string) string {
 	words := strings.Split(r.Group, ".")

@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Descriptions that the API server gives to the members of every resource.
+// Descriptions that the API server gives to the fields of every resource.
 // (k8s.io/apimachinery/pkg/apis/meta/v1beta1, SwaggerDoc of PartialObjectMetadata and its list)
 const (
 	metadataText     = "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
@@ -16,12 +16,12 @@ const (
 	embeddedKindText    = "kind is a string value representing the type of this object. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
 )
 
-// kind writes the definition of the kind itself.
+// kind writes the definition of the kind.
 // (builder.go, buildKubeNative)
 func (w *writer) kind(r *Resource) {
 	s := r.Schema
 	if s == nil || w.form == V2Form && (preserves(s) || r.Unpruned) {
-		// Nothing but the type: had it any properties, kubectl would refuse all others.
+		// Only the type: if there were properties, kubectl would reject all others.
 		w.open('{')
 		w.key("type").text("object")
 		w.identity(r, r.Kind)
@@ -32,10 +32,11 @@ func (w *writer) kind(r *Resource) {
 	w.node(s, r)
 }
 
-// node writes a node of the spine and what is below it; r is set for the root alone.
+// node writes a structural node and everything below it. r is nil below the root.
 //
-// What is left out at v2 is decided in upstream's order: nullable before preserving, before arrays that lost their items, before
-// the required properties that may be null. (openapi/v2/conversion.go, ToStructuralOpenAPIV2)
+// v2 omits in upstream's order: first nullable, then preserve-unknown-fields, then arrays without items, then required
+// properties that are nullable.
+// (openapi/v2/conversion.go, ToStructuralOpenAPIV2)
 func (w *writer) node(s *Props, r *Resource) {
 	v2 := w.form == V2Form
 	typ, members, element, required := s.Type, s.Properties, items(s), s.Required
@@ -83,8 +84,8 @@ func (w *writer) node(s *Props, r *Resource) {
 	w.close('}')
 }
 
-// demanded returns the required properties that v2 speaks of: those that may be null are not of them, since v2 has no null. Once the values of a
-// map may be null, none is left.
+// demanded returns the required properties for v2. v2 has no null, so nullable properties are omitted. If the values of
+// a map are nullable, it returns nil.
 func demanded(s *Props, members map[string]Props) []string {
 	if values := values(s); values != nil && values.Nullable {
 		return nil
@@ -92,7 +93,7 @@ func demanded(s *Props, members map[string]Props) []string {
 	return slices.DeleteFunc(slices.Clone(s.Required), func(name string) bool { return members[name].Nullable })
 }
 
-// members writes the properties of a node: the schema's own, and those that every resource has, which stand instead of its own.
+// members writes the properties of a node. For a resource, the standard fields replace the schema's own.
 // (builder.go, addTypeMetaProperties and addEmbeddedProperties)
 func (w *writer) members(own map[string]Props, root, embedded bool) {
 	resource := root || embedded
@@ -158,7 +159,7 @@ func (w *writer) list(r *Resource) {
 
 func preserves(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
 
-// items returns the schema of an array's items, nil if there is none.
+// items returns the schema of an array's items, or nil.
 func items(s *Props) *Props {
 	if s.Items == nil {
 		return nil
@@ -166,7 +167,7 @@ func items(s *Props) *Props {
 	return s.Items.Schema
 }
 
-// values returns the schema of a map's values, nil if there is none.
+// values returns the schema of a map's values, or nil.
 func values(s *Props) *Props {
 	if s.AdditionalProperties == nil {
 		return nil
@@ -174,6 +175,6 @@ func values(s *Props) *Props {
 	return s.AdditionalProperties.Schema
 }
 
-// unfolds reports whether a schema says int-or-string in one word, which the documents spell out.
+// unfolds reports whether int-or-string must be expanded to anyOf.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/unfold.go)
 func unfolds(s *Props) bool { return s.XIntOrString && !schema.SaysIntOrString(s) }

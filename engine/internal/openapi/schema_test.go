@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// written returns the property p of a schema as a form has it.
+// written returns the JSON of a schema in a form.
 func written(t *testing.T, f Form, schema string) string {
 	t.Helper()
 	s := &Props{}
@@ -26,7 +26,7 @@ func written(t *testing.T, f Form, schema string) string {
 	return string(w.out)
 }
 
-// TestForms shows what each form makes of a schema. engine/conformance compares all of it with upstream.
+// TestForms checks both forms of some schemas. engine/conformance compares all of them with upstream.
 func TestForms(t *testing.T) {
 	const resource = `"apiVersion":{"description":"` + embeddedVersionText + `","type":"string"},"kind":{"description":"` + embeddedKindText + `","type":"string"}`
 	for _, tc := range []struct{ name, schema, v3, v2 string }{

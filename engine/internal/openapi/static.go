@@ -7,12 +7,13 @@ import (
 	"sync"
 )
 
-// static.json is written by make generate.
+// `make generate` writes static.json.
 
 //go:embed static.json
 var staticJSON []byte
 
-// shared is what all custom resources have in common, taken out of upstream's packages by engine/conformance/openapi/static.
+// shared holds the definitions common to all custom resources. engine/conformance/openapi/static extracts them from
+// upstream's packages.
 type shared struct {
 	Definitions map[string]*definition     `json:"definitions"`
 	TypeMeta    map[string]json.RawMessage `json:"typeMeta"`
@@ -40,11 +41,11 @@ type query struct {
 	Type        string `json:"type"`
 }
 
-// static reads static.json when somebody asks for the first document.
+// static parses static.json on first use.
 var static = sync.OnceValue(func() *shared {
 	s := &shared{}
 	if err := json.Unmarshal(staticJSON, s); err != nil {
-		panic("openapi: static.json: " + err.Error()) // part of the program: a test reads it
+		panic("openapi: static.json: " + err.Error()) // embedded and tested
 	}
 	for _, d := range s.Definitions {
 		d.V2, d.V3 = compact(d.V2), compact(d.V3)
@@ -64,7 +65,7 @@ func compact(text []byte) []byte {
 	return bytes.Clone(out.Bytes())
 }
 
-// Names of shared definitions.
+// Names of the shared definitions.
 const (
 	metaPackage   = "io.k8s.apimachinery.pkg.apis.meta.v1."
 	objectMeta    = metaPackage + "ObjectMeta"

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// writer appends JSON as encoding/json prints it: no white space; <, > and & escaped.
+// writer appends JSON as encoding/json prints it: without white space, with <, > and & escaped.
 type writer struct {
 	out  []byte
 	form Form
@@ -17,7 +17,7 @@ type writer struct {
 	err  error
 }
 
-// comma separates what follows from what came before it in the same object or array.
+// comma writes a comma unless an object or array was just opened.
 func (w *writer) comma() {
 	if last := w.out[len(w.out)-1]; last != '{' && last != '[' {
 		w.out = append(w.out, ',')
@@ -27,7 +27,7 @@ func (w *writer) comma() {
 func (w *writer) open(c byte)  { w.out = append(w.out, c) }
 func (w *writer) close(c byte) { w.out = append(w.out, c) }
 
-// key begins a member of an object.
+// key writes the key of an object member.
 func (w *writer) key(name string) *writer {
 	w.comma()
 	w.text(name)
@@ -45,7 +45,7 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// optional writes a text unless it is empty.
+// optional writes a text member unless the text is empty.
 func (w *writer) optional(name, s string) {
 	if s != "" {
 		w.key(name).text(s)
@@ -72,7 +72,7 @@ func (w *writer) float(name string, f *float64) {
 		return
 	}
 	text, err := json.Marshal(*f)
-	if err != nil { // infinity, which JSON cannot say and a CRD cannot hold
+	if err != nil { // infinity, which a CRD cannot contain
 		w.fail(err)
 	}
 	w.key(name).raw(text)
@@ -90,7 +90,7 @@ func (w *writer) texts(name string, list []string) {
 	w.close(']')
 }
 
-// value writes a JSON value with its keys sorted and its numbers as the API server prints them.
+// value writes a JSON value with sorted keys and with numbers as the API server prints them.
 func (w *writer) value(j *apiextensionsv1.JSON) {
 	if j == nil || len(j.Raw) == 0 {
 		w.raw([]byte("null"))
@@ -105,14 +105,14 @@ func (w *writer) value(j *apiextensionsv1.JSON) {
 	w.out = w.d.AppendCanonical(w.out, root)
 }
 
-// ref writes a schema that is a reference and nothing else.
+// ref writes a schema that only has a $ref.
 func (w *writer) ref(name string) {
 	w.open('{')
 	w.key("$ref").text(w.form.reference() + name)
 	w.close('}')
 }
 
-// described writes a reference with a description of its own. OpenAPI v3 ignores what stands beside a $ref, so there it is wrapped.
+// described writes a reference with a description. OpenAPI v3 ignores siblings of $ref, so v3 wraps it in allOf.
 // (k8s.io/kube-openapi/pkg/builder3/util, WrapRefs)
 func (w *writer) described(name, description string) {
 	w.open('{')

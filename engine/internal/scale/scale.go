@@ -1,4 +1,4 @@
-// Package scale makes the Scale that an API server shows of a custom resource.
+// Package scale builds the Scale subresource of a custom resource.
 package scale
 
 import (
@@ -15,15 +15,16 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Scale is where the scale subresource of a version finds what it shows: paths taken apart. LabelSelector is empty if there is none.
+// Paths holds the parsed paths of a version's scale subresource. LabelSelector is empty if there is none.
 type Paths struct {
 	SpecReplicas, StatusReplicas, LabelSelector []string
-	// SpecReplicasPath is the first path as the CRD has it, for messages.
+	// SpecReplicasPath is the path of SpecReplicas as written in the CRD, for messages.
 	SpecReplicasPath string
 }
 
-// Of is the Scale of an object. found says whether the object has replicas in its spec; if it has none they are 0 in the Scale. An error is what an API
-// server would answer with a code of 500: something on a path has the wrong type. A number beyond 32 bits is cut as upstream cuts it.
+// Of returns the Scale of an object. found reports whether the spec has replicas; without them the Scale has 0. An
+// error means that a value on a path has the wrong type, which an API server returns with code 500. Numbers beyond 32
+// bits are truncated as upstream does.
 //
 // Upstream: registry/customresource/etcd.go, scaleFromCustomResource.
 func (s *Paths) Of(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, found bool, err error) {
@@ -57,13 +58,13 @@ func (s *Paths) Of(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, found
 		Status: autoscalingv1.ScaleStatus{Replicas: int32(observed), Selector: selector},
 	}
 	if created := of("creationTimestamp"); created != "" {
-		_ = scale.CreationTimestamp.UnmarshalQueryParameter(created) // to upstream's accessor what is no time is none
+		_ = scale.CreationTimestamp.UnmarshalQueryParameter(created) // upstream's accessor also ignores an invalid time
 	}
 	return scale, found, nil
 }
 
-// Get is the Scale of an object as JSON, as an API server answers it to a GET. The error is an *apierrors.StatusError where the object has no replicas in its
-// spec, and else as with Of.
+// Get returns the Scale of an object as JSON, as in the response to a GET. The error is an *apierrors.StatusError if
+// the spec has no replicas, or an error of Of.
 //
 // Upstream: registry/customresource/etcd.go, ScaleREST.Get.
 func (s *Paths) Get(d *value.Doc, root uint32) ([]byte, error) {
@@ -77,7 +78,7 @@ func (s *Paths) Get(d *value.Doc, root uint32) ([]byte, error) {
 	return json.Marshal(scale)
 }
 
-// integerAt is the integer at a path, 0 if there is none. Words about what is no integer are apimachinery's.
+// integerAt returns the integer at a path, or 0 if there is none. Type errors have apimachinery's text.
 func integerAt(d *value.Doc, root uint32, path []string) (n int64, found bool, err error) {
 	switch c, plain := Descend(d, root, path); {
 	case plain && c == 0:
@@ -104,7 +105,8 @@ func materialised(d *value.Doc, root uint32) map[string]any {
 	return m
 }
 
-// Descend follows names through objects: 0 if one is absent, not plain if something on the way is no object.
+// Descend follows names through objects. It returns 0 if a member is missing; plain is false if a value on the path is
+// not an object.
 func Descend(d *value.Doc, node uint32, names []string) (c uint32, plain bool) {
 	for _, name := range names {
 		if d.Nodes[node].Kind != value.Object {

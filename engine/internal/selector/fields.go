@@ -1,4 +1,4 @@
-// Package selector knows the fields of custom resources that field selectors may name, and parses and matches field selectors.
+// Package selector parses and matches field selectors over the selectable fields of custom resources.
 package selector
 
 import (
@@ -15,45 +15,46 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// The fields of metadata that selectors may name; objects without a namespace have the name alone.
+// The selectable metadata fields. Cluster-scoped objects only have the name.
 const (
 	nameField      = "metadata.name"
 	namespaceField = "metadata.namespace"
 )
 
-// Field is one field that selectors may name, and what it is of an object: "" if it is absent.
+// Field is a selectable field and its value in an object, "" if it is absent.
 type Field struct {
 	Name, Value string
 }
 
-// Fields are the fields of the objects of one version that field selectors may name: name and namespace, then those that the version
-// declares, in its order. It is immutable; any number of goroutines share it.
+// Fields lists the selectable fields of one version: name and namespace, then the declared fields in order. It is
+// immutable and safe for concurrent use.
 //
 // Upstream: registry/customresource/strategy.go, GetAttrs; apiserver/conversion/converter.go, ConvertFieldLabel.
 type Fields struct {
 	names  []string
-	fields []selectable // those that the version declares
+	fields []selectable // the declared fields
 	size   int64
 }
 
 // selectable is a declared field.
 type selectable struct {
-	// slot is its place in Fields.names. Of two fields with one name, which registration refuses, the last counts.
+	// slot is its index in Fields.names. The last of two fields with one name counts; registration rejects duplicates.
 	slot int
-	// path are the members that lead to it, nil if its JSONPath is more than names joined by dots: then text is what upstream parses.
+	// path holds the member names of a plain JSONPath. It is nil for any other JSONPath; upstream's library then parses
+	// text.
 	path []string
 	text string
-	// err is why the JSONPath cannot be parsed. Only objects are refused for it.
+	// err is the parse error of the JSONPath. It only fails objects.
 	err error
 }
 
-// What most versions have.
+// The shared Fields of versions without declared fields.
 var (
 	clusterFields   = &Fields{names: []string{nameField}}
 	namespaceFields = &Fields{names: []string{nameField, namespaceField}}
 )
 
-// CompileFields compiles what a version's objects can be selected by.
+// CompileFields returns the selectable fields of a version.
 func CompileFields(v *apiextensionsv1.CustomResourceDefinitionVersion, namespaced bool) *Fields {
 	plain := clusterFields
 	if namespaced {
@@ -86,7 +87,7 @@ func compileField(path string) selectable {
 	return f
 }
 
-// plainPath gives the names of a JSONPath that is nothing but names, {.spec.color}; nil for any other.
+// plainPath returns the names of a JSONPath that only has names, like {.spec.color}, or nil.
 func plainPath(p *jsonpath.Parser) []string {
 	if len(p.Root.Nodes) != 1 {
 		return nil
@@ -109,13 +110,14 @@ func plainPath(p *jsonpath.Parser) []string {
 	return path
 }
 
-// Size is what it retains, in bytes.
+// Size returns the number of bytes that it retains.
 func (s *Fields) Size() int64 { return s.size }
 
-// Names lists the fields as selectors write them. The caller must not change the slice.
+// Names returns the field names as selectors write them. The caller must not change the slice.
 func (s *Fields) Names() []string { return s.names }
 
-// Fields gives the fields of an object, in the order of Names. The error is upstream's, for an object that it could not list.
+// Fields returns the fields of an object in the order of Names. The error is upstream's for an object that it cannot
+// list.
 func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
 	list := make([]Field, len(s.names))
 	for i, name := range s.names {
@@ -136,7 +138,7 @@ func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
 	return list, nil
 }
 
-// text is a member that is a string, "" for any other.
+// text returns a string member, or "".
 func text(d *value.Doc, object uint32, key string) string {
 	if c := d.Field(object, key); c != 0 && d.Nodes[c].Kind == value.String {
 		return strings.Clone(d.Str(c))
@@ -146,7 +148,7 @@ func text(d *value.Doc, object uint32, key string) string {
 
 var errManyResults = errors.New("unexpectedly received more than one JSON path result")
 
-// of is what the field is of an object.
+// of returns the value of the field in an object.
 func (f *selectable) of(d *value.Doc, root uint32) (string, error) {
 	if f.err != nil {
 		return "", f.err
@@ -162,8 +164,8 @@ func (f *selectable) of(d *value.Doc, root uint32) (string, error) {
 	return shown(d, root), nil
 }
 
-// evaluate leaves a path of another form to the library that upstream has. A JSONPath holds state while it is evaluated, so each object has its own;
-// and of some it panics, such as two ranges, which the name of a property may be taken for.
+// evaluate evaluates any other path with upstream's library. A parsed JSONPath has state, so each object uses a new
+// one. The library panics on some paths, such as two ranges.
 func (f *selectable) evaluate(d *value.Doc, root uint32) (text string, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -189,7 +191,7 @@ func (f *selectable) evaluate(d *value.Doc, root uint32) (text string, err error
 	return "", nil
 }
 
-// shown is what fmt.Sprint makes of a value, and "" of null.
+// shown returns fmt.Sprint of a value, or "" for null.
 func shown(d *value.Doc, node uint32) string {
 	switch d.Nodes[node].Kind {
 	case value.Null:

@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// Selector is a field selector over the fields of one version. It is immutable; any number of goroutines share it.
+// Selector is a field selector over the fields of one version. It is immutable and safe for concurrent use.
 type Selector struct {
 	terms fields.Selector
 }
 
-// Parse reads a field selector: terms that must all hold, joined by commas, each a field, an operator (=, == or !=) and a value in which a comma, an
-// equals sign and a backslash are written with a backslash before them. The error is upstream's.
+// Parse parses a field selector: comma-separated terms that must all match. A term is a field, an operator (=, == or
+// !=) and a value. In a value, a backslash escapes a comma, an equals sign and a backslash. The error is upstream's.
 //
-// Upstream: endpoints/handlers/get.go, listOpts, which parses with apimachinery's own parser and then has each label converted.
+// Upstream: endpoints/handlers/get.go, listOpts, which uses the parser of apimachinery and then converts each label.
 func (s *Fields) Parse(selector string) (*Selector, error) {
 	terms, err := fields.ParseSelector(selector)
 	if err != nil {
@@ -33,16 +33,16 @@ func (s *Fields) Parse(selector string) (*Selector, error) {
 	return &Selector{terms: terms}, nil
 }
 
-// Matches reports whether all terms hold of an object with these fields. A field that is not among them is "".
+// Matches reports whether all terms match the fields of an object. A missing field is "".
 func (s *Selector) Matches(list []Field) bool { return s.terms.Matches(fieldList(list)) }
 
-// Empty reports whether there are no terms: it matches every object.
+// Empty reports whether there are no terms, so that every object matches.
 func (s *Selector) Empty() bool { return s.terms.Empty() }
 
-// String writes the selector as upstream does: terms in the order of the alphabet, with = for ==.
+// String returns the selector as upstream prints it: terms sorted, with = for ==.
 func (s *Selector) String() string { return s.terms.String() }
 
-// fieldList are fields as apimachinery's selectors ask for them.
+// fieldList implements fields.Fields.
 type fieldList []Field
 
 // Has implements fields.Fields.

@@ -20,7 +20,7 @@ func selectableOf(namespaced bool, paths ...string) *Fields {
 	return CompileFields(v, namespaced)
 }
 
-// seen renders the fields of an object: name=value, in order.
+// seen returns the fields of an object as name=value, in order.
 func seen(t *testing.T, s *Fields, object string) string {
 	t.Helper()
 	d := value.Acquire()
@@ -89,7 +89,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestShown: numbers are printed as fmt.Sprint prints them.
+// TestShown checks that numbers print as with fmt.Sprint.
 func TestShown(t *testing.T) {
 	for _, f := range []float64{0.5, 1e6 + 0.5, 1e20, 1e21, 1e22, 1e-4, 1e-5, 123456789.125, math.MaxFloat64, math.SmallestNonzeroFloat64, -1e7 - 0.25} {
 		if got, want := seen(t, selectableOf(false, ".x"), fmt.Sprintf(`{"x":%g}`, f)), "metadata.name= x="+fmt.Sprint(f); got != want && f != math.Trunc(f) {
@@ -131,7 +131,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzSelectable: whatever the path, the object and the selector, there is an answer.
+// FuzzSelectable checks that no path, object or selector panics.
 func FuzzSelectable(f *testing.F) {
 	for _, path := range []string{".spec.color", ".a}b", ".a}{range .x}{range ", ".*", "..", ".a[0]", ".a['b.c']", ".a[?(@.x==1)]", ""} {
 		f.Add(path, `{"spec":{"color":"blue"},"a":[{"x":1}]}`, "spec.color=blue,metadata.name!=x")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// appendSince appends how long ago a time was, as a server writes it into a table: "<unknown>" for no time, "<invalid>" for what is none, or lies in
-// the future.
+// appendSince appends the age of a time as a server prints it in a table: "<unknown>" for no time, "<invalid>" for an
+// invalid or future time.
 //
 // Upstream: metav1.Time.UnmarshalQueryParameter, meta/table ConvertToHumanReadableDateType.
 func appendSince(dst []byte, text string, now time.Time) []byte {
@@ -28,15 +28,15 @@ const (
 	invalidAge = "<invalid>"
 )
 
-// appendAge appends a duration in two units at most, the second only where the first alone says little: 119s, 2m, 9m59s, 179m, 3h, 7h59m, 47h, 2d, 7d23h,
-// 729d, 2y, 7y364d.
+// appendAge appends a duration in one unit, or in two if one is too coarse: 119s, 2m, 9m59s, 179m, 3h, 7h59m, 47h, 2d,
+// 7d23h, 729d, 2y, 7y364d.
 //
 // Upstream: apimachinery pkg/util/duration HumanDuration.
 func appendAge(dst []byte, d time.Duration) []byte {
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
 	switch {
 	case d <= -2*time.Second:
-		return append(dst, invalidAge...) // clocks may differ by less than that
+		return append(dst, invalidAge...) // tolerates a clock skew of less than 2s
 	case d < 0:
 		return append(dst, "0s"...)
 	case d < 2*time.Minute:
@@ -59,7 +59,7 @@ func appendAge(dst []byte, d time.Duration) []byte {
 	return appendUnits(dst, d, year, 'y', 0, 0)
 }
 
-// appendUnits appends so many of a unit, and of the rest so many of a smaller one unless that is none.
+// appendUnits appends a number of units, and the remainder in a smaller unit unless it is 0.
 func appendUnits(dst []byte, d, unit time.Duration, letter byte, smaller time.Duration, its byte) []byte {
 	dst = append(strconv.AppendInt(dst, int64(d/unit), 10), letter)
 	if smaller != 0 && d%unit/smaller > 0 {

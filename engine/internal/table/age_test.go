@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// TestAge holds ages against upstream's, around every border of its units.
+// TestAge compares ages with upstream's around every boundary between units.
 func TestAge(t *testing.T) {
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
 	borders := []time.Duration{-3 * time.Second, -2 * time.Second, -time.Second, 0, 1, time.Second, 59 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute, 10 * time.Minute, 59 * time.Minute, time.Hour,

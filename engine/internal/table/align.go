@@ -2,34 +2,36 @@ package table
 
 import "unicode/utf8"
 
-// aligner aligns cells that are separated by tabs. A column is a run of lines that all have a cell there which a tab ends; the last cell of a line
-// belongs to none. It is as wide as the widest of its cells and the padding, and never becomes narrower than it was in what was printed before.
+// aligner aligns tab-separated cells. A column is a run of lines with a tab-terminated cell at the same index; the last
+// cell of a line belongs to no column. A column is as wide as its widest cell plus padding, and never narrower than in
+// earlier output.
 //
-// Upstream: github.com/liggitt/tabwriter, with the settings of cli-runtime pkg/printers/tabwriter.go: RememberWidths and no other flag.
+// Upstream: github.com/liggitt/tabwriter with the settings of cli-runtime pkg/printers/tabwriter.go: RememberWidths and
+// no other flag.
 type aligner struct {
 	out []byte
-	// most is how long out may become; full says that it would have become longer, and that the rest is missing.
+	// most is the maximum length of out. full is set if the output would exceed it; the rest is then missing.
 	most int
 	full bool
 
-	text   []byte       // of all cells that wait
-	done   []cellExtent // cells that wait, line by line
-	lines  []int        // where each line that is complete ends in done
-	begin  int          // where the cell that is being written begins in text
-	widths []int        // of the columns to the left of what is being printed
-	kept   []int        // the widths that columns had so far
+	text   []byte       // text of all pending cells
+	done   []cellExtent // pending cells, line by line
+	lines  []int        // end of each complete line in done
+	begin  int          // start of the current cell in text
+	widths []int        // widths of the columns to the left
+	kept   []int        // largest widths so far
 }
 
-// cellExtent is the size of a cell in bytes, and its width in runes.
+// cellExtent is the size of a cell in bytes and its width in runes.
 type cellExtent struct{ size, width int }
 
 // kubectl's settings.
 const (
-	narrowest  = 6 // a column, padding included
-	cellsApart = 3 // spaces, the padding of a cell
+	narrowest  = 6 // minimum width of a column, including padding
+	cellsApart = 3 // padding of a cell in spaces
 )
 
-// write takes text; tabs and line breaks end cells.
+// write adds text. Tabs and line breaks end cells.
 func (a *aligner) write(text []byte) {
 	for _, c := range text {
 		switch c {
@@ -42,7 +44,7 @@ func (a *aligner) write(text []byte) {
 				before = a.lines[n-1]
 			}
 			a.lines = append(a.lines, len(a.done))
-			if c == '\f' || len(a.done)-before == 1 { // nothing that follows depends on it
+			if c == '\f' || len(a.done)-before == 1 { // following lines do not depend on it
 				a.flush()
 			}
 		default:
@@ -57,13 +59,13 @@ func (a *aligner) endCell() {
 	a.begin = len(a.text)
 }
 
-// flush prints all lines that wait. None may be incomplete.
+// flush prints all pending lines. All lines must be complete.
 func (a *aligner) flush() {
 	a.format(0, 0, len(a.lines))
 	a.text, a.done, a.lines, a.begin = a.text[:0], a.done[:0], a.lines[:0], 0
 }
 
-// line is a line's cells.
+// line returns the cells of a line.
 func (a *aligner) line(i int) []cellExtent {
 	from := 0
 	if i > 0 {
@@ -72,12 +74,12 @@ func (a *aligner) line(i int) []cellExtent {
 	return a.done[from:a.lines[i]]
 }
 
-// format prints some lines, whose text begins at pos, and says where that of the next begins. The columns in a.widths are known; it finds those of the next and goes on
-// to the right.
+// format prints the lines [from, to), whose text begins at pos, and returns the position of the text after them.
+// a.widths holds the columns known so far; format computes the next one and recurses to the right.
 func (a *aligner) format(pos, from, to int) int {
 	column := len(a.widths)
 	for i := from; i < to; i++ {
-		if len(a.line(i)) < column+2 { // no tab ends a cell there
+		if len(a.line(i)) < column+2 { // no tab-terminated cell at this index
 			continue
 		}
 		pos = a.print(pos, from, i)
@@ -102,7 +104,7 @@ func (a *aligner) format(pos, from, to int) int {
 	return a.print(pos, from, to)
 }
 
-// print prints lines in the columns in a.widths.
+// print prints lines with the columns in a.widths.
 func (a *aligner) print(pos, from, to int) int {
 	for i := from; i < to && !a.full; i++ {
 		for j, c := range a.line(i) {

@@ -8,11 +8,11 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// exactIntegers is up to where a float64 holds every integer, and prints it with all digits.
+// exactIntegers is the largest magnitude up to which a float64 represents every integer and prints all its digits.
 const exactIntegers = 1 << 53
 
-// appendCell appends the cell of a column for a value, as JSON. A value of another type than the column's is null, except that a column of strings
-// has a text for every value.
+// appendCell appends the cell of a column as JSON. A value of another type than the column's is null, but a column of
+// strings accepts every value.
 //
 // Upstream: tableconvertor.go cellForJSONValue, and JSONPath.PrintResults for strings.
 func (r *Rows) appendCell(dst []byte, kind columnKind, v jsonpath.Value) []byte {
@@ -21,7 +21,8 @@ func (r *Rows) appendCell(dst []byte, kind columnKind, v jsonpath.Value) []byte 
 	}
 	s := r.paths.Scalar(v)
 	switch {
-	case kind == integerColumn && s.Kind == jsonpath.Int && v.IsNode(): // an integer of the path has a Go type that columns do not know
+	// An integer literal of the path has a Go type that columns do not support.
+	case kind == integerColumn && s.Kind == jsonpath.Int && v.IsNode():
 		return strconv.AppendInt(dst, s.Int, 10)
 	case kind == integerColumn && s.Kind == jsonpath.Float:
 		return strconv.AppendInt(dst, int64(s.Float), 10)
@@ -40,7 +41,7 @@ func (r *Rows) appendCell(dst []byte, kind columnKind, v jsonpath.Value) []byte 
 	return append(dst, "null"...)
 }
 
-// appendText appends the text of a value as a JSON string: the JSON of a list or an object, and what fmt prints of any other.
+// appendText appends the text of a value as a JSON string: JSON for a list or an object, else the output of fmt.
 func (r *Rows) appendText(dst []byte, v jsonpath.Value) []byte {
 	s := r.paths.Scalar(v)
 	switch s.Kind {
@@ -64,5 +65,6 @@ func (r *Rows) appendText(dst []byte, v jsonpath.Value) []byte {
 		return dst
 	}
 	r.buffer = r.d.AppendCanonical(r.buffer[:0], v.Node)
-	return value.AppendCanonicalString(dst, unsafe.String(unsafe.SliceData(r.buffer), len(r.buffer))) // copied before the buffer changes
+	// The string is copied before the buffer changes.
+	return value.AppendCanonicalString(dst, unsafe.String(unsafe.SliceData(r.buffer), len(r.buffer)))
 }

@@ -1,4 +1,5 @@
-// Package table makes the rows of an API server's tables of custom resources, and the text that kubectl prints of a table.
+// Package table builds the table rows that an API server returns for custom resources, and prints tables as kubectl
+// does.
 package table
 
 import (
@@ -13,35 +14,35 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Columns are the columns of a version's tables. They are compiled when the first row is made: most versions are never shown. Any number of goroutines share
-// them.
+// Columns holds the columns of a version's tables. It is compiled when the first row is built, because most versions
+// are never printed. It is safe for concurrent use.
 type Columns struct {
 	additional []apiextensionsv1.CustomResourceColumnDefinition
 	once       sync.Once
 
 	headers []metav1.TableColumnDefinition
-	// columns are those behind the name.
+	// columns holds the columns after the name.
 	columns []column
-	// fault is why there can be no rows, nil mostly: a *value.LimitError.
+	// fault is the error of all rows, or nil: a *value.LimitError.
 	fault error
-	// ranges: a column's path has a range, so rows depend on those before them.
+	// ranges is set if a path has a range, so that rows depend on earlier ones.
 	ranges bool
 }
 
-// maxPaths is how long the JSONPaths of all columns of a version may be, in bytes. Upstream has no such bound; it takes half a second to parse as much, by recursion.
+// maxPaths bounds the JSONPaths of all columns of a version, in bytes. Upstream has no such bound. Parsing this much
+// takes half a second and is recursive.
 const maxPaths = 64 << 10
 
-// column is one column behind the name.
+// column is one column after the name.
 type column struct {
 	name string
 	kind columnKind
 	path *jsonpath.Path
 }
 
-// columnKind is the type of a column.
 type columnKind uint8
 
-// The types of columns. Registration takes no other.
+// The types of columns that registration accepts.
 const (
 	otherColumn columnKind = iota
 	integerColumn
@@ -55,16 +56,17 @@ var columnKinds = map[string]columnKind{
 	"integer": integerColumn, "number": numberColumn, "string": stringColumn, "boolean": booleanColumn, "date": dateColumn,
 }
 
-// descriptions are those of the fields of ObjectMeta, which describe the columns Name and Age.
+// descriptions holds the field descriptions of ObjectMeta for the columns Name and Age.
 var descriptions = metav1.ObjectMeta{}.SwaggerDoc()
 
-// ageColumn is shown where a version has no columns of its own.
+// ageColumn is the only column after the name if a version declares none.
 var ageColumn = []apiextensionsv1.CustomResourceColumnDefinition{
 	{Name: "Age", Type: "date", Description: descriptions["creationTimestamp"], JSONPath: ".metadata.creationTimestamp"},
 }
 
-// CompileColumns makes columns of the additional printer columns of a version, which are kept: a column Name comes before them, and if there are none a
-// column Age behind it. A column whose JSONPath cannot be parsed is left out, and so are all behind it, as a server does.
+// CompileColumns returns the columns for the additional printer columns of a version, which it retains. It adds a
+// column Name before them, or Name and Age if there are none. As on a server, a column whose JSONPath cannot be parsed
+// and all columns after it are omitted.
 //
 // Upstream: apiextensions-apiserver pkg/registry/customresource/tableconvertor New, pkg/apiserver/helpers.go.
 func CompileColumns(additional []apiextensionsv1.CustomResourceColumnDefinition) *Columns {
@@ -101,18 +103,18 @@ func (c *Columns) compile() {
 	c.headers, c.columns = slices.Clip(c.headers), slices.Clip(c.columns)
 }
 
-// Headers describe the columns, the name first. The caller must not change them.
+// Headers returns the definitions of the columns, starting with the name. The caller must not change them.
 func (c *Columns) Headers() []metav1.TableColumnDefinition {
 	c.once.Do(c.compile)
 	return c.headers
 }
 
-// Size is what the columns retain once they are compiled, in bytes, roughly.
+// Size returns the approximate number of bytes that the compiled columns retain.
 func (c *Columns) Size() int64 {
 	const (
-		columnsSize = 512       // and that of the name
-		columnSize  = 120 + 120 // as it was declared, and as it is shown
-		perByte     = 50        // of a path that does more than name members
+		columnsSize = 512       // including the name column
+		columnSize  = 120 + 120 // as declared and as returned
+		perByte     = 50        // of a path that does not only consist of names
 	)
 	n, total := int64(columnsSize), 0
 	for i := range c.additional {

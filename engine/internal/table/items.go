@@ -12,20 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Target is the version of a table. Only items of objects that are lists themselves ask for it: rows with whole objects bring them to that version.
+// Target is the version of a table. It is only used for objects that are lists: rows with whole objects convert each
+// item to that version.
 type Target struct {
 	schema.GroupVersion
-	// Versions are all that the CRD lists.
+	// Versions holds all versions of the CRD.
 	Versions []string
-	// Webhook: the CRD converts by a webhook.
+	// Webhook is set if the CRD converts through a webhook.
 	Webhook bool
 }
 
-// ErrNeedsWebhook says that an item of an object that is a list is of another version than the table, and the CRD converts by a webhook. Those are not asked
-// for such items.
+// ErrNeedsWebhook reports that an item of a list object needs conversion by the CRD's webhook. The webhook is not
+// called for such items.
 var ErrNeedsWebhook = errors.New("an item of a list of items would have to be converted by the CRD's webhook")
 
-// appendItem appends the row of an item. Nothing in it was coerced or validated, so upstream's own accessors read it.
+// appendItem appends the row of an item. Items are not coerced or validated, so upstream's accessors read them.
 func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, error) {
 	from := len(dst)
 	dst, err := r.appendCells(r.next(dst), item)
@@ -61,7 +62,7 @@ func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, er
 	return dst, nil
 }
 
-// convert brings an item to the version of the table.
+// convert converts an item to the version of the table.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/conversion crConverter.ConvertToVersion.
 func (t *Target) convert(u *unstructured.Unstructured) error {
@@ -80,7 +81,7 @@ func (t *Target) convert(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// isBare reports an object of apiVersion and kind alone: webhooks are not bothered with those.
+// isBare reports whether an object only has apiVersion and kind. Webhooks are not called for those.
 func isBare(content map[string]any) bool {
 	_, version := content["apiVersion"]
 	_, kind := content["kind"]

@@ -13,54 +13,54 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// RowObject says what a row of a table holds of its object.
+// RowObject selects the content of a row's object field.
 type RowObject uint8
 
-// The values of RowObject. The zero value is a server's default.
+// The values of RowObject. The zero value is the default of an API server.
 const (
 	RowMetadata RowObject = iota // a PartialObjectMetadata
 	RowNone                      // null
 	RowWhole                     // the object
 )
 
-// MaxRowBytes is how many bytes of JSON the cells of one object may take, and of an object that is a list its rows. Upstream has no such bound: a CRD may
-// have as many columns as it likes, each with all of the object.
+// MaxRowBytes bounds the JSON of the cells of one object, or of all rows of a list object, in bytes. Upstream has no
+// such bound, and a CRD may have any number of columns that each contain the whole object.
 const MaxRowBytes = 8 << 20
 
-// errRejected is the kind of the errors that say what an API server would answer in place of a table.
+// errRejected matches the errors that an API server would return instead of a table.
 var errRejected = errors.New("refused")
 
-// rejection is an error in an API server's words.
+// rejection is an error with an API server's text.
 type rejection string
 
 func (r rejection) Error() string { return string(r) }
 
 func (rejection) Is(target error) bool { return target == errRejected }
 
-// Rejected reports whether an error of AppendRow or AppendRows is what an API server would answer, as an internal error.
+// Rejected reports whether an API server would return this error of AppendRow or AppendRows, as an internal error.
 func Rejected(err error) bool { return errors.Is(err, errRejected) }
 
-// ErrStopped says that nobody waits for the row any more.
+// ErrStopped reports that the signal fired.
 var ErrStopped = errors.New("stopped")
 
-// Rows makes the rows of one table. It is used by one goroutine; Release gives it back.
+// Rows builds the rows of one table. It is not safe for concurrent use. Call Release after use.
 type Rows struct {
 	d       *value.Doc
 	paths   jsonpath.Evaluation
 	columns *Columns
 	now     time.Time
 	target  Target
-	states  []jsonpath.RangeState // of the columns with ranges
-	fresh   jsonpath.RangeState   // of any other, which does not change it
+	states  []jsonpath.RangeState // states of columns with ranges
+	fresh   jsonpath.RangeState   // state for all other columns, which do not change it
 	buffer  []byte
-	bytes   int   // of the rows of the object so far
-	ends    []int // of the rows of the table so far
-	late    error // of the first item that cannot be converted
+	bytes   int   // size of the current object's rows so far
+	ends    []int // end offsets of the rows so far
+	late    error // conversion error of the first item that failed
 }
 
 var rowsPool = sync.Pool{New: func() any { return new(Rows) }}
 
-// NewRows begins a table as of a moment.
+// NewRows starts a table in which ages are relative to now.
 func (c *Columns) NewRows(t Target, now time.Time) *Rows {
 	c.once.Do(c.compile)
 	r := rowsPool.Get().(*Rows)
@@ -71,7 +71,7 @@ func (c *Columns) NewRows(t Target, now time.Time) *Rows {
 	return r
 }
 
-// Release gives the memory back. Nothing was kept of it in what was appended.
+// Release returns the memory to a pool. Appended rows do not refer to it.
 func (r *Rows) Release() {
 	r.paths.Release()
 	if cap(r.buffer) > 1<<20 {
@@ -81,9 +81,9 @@ func (r *Rows) Release() {
 	rowsPool.Put(r)
 }
 
-// AppendRow appends the row of an object as a TableRow in JSON, without the object: {"cells":["x",1],"object":null}. An object that upstream takes
-// for a list, since it has a list of items, has no row of its own: nothing is appended, and AppendRows has its rows. The signal may be nil. The error is a
-// *value.LimitError, ErrStopped, or one of Rejected.
+// AppendRow appends the row of an object as a TableRow in JSON without the object: {"cells":["x",1],"object":null}. It
+// appends nothing for an object with a list of items, which upstream treats as a list; use AppendRows. The signal may
+// be nil. The error is a *value.LimitError, ErrStopped, or satisfies Rejected.
 func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time, s *interrupt.Signal) ([]byte, error) {
 	if isList(d, root) != 0 {
 		return dst, nil
@@ -98,9 +98,10 @@ func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time
 	return append(out, `,"object":null}`...), nil
 }
 
-// AppendRows appends the rows of an object as TableRows in JSON, with commas between them and behind those that ends names, and to ends where each of them
-// ends: one, unless upstream takes the object for a list. The object is as it was read from storage, at the version of the table. Errors are those
-// of AppendRow, and leave dst and ends as they were.
+// AppendRows appends the rows of an object as TableRows in JSON, separated by commas from each other and from the rows
+// in ends. It appends the end of each row to ends. There is one row, unless upstream treats the object as a list. The
+// object must be as stored, at the version of the table. Errors are those of AppendRow; dst and ends are then returned
+// unchanged.
 //
 // Upstream: apimachinery pkg/api/meta/table MetaToTableRow, apiserver pkg/endpoints/handlers/response.go asTable.
 func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, object RowObject, s *interrupt.Signal) (rows []byte, marks []int, err error) {
@@ -121,17 +122,17 @@ func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, obj
 	return rows, r.ends, nil
 }
 
-// Late is why rows cannot hold an object as they should, nil mostly: it is one of Rejected, or ErrNeedsWebhook. Upstream makes all rows before it sees to their objects, so
-// whoever makes a table asks when there are all rows, and nothing else failed.
+// Late returns the first error in converting the object of a row, or nil. It satisfies Rejected or is ErrNeedsWebhook.
+// Upstream converts objects after building all rows, so check Late last, if no row failed.
 func (r *Rows) Late() error { return r.late }
 
-// begin begins the rows of an object.
+// begin starts the rows of an object.
 func (r *Rows) begin(d *value.Doc, s *interrupt.Signal) {
 	r.paths.Begin(d, s, jsonpath.MaxVisits)
 	r.d, r.bytes = d, 0
 }
 
-// next appends what stands between rows.
+// next appends the separator before a row.
 func (r *Rows) next(dst []byte) []byte {
 	if len(r.ends) > 0 {
 		return append(dst, ',')
@@ -139,7 +140,7 @@ func (r *Rows) next(dst []byte) []byte {
 	return dst
 }
 
-// isList is the list of items of an object that upstream takes for a list, 0 of any other.
+// isList returns the items of an object that upstream treats as a list, or 0.
 func isList(d *value.Doc, object uint32) uint32 {
 	if items := d.Field(object, "items"); items != 0 && d.Nodes[items].Kind == value.Array {
 		return items
@@ -147,7 +148,7 @@ func isList(d *value.Doc, object uint32) uint32 {
 	return 0
 }
 
-// appendItems appends the rows of all items of a list, and of theirs.
+// appendItems appends the rows of all items of a list, including nested lists.
 func (r *Rows) appendItems(dst []byte, list uint32, object RowObject) ([]byte, error) {
 	d := r.d
 	var err error
@@ -169,7 +170,7 @@ func (r *Rows) appendItems(dst []byte, list uint32, object RowObject) ([]byte, e
 	return dst, nil
 }
 
-// appendCells appends the beginning of a row up to its cells.
+// appendCells appends the beginning of a row up to the end of its cells.
 func (r *Rows) appendCells(dst []byte, root uint32) ([]byte, error) {
 	if r.columns.fault != nil {
 		return dst, r.columns.fault
@@ -203,7 +204,7 @@ func (r *Rows) appendCells(dst []byte, root uint32) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// find returns what a column shows of an object: the first value of its path.
+// find returns the first value of a column's path.
 func (r *Rows) find(i int, root uint32) (v jsonpath.Value, ok bool) {
 	p, state := r.columns.columns[i].path, &r.fresh
 	if p.Ranges {
@@ -212,7 +213,7 @@ func (r *Rows) find(i int, root uint32) (v jsonpath.Value, ok bool) {
 	return r.paths.First(p, root, state)
 }
 
-// why is the error of a walk that ended.
+// why returns the error for an evaluation that ended early.
 func (r *Rows) why(column string) error {
 	switch r.paths.Ended {
 	case jsonpath.Exhausted:
@@ -231,10 +232,11 @@ func (r *Rows) tooLarge(what string) error {
 
 const partial = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":`
 
-// endOfInitialEvents is the annotation of bookmarks that end the first part of a watch. An object that has it shows its metadata even if nothing is asked for.
+// endOfInitialEvents is the annotation of the bookmark that ends the initial events of a watch. Rows of such an object
+// include its metadata even for RowNone.
 const endOfInitialEvents = metav1.InitialEventsAnnotationKey
 
-// appendObject appends the rest of a row of an object whose metadata was coerced: that is what ObjectMeta prints.
+// appendObject appends the rest of a row of an object with coerced metadata, which prints as ObjectMeta does.
 func appendObject(dst []byte, d *value.Doc, root uint32, object RowObject) []byte {
 	dst = append(dst, `,"object":`...)
 	metadata := d.Field(root, "metadata")
@@ -246,7 +248,7 @@ func appendObject(dst []byte, d *value.Doc, root uint32, object RowObject) []byt
 	switch {
 	case object == RowWhole:
 		return append(d.AppendJSON(dst, root), '}')
-	case d.Nodes[metadata].Kind != value.Object: // also if there is none
+	case d.Nodes[metadata].Kind != value.Object: // also for missing metadata
 		return append(append(dst, partial...), "{}}}"...)
 	}
 	dst = d.AppendJSON(append(dst, partial...), metadata)

@@ -11,54 +11,57 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// TextOptions say how kubectl prints a table.
+// TextOptions holds kubectl's options for printing a table.
 type TextOptions struct {
-	// Wide shows columns of a priority other than 0: -o wide.
+	// Wide includes columns with a nonzero priority: -o wide.
 	Wide bool
-	// NoHeaders leaves the line of headings out: --no-headers.
+	// NoHeaders omits the header line: --no-headers.
 	NoHeaders bool
-	// Namespaces puts a column of namespaces first: --all-namespaces.
+	// Namespaces adds a first column with the namespace: --all-namespaces.
 	Namespaces bool
-	// Labels puts a column of labels last: --show-labels.
+	// Labels adds a last column with all labels: --show-labels.
 	Labels bool
-	// LabelColumns are labels with columns of their own: --label-columns.
+	// LabelColumns lists labels that get columns of their own: --label-columns.
 	LabelColumns []string
-	// Kind, crontab.stable.example.com in any case, goes before each name with a slash: --show-kind. Empty: nothing does.
+	// Kind, such as crontab.stable.example.com in any case, is printed before each name: --show-kind. Empty prints
+	// none.
 	Kind string
-	// Chunk is how many rows kubectl asks for at a time. It knows the widths of a chunk in advance, and prints a hundred rows at a time: rows that were printed before a
-	// wider chunk came are not aligned with it. Zero is kubectl's 500, a negative number all rows at once.
+	// Chunk is the number of rows that kubectl requests at a time. Zero means kubectl's default of 500; a negative
+	// number requests all rows at once. Column widths are known per chunk, and kubectl prints 100 rows at a time. So
+	// rows printed before a wider chunk are not aligned with it.
 	Chunk int
-	// Most is how many bytes the text may have. One long text makes all cells of its column as wide, so a text may be much larger than its table.
+	// Most bounds the text in bytes. One long cell widens its whole column, so a text can be much larger than its
+	// table.
 	Most int
 }
 
-// kubectlChunk is kubectl's own chunk.
+// kubectlChunk is kubectl's default for Chunk.
 const kubectlChunk = 500
 
-// flushedRows is after how many rows of a chunk kubectl prints what it has, with the widths that columns have until then.
+// flushedRows is the number of rows of a chunk that kubectl prints at a time, with the column widths known by then.
 const flushedRows = 100
 
-// printed is a table that is being printed.
+// printed is the state of printing one table.
 type printed struct {
 	o       *TextOptions
 	columns []string // headings
-	hidden  []bool   // by their priority
-	last    int      // the last that is shown, -1 if none is
-	name    int      // the column that Kind goes into, -1 if none does
-	given   int      // columns of the table itself
+	hidden  []bool   // hidden by priority
+	last    int      // last visible column, or -1
+	name    int      // column that gets Kind, or -1
+	given   int      // number of columns of the table itself
 	stop    *interrupt.Signal
 	aligner aligner
 	line    []byte
 }
 
-// cell is a cell of a row to be printed; null cells are empty.
+// cell is a cell to be printed. Null cells are empty.
 type cell struct {
 	text string
 	null bool
 }
 
-// AppendText appends what kubectl prints of a table: the rows are TableRows in JSON. The error is ErrStopped if nobody waits for it any more, a *value.LimitError for
-// a text that is too long, or that of a row that is no TableRow.
+// AppendText appends a table as kubectl prints it. Rows are TableRows in JSON. The error is ErrStopped, a
+// *value.LimitError if the text is too long, or the parse error of a row.
 //
 // Upstream: cli-runtime pkg/printers/tableprinter.go; kubectl pkg/cmd/get.
 func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o TextOptions, s *interrupt.Signal) ([]byte, error) {
@@ -96,7 +99,7 @@ func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, ro
 	return t.aligner.out, nil
 }
 
-// head decides on the columns.
+// head sets the columns.
 func (t *printed) head(columns []metav1.TableColumnDefinition) {
 	add := func(name string, hidden bool) {
 		if !hidden {
@@ -122,7 +125,7 @@ func (t *printed) head(columns []metav1.TableColumnDefinition) {
 	}
 }
 
-// read reads a row: its cells, and of its object what goes into columns of kubectl's own.
+// read returns the cells of a row, including kubectl's own columns, which it fills from the row's object.
 func (t *printed) read(row []byte) ([]cell, error) {
 	d := value.Acquire()
 	defer d.Release()
@@ -144,7 +147,7 @@ func (t *printed) read(row []byte) ([]cell, error) {
 	}
 	object := d.Field(root, "object")
 	if d.Nodes[object].Kind != value.Object {
-		// kubectl means to fill the row up with empty cells, and counts wrong: it adds half of them.
+		// kubectl tries to fill the row with empty cells but adds only half of them.
 		if len(t.o.LabelColumns) > 0 || t.o.Labels || t.o.Namespaces || t.name >= 0 {
 			for j := 0; j < len(t.columns)-len(cells); j++ {
 				cells = append(cells, cell{null: true})
@@ -166,7 +169,7 @@ func (t *printed) read(row []byte) ([]cell, error) {
 	return cells, nil
 }
 
-// read is a cell as fmt prints what kubectl decodes it to.
+// read returns a cell as fmt prints the value that kubectl decodes.
 func read(d *value.Doc, i uint32) cell {
 	switch d.Nodes[i].Kind {
 	case value.Null:
@@ -180,7 +183,7 @@ func read(d *value.Doc, i uint32) cell {
 	case value.False, value.True:
 		return cell{text: strconv.FormatBool(d.Nodes[i].Kind == value.True)}
 	}
-	return cell{text: string(d.AppendCanonical(nil, i))} // no server sends lists and objects for custom resources
+	return cell{text: string(d.AppendCanonical(nil, i))} // servers do not return lists and objects for custom resources
 }
 
 func stringField(d *value.Doc, object uint32, name string) string {
@@ -190,7 +193,7 @@ func stringField(d *value.Doc, object uint32, name string) string {
 	return ""
 }
 
-// formatLabels writes labels as a selector that asks for all of them.
+// formatLabels returns labels in the syntax of a label selector.
 func formatLabels(d *value.Doc, labels uint32) string {
 	var list []string
 	if d.Nodes[labels].Kind == value.Object {
@@ -209,8 +212,8 @@ func formatLabels(d *value.Doc, labels uint32) string {
 	return strings.Join(list, ",")
 }
 
-// print prints the rows of one chunk. kubectl flushes as it goes, so it gives the widths of all columns to the first line: it pads that, by bytes,
-// where the columns are as wide as they have runes.
+// print prints the rows of one chunk. kubectl pads the first line to the width of all columns, because it flushes
+// early. It counts bytes there, while column widths count runes.
 func (t *printed) print(rows [][]cell, noHeaders bool) {
 	widest := make([]int, len(t.columns))
 	for _, row := range rows {
@@ -267,8 +270,8 @@ func (t *printed) pad(n int) {
 	}
 }
 
-// appendCellText appends the text of a cell up to its first line break, with dots if there is one. Escape characters, which could drive a terminal,
-// are written as ^[.
+// appendCellText appends a cell up to its first line break, with dots if there is one. Escape characters, which could
+// control a terminal, are written as ^[.
 func appendCellText(dst []byte, text string) []byte {
 	line := text
 	if i := strings.IndexAny(text, "\f\n\r"); i >= 0 {

@@ -25,7 +25,7 @@ func textOf(t *testing.T, rows []string, o TextOptions) string {
 	return string(text)
 }
 
-// TestTextWidths: a chunk is as wide as its widest cells, or as those before it that were printed by then.
+// TestTextWidths checks that a chunk is as wide as its widest cells or those printed earlier.
 func TestTextWidths(t *testing.T) {
 	row := func(a, b string) string { return fmt.Sprintf(`{"cells":[%q,%q],"object":null}`, a, b) }
 	got := textOf(t, []string{row("a", "1"), row("wide-name", "2"), row("much-wider-name", "3"), row("日本", "4")}, TextOptions{Chunk: 2})
@@ -43,9 +43,10 @@ much-wider-name   3
 		many = append(many, row(fmt.Sprintf("n%d", i), "x"))
 	}
 	many = append(many, row(strings.Repeat("long", 10), "y"))
-	for chunk, narrow := range map[int]int{0: 0, -1: 0, 205: 201, 100: 201, 150: 101, 250: 0} { // lines that were printed before the wide one was known
+	// narrow is the number of lines printed before the wide one is known.
+	for chunk, narrow := range map[int]int{0: 0, -1: 0, 205: 201, 100: 201, 150: 101, 250: 0} {
 		for i, line := range strings.Split(strings.TrimSuffix(textOf(t, many, TextOptions{Chunk: chunk}), "\n"), "\n") {
-			if wide := len(line) == 44; wide != (i >= narrow) { // the widest name, three spaces, one letter
+			if wide := len(line) == 44; wide != (i >= narrow) { // widest name, three spaces, one letter
 				t.Errorf("chunks of %d, line %d: %q", chunk, i, line)
 				break
 			}
@@ -53,7 +54,7 @@ much-wider-name   3
 	}
 }
 
-// TestTextOddCells: what breaks lines or drives terminals.
+// TestTextOddCells checks cells with line breaks and terminal escapes.
 func TestTextOddCells(t *testing.T) {
 	for cell, want := range map[string]string{
 		`"a\nb"`: "a...", `"\fb"`: "...", `"a\u001b\rb"`: "a^[...", `"\u001b[31m\u001b"`: "^[[31m^[", `"a\tb"`: "a     b", "null": "", "1.0": "1", "1e21": "1e+21", "true": "true", `["a",{"b":1}]`: `["a",{"b":1}]`,
@@ -75,7 +76,7 @@ func TestTextOddCells(t *testing.T) {
 	}
 }
 
-// TestTextBound: one long cell makes a whole column as wide.
+// TestTextBound checks TextOptions.Most with a long cell that widens its column.
 func TestTextBound(t *testing.T) {
 	rows := []string{`{"cells":["` + strings.Repeat("x", 1000) + `","y"]}`, `{"cells":["x","y"]}`}
 	for most, ok := range map[int]bool{0: false, 1: false, 2999: false, 3015: true, 1 << 20: true} {
@@ -88,7 +89,7 @@ func TestTextBound(t *testing.T) {
 	}
 }
 
-// TestRowsAllocateNothing: not in the columns that nearly all CRDs have.
+// TestRowsAllocateNothing checks that rows of common columns do not allocate.
 func TestRowsAllocateNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under the race detector, which short runs are for, pools forget at random")
@@ -113,7 +114,7 @@ func TestRowsAllocateNothing(t *testing.T) {
 	}
 }
 
-// FuzzText: any table is printed, line by line, without what drives terminals from its cells.
+// FuzzText checks that any table prints without escape characters from its cells.
 func FuzzText(f *testing.F) {
 	f.Add("NAME", `{"cells":["a","b\nc"],"object":{"metadata":{"namespace":"d","labels":{"x":"y"}}}}`, uint8(0))
 	f.Add("A\tB", `{"cells":["\u001b",null,3],"object":null}`, uint8(255))

@@ -21,10 +21,11 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// kinds are the types of columns.
+// kinds lists the types of columns.
 var kinds = []string{"string", "integer", "number", "boolean", "date"}
 
-// upstreamCells are the cells that upstream's evaluator gives for one column and some objects, one after another, in JSON; "panic" ends them.
+// upstreamCells returns the JSON cells that upstream's evaluator gives for one column and a sequence of objects. The
+// last one is "panic" if upstream panics.
 func upstreamCells(path, kind string, objects []map[string]any) (cells []string) {
 	j := jsonpath.New("column")
 	if j.Parse("{"+path+"}") != nil {
@@ -55,7 +56,7 @@ func upstreamCells(path, kind string, objects []map[string]any) (cells []string)
 	return cells
 }
 
-// normal is a cell as it arrives, printed once more: texts may be written with other escapes.
+// normal returns a cell parsed and printed again, because escapes may differ.
 func normal(cell any) string {
 	text, err := json.Marshal(cell)
 	if err == nil {
@@ -109,7 +110,7 @@ func upstreamAge(text string) string {
 	return duration.HumanDuration(now.Sub(t.Time))
 }
 
-// ourCells are ours. limited: a bound was exceeded.
+// ourCells returns the cells of this package. limited is set if a bound was exceeded.
 func ourCells(t *testing.T, path, kind string, objects []string, visits int) (cells []string, limited bool) {
 	t.Helper()
 	c := CompileColumns([]apiextensionsv1.CustomResourceColumnDefinition{{Name: "column", Type: kind, JSONPath: path}})
@@ -145,7 +146,7 @@ func ourCells(t *testing.T, path, kind string, objects []string, visits int) (ce
 	return cells, false
 }
 
-// agree holds ours against upstream's answers, of which there are several where the order of a Go map shows.
+// agree compares the cells with upstream's, which vary if the order of a Go map matters.
 func agree(t *testing.T, path, kind string, objects []string, visits int) {
 	t.Helper()
 	var decoded []map[string]any
@@ -171,7 +172,7 @@ func agree(t *testing.T, path, kind string, objects []string, visits int) {
 		}
 		seen[fmt.Sprintf("%q", want)] = true
 	}
-	if len(seen) > 20 { // too many orders to meet ours by chance
+	if len(seen) > 20 { // too many orders to hit ours
 		return
 	}
 	t.Errorf("%s column {%s} of %s\nours     %q\nupstream %v", kind, path, strings.Join(objects, " "), got, seen)
@@ -183,7 +184,7 @@ const sample = `{"metadata":{"name":"x","labels":{"app.kubernetes.io/name":"web"
 "mixed":[1,"a",null,true,1.5,[1,2],{"a":1}],"items":[{"a":1,"b":"x","t":"Ready","s":"True"},{"a":2,"b":"y","t":"Synced","s":"False"},{"a":3,"t":"Ready","s":"Unknown"}],
 "nested":[[1,2],[3,4],[]],"deep":{"a":{"b":{"c":[{"d":1}]}}},"min":-9223372036854775808,"max":9223372036854775807,"date":"2020-02-30T00:00:00Z","zero":"0001-01-01T00:00:00Z"}}`
 
-// paths are columns' paths, from the ordinary to the absurd.
+// paths lists common and unusual paths of columns.
 var paths = []string{
 	".spec.replicas", ".spec.ratio", ".spec.big", ".spec.large", ".spec.whole", ".spec.on", ".spec.off", ".spec.none", ".spec.empty", ".spec.text", ".spec.list", ".spec.deep", ".spec.min",
 	".spec.max", ".spec.date", ".spec.zero", ".metadata.creationTimestamp", ".spec.missing", ".spec.replicas.x", ".spec.none.x", ".", "", "..", ".*", "$.spec.replicas", "@.spec.replicas", "spec", ".spec.", ".spec..",
@@ -215,7 +216,7 @@ func TestPathsAsUpstream(t *testing.T) {
 	}
 }
 
-// FuzzPath holds the evaluation of paths over trees against client-go's over maps.
+// FuzzPath compares paths over trees with client-go's evaluation over maps.
 func FuzzPath(f *testing.F) {
 	for i, path := range paths {
 		f.Add(path, sample, uint8(i))
