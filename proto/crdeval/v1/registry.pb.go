@@ -26,19 +26,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What a registration did.
+// The outcome of a registration.
 type RegistrationOutcome int32
 
 const (
 	// Never sent.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED RegistrationOutcome = 0
-	// The catalog had no CRD of that name.
+	// The catalog had no CRD with this name.
 	RegistrationOutcome_REGISTRATION_OUTCOME_CREATED RegistrationOutcome = 1
 	// The CRD has a new revision.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED RegistrationOutcome = 2
-	// The revision was current already: same etag, same generation.
+	// The revision was already current. Etag and generation are unchanged.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED RegistrationOutcome = 3
-	// Kubernetes would reject it: nothing was stored.
+	// Kubernetes would reject the CRD. Nothing was stored.
 	RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED RegistrationOutcome = 4
 )
 
@@ -87,13 +87,13 @@ func (RegistrationOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{0}
 }
 
-// How much of a CRD an answer holds.
+// How much of a CRD a response holds.
 type CrdView int32
 
 const (
-	// The call's own default.
+	// The default of the call.
 	CrdView_CRD_VIEW_UNSPECIFIED CrdView = 0
-	// Everything but the manifest. The default of ListCrds.
+	// Everything except the manifest and `status.json`. The default of ListCrds.
 	CrdView_CRD_VIEW_BASIC CrdView = 1
 	// Everything. The default of GetCrd.
 	CrdView_CRD_VIEW_FULL CrdView = 2
@@ -140,17 +140,17 @@ func (CrdView) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{1}
 }
 
-// What happened to a CRD.
+// The type of a watch event.
 type WatchEventType int32
 
 const (
 	// Never sent.
 	WatchEventType_WATCH_EVENT_TYPE_UNSPECIFIED WatchEventType = 0
-	// It was registered, or it was there when the watch began.
+	// The CRD was registered, or existed when the watch began.
 	WatchEventType_WATCH_EVENT_TYPE_ADDED WatchEventType = 1
-	// It has another revision, status or etag.
+	// The revision, status or etag of the CRD changed.
 	WatchEventType_WATCH_EVENT_TYPE_MODIFIED WatchEventType = 2
-	// It was deleted.
+	// The CRD was deleted.
 	WatchEventType_WATCH_EVENT_TYPE_DELETED WatchEventType = 3
 	// All CRDs that existed at the start, or all changes since the token, were sent. `crd` is absent.
 	WatchEventType_WATCH_EVENT_TYPE_SYNCED WatchEventType = 4
@@ -201,20 +201,21 @@ func (WatchEventType) EnumDescriptor() ([]byte, []int) {
 	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{2}
 }
 
-// A named set of registered CRDs: one tenant, one cluster, one pull request. `default` exists always.
+// A named set of registered CRDs, for example for one tenant, cluster or pull request. `default` always exists.
 type Catalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A DNS-1123 label: 1 to 63 of a-z, 0-9 and "-", beginning and ending with a letter or digit.
+	// A DNS-1123 label: 1 to 63 characters of a-z, 0-9 and "-", with a letter or digit at both ends.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The Kubernetes minor version whose expressions and formats a registration may use: one of
-	// GetServerInfoResponse.kubernetes_minors, INVALID_ARGUMENT otherwise. 0: as a stock 1.37, which takes new ones of
-	// 1.36 and keeps stored ones of 1.37. Evaluation is always 1.37's.
+	// The Kubernetes minor version whose expressions and formats a registration may use. One of
+	// GetServerInfoResponse.kubernetes_minors, otherwise INVALID_ARGUMENT. With 0 the catalog behaves as an unmodified
+	// 1.37: new expressions and formats must be those of 1.36, stored ones may be those of 1.37. Evaluation always
+	// behaves as 1.37.
 	KubernetesMinor int32 `protobuf:"varint,2,opt,name=kubernetes_minor,json=kubernetesMinor,proto3" json:"kubernetes_minor,omitempty"`
-	// Changes with every write to the catalog itself; the precondition of DeleteCatalog.
+	// Changes with every write to the catalog itself. It is the precondition of DeleteCatalog.
 	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
-	// When it was created. Absent for `default` before the first write to it.
+	// The creation time. Absent for `default` before its first write.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// How many CRDs it has.
+	// The number of CRDs in the catalog.
 	CrdCount      int32 `protobuf:"varint,5,opt,name=crd_count,json=crdCount,proto3" json:"crd_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -285,20 +286,20 @@ func (x *Catalog) GetCrdCount() int32 {
 	return 0
 }
 
-// A condition of a CRD, as the status of a CustomResourceDefinition has it.
+// A condition in the status of a CustomResourceDefinition.
 type CrdCondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Established, NamesAccepted, NonStructuralSchema, …
+	// The type: Established, NamesAccepted, NonStructuralSchema, …
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// True, False or Unknown.
 	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	// Machine-readable cause, one word.
+	// The machine-readable cause, one word.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Text for people.
+	// A text for people.
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	// When `status` changed last.
+	// The time of the last change of `status`.
 	LastTransitionTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_transition_time,json=lastTransitionTime,proto3" json:"last_transition_time,omitempty"`
-	// The generation of the CRD that the condition was found for. 0 where Kubernetes leaves it out, as 1.37 always does.
+	// The generation of the CRD that the condition applies to. 0 if Kubernetes leaves it out, as 1.37 always does.
 	ObservedGeneration int64 `protobuf:"varint,6,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -376,20 +377,20 @@ func (x *CrdCondition) GetObservedGeneration() int64 {
 	return 0
 }
 
-// Names of a CRD, as spec.names and status.acceptedNames have them.
+// Names of a CRD, as in spec.names and status.acceptedNames.
 type CrdNames struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The resource in URLs: crontabs.
+	// The plural name, used in URLs: crontabs.
 	Plural string `protobuf:"bytes,1,opt,name=plural,proto3" json:"plural,omitempty"`
-	// The resource on the command line: crontab.
+	// The singular name, used on the command line: crontab.
 	Singular string `protobuf:"bytes,2,opt,name=singular,proto3" json:"singular,omitempty"`
-	// Short forms of it: ct.
+	// Short names: ct.
 	ShortNames []string `protobuf:"bytes,3,rep,name=short_names,json=shortNames,proto3" json:"short_names,omitempty"`
 	// The kind of an object: CronTab.
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The kind of a list: CronTabList.
 	ListKind string `protobuf:"bytes,5,opt,name=list_kind,json=listKind,proto3" json:"list_kind,omitempty"`
-	// Groups of resources that it belongs to: all.
+	// Categories that the resource belongs to: all.
 	Categories    []string `protobuf:"bytes,6,rep,name=categories,proto3" json:"categories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -470,35 +471,35 @@ func (x *CrdNames) GetCategories() []string {
 // A registered CRD.
 type Crd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog it is in.
+	// The name of its catalog.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// metadata.name: plural and group, crontabs.stable.example.com.
+	// metadata.name, plural and group: crontabs.stable.example.com.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// `sha256:` and 64 hexadecimal digits: the digest of the canonical manifest and of what else shapes its meaning.
-	// Immutable; equal CRDs have equal revisions, in every catalog.
+	// The digest of the canonical manifest and of everything else that affects its meaning: `sha256:` and 64 hexadecimal
+	// digits. A revision never changes. Equal CRDs have equal revisions in every catalog.
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Changes with every write to the CRD; the only precondition of a write.
+	// Changes with every write to the CRD. It is the precondition of writes.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
-	// 1 for the first registration, one more for each that changes the revision.
+	// 1 for the first registration. Incremented by each registration that changes the revision.
 	Generation int64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	// When it was first registered.
+	// The time of the first registration.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// When its revision changed last.
+	// The time of the last change of the revision.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// spec.group.
 	Group string `protobuf:"bytes,8,opt,name=group,proto3" json:"group,omitempty"`
 	// spec.names.
 	Names *CrdNames `protobuf:"bytes,9,opt,name=names,proto3" json:"names,omitempty"`
-	// Namespaced or Cluster.
+	// spec.scope: Namespaced or Cluster.
 	Scope string `protobuf:"bytes,10,opt,name=scope,proto3" json:"scope,omitempty"`
-	// Its versions, in Kubernetes' order of priority: the first is the one that clients prefer.
+	// The versions, in Kubernetes' order of priority. Clients prefer the first one.
 	Versions []*CrdVersion `protobuf:"bytes,11,rep,name=versions,proto3" json:"versions,omitempty"`
 	// The version that objects are stored in.
 	StorageVersion string `protobuf:"bytes,12,opt,name=storage_version,json=storageVersion,proto3" json:"storage_version,omitempty"`
-	// The manifest as canonical JSON: sorted keys, Kubernetes' defaults, apiextensions.k8s.io/v1 also if v1beta1 was
-	// registered, without status and server metadata. Absent in CRD_VIEW_BASIC.
+	// The manifest as canonical JSON: sorted keys, with the defaults of Kubernetes, without status and server metadata.
+	// Always apiextensions.k8s.io/v1, also if v1beta1 was registered. Absent in CRD_VIEW_BASIC.
 	Manifest *Document `protobuf:"bytes,13,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// status, as the controllers of an API server set it.
+	// The status, as the controllers of an API server set it.
 	Status        *CrdStatus `protobuf:"bytes,14,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -635,20 +636,20 @@ func (x *Crd) GetStatus() *CrdStatus {
 // The status of a registered CRD.
 type CrdStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the condition Established is True, so that objects are found by group and accepted kind. It stays True once
-	// it is.
+	// Whether the condition Established is True. Objects are then found by group and accepted kind. Once True, it stays
+	// True.
 	Established bool `protobuf:"varint,1,opt,name=established,proto3" json:"established,omitempty"`
-	// Its conditions: Established, NamesAccepted, NonStructuralSchema if a schema is not structural, and
+	// The conditions: Established, NamesAccepted, NonStructuralSchema if a schema is not structural, and
 	// KubernetesAPIApprovalPolicyConformant for groups that need an approval.
 	Conditions []*CrdCondition `protobuf:"bytes,2,rep,name=conditions,proto3" json:"conditions,omitempty"`
-	// The versions in which objects may be found in storage.
+	// The versions that objects in storage may have.
 	StoredVersions []string `protobuf:"bytes,3,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
-	// The names that are accepted: those that no other CRD of the catalog and group has. Names that are taken leave the
-	// former ones in place.
+	// The accepted names: those that no other CRD of the catalog and group has. A name that is already taken does not
+	// replace the accepted name.
 	AcceptedNames *CrdNames `protobuf:"bytes,4,opt,name=accepted_names,json=acceptedNames,proto3" json:"accepted_names,omitempty"`
-	// The generation that the status was set for. 0 if Kubernetes leaves it out, as 1.37 always does.
+	// The generation that the status applies to. 0 if Kubernetes leaves it out, as 1.37 always does.
 	ObservedGeneration int64 `protobuf:"varint,5,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
-	// The whole status as Kubernetes' own JSON. Absent in CRD_VIEW_BASIC.
+	// The whole status as the JSON of Kubernetes. Absent in CRD_VIEW_BASIC.
 	Json          *Document `protobuf:"bytes,6,opt,name=json,proto3" json:"json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -729,13 +730,15 @@ func (x *CrdStatus) GetJson() *Document {
 // Request of RegisterCrd.
 type RegisterCrdRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. Required. At most 3 MiB. Over REST the body.
+	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. At most 3 MiB. Over REST it is the body.
+	// Required.
 	Manifest *Document `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// If given: register only if the CRD's current etag is this one.
+	// Register only if this is the current etag of the CRD; otherwise ETAG_MISMATCH. Default: empty, no precondition.
 	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
-	// Register only if the catalog has no CRD of that name. Excludes `etag`.
+	// Fail with CRD_EXISTS if the catalog has a CRD with this name. INVALID_ARGUMENT together with `etag`. Default:
+	// false.
 	CreateOnly    bool `protobuf:"varint,4,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -799,18 +802,18 @@ func (x *RegisterCrdRequest) GetCreateOnly() bool {
 	return false
 }
 
-// Answer of RegisterCrd.
+// Response of RegisterCrd.
 type RegisterCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether Kubernetes would accept the CRD. If not, nothing was stored.
+	// Whether Kubernetes would accept the CRD. If false, nothing was stored.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// Violations, warnings and versions.
+	// The report: violations, warnings and versions.
 	Report *CrdReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
-	// The CRD as it stands now, without its manifest. Absent unless accepted.
+	// The CRD after the call, without its manifest. Absent unless accepted.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
-	// For `at_least`. Empty unless accepted.
+	// The token for `at_least`. Empty unless accepted.
 	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
-	// What the registration did.
+	// The outcome of the registration.
 	Outcome       RegistrationOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=crdeval.v1.RegistrationOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -881,15 +884,15 @@ func (x *RegisterCrdResponse) GetOutcome() RegistrationOutcome {
 	return RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED
 }
 
-// One CRD to register among others.
+// One CRD to register.
 type RegisterCrdsEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. Required. At most 3 MiB.
+	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. At most 3 MiB. Required.
 	Manifest *Document `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// If given: register only if the CRD's current etag is this one. INVALID_ARGUMENT, for this entry alone, beside
-	// `create_only`.
+	// Register only if this is the current etag of the CRD; otherwise ETAG_MISMATCH. INVALID_ARGUMENT, for this entry
+	// only, together with `create_only`. Default: empty, no precondition.
 	Etag string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
-	// Register only if the catalog has no CRD of that name.
+	// Fail with CRD_EXISTS if the catalog has a CRD with this name. Default: false.
 	CreateOnly    bool `protobuf:"varint,3,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -949,9 +952,9 @@ func (x *RegisterCrdsEntry) GetCreateOnly() bool {
 // Request of RegisterCrds.
 type RegisterCrdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CRDs. At most ServerLimits.max_register_crds, 1,000 by default; none gives no results.
+	// The CRDs. At most ServerLimits.max_register_crds, 1,000 by default. An empty list gives no results.
 	Entries       []*RegisterCrdsEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1001,10 +1004,10 @@ func (x *RegisterCrdsRequest) GetEntries() []*RegisterCrdsEntry {
 	return nil
 }
 
-// What became of one CRD among others.
+// The result of one entry.
 type RegisterCrdsResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the CRD. Empty where the manifest could not be read that far.
+	// The name of the CRD. Empty if it could not be read from the manifest.
 	Crd string `protobuf:"bytes,1,opt,name=crd,proto3" json:"crd,omitempty"`
 	// Exactly one is set.
 	//
@@ -1084,13 +1087,13 @@ type isRegisterCrdsResult_Result interface {
 }
 
 type RegisterCrdsResult_Registration struct {
-	// As RegisterCrd answers; the report leaves out `versions`: CheckCrd has them.
+	// The response of RegisterCrd, with a report without `versions`. CheckCrd returns them.
 	Registration *RegisterCrdResponse `protobuf:"bytes,2,opt,name=registration,proto3,oneof"`
 }
 
 type RegisterCrdsResult_Error struct {
-	// Why it could not be judged or kept. The CRD is as it was before, unless the metadata has `outcome`: `unknown`
-	// (STORE_UNAVAILABLE).
+	// The reason why the CRD could not be validated or stored. The CRD is unchanged, unless the metadata has `outcome`:
+	// `unknown` (STORE_UNAVAILABLE).
 	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3,oneof"`
 }
 
@@ -1098,12 +1101,13 @@ func (*RegisterCrdsResult_Registration) isRegisterCrdsResult_Result() {}
 
 func (*RegisterCrdsResult_Error) isRegisterCrdsResult_Result() {}
 
-// Answer of RegisterCrds.
+// Response of RegisterCrds.
 type RegisterCrdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each entry, in the order of the entries.
+	// One result for each entry, in the order of the entries.
 	Results []*RegisterCrdsResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
-	// Of the last write, for `at_least`: a read with it sees all of them. Empty if none was accepted.
+	// The token of the last write, for `at_least`. A read with this token sees all registrations of the call. Empty if no
+	// CRD was accepted.
 	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1156,11 +1160,13 @@ func (x *RegisterCrdsResponse) GetToken() string {
 // Request of CheckCrd.
 type CheckCrdRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog to check it against: its Kubernetes version and the names that its CRDs have. Required.
+	// The catalog to check against: its Kubernetes version and the names of its CRDs. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. Required. At most 3 MiB. Over REST the body.
+	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. At most 3 MiB. Over REST it is the body.
+	// Required.
 	Manifest *Document `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// Answer no older state than this token's. Default: whatever the replica has.
+	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
+	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1217,16 +1223,16 @@ func (x *CheckCrdRequest) GetAtLeast() string {
 	return ""
 }
 
-// Answer of CheckCrd.
+// Response of CheckCrd.
 type CheckCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether Kubernetes would accept the CRD.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// Violations, warnings and versions.
+	// The report: violations, warnings and versions.
 	Report *CrdReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
-	// The CRD as it would stand, without etag, generation and times. Absent unless accepted.
+	// The CRD as a registration would store it, without etag, generation and times. Absent unless accepted.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
-	// What registering it would do.
+	// The outcome that a registration would have.
 	Outcome       RegistrationOutcome `protobuf:"varint,4,opt,name=outcome,proto3,enum=crdeval.v1.RegistrationOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1293,15 +1299,16 @@ func (x *CheckCrdResponse) GetOutcome() RegistrationOutcome {
 // Request of GetCrd.
 type GetCrdRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CRD's name, crontabs.stable.example.com. Required.
+	// The name of the CRD: crontabs.stable.example.com. Required.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// A revision that the catalog still keeps. Default: the current one.
+	// A revision that the catalog keeps. Default: the current revision. Error: REVISION_NOT_FOUND.
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Default: CRD_VIEW_FULL.
+	// How much of the CRD to return. Default: CRD_VIEW_FULL.
 	View CrdView `protobuf:"varint,4,opt,name=view,proto3,enum=crdeval.v1.CrdView" json:"view,omitempty"`
-	// Answer no older state than this token's. Default: whatever the replica has.
+	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
+	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1372,7 +1379,7 @@ func (x *GetCrdRequest) GetAtLeast() string {
 	return ""
 }
 
-// Answer of GetCrd.
+// Response of GetCrd.
 type GetCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The CRD.
@@ -1421,16 +1428,18 @@ func (x *GetCrdResponse) GetCrd() *Crd {
 // Request of ListCrds.
 type ListCrdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// At most this many CRDs in the answer. A value above ServerLimits.max_page_size, 1,000, is treated as that maximum;
-	// a negative one is INVALID_ARGUMENT. A page with manifests may end earlier, at the limit of a message. Default: 100.
+	// The maximum number of CRDs in the response. A value above ServerLimits.max_page_size, 1,000, is treated as that
+	// maximum. A negative value is INVALID_ARGUMENT. A page with manifests may be shorter, because of the size limit of a
+	// message. Default: 100.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the page before. Default: the first page.
+	// `next_page_token` of the previous page. Default: empty, the first page.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Default: CRD_VIEW_BASIC.
+	// How much of each CRD to return. Default: CRD_VIEW_BASIC.
 	View CrdView `protobuf:"varint,4,opt,name=view,proto3,enum=crdeval.v1.CrdView" json:"view,omitempty"`
-	// Answer no older state than this token's. Default: whatever the replica has.
+	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
+	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1501,14 +1510,14 @@ func (x *ListCrdsRequest) GetAtLeast() string {
 	return ""
 }
 
-// Answer of ListCrds.
+// Response of ListCrds.
 type ListCrdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The CRDs of this page, by name.
+	// The CRDs of this page, sorted by name.
 	Crds []*Crd `protobuf:"bytes,1,rep,name=crds,proto3" json:"crds,omitempty"`
-	// For the next page. Empty on the last.
+	// The `page_token` of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// The state that was listed, for `at_least`.
+	// The token of the snapshot that was listed, for `at_least`.
 	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1568,11 +1577,11 @@ func (x *ListCrdsResponse) GetToken() string {
 // Request of DeleteCrd.
 type DeleteCrdRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CRD's name. Required.
+	// The name of the CRD. Required.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// If given: delete only if the CRD's current etag is this one.
+	// Delete only if this is the current etag of the CRD; otherwise ETAG_MISMATCH. Default: empty, no precondition.
 	Etag          string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1629,10 +1638,10 @@ func (x *DeleteCrdRequest) GetEtag() string {
 	return ""
 }
 
-// Answer of DeleteCrd.
+// Response of DeleteCrd.
 type DeleteCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For `at_least`.
+	// The token for `at_least`.
 	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1678,14 +1687,14 @@ func (x *DeleteCrdResponse) GetToken() string {
 // Request of SetStoredVersions.
 type SetStoredVersionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The CRD's name. Required.
+	// The name of the CRD. Required.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The versions in which objects may still be found in storage: each one of spec.versions, the storage version among
-	// them. Required.
+	// The versions that objects in storage may still have. Each must be in spec.versions, and the storage version must be
+	// included. Required.
 	StoredVersions []string `protobuf:"bytes,3,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
-	// If given: write only if the CRD's current etag is this one.
+	// Write only if this is the current etag of the CRD; otherwise ETAG_MISMATCH. Default: empty, no precondition.
 	Etag          string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1749,12 +1758,12 @@ func (x *SetStoredVersionsRequest) GetEtag() string {
 	return ""
 }
 
-// Answer of SetStoredVersions.
+// Response of SetStoredVersions.
 type SetStoredVersionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The CRD as it stands now, without its manifest.
+	// The CRD after the call, without its manifest.
 	Crd *Crd `protobuf:"bytes,1,opt,name=crd,proto3" json:"crd,omitempty"`
-	// For `at_least`.
+	// The token for `at_least`.
 	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1807,9 +1816,10 @@ func (x *SetStoredVersionsResponse) GetToken() string {
 // Request of WatchCrds.
 type WatchCrdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The token of an event, a write or a list: begin with what has changed since. Default: begin with every CRD.
+	// The token of an event, a write or a list. The watch begins with the changes since this token. Default: empty, begin
+	// with every CRD.
 	FromToken string `protobuf:"bytes,2,opt,name=from_token,json=fromToken,proto3" json:"from_token,omitempty"`
 	// How much of a CRD the events hold. Default: CRD_VIEW_BASIC.
 	View          CrdView `protobuf:"varint,3,opt,name=view,proto3,enum=crdeval.v1.CrdView" json:"view,omitempty"`
@@ -1871,15 +1881,15 @@ func (x *WatchCrdsRequest) GetView() CrdView {
 // One event of WatchCrds.
 type WatchCrdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What happened.
+	// The type of the event.
 	Type WatchEventType `protobuf:"varint,1,opt,name=type,proto3,enum=crdeval.v1.WatchEventType" json:"type,omitempty"`
-	// The CRD; with WATCH_EVENT_TYPE_DELETED as it was last, without manifest and status. Absent with
-	// WATCH_EVENT_TYPE_SYNCED. In CRD_VIEW_FULL a CRD that has changed again by now may lack its status, and one that was
-	// deleted its manifest: the event to come tells.
+	// The CRD. With WATCH_EVENT_TYPE_DELETED it is the last state, without manifest and status. Absent with
+	// WATCH_EVENT_TYPE_SYNCED. In CRD_VIEW_FULL, a CRD that has changed again since the event may lack its status, and a
+	// CRD that was deleted since may lack its manifest. A later event then reports that change.
 	Crd *Crd `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// Where to resume: a watch from here tells all that comes after this event; among changes that were written together
-	// it tells all of them again before the last one. Empty before WATCH_EVENT_TYPE_SYNCED of a watch without a token:
-	// who has seen half of the CRDs cannot resume. Also for `at_least`.
+	// The token to resume from; also for `at_least`. A watch from this token sends all changes after this event. If
+	// several changes were written together, all but the last carry a token that sends all of them again. Empty before
+	// WATCH_EVENT_TYPE_SYNCED in a watch without a token, because a partial set of CRDs cannot be resumed.
 	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1939,20 +1949,21 @@ func (x *WatchCrdsResponse) GetToken() string {
 // Request of DiffCrd.
 type DiffCrdRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The new CustomResourceDefinition. Required. At most 3 MiB.
+	// The new CustomResourceDefinition. At most 3 MiB. Required.
 	Manifest *Document `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// The CustomResourceDefinition to compare with. Excludes `crd` and `revision`. At most 3 MiB. Default: a registered
-	// one.
+	// The CustomResourceDefinition to compare with. At most 3 MiB. INVALID_ARGUMENT together with `crd` or `revision`.
+	// Default: a registered CRD.
 	Base *Document `protobuf:"bytes,3,opt,name=base,proto3" json:"base,omitempty"`
-	// The name of the registered CRD to compare with. Default: that of `manifest`.
+	// The name of the registered CRD to compare with. Default: the name in `manifest`.
 	Crd string `protobuf:"bytes,4,opt,name=crd,proto3" json:"crd,omitempty"`
-	// A revision of it that the catalog keeps. Default: the current one.
+	// A revision of that CRD that the catalog keeps. Default: the current revision. Error: REVISION_NOT_FOUND.
 	Revision string `protobuf:"bytes,5,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Objects to replay, as they are stored or sent today. At most ServerLimits.max_batch_items. Default: none.
+	// Objects to replay, as they are stored or sent today. At most ServerLimits.max_batch_items. Default: no objects.
 	Objects []*Document `protobuf:"bytes,6,rep,name=objects,proto3" json:"objects,omitempty"`
-	// Answer no older state than this token's. Default: whatever the replica has.
+	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
+	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2037,28 +2048,28 @@ func (x *DiffCrdRequest) GetAtLeast() string {
 	return ""
 }
 
-// Answer of DiffCrd.
+// Response of DiffCrd.
 type DiffCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gravest class of all changes; CHANGE_CLASS_BREAKING if the new CRD is rejected, CHANGE_CLASS_COMPATIBLE if
+	// The most severe class of all changes. CHANGE_CLASS_BREAKING if the new CRD is rejected, CHANGE_CLASS_COMPATIBLE if
 	// nothing changed.
 	ChangeClass ChangeClass `protobuf:"varint,1,opt,name=change_class,json=changeClass,proto3,enum=crdeval.v1.ChangeClass" json:"change_class,omitempty"`
-	// What changed: what all versions share first, then version by version in the new CRD's order of priority. At most
-	// 1,000. Empty for a new CRD that cannot be decoded.
+	// The changes. Changes that all versions share come first, then each version in the new CRD's order of priority. At
+	// most 1,000. Empty if the new CRD cannot be decoded.
 	Changes []*CrdChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
-	// How many further changes were left out; the class minds them.
+	// The number of changes that were left out. `change_class` includes them.
 	OmittedChanges int32 `protobuf:"varint,3,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
-	// Whether Kubernetes would accept the new CRD, as an update of the other one.
+	// Whether Kubernetes would accept the new CRD as an update of the old one.
 	Accepted bool `protobuf:"varint,4,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// Violations, warnings and versions of the new CRD.
+	// The report about the new CRD: violations, warnings and versions.
 	Report *CrdReport `protobuf:"bytes,5,opt,name=report,proto3" json:"report,omitempty"`
-	// Whether both mean the same to the letter, so that they have one revision.
+	// Whether both CRDs have exactly the same meaning and therefore the same revision.
 	Identical bool `protobuf:"varint,6,opt,name=identical,proto3" json:"identical,omitempty"`
-	// One for each object, in the order of the objects. Empty unless accepted. Where the answer has no room for one, its
-	// `error` is LIMIT_EXCEEDED.
+	// One result for each object, in the order of the objects. Empty unless accepted. If a result does not fit into the
+	// response, its `error` is LIMIT_EXCEEDED.
 	ReplayResults []*ReplayResult `protobuf:"bytes,7,rep,name=replay_results,json=replayResults,proto3" json:"replay_results,omitempty"`
-	// The registered CRD that `manifest` was compared with, at that revision, without its manifest. Absent if `base` was
-	// given.
+	// The registered CRD that `manifest` was compared with, at that revision, without its manifest. Absent if `base` is
+	// set in the request.
 	Base          *Crd `protobuf:"bytes,8,opt,name=base,proto3" json:"base,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2153,7 +2164,7 @@ func (x *DiffCrdResponse) GetBase() *Crd {
 // Request of CreateCatalog.
 type CreateCatalogRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new catalog's name, a DNS-1123 label. Required.
+	// The name of the new catalog, a DNS-1123 label. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// See Catalog.kubernetes_minor. Default: 0.
 	KubernetesMinor int32 `protobuf:"varint,2,opt,name=kubernetes_minor,json=kubernetesMinor,proto3" json:"kubernetes_minor,omitempty"`
@@ -2205,12 +2216,12 @@ func (x *CreateCatalogRequest) GetKubernetesMinor() int32 {
 	return 0
 }
 
-// Answer of CreateCatalog.
+// Response of CreateCatalog.
 type CreateCatalogResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog as created.
+	// The new catalog.
 	Catalog *Catalog `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// For `at_least`.
+	// The token for `at_least`.
 	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2263,9 +2274,10 @@ func (x *CreateCatalogResponse) GetToken() string {
 // Request of GetCatalog.
 type GetCatalogRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog's name. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// Answer no older state than this token's. Default: whatever the replica has.
+	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
+	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,2,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2315,7 +2327,7 @@ func (x *GetCatalogRequest) GetAtLeast() string {
 	return ""
 }
 
-// Answer of GetCatalog.
+// Response of GetCatalog.
 type GetCatalogResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The catalog.
@@ -2364,12 +2376,13 @@ func (x *GetCatalogResponse) GetCatalog() *Catalog {
 // Request of ListCatalogs.
 type ListCatalogsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many catalogs in the answer. A value above ServerLimits.max_page_size, 1,000, is treated as that
-	// maximum; a negative one is INVALID_ARGUMENT. Default: 100.
+	// The maximum number of catalogs in the response. A value above ServerLimits.max_page_size, 1,000, is treated as that
+	// maximum. A negative value is INVALID_ARGUMENT. Default: 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the page before. Default: the first page.
+	// `next_page_token` of the previous page. Default: empty, the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Answer no older state than this token's. Default: whatever the replica has.
+	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
+	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2426,14 +2439,14 @@ func (x *ListCatalogsRequest) GetAtLeast() string {
 	return ""
 }
 
-// Answer of ListCatalogs.
+// Response of ListCatalogs.
 type ListCatalogsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalogs of this page, by name.
+	// The catalogs of this page, sorted by name.
 	Catalogs []*Catalog `protobuf:"bytes,1,rep,name=catalogs,proto3" json:"catalogs,omitempty"`
-	// For the next page. Empty on the last.
+	// The `page_token` of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// The state that was listed, for `at_least`.
+	// The token of the snapshot that was listed, for `at_least`.
 	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2493,11 +2506,11 @@ func (x *ListCatalogsResponse) GetToken() string {
 // Request of DeleteCatalog.
 type DeleteCatalogRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The catalog's name. Required.
+	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// Delete it with the CRDs it has. Default: only an empty one.
+	// Delete the catalog together with its CRDs. Default: false, a catalog with CRDs is CATALOG_NOT_EMPTY.
 	Force bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
-	// If given: delete only if the catalog's current etag is this one.
+	// Delete only if this is the current etag of the catalog; otherwise ETAG_MISMATCH. Default: empty, no precondition.
 	Etag          string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2554,12 +2567,12 @@ func (x *DeleteCatalogRequest) GetEtag() string {
 	return ""
 }
 
-// Answer of DeleteCatalog.
+// Response of DeleteCatalog.
 type DeleteCatalogResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For `at_least`.
+	// The token for `at_least`.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// How many CRDs went with it.
+	// The number of CRDs that were deleted with the catalog.
 	DeletedCrds   int32 `protobuf:"varint,2,opt,name=deleted_crds,json=deletedCrds,proto3" json:"deleted_crds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

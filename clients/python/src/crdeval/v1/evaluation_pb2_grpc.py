@@ -26,14 +26,16 @@ if _version_not_supported:
 
 
 class EvaluationServiceStub:
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items; result i is that of item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
 
-    What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate
-    is the error of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND,
-    VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT,
-    INTERNAL. Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the
-    others are there. Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE,
-    LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    A result holds what an API server would answer for an object, also when that answer is a rejection. If crdeval cannot
+    evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
+    VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE,
+    INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
+    replaced by LIMIT_EXCEEDED.
+
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
+    REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def __init__(self, channel):
@@ -85,91 +87,98 @@ class EvaluationServiceStub:
 
 
 class EvaluationServiceServicer:
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items; result i is that of item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
 
-    What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate
-    is the error of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND,
-    VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT,
-    INTERNAL. Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the
-    others are there. Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE,
-    LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    A result holds what an API server would answer for an object, also when that answer is a rejection. If crdeval cannot
+    evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
+    VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE,
+    INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
+    replaced by LIMIT_EXCEEDED.
+
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
+    REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     def Validate(self, request, context):
-        """Decodes, prunes, defaults and validates each as the creation of an object does, or with `old_object` its update,
-        rules included, and answers the verdict with its violations.
+        """Decodes, prunes, defaults and validates each item, rules included, as a creation or, with `old_object`, as an
+        update. Returns the verdict with its violations.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Admit(self, request, context):
-        """The whole path of a write, from the bytes of the request to those that are stored: creations, updates, patches, and
-        writes to the subresources status and scale. Answers the verdict with the object that the client gets and the one
-        that is stored. Stores nothing.
+        """Runs the whole path of a write, from the bytes of the request to the bytes that are stored. Accepts creations,
+        updates, patches, and writes to the subresources status and scale. Returns the verdict with the object that the
+        client gets and the object that is stored. Stores nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AdmitStream(self, request_iterator, context):
-        """Admit for any number of objects, in the memory of a few. The first message has the catalog and what all items have
-        in common, and may have items; each further one has 1 to ServerLimits.max_stream_items items and nothing else.
-        Results come in the order of the items, as they are ready, several in a message. No more than
-        ServerLimits.max_stream_window items are under way: who does not read the results cannot send on.
+        """Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
+        items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
+        server sends results as they are ready, in the order of the items, several in a message. At most
+        ServerLimits.max_stream_window items are in flight. The server stops reading items if the client does not read the
+        results.
 
-        An item's error never ends the stream. What ends it: the errors of a whole call; INVALID_ARGUMENT for a message
-        that has no items, or other fields after the first; LIMIT_EXCEEDED for one with too many items; OVERLOADED when the
-        server shuts down, when memory is short for longer than a moment, and for a stream on which nothing has moved for a
-        minute, in either direction, while all of ServerLimits.max_streams_per_caller are taken and another one begins:
-        results that have not come by then have to be asked for again. The items of a message see the catalog as it is when
-        the server takes that message, never an older state than those before it; CRDs sent inline lie on top all the time.
-        `item_timeout` bounds each item, the call's deadline the stream.
+        An error of an item does not end the stream. These errors end it: the errors of a whole call; INVALID_ARGUMENT for
+        a message without items, or with other fields after the first message; LIMIT_EXCEEDED for a message with too many
+        items; OVERLOADED. OVERLOADED is returned in three cases: the server shuts down, memory stays short, or the stream
+        was idle in both directions for a minute while another stream begins and all of ServerLimits.max_streams_per_caller
+        are in use. Send the items without a result again.
 
-        Over REST, POST /v1/catalogs/{catalog}:admitStream: a body of application/x-ndjson, an EvaluationItem a line (with
-        `bare=true` an object), or of application/yaml, a bare object a document; the fields of the first message are query
-        parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`, `include.tableRow=true`). With
-        `crds=2` the first two lines or documents are no items but the CRDs that are sent inline. The answer is
-        application/x-ndjson: a VerdictResult a line, in the order of the items, with `index`, from 0, and `line`, that of
-        the body. A line that is JSON and no EvaluationItem has an error of its own; one that is no JSON ends the stream.
-        The last line of a stream that was cut short is {"error": Status}, without an index.
+        The items of a message are evaluated against the catalog at the time when the server takes the message. This state
+        is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
+        item, the deadline of the call bounds the stream.
+
+        Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
+        line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
+        the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
+        `include.tableRow=true`). With `crds=2` the first two lines or documents are inline CRDs, not items.
+
+        The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
+        `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
+        EvaluationItem gets its own error. A line that is not JSON ends the stream. If the stream ends early, the last line
+        is {"error": Status}, without an index.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Prune(self, request, context):
-        """Metadata coerced and unknown fields removed, nothing else.
+        """Coerces metadata and removes unknown fields. Does nothing else.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Default(self, request, context):
-        """Nulls of fields that are not nullable dropped and defaults filled in, nothing else.
+        """Drops nulls of fields that are not nullable and adds defaults. Does nothing else.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Read(self, request, context):
-        """What an API server makes of bytes from its storage, for a get, a list or a watch: metadata coerced leniently,
-        pruned, nulls dropped, defaulted in the object's own version, converted to `target_version`.
+        """Processes objects from storage as an API server does for a get, a list or a watch. Coerces metadata leniently,
+        prunes, drops nulls, adds the defaults of the object's own version, and converts to `target_version`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReadStream(self, request_iterator, context):
-        """Read for any number of objects, as AdmitStream is Admit for any number: a list, a watch. Over REST, POST
-        /v1/catalogs/{catalog}:readStream; its lines are TransformResults.
+        """Read for any number of objects, for example a list or a watch. It works as AdmitStream does. Over REST: POST
+        /v1/catalogs/{catalog}:readStream. Its lines are TransformResults.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Convert(self, request, context):
-        """Objects converted from their version to `target_version` and coerced to its schema.
+        """Converts objects from their version to `target_version` and coerces them to its schema.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -227,14 +236,16 @@ def add_EvaluationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EvaluationService:
-    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items; result i is that of item i.
+    """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
 
-    What an API server would answer about an object is a result, whatever its HTTP code. What crdeval could not evaluate
-    is the error of that item and of no other: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND,
-    VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE, INVALID_ARGUMENT,
-    INTERNAL. Where the results together exceed max_message_bytes, those that found no room are LIMIT_EXCEEDED and the
-    others are there. Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE,
-    LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    A result holds what an API server would answer for an object, also when that answer is a rejection. If crdeval cannot
+    evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
+    VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE,
+    INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
+    replaced by LIMIT_EXCEEDED.
+
+    Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
+    REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED.
     """
 
     @staticmethod

@@ -26,19 +26,20 @@ if _version_not_supported:
 
 
 class PresentationServiceStub:
-    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI.
-    What Kubernetes has a format for is answered in it: such a Document is byte for byte what an API server could send,
-    and over REST it is the whole body.
+    """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
+    Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
+    server could send, and over REST it is the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
-    EvaluationService.Read does. The other calls take them as a client gets them from an API server, pruned, defaulted,
-    at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in the
-    same call with `include`.
+    EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
+    defaulted, and at the requested version. INVALID_ARGUMENT for an object of another version. Read and Admit can
+    present objects in the same call with `include`.
 
-    What an API server would reject is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of
-    every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED,
-    REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE,
-    OVERLOADED, UNAUTHENTICATED; where CRDs are sent inline, CRD_REJECTED and MANIFEST_UNREADABLE.
+    If an API server would reject the request, the result is a `rejection`; over REST, its HTTP status with a
+    metav1.Status. Errors of every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND,
+    VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED. Calls with inline CRDs also return CRD_REJECTED and
+    MANIFEST_UNREADABLE.
     """
 
     def __init__(self, channel):
@@ -90,34 +91,35 @@ class PresentationServiceStub:
 
 
 class PresentationServiceServicer:
-    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI.
-    What Kubernetes has a format for is answered in it: such a Document is byte for byte what an API server could send,
-    and over REST it is the whole body.
+    """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
+    Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
+    server could send, and over REST it is the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
-    EvaluationService.Read does. The other calls take them as a client gets them from an API server, pruned, defaulted,
-    at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in the
-    same call with `include`.
+    EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
+    defaulted, and at the requested version. INVALID_ARGUMENT for an object of another version. Read and Admit can
+    present objects in the same call with `include`.
 
-    What an API server would reject is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of
-    every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED,
-    REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE,
-    OVERLOADED, UNAUTHENTICATED; where CRDs are sent inline, CRD_REJECTED and MANIFEST_UNREADABLE.
+    If an API server would reject the request, the result is a `rejection`; over REST, its HTTP status with a
+    metav1.Status. Errors of every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND,
+    VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED. Calls with inline CRDs also return CRD_REJECTED and
+    MANIFEST_UNREADABLE.
     """
 
     def Table(self, request, context):
-        """Objects as a table, in the printer columns of their CRD: what `kubectl get` asks a server for. An object that is a
-        list, with `items`, is its items' rows.
+        """Returns objects as a table with the printer columns of their CRD, as `kubectl get` requests it. An object that is a
+        list, with `items`, gives one row for each of its items.
 
-        Over REST the body is the meta.k8s.io/v1 Table; with `text`, or with the header `Accept: text/plain`, it is what
-        kubectl would print, as text/plain.
+        Over REST the body is the meta.k8s.io/v1 Table. With `text`, or with the header `Accept: text/plain`, the body is
+        the output of kubectl as text/plain.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SelectFields(self, request, context):
-        """The fields that objects are selected by, and whether a selector takes them: `--field-selector` of kubectl,
+        """Returns the selectable fields of objects, and whether a field selector matches them: `--field-selector` of kubectl,
         `fieldSelector` of lists and watches.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -125,26 +127,28 @@ class PresentationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetScale(self, request, context):
-        """The subresource scale of an object. Over REST the body is the autoscaling/v1 Scale.
+        """Returns the subresource scale of an object. Over REST the body is the autoscaling/v1 Scale.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetScale(self, request, context):
-        """An object with the replicas of a scale. It is not validated: EvaluationService.Admit with the subresource `scale`
-        is the whole write. Over REST the body is the object.
+        """Returns an object with the replicas of a scale. It does not validate the object. For the whole write, use
+        EvaluationService.Admit with the subresource `scale`. Over REST the body is the object.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetOpenApi(self, request, context):
-        """The OpenAPI documents of a catalog, as an API server publishes them: v2 is one for all, v3 is one for each group
-        and version, and an index of those. Below `/v1/catalogs/{catalog}` they are where a client of Kubernetes looks for
-        them, `kubectl explain` included, and the URLs of the index are relative to that, as such clients take them. Over
-        REST the body is the document; ETag and If-None-Match (304) are honoured; the query parameters `hash` and
-        `timeout`, which those clients send, mean nothing.
+        """Returns the OpenAPI documents of a catalog, as an API server publishes them. v2 is one document for all groups. v3
+        has one document for each group and version, and an index of them. Below `/v1/catalogs/{catalog}` the paths are
+        those of an API server, so Kubernetes clients such as `kubectl explain` find them. The URLs in the index are
+        relative to that prefix, as these clients expect.
+
+        Over REST the body is the document. ETag and If-None-Match (304) are supported. The query parameters `hash` and
+        `timeout`, which Kubernetes clients send, have no effect.
 
         Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
         """
@@ -153,12 +157,14 @@ class PresentationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Discover(self, request, context):
-        """The API groups and resources of a catalog, as an API server's discovery tells them: CRDs that are established,
-        versions that are served, the preferred one by Kubernetes' order. Below `/v1/catalogs/{catalog}` it is where a
-        client of Kubernetes looks for it, `kubectl api-resources` included. Over REST the body is the document; the
-        aggregated form is asked for as of an API server, by `Accept:
-        application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`, or by `aggregated`. ETag and If-None-Match
-        (304) are honoured; the query parameter `timeout` means nothing.
+        """Returns the API groups and resources of a catalog, as the discovery of an API server does. It covers established
+        CRDs and served versions. The preferred version is the first in Kubernetes' order of priority. Below
+        `/v1/catalogs/{catalog}` the paths are those of an API server, so Kubernetes clients such as `kubectl
+        api-resources` find them.
+
+        Over REST the body is the document. Request the aggregated form as from an API server with `Accept:
+        application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`, or with `aggregated`. ETag and If-None-Match
+        (304) are supported. The query parameter `timeout` has no effect.
 
         Errors: GROUP_VERSION_NOT_FOUND.
         """
@@ -167,18 +173,18 @@ class PresentationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetFieldManagement(self, request, context):
-        """What a server that does server-side apply has to know of a CRD beside its OpenAPI: the fields that a write resets,
-        and the path of the replicas that a scale owns.
+        """Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
+        path of the replicas that a scale owns.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Explain(self, request, context):
-        """The documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header `Accept:
-        text/plain`, the body is that text.
+        """Returns the documentation of a resource or of a field, as `kubectl explain` prints it. Over REST, with the header
+        `Accept: text/plain`, the body is that text.
 
-        Errors: INVALID_ARGUMENT for a resource or a field that there is not, in the words of kubectl.
+        Errors: INVALID_ARGUMENT for an unknown resource or field, with the text of kubectl.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -236,19 +242,20 @@ def add_PresentationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PresentationService:
-    """Shows objects as tables, by the fields they are selected by and as scales, and a catalog as discovery and OpenAPI.
-    What Kubernetes has a format for is answered in it: such a Document is byte for byte what an API server could send,
-    and over REST it is the whole body.
+    """Presents objects as tables, selectable fields and scales, and a catalog as discovery and OpenAPI documents. If
+    Kubernetes defines a format for a result, the result has this format: the Document is byte for byte what an API
+    server could send, and over REST it is the whole body.
 
     Table takes objects as they are in storage, at any version that the CRD lists, and reads them as
-    EvaluationService.Read does. The other calls take them as a client gets them from an API server, pruned, defaulted,
-    at the version that is asked for; one of another version is INVALID_ARGUMENT. Read and Admit present objects in the
-    same call with `include`.
+    EvaluationService.Read does. The other calls take objects as a client gets them from an API server: pruned,
+    defaulted, and at the requested version. INVALID_ARGUMENT for an object of another version. Read and Admit can
+    present objects in the same call with `include`.
 
-    What an API server would reject is an answer, `rejection`; over REST its HTTP status with a metav1.Status. Errors of
-    every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND, VERSION_NOT_SERVED,
-    REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE,
-    OVERLOADED, UNAUTHENTICATED; where CRDs are sent inline, CRD_REJECTED and MANIFEST_UNREADABLE.
+    If an API server would reject the request, the result is a `rejection`; over REST, its HTTP status with a
+    metav1.Status. Errors of every call: CATALOG_NOT_FOUND, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED, VERSION_NOT_FOUND,
+    VERSION_NOT_SERVED, REVISION_NOT_FOUND, INVALID_ARGUMENT, OBJECT_UNREADABLE, LIMIT_EXCEEDED, REPLICA_BEHIND,
+    TOKEN_INVALID, DEADLINE, OVERLOADED, UNAUTHENTICATED. Calls with inline CRDs also return CRD_REJECTED and
+    MANIFEST_UNREADABLE.
     """
 
     @staticmethod

@@ -26,12 +26,12 @@ if _version_not_supported:
 
 
 class RegistryServiceStub:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the
-    catalog has one of its name, updated.
+    """Stores CRDs in catalogs. Validates each CRD as an API server validates its creation or, if the catalog has a CRD with
+    this name, its update.
 
-    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the
-    write. Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID,
-    DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Every write returns a `token`. A later read with this token as `at_least` sees the write, at any replica. Errors of
+    every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED,
+    UNAUTHENTICATED.
     """
 
     def __init__(self, channel):
@@ -108,19 +108,19 @@ class RegistryServiceStub:
 
 
 class RegistryServiceServicer:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the
-    catalog has one of its name, updated.
+    """Stores CRDs in catalogs. Validates each CRD as an API server validates its creation or, if the catalog has a CRD with
+    this name, its update.
 
-    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the
-    write. Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID,
-    DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Every write returns a `token`. A later read with this token as `at_least` sees the write, at any replica. Errors of
+    every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED,
+    UNAUTHENTICATED.
     """
 
     def RegisterCrd(self, request, context):
-        """Judges a CRD and, if it is accepted, makes it the catalog's current revision under its name. Where the catalog has
-        a CRD of that name it is judged as its update, as `kubectl replace` would have it judged: what may not change, what
-        may stay wrong. A CRD that Kubernetes would reject is an answer with `accepted` false, over REST HTTP 200.
-        Registering the same again changes nothing.
+        """Validates a CRD. If it is accepted, it becomes the catalog's current revision under its name. If the catalog has a
+        CRD with this name, the new one is validated as an update, as for `kubectl replace`: some fields are immutable, and
+        ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false; over REST with HTTP 200. Registering
+        the same CRD again changes nothing.
 
         Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
         """
@@ -129,23 +129,22 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RegisterCrds(self, request, context):
-        """Registers CRDs one after the other, in their order, each as RegisterCrd does: a directory of manifests in one call.
-        Result i is that of entry i; an entry that is rejected or fails does not affect the others. What was registered
-        before the call ended stays registered.
+        """Registers CRDs one after the other, each as RegisterCrd does, for example a directory of manifests in one call.
+        Result i belongs to entry i. An entry that is rejected or fails does not affect the others. If the call ends early,
+        the CRDs that were registered stay registered.
 
-        Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: YAML of any
-        number of documents, as for `kubectl apply -f` (empty ones are passed over), or a List of them, as `kubectl get -o
-        yaml` and `-o json` print it.
+        Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: a YAML stream
+        as for `kubectl apply -f` (empty documents are ignored), or a List as `kubectl get -o yaml` and `-o json` print it.
 
-        Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. Where the results together exceed
-        max_message_bytes, those that found no room say whether the CRD is registered and leave out the rest.
+        Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. If the results together exceed
+        max_message_bytes, the results that do not fit only report whether the CRD is registered.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CheckCrd(self, request, context):
-        """Judges a CRD as RegisterCrd would and stores nothing.
+        """Validates a CRD as RegisterCrd does, and stores nothing.
 
         Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE.
         """
@@ -154,7 +153,7 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetCrd(self, request, context):
-        """Answers a registered CRD.
+        """Returns a registered CRD.
 
         Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND.
         """
@@ -163,10 +162,10 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCrds(self, request, context):
-        """Lists the CRDs of a catalog, by name. All pages are of the state that the first one saw.
+        """Lists the CRDs of a catalog, by name. All pages come from the same snapshot as the first page.
 
-        Errors: CATALOG_NOT_FOUND; WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most:
-        list again.
+        Errors: CATALOG_NOT_FOUND; WATCH_EXPIRED if the server no longer keeps the snapshot of a `page_token`. Snapshots
+        are kept for at most five minutes. List again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -182,41 +181,44 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetStoredVersions(self, request, context):
-        """Replaces status.storedVersions of a CRD, as a write to the status subresource does once all objects were migrated:
-        the list may lose versions, so that a later revision may drop them. It changes the etag and not the revision.
+        """Replaces status.storedVersions of a CRD, as a write to the status subresource does after all objects were migrated.
+        A later revision may drop the versions that are removed from the list. The call changes the etag but not the
+        revision.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT for a list without the storage version or
-        with one that is not in spec.versions: an API server takes such a list, and rejects every later update of the CRD
-        for it.
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT if the list lacks the storage version or
+        has a version that is not in spec.versions. An API server accepts such a list, but then rejects every later update
+        of the CRD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchCrds(self, request, context):
-        """Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it begins with
-        every CRD as ADDED; with one, with what has changed since. Then comes SYNCED, and then each change as it happens.
+        """Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it first sends
+        every CRD as ADDED. With a token it first sends the changes since that token. Then it sends SYNCED, and then each
+        change as it happens.
 
-        It ends with an error always: the caller's own deadline, OVERLOADED when the server shuts down (resume elsewhere,
-        with the last token), CATALOG_NOT_FOUND once the catalog is deleted, WATCH_EXPIRED for who falls too far behind. To
-        begin with: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED for a token whose state is no longer
-        kept: watch without one; OVERLOADED beyond ServerLimits.max_watches_per_caller.
+        The call always ends with an error: the deadline of the caller, OVERLOADED if the server shuts down (resume at
+        another replica with the last token), CATALOG_NOT_FOUND if the catalog is deleted, or WATCH_EXPIRED if the client
+        falls too far behind. Errors at the start: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED if the
+        server no longer keeps the state of the token, watch without a token then; OVERLOADED above
+        ServerLimits.max_watches_per_caller.
 
-        Over REST it is application/x-ndjson: each line one event as JSON, sent at once. While nothing happens spaces
-        precede the next line, so that proxies keep the connection. The last line is {"error": Status}. An error before the
-        first event is an ordinary one, with its HTTP status.
+        Over REST the response is application/x-ndjson: one event as JSON per line, sent immediately. While there are no
+        events, spaces precede the next line, so that proxies keep the connection open. The last line is {"error": Status}.
+        An error before the first event is an ordinary error with its HTTP status.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DiffCrd(self, request, context):
-        """Compares a CRD with a registered revision, or with another manifest: each change classed by what it does to stored
-        objects and to clients. Objects that are given are replayed against both. Stores nothing. A new CRD that Kubernetes
-        would reject is an answer: its report says why.
+        """Compares a CRD with a registered revision or with another manifest. Classifies each change by its effect on stored
+        objects and on clients. Replays the given objects against both. Stores nothing. If Kubernetes would reject the new
+        CRD, the report of the response gives the reason.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REJECTED for a `base` that
-        Kubernetes would reject, where there are objects to replay.
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, REVISION_NOT_FOUND, MANIFEST_UNREADABLE; CRD_REJECTED if there are
+        objects to replay and Kubernetes would reject `base`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -232,7 +234,7 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetCatalog(self, request, context):
-        """Answers a catalog.
+        """Returns a catalog.
 
         Errors: CATALOG_NOT_FOUND.
         """
@@ -241,9 +243,10 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCatalogs(self, request, context):
-        """Lists the catalogs, by name. All pages are of the state that the first one saw.
+        """Lists the catalogs, by name. All pages come from the same snapshot as the first page.
 
-        Errors: WATCH_EXPIRED for a `page_token` whose state is no longer kept, five minutes at most: list again.
+        Errors: WATCH_EXPIRED if the server no longer keeps the snapshot of a `page_token`. Snapshots are kept for at most
+        five minutes. List again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -335,12 +338,12 @@ def add_RegistryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RegistryService:
-    """Keeps CRDs in catalogs and judges them as an API server judges a CustomResourceDefinition that is created or, if the
-    catalog has one of its name, updated.
+    """Stores CRDs in catalogs. Validates each CRD as an API server validates its creation or, if the catalog has a CRD with
+    this name, its update.
 
-    Every write answers with a `token`; given as `at_least` with a later read, at any replica, it makes that read see the
-    write. Errors of every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID,
-    DEADLINE, OVERLOADED, UNAUTHENTICATED.
+    Every write returns a `token`. A later read with this token as `at_least` sees the write, at any replica. Errors of
+    every call: INVALID_ARGUMENT, LIMIT_EXCEEDED, STORE_UNAVAILABLE, REPLICA_BEHIND, TOKEN_INVALID, DEADLINE, OVERLOADED,
+    UNAUTHENTICATED.
     """
 
     @staticmethod

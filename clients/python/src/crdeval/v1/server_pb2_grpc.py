@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ServerServiceStub:
-    """Tells what this server is, what it can do, and where its limits are.
+    """Reports the version and the limits of this server.
     """
 
     def __init__(self, channel):
@@ -43,11 +43,11 @@ class ServerServiceStub:
 
 
 class ServerServiceServicer:
-    """Tells what this server is, what it can do, and where its limits are.
+    """Reports the version and the limits of this server.
     """
 
     def GetServerInfo(self, request, context):
-        """Returns version and limits. They do not change while the server runs. No errors of its own.
+        """Returns version and limits. They do not change while the server runs. It has no specific errors.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -70,7 +70,7 @@ def add_ServerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ServerService:
-    """Tells what this server is, what it can do, and where its limits are.
+    """Reports the version and the limits of this server.
     """
 
     @staticmethod
