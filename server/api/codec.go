@@ -16,7 +16,7 @@ import (
 
 // malformedField is the number of an unknown field that has the error of a message that cannot be decoded. gRPC answers an error of
 // a codec itself, as INTERNAL without a reason, before a handler can convert it.
-const malformedField = protowire.Number(protowire.MaxValidNumber)
+const malformedField = protowire.MaxValidNumber
 
 // Codec returns the protobuf codec of a gRPC server for this API. It stops decoding a request after the first element beyond the
 // limit of a list, so that a handler can reject the request. An empty element takes 2 bytes on the wire and hundreds in memory.

@@ -7,7 +7,7 @@ func (t *stream[M, S]) sendAll(ctx context.Context) (err error) {
 	defer recoverStream("sending to", &err)
 	for {
 		var c *chunk[S]
-		more := true
+		var more bool
 		if t.closing.Load() {
 			select {
 			case c, more = <-t.ready: // was received before the server began to drain

@@ -77,10 +77,10 @@ func (s *streamReader) read(ctx context.Context) {
 func (s *streamReader) readItems(ctx context.Context) error {
 	for {
 		if s.waitForMemory(ctx) != nil {
-			return nil
+			return nil //nolint:nilerr // the call has ended
 		}
 		if len(s.items) > 0 && (len(s.items) == messageItems || s.bytes >= messageBytes || !s.from.ready()) && s.flush() != nil {
-			return nil
+			return nil //nolint:nilerr // the call has ended
 		}
 		p, err := s.from.next()
 		var item *crdevalv1.EvaluationItem

@@ -100,7 +100,8 @@ func (p *pairing) pairIf(fits func(o, n *rule) bool) {
 }
 
 func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
-	impact, message := at.tightened(), ""
+	impact := at.tightened()
+	var message string
 	switch {
 	case optional(n):
 		impact.Stored = Care
@@ -117,7 +118,8 @@ func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
 }
 
 func (w *walk) rulePair(o, n *rule, oldAt, newAt value.Path) {
-	kind, impact, message := RuleChanged, careForWrites, ""
+	kind, impact := RuleChanged, careForWrites
+	var message string
 	switch {
 	case o.Rule != n.Rule:
 		message = undecided + ": " + truncated(n.Rule)

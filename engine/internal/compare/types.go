@@ -151,7 +151,8 @@ func (w *walk) formats(old, new *Props, at node) {
 		return
 	}
 	oldName, newName := formatName(old.Format), formatName(new.Format)
-	kind, impact, message := FormatChanged, harmless, ""
+	kind, impact := FormatChanged, harmless
+	var message string
 	rejected := fmt.Sprintf("values that are not a valid %s are rejected", new.Format)
 	switch {
 	case !was && !is:
