@@ -12,7 +12,7 @@ import (
 type Wants struct {
 	// Names are the requested names.
 	Names *apiextensionsv1.CustomResourceDefinitionNames
-	// InvalidCABundle is set if the CA bundle of the conversion webhook has no valid certificate.
+	// InvalidCABundle is set if the conversion webhook has a CA bundle without a valid certificate.
 	InvalidCABundle bool
 	// NonStructural and Approval are conditions without times, or nil.
 	NonStructural, Approval *apiextensionsv1.CustomResourceDefinitionCondition
