@@ -6,19 +6,21 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Write is one write of an object, as a client sends it to an API server. Of New, MergePatch and JSONPatch exactly one is given.
+// Write is one write of an object, as a client sends it to an API server. Exactly one of New, MergePatch and JSONPatch
+// is set.
 type Write struct {
-	// Old is the object as it stands in storage, at any version that the CRD lists. Nil: the write creates the object.
+	// Old is the stored object, at any version that the CRD lists. If it is nil, the write creates the object.
 	Old []byte
-	// New is what is written: the object, or of a write to the subresource scale an autoscaling/v1 Scale. JSON or YAML.
+	// New is the new object, JSON or YAML. For a write to the subresource scale it is an autoscaling/v1 Scale.
 	New []byte
-	// MergePatch (RFC 7386) or JSONPatch (RFC 6902) is applied to Old instead.
+	// MergePatch (RFC 7386) or JSONPatch (RFC 6902) is applied to Old.
 	MergePatch, JSONPatch []byte
 	// Subresource is "", "status" or "scale".
 	Subresource string
 }
 
-// Item is the write as one of the items of a call, for what a Write does not say: an endpoint's version, a namespace, a revision.
+// Item returns the write as an item of a call. Callers can then set fields that Write lacks: the version of the
+// endpoint, a namespace, a revision.
 func (w Write) Item() *crdevalv1.EvaluationItem {
 	item := &crdevalv1.EvaluationItem{Subresource: w.Subresource}
 	if w.New != nil {
@@ -36,18 +38,21 @@ func (w Write) Item() *crdevalv1.EvaluationItem {
 	return item
 }
 
-// AdmitOptions say how Admit evaluates. The zero value is what an API server does.
+// AdmitOptions are the options of AdmitItems and AdmitStream. The zero value behaves as an API server.
 type AdmitOptions struct {
-	// Evaluation are the options of every evaluation. Nil: the server's defaults.
+	// Evaluation holds the evaluation options. Nil means the defaults of the server.
 	Evaluation *crdevalv1.EvaluationOptions
-	// Stage is for servers with a mutating admission of their own. Default: the whole write.
+	// Stage selects a part of the write path, for servers with their own mutating admission. Default: the whole path.
 	Stage crdevalv1.AdmissionStage
-	// Include asks for table rows, selectable fields and scales in Verdict.Presented. Nil: for nothing.
+	// Include requests table rows, selectable fields and scales in Verdict.Presentation. Nil requests nothing.
 	Include *crdevalv1.PresentationOptions
 }
 
-// Admit takes each write the whole way that an API server takes it, up to what it answers, Result.Object, and what it stores, Result.StoredObject. Nothing is stored.
-// Results are aligned with the writes, which are sent in as many calls as it takes; when one of these fails, so does the whole.
+// Admit runs each write through the whole write path of an API server. Result.Object is the object that the API server
+// would return, Result.StoredObject the object that it would store. Nothing is stored.
+//
+// Result i belongs to write i. The writes are sent in as many calls as needed. If a call fails, Admit returns its
+// error.
 func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
 	items := make([]*crdevalv1.EvaluationItem, len(writes))
 	for i, w := range writes {
@@ -56,7 +61,7 @@ func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
 	return c.AdmitItems(ctx, items, AdmitOptions{})
 }
 
-// AdmitItems is Admit for items that say more than writes, and with options.
+// AdmitItems is Admit for complete items, with options.
 func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o AdmitOptions) ([]Result, error) {
 	evaluation := o.Evaluation
 	call := func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.VerdictResult, error) {
@@ -69,10 +74,11 @@ func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.EvaluationIt
 	return results(answers), err
 }
 
-// Object is what a client would be answered, as JSON: nil if the write was refused or not evaluated, and where the view leaves it out.
+// Object returns the object that a client would get, as JSON. It is nil if the write was rejected or not evaluated, and
+// if the view leaves the object out.
 func (r Result) Object() []byte { return r.Verdict.GetObject().GetJson() }
 
-// StoredObject is what would be given to storage, as JSON: Object, unless storage has another version or other bytes of it.
+// StoredObject returns the object that would be stored, as JSON. It returns Object if both are the same JSON value.
 func (r Result) StoredObject() []byte {
 	if stored := r.Verdict.GetStoredObject(); stored != nil {
 		return stored.GetJson()

@@ -13,7 +13,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// buoys is a CRD with everything that is shown of objects.
+// buoys is a CRD with printer columns, selectable fields and a scale.
 const buoys = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -46,7 +46,7 @@ func buoy(version, spec string) []byte {
 	return []byte(`{"apiVersion":"sea.example.com/` + version + `","kind":"Buoy","metadata":{"name":"b","namespace":"n","resourceVersion":"1","generation":1},"spec":` + spec + `}`)
 }
 
-// TestAdmit: writes of all kinds, and what is answered and stored.
+// TestAdmit checks the returned and stored objects for all kinds of writes.
 func TestAdmit(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	if _, err := c.RegisterCRD(t.Context(), []byte(buoys)); err != nil {
@@ -95,7 +95,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestPresentation: everything that is shown of objects and of a catalog.
+// TestPresentation checks all presentations of objects and of a catalog.
 func TestPresentation(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	ctx := t.Context()
@@ -165,7 +165,7 @@ func TestPresentation(t *testing.T) {
 	}
 }
 
-// TestManyAreSelected: objects go in as many calls as it takes.
+// TestManyAreSelected checks that SelectFields splits many objects into several calls.
 func TestManyAreSelected(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	if _, err := c.RegisterCRD(t.Context(), []byte(buoys)); err != nil {

@@ -16,29 +16,31 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// maxMessageBytes lets answers through that a server may send by default: 64 MiB. grpc's own default is 4 MiB.
+// maxMessageBytes is the default limit of a server for a message: 64 MiB. The default of grpc is 4 MiB.
 const maxMessageBytes = 64 << 20
 
-// keepAlive notices a server that is gone while nothing is sent: a watch waits for hours. Servers take a ping every ten seconds.
+// keepAlive detects a lost server on an idle connection, such as that of a watch. Servers accept a ping every ten
+// seconds.
 var keepAlive = keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}
 
-// Client talks to one crdeval service about one catalog. It is safe for concurrent use.
+// Client calls a crdeval service for one catalog. It is safe for concurrent use.
 type Client struct {
 	*link
-	overlay []*crdevalv1.Document // see With
+	overlay []*crdevalv1.Document // inline CRDs, see With
 }
 
-// link is what clients share that come of each other.
+// link is the state that a client shares with the clients that With returns.
 type link struct {
 	conn    *grpc.ClientConn
 	catalog string
-	token   atomic.Pointer[string] // of the newest write made here
+	token   atomic.Pointer[string] // token of the latest write
 	limits  atomic.Pointer[crdevalv1.ServerLimits]
 }
 
-// With returns a client that brings CRDs along, JSON or YAML, with each of its evaluations: objects are evaluated against them beside the
-// catalog's or, where it has one of that name, instead of it. They are never registered. At most 16; one that an API server would refuse fails the
-// call with CRD_REJECTED. Connection and token are those of c, and whatever c brings along goes first.
+// With returns a client that sends inline CRDs, JSON or YAML, with each evaluation. Objects are evaluated against them
+// in addition to the CRDs of the catalog. An inline CRD replaces the catalog's CRD with the same name, and is never
+// registered. At most 16. If an API server would reject one, the call fails with CRD_REJECTED. The client shares the
+// connection and the token of c. The inline CRDs of c come first.
 func (c *Client) With(manifests ...[]byte) *Client {
 	overlay := slices.Clip(c.overlay)
 	for _, m := range manifests {
@@ -57,22 +59,23 @@ type settings struct {
 	dial    []grpc.DialOption
 }
 
-// WithCatalog names the catalog that the client registers in and evaluates against. Default: "default".
+// WithCatalog sets the catalog that the client uses. Default: "default".
 func WithCatalog(name string) Option { return func(s *settings) { s.catalog = name } }
 
-// WithTLS connects by TLS. Default: plain text, which is right for localhost and unix sockets only.
+// WithTLS connects with TLS. Default: plain text, which is only safe for localhost and unix sockets.
 func WithTLS(c *tls.Config) Option { return func(s *settings) { s.tls = c } }
 
-// WithToken presents a bearer token with every call, for a server with --auth-token-file. Dial refuses to send it in plain text to another host.
+// WithToken sends a bearer token with every call, for a server with --auth-token-file. Dial returns an error if the
+// token would be sent to another host in plain text.
 func WithToken(token string) Option { return func(s *settings) { s.token = token } }
 
-// WithDialOptions adds options of grpc's own, after the client's defaults.
+// WithDialOptions adds options of grpc after the defaults of the client.
 func WithDialOptions(o ...grpc.DialOption) Option {
 	return func(s *settings) { s.dial = append(s.dial, o...) }
 }
 
-// Dial prepares a client for the service at target, "localhost:9090" or "unix:///run/crdeval/crdeval.sock". It does not
-// wait for the connection: a service that is down is found out by the first call.
+// Dial returns a client for the service at target: "localhost:9090" or "unix:///run/crdeval/crdeval.sock". It does not
+// wait for the connection. If the service is down, the first call fails.
 func Dial(target string, options ...Option) (*Client, error) {
 	s := settings{catalog: "default"}
 	for _, o := range options {
@@ -100,7 +103,7 @@ func Dial(target string, options ...Option) (*Client, error) {
 	return &Client{link: &link{conn: conn, catalog: s.catalog}}, nil
 }
 
-// Close ends the connection, also of the clients that With made; calls under way fail.
+// Close closes the connection, also for the clients that With returned. Calls in progress fail.
 func (c *Client) Close() error { return c.conn.Close() }
 
 // Registry returns the generated stub of the RegistryService.
@@ -123,7 +126,7 @@ func (c *Client) Server() crdevalv1.ServerServiceClient {
 	return crdevalv1.NewServerServiceClient(c.conn)
 }
 
-// serverLimits asks the server for its limits, once.
+// serverLimits returns the limits of the server. It requests them once.
 func (c *Client) serverLimits(ctx context.Context) (*crdevalv1.ServerLimits, error) {
 	if l := c.limits.Load(); l != nil {
 		return l, nil
@@ -137,11 +140,11 @@ func (c *Client) serverLimits(ctx context.Context) (*crdevalv1.ServerLimits, err
 	return l, nil
 }
 
-// AtLeast makes later calls see at least the state of this token, which another client may have received for a write. It replaces
-// the token of this client's own latest write.
+// AtLeast makes later calls see at least the state of this token, for example the token of another client's write. It
+// replaces the token of this client's latest write.
 func (c *Client) AtLeast(token string) { c.token.Store(&token) }
 
-// atLeast returns the token for a read: that of this client's latest write, or "".
+// atLeast returns the token for reads. It is empty if this client has no token yet.
 func (c *Client) atLeast() string {
 	if t := c.token.Load(); t != nil {
 		return *t

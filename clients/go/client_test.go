@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// crontabs is the CRD of these tests, with a bound to its replicas.
+// crontabs is the CRD of these tests. It has a maximum for replicas.
 const crontabs = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -48,7 +48,7 @@ func manifest(maximum int) []byte {
 	return []byte(strings.ReplaceAll(crontabs, "MAXIMUM", fmt.Sprint(maximum)))
 }
 
-// object is a CronTab: JSON if even, YAML if odd.
+// object returns a CronTab: JSON for an even number, YAML for an odd one.
 func object(replicas int) []byte {
 	text := fmt.Sprintf(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": %d}}`, replicas)
 	if replicas%2 == 1 {
@@ -80,7 +80,7 @@ func serve(t *testing.T, flags ...string) string {
 	return a.GRPCAddresses()[0].String()
 }
 
-// calls records what a client sends.
+// calls records the requests of a client.
 type calls struct {
 	mu   sync.Mutex
 	sent []string // "Validate 3 TOKEN"
@@ -100,7 +100,7 @@ func (c *calls) intercept(ctx context.Context, method string, req, reply any, co
 	return invoke(ctx, method, req, reply, conn, opts...)
 }
 
-// take returns what was sent since it was called last.
+// take returns the requests since the last call of take.
 func (c *calls) take() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestRefusedCRD: what an API server would refuse is an error of its own that says why, and nothing that a later call waits for.
+// TestRefusedCRD checks that a rejected CRD is a *RefusedError with the reasons. Later calls do not wait for it.
 func TestRefusedCRD(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	bad := []byte(strings.ReplaceAll(crontabs, "maximum: MAXIMUM", "maximum: 1, default: 2"))
@@ -199,7 +199,7 @@ func TestRefusedCRD(t *testing.T) {
 	}
 }
 
-// TestBatches: more than fits one call is sent in several, results aligned.
+// TestBatches checks that many items are sent in several calls, with results in order.
 func TestBatches(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -251,7 +251,7 @@ func TestNoObjects(t *testing.T) {
 	}
 }
 
-// TestCatalog: a client stays in its catalog.
+// TestCatalog checks that a client only uses its own catalog.
 func TestCatalog(t *testing.T) {
 	c, _ := dial(t, serve(t), crdeval.WithCatalog("team-a"))
 	if _, err := c.RegisterCRD(t.Context(), manifest(1)); status.Code(err) != codes.NotFound || !strings.Contains(err.Error(), "team-a") {
@@ -269,7 +269,7 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestBearerToken: a token reaches the server, and is not sent where others can read it.
+// TestBearerToken checks that the server receives the token, and that it is not sent to other hosts in plain text.
 func TestBearerToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(path, []byte("s3cret\n"), 0o600); err != nil {
@@ -310,7 +310,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// counting is a CRD with a rule about what it was, and a bound that came later.
+// counting is a CRD with a transition rule, and a bound that a later revision added.
 const counting = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -341,7 +341,7 @@ func counter(rest string) []byte {
 	return []byte(`{"apiVersion":"example.com/v1","kind":"Counter","metadata":{"name":"a","resourceVersion":"1"},` + rest + `}`)
 }
 
-// TestValidateUpdates: the old object makes the difference, and what it had wrong already is forgiven.
+// TestValidateUpdates checks transition rules, and that unchanged violations are ratcheted.
 func TestValidateUpdates(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	if _, err := c.RegisterCRD(t.Context(), []byte(counting)); err != nil {
@@ -372,7 +372,7 @@ func TestValidateUpdates(t *testing.T) {
 	}
 }
 
-// TestTransform: each call makes of an object what its name says.
+// TestTransform checks Prune, Default, Read and Convert.
 func TestTransform(t *testing.T) {
 	c, _ := dial(t, serve(t, "--max-batch-items=2"))
 	if _, err := c.RegisterCRD(t.Context(), []byte(counting)); err != nil {

@@ -16,9 +16,9 @@ import (
 // crdKind is the kind of the manifests that RegisterDir looks for.
 const crdKind = "CustomResourceDefinition"
 
-// RegisterDir registers the CRDs of a directory as RegisterAll does: those in its files *.yaml, *.yml and *.json, by name, but not in directories below,
-// as `kubectl apply -f` reads it. A file may have several documents, and lists of CRDs; whatever is of another kind is passed over. What
-// cannot be read at all has a result too, which says so.
+// RegisterDir registers the CRDs of a directory as RegisterAll does. It reads the files *.yaml, *.yml and *.json,
+// sorted by name, but no subdirectories, as `kubectl apply -f` does. A file may have several documents and lists of
+// CRDs. Documents of another kind are ignored. A document that cannot be parsed has a result with an error.
 func (c *Client) RegisterDir(ctx context.Context, dir string) ([]Registered, error) {
 	found, err := readDir(dir)
 	if err != nil {
@@ -35,14 +35,14 @@ func (c *Client) RegisterDir(ctx context.Context, dir string) ([]Registered, err
 	return all, err
 }
 
-// manifest is a document of a file, or an item of one that is a list.
+// manifest is a document of a file, or an item of a list in a file.
 type manifest struct {
 	source string
 	text   []byte
 }
 
 func readDir(dir string) ([]manifest, error) {
-	entries, err := os.ReadDir(dir) // by name
+	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func readDir(dir string) ([]manifest, error) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		if info, err := os.Stat(path); err != nil { // of what a link leads to
+		if info, err := os.Stat(path); err != nil { // follows symbolic links
 			return nil, err
 		} else if info.IsDir() {
 			continue
@@ -73,10 +73,11 @@ func readDir(dir string) ([]manifest, error) {
 	return all, nil
 }
 
-// kindLine finds what a YAML document is of, where it stands as it mostly does.
+// kindLine matches the kind of a YAML document in its usual form, at the start of a line.
 var kindLine = regexp.MustCompile(`(?m)^["']?kind["']?\s*:\s*["']?(\w+)`)
 
-// crdsOf are the CRDs of a file, and what cannot be read: the server says what is wrong with it.
+// crdsOf returns the CRDs of a file and the documents that cannot be parsed. The server reports the errors of the
+// latter.
 func crdsOf(text []byte) (all [][]byte) {
 	for _, document := range documentsOf(text) {
 		if kind := kindLine.FindSubmatch(document); kind != nil && string(kind[1]) == crdKind {
@@ -105,10 +106,10 @@ func crdsOf(text []byte) (all [][]byte) {
 	return all
 }
 
-// marker is the line between two YAML documents.
+// marker matches the line between two YAML documents.
 var marker = regexp.MustCompile(`(?m)^---([ \t].*)?\r?$`)
 
-// documentsOf cuts a file into its documents, without those that have nothing but comments.
+// documentsOf splits a file into its documents. It drops documents that only have comments.
 func documentsOf(text []byte) (all [][]byte) {
 	from := 0
 	add := func(document []byte) {

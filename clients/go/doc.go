@@ -1,7 +1,7 @@
-// Package crdeval is the Go client of the crdeval service: a thin layer over the generated stubs of
-// github.com/crdeval/crdeval/proto/crdeval/v1 that takes manifests and objects as the bytes they are, remembers the
-// consistency token of its own writes, splits what is too much for one call, and turns refusals into errors.
+// Package crdeval is the Go client of the crdeval service. It is a thin layer over the generated stubs of
+// github.com/crdeval/crdeval/proto/crdeval/v1. It takes manifests and objects as bytes, keeps the consistency token of
+// its own writes, splits large requests into several calls, and returns rejections as errors.
 //
-// The stubs themselves are a method away: Client.Registry, Client.Evaluation and Client.Server. To evaluate inside your own
-// process, without a service, use github.com/crdeval/crdeval/engine.
+// The methods Client.Registry, Client.Evaluation, Client.Presentation and Client.Server return the stubs. To evaluate
+// in your own process without a service, use github.com/crdeval/crdeval/engine.
 package crdeval

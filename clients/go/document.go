@@ -6,8 +6,8 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Document wraps the bytes of one object or manifest, without copying them: JSON if the first character is a brace or a
-// bracket, as kubectl tells them apart, YAML otherwise.
+// Document wraps the bytes of one object or manifest without copying them. As in kubectl, text is JSON if its first
+// character is a brace or a bracket, otherwise YAML.
 func Document(text []byte) *crdevalv1.Document {
 	head := bytes.TrimLeft(text, " \t\r\n")
 	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {

@@ -10,14 +10,15 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Refused is the error of what an API server would refuse to show: it has the code, the reason and the text of the Status that it would send.
+// Refused is the error for a request that an API server would reject. It has the code, the reason and the text of the
+// Status.
 type Refused struct {
 	*crdevalv1.Rejection
-	// Warnings are what the Status does not tell: why a Scale cannot be decoded.
+	// Warnings are details that the Status lacks: why a Scale cannot be decoded.
 	Warnings []string
 }
 
-// Error is the text of the Status, and the warnings behind it.
+// Error returns the text of the Status, followed by the warnings.
 func (r *Refused) Error() string {
 	return strings.Join(append([]string{r.GetMessage()}, r.Warnings...), ": ")
 }
@@ -29,22 +30,23 @@ func refusedBy(r *crdevalv1.Rejection, warnings ...string) error {
 	return &Refused{r, warnings}
 }
 
-// Subject says what is shown: a CRD and one of its versions. The zero value is the CRD of the first object, at that object's version.
+// Subject selects a CRD and one of its versions. The zero value selects the CRD and the version of the first object.
 type Subject struct {
-	// CRD is its name, crontabs.stable.example.com. Default: found by kind and group of the first object; required without objects.
+	// CRD is the name of the CRD: crontabs.stable.example.com. Required without objects. Default: the CRD that serves
+	// the group and kind of the first object.
 	CRD string
-	// Version is v1. Default: that of the first object; without objects the preferred one.
+	// Version is the version: v1. Default: the version of the first object. Without objects, the preferred version.
 	Version string
 }
 
-// Table answers objects, JSON or YAML, as they stand in storage, as a meta.k8s.io/v1 Table in JSON: what `kubectl get` asks an API server for. All go in one call. The error is a *Refused where
-// an API server would refuse the list.
+// Table returns stored objects, JSON or YAML, as a meta.k8s.io/v1 Table in JSON, as `kubectl get` requests it. All
+// objects go in one call. The error is a *Refused if an API server would reject the list.
 func (c *Client) Table(ctx context.Context, s Subject, objects ...[]byte) ([]byte, error) {
 	r, err := c.table(ctx, s, nil, objects)
 	return r.GetTable().GetJson(), err
 }
 
-// TableText answers them as `kubectl get` prints them. Nil options are a plain `kubectl get`.
+// TableText returns objects as `kubectl get` prints them. Nil options mean a plain `kubectl get`.
 func (c *Client) TableText(ctx context.Context, s Subject, o *crdevalv1.TableText, objects ...[]byte) (string, error) {
 	if o == nil {
 		o = &crdevalv1.TableText{}
@@ -63,18 +65,21 @@ func (c *Client) table(ctx context.Context, s Subject, text *crdevalv1.TableText
 	return r, refusedBy(r.GetRejection())
 }
 
-// Selected is what an object is selected by.
+// Selected is the result of SelectFields for one object.
 type Selected struct {
-	// Fields are those that a selector may name, with their values.
+	// Fields are the fields that a selector may use, with their values.
 	Fields []*crdevalv1.SelectableField
-	// Matches says whether the selector takes the object.
+	// Matches reports whether the selector matches the object.
 	Matches bool
-	// Err is a gRPC status: why the object could not be looked at.
+	// Err is a gRPC status if the object could not be evaluated, otherwise nil.
 	Err error
 }
 
-// SelectFields answers which objects a field selector takes, "spec.color=blue,metadata.name!=a", and what it sees of them. "" takes every object. Results are aligned with
-// the objects, which are sent in as many calls as it takes. The error is a *Refused for a selector that an API server would refuse.
+// SelectFields returns the selectable fields of each object, and whether a field selector such as
+// "spec.color=blue,metadata.name!=a" matches it. An empty selector matches every object.
+//
+// Result i belongs to object i. The objects are sent in as many calls as needed. The error is a *Refused if an API
+// server would reject the selector.
 func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, objects ...[]byte) ([]Selected, error) {
 	limits, err := c.serverLimits(ctx)
 	if err != nil {
@@ -110,7 +115,8 @@ func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, o
 	}
 }
 
-// GetScale answers the subresource scale of an object as an autoscaling/v1 Scale in JSON. The error is a *Refused where an API server has none to answer.
+// GetScale returns the subresource scale of an object as an autoscaling/v1 Scale in JSON. The error is a *Refused if an
+// API server would not return a Scale.
 func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte, error) {
 	r, err := c.Presentation().GetScale(ctx, &crdevalv1.GetScaleRequest{
 		Catalog: c.catalog, Crd: s.CRD, Version: s.Version, Object: Document(object), AtLeast: c.atLeast(), Crds: c.overlay,
@@ -121,7 +127,8 @@ func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte
 	return r.GetScale().GetJson(), refusedBy(r.GetRejection())
 }
 
-// SetScale answers an object with the replicas of a Scale, as JSON. Nothing is validated: Admit with the subresource scale is the whole write.
+// SetScale returns an object with the replicas of a Scale, as JSON. It validates nothing. For the whole write, use
+// Admit with the subresource scale.
 func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) ([]byte, error) {
 	r, err := c.Presentation().SetScale(ctx, &crdevalv1.SetScaleRequest{
 		Catalog: c.catalog, Crd: s.CRD, Version: s.Version, Object: Document(object), Scale: Document(scale), AtLeast: c.atLeast(), Crds: c.overlay,
@@ -132,12 +139,13 @@ func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) 
 	return r.GetObject().GetJson(), refusedBy(r.GetRejection(), r.GetWarnings()...)
 }
 
-// OpenAPIV3 answers the OpenAPI v3 document of a group and version of the catalog, as an API server publishes it; of "" and "" the index of all.
+// OpenAPIV3 returns the OpenAPI v3 document of a group and version, as an API server publishes it. If both are empty,
+// it returns the index of all documents.
 func (c *Client) OpenAPIV3(ctx context.Context, group, version string) ([]byte, error) {
 	return c.openAPI(ctx, &crdevalv1.GetOpenApiRequest{Spec: "v3", Group: group, Version: version})
 }
 
-// OpenAPIV2 answers the OpenAPI v2 document of the catalog, as an API server publishes it.
+// OpenAPIV2 returns the OpenAPI v2 document of the catalog, as an API server publishes it.
 func (c *Client) OpenAPIV2(ctx context.Context) ([]byte, error) {
 	return c.openAPI(ctx, &crdevalv1.GetOpenApiRequest{Spec: "v2"})
 }
@@ -151,7 +159,8 @@ func (c *Client) openAPI(ctx context.Context, r *crdevalv1.GetOpenApiRequest) ([
 	return answer.GetDocument().GetJson(), nil
 }
 
-// Discover answers all groups and resources of the catalog as an APIGroupDiscoveryList of apidiscovery.k8s.io/v2 in JSON.
+// Discover returns all groups and resources of the catalog as an APIGroupDiscoveryList of apidiscovery.k8s.io/v2 in
+// JSON.
 func (c *Client) Discover(ctx context.Context) ([]byte, error) {
 	r, err := c.Presentation().Discover(ctx, &crdevalv1.DiscoverRequest{Catalog: c.catalog, Aggregated: true, AtLeast: c.atLeast()})
 	if err != nil {
@@ -160,7 +169,7 @@ func (c *Client) Discover(ctx context.Context) ([]byte, error) {
 	return r.GetDocument().GetJson(), nil
 }
 
-// FieldManagement answers what a server that does server-side apply has to know of a CRD, at all versions that it serves.
+// FieldManagement returns what a server needs to know of a CRD for server-side apply, for all served versions.
 func (c *Client) FieldManagement(ctx context.Context, crd string) (*crdevalv1.GetFieldManagementResponse, error) {
 	r, err := c.Presentation().GetFieldManagement(ctx, &crdevalv1.GetFieldManagementRequest{Catalog: c.catalog, Crd: crd, AtLeast: c.atLeast()})
 	if err != nil {
@@ -169,7 +178,8 @@ func (c *Client) FieldManagement(ctx context.Context, crd string) (*crdevalv1.Ge
 	return r, nil
 }
 
-// Explain answers the documentation of a resource or of a field, "crontabs.spec.replicas", as `kubectl explain` prints it.
+// Explain returns the documentation of a resource or of a field, "crontabs.spec.replicas", as `kubectl explain` prints
+// it.
 func (c *Client) Explain(ctx context.Context, path string) (string, error) {
 	r, err := c.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{Catalog: c.catalog, Path: path, AtLeast: c.atLeast()})
 	if err != nil {

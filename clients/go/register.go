@@ -8,12 +8,12 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// RefusedError says that an API server would not take a CRD, and why.
+// RefusedError is the error for a CRD that an API server would reject. Report has the reasons.
 type RefusedError struct {
 	Report *crdevalv1.CrdReport
 }
 
-// Error lists the findings, a line each; where the manifest could not even be decoded, it is the API server's message.
+// Error lists the violations, one per line. If the manifest cannot be decoded, it has the message of the API server.
 func (e *RefusedError) Error() string {
 	lines := make([]string, 0, len(e.Report.GetViolations())+1)
 	lines = append(lines, "crdeval: the CustomResourceDefinition would be refused")
@@ -26,8 +26,8 @@ func (e *RefusedError) Error() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// RegisterCRD registers a CustomResourceDefinition, JSON or YAML. The error is a *RefusedError for a CRD that an API server
-// would refuse, and a gRPC status otherwise. Later calls of this client see the registration, at any replica.
+// RegisterCRD registers a CustomResourceDefinition, JSON or YAML. The error is a *RefusedError if an API server would
+// reject the CRD, otherwise a gRPC status. Later calls of this client see the registration, at any replica.
 func (c *Client) RegisterCRD(ctx context.Context, manifest []byte) (*crdevalv1.RegisterCrdResponse, error) {
 	r, err := c.Registry().RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: c.catalog, Manifest: Document(manifest)})
 	if err != nil {
@@ -40,8 +40,8 @@ func (c *Client) RegisterCRD(ctx context.Context, manifest []byte) (*crdevalv1.R
 	return r, nil
 }
 
-// CheckCRD says what an API server would make of a CustomResourceDefinition, without registering it. A CRD that would be
-// refused is an answer here, not an error.
+// CheckCRD validates a CustomResourceDefinition without registering it. If an API server would reject the CRD, the
+// response says so; this is not an error.
 func (c *Client) CheckCRD(ctx context.Context, manifest []byte) (*crdevalv1.CheckCrdResponse, error) {
 	r, err := c.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{
 		Catalog: c.catalog, Manifest: Document(manifest), AtLeast: c.atLeast(),
@@ -52,7 +52,7 @@ func (c *Client) CheckCRD(ctx context.Context, manifest []byte) (*crdevalv1.Chec
 	return r, nil
 }
 
-// DeleteCRD removes a CRD by its name, crontabs.stable.example.com.
+// DeleteCRD deletes a CRD by its name: crontabs.stable.example.com.
 func (c *Client) DeleteCRD(ctx context.Context, name string) error {
 	r, err := c.Registry().DeleteCrd(ctx, &crdevalv1.DeleteCrdRequest{Catalog: c.catalog, Crd: name})
 	if err != nil {

@@ -9,24 +9,29 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Registered is what became of one of several manifests.
+// Registered is the result of registering one of several manifests.
 type Registered struct {
-	// Source says which one it is: the file of RegisterDir, `crds.yaml#2` for the second document of one that has several. Empty for RegisterAll.
+	// Source is the file of the manifest, set by RegisterDir. It is `crds.yaml#2` for the second of several documents.
+	// Empty for RegisterAll.
 	Source string
-	// Name is that of the CRD, as far as the manifest could be read.
+	// Name is the name of the CRD. Empty if it could not be read from the manifest.
 	Name string
-	// Response is the answer. Nil where crdeval could not judge or keep the CRD.
+	// Response is the response for this CRD. Nil if crdeval could not validate or store the CRD.
 	Response *crdevalv1.RegisterCrdResponse
-	// Err is a *RefusedError for a CRD that an API server would refuse, and a gRPC status for one that crdeval could not judge or keep.
+	// Err is a *RefusedError if an API server would reject the CRD, and a gRPC status if crdeval could not validate or
+	// store it. Otherwise nil.
 	Err error
 }
 
-// entriesAtOnce bounds the CRDs of a call: judging a large one takes some ten milliseconds, and a call should end within some seconds.
+// entriesAtOnce is the maximum number of CRDs in a call. Validating a large CRD takes some ten milliseconds, and a call
+// should end within seconds.
 const entriesAtOnce = 100
 
-// RegisterAll registers CRDs, JSON or YAML, one after the other in their order. Results are aligned with the manifests; one's failure is nobody
-// else's. They are sent in as many calls as it takes; when one of these fails, the error says so, and the results of those before are
-// returned with it. Later calls of this client see all of them, at any replica.
+// RegisterAll registers CRDs, JSON or YAML, one after the other. Result i belongs to manifest i. A CRD that fails does
+// not affect the others.
+//
+// The CRDs are sent in as many calls as needed. If a call fails, RegisterAll returns its error with the results of the
+// earlier calls. Later calls of this client see all registrations, at any replica.
 func (c *Client) RegisterAll(ctx context.Context, manifests ...[]byte) ([]Registered, error) {
 	limits, err := c.serverLimits(ctx)
 	if err != nil {
@@ -70,8 +75,9 @@ func registered(r *crdevalv1.RegisterCrdsResult) Registered {
 	return one
 }
 
-// SetStoredVersions says in which versions objects of a CRD may still be stored, once all others were migrated: the storage version at least. A
-// later registration may then drop the versions that went. It returns the CRD as it stands then.
+// SetStoredVersions sets the versions that stored objects of a CRD may have, after the other objects were migrated. The
+// list must have the storage version. A later registration may drop the removed versions. It returns the CRD after the
+// write.
 func (c *Client) SetStoredVersions(ctx context.Context, name string, versions ...string) (*crdevalv1.Crd, error) {
 	r, err := c.Registry().SetStoredVersions(ctx, &crdevalv1.SetStoredVersionsRequest{Catalog: c.catalog, Crd: name, StoredVersions: versions})
 	if err != nil {
@@ -81,13 +87,13 @@ func (c *Client) SetStoredVersions(ctx context.Context, name string, versions ..
 	return r.GetCrd(), nil
 }
 
-// Diff says what would change for stored objects and for clients if a CRD, JSON or YAML, replaced the registered one of its name, and
-// how the given objects would fare.
+// Diff compares a CRD, JSON or YAML, with the registered CRD of its name. It returns the effect on stored objects and
+// on clients, and on the given objects.
 func (c *Client) Diff(ctx context.Context, manifest []byte, objects ...[]byte) (*crdevalv1.DiffCrdResponse, error) {
 	return c.diff(ctx, &crdevalv1.DiffCrdRequest{Manifest: Document(manifest)}, objects)
 }
 
-// DiffManifests is Diff with another manifest in the place of the registered CRD.
+// DiffManifests is Diff against the manifest base instead of the registered CRD.
 func (c *Client) DiffManifests(ctx context.Context, base, manifest []byte, objects ...[]byte) (*crdevalv1.DiffCrdResponse, error) {
 	return c.diff(ctx, &crdevalv1.DiffCrdRequest{Base: Document(base), Manifest: Document(manifest)}, objects)
 }

@@ -16,7 +16,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// spelled writes results for people.
+// spelled formats results as text.
 func spelled(all []crdeval.Registered) string {
 	var b strings.Builder
 	for _, r := range all {
@@ -33,7 +33,8 @@ func spelled(all []crdeval.Registered) string {
 	return b.String()
 }
 
-// TestRegisterAll: results are aligned, one's failure is its own, and what was registered is seen by the next call.
+// TestRegisterAll checks that results are in order, that a failure affects one CRD only, and that the next call sees
+// the registrations.
 func TestRegisterAll(t *testing.T) {
 	c, sent := dial(t, serve(t))
 	all, err := c.RegisterAll(t.Context(), named("a", ""), []byte(strings.Replace(string(named("b", "")), "Namespaced", "Everywhere", 1)), []byte("kind: Pod"), named("a", ""), named("a", "new"), manifest(3))
@@ -66,7 +67,7 @@ func TestRegisterAll(t *testing.T) {
 	}
 }
 
-// TestRegisterAllInParts: more than fits one call is sent in several.
+// TestRegisterAllInParts checks that many CRDs are sent in several calls.
 func TestRegisterAllInParts(t *testing.T) {
 	c, sent := dial(t, serve(t, "--max-message-bytes=64KiB", "--max-document-bytes=32KiB"))
 	var manifests [][]byte
@@ -93,7 +94,7 @@ func TestRegisterAllInParts(t *testing.T) {
 	}
 }
 
-// TestRegisterDir: a directory is read as kubectl reads it.
+// TestRegisterDir checks that a directory is read as by kubectl.
 func TestRegisterDir(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -138,7 +139,7 @@ func TestRegisterDir(t *testing.T) {
 	}
 }
 
-// TestSetStoredVersions: a version goes once nothing is stored in it.
+// TestSetStoredVersions checks that a version can be dropped after it is no longer a stored version.
 func TestSetStoredVersions(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	versions := func(stored string, names ...string) []byte {
@@ -165,7 +166,7 @@ func TestSetStoredVersions(t *testing.T) {
 	}
 }
 
-// TestDiff: a new CRD beside the registered one, or beside another.
+// TestDiff compares a new CRD with the registered one, and with another manifest.
 func TestDiff(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	registerAll(t, c, manifest(5))
@@ -194,7 +195,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestWith: CRDs that are brought along count for the calls of that client alone.
+// TestWith checks that inline CRDs only apply to the calls of that client.
 func TestWith(t *testing.T) {
 	c, sent := dial(t, serve(t))
 	registerAll(t, c, manifest(5))

@@ -13,37 +13,40 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// ReadOptions shape ReadStream. The zero value reads every object at its own version.
+// ReadOptions are the options of ReadStream. The zero value reads every object at its own version.
 type ReadOptions struct {
-	// Evaluation are the options of every evaluation. Nil: the server's defaults.
+	// Evaluation holds the evaluation options. Nil means the defaults of the server.
 	Evaluation *crdevalv1.EvaluationOptions
 	// TargetVersion is the version to read at. Default: each object's own.
 	TargetVersion string
-	// Include is what is presented of each object. Nil: nothing.
+	// Include requests what to present in addition to each object. Nil requests nothing.
 	Include *crdevalv1.PresentationOptions
 }
 
-// TransformedResult is the outcome for one object of ReadStream: exactly one of the two is set.
+// TransformedResult is the result of ReadStream for one object. Exactly one field is set.
 type TransformedResult struct {
-	// Transformed is what became of the object.
+	// Transformed is the transformed object, or its rejection.
 	Transformed *crdevalv1.TransformedObject
-	// Err is a gRPC status: why crdeval could not evaluate the object.
+	// Err is a gRPC status if crdeval could not evaluate the object.
 	Err error
 }
 
-// What goes into one message of a stream.
+// The limits of one message of a stream.
 const (
 	itemsAtOnce = 100
 	bytesAtOnce = 1 << 20
 )
 
-// AdmitStream is Admit for any number of writes (Write.Item makes items of them), in their order and in the memory of a few: nothing is taken from items while
-// results wait to be looked at. Each message to the server has what items has ready, so that an item that comes alone is answered at once.
+// AdmitStream is Admit for any number of writes in bounded memory. Write.Item converts a write to an item. Results come
+// in the order of the items. AdmitStream stops reading items while the caller does not read results. Each message has
+// the items that are ready, so a single item is answered immediately.
 //
-// An item that could not be evaluated is a Result with an Err and does not end the stream. What does is yielded last, with an empty Result: the error of ctx,
-// or a gRPC status. The results before it stand; the item behind the last of them is the first without an answer.
+// An item that could not be evaluated has a Result with an Err and does not end the stream. An error that ends the
+// stream is yielded last, with an empty Result: the error of ctx, or a gRPC status. The earlier results stay valid. The
+// next item is the first without a result.
 //
-// items is read on another goroutine. When the loop ends early, that goroutine ends with the next item: an iterator that may wait long has to heed ctx.
+// AdmitStream reads items on another goroutine. If the caller ends the loop early, that goroutine ends at the next
+// item. An iterator that may block for long must therefore observe ctx.
 func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o AdmitOptions) iter.Seq2[Result, error] {
 	return streamed(ctx, "admit", items, func(ctx context.Context) (conversation[Result], error) {
 		s, err := c.Evaluation().AdmitStream(ctx)
@@ -65,7 +68,7 @@ func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.Eval
 	})
 }
 
-// ReadStream answers each of any number of objects as an API server reads it from its storage, as AdmitStream answers verdicts.
+// ReadStream reads any number of objects as an API server reads them from storage. It works as AdmitStream does.
 func (c *Client) ReadStream(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o ReadOptions) iter.Seq2[TransformedResult, error] {
 	return streamed(ctx, "read", items, func(ctx context.Context) (conversation[TransformedResult], error) {
 		s, err := c.Evaluation().ReadStream(ctx)
@@ -98,14 +101,15 @@ func transformed(list []*crdevalv1.TransformResult) []TransformedResult {
 	return all
 }
 
-// conversation is a stream whose first message was sent. R is what comes of an item.
+// conversation is a stream after its first message. R is the result of an item.
 type conversation[R any] struct {
 	send    func([]*crdevalv1.EvaluationItem) error
-	end     func() error // nothing more is sent
+	end     func() error // closes the sending side
 	receive func() ([]R, error)
 }
 
-// streamed begins a conversation, sends items and yields what comes of them, up to the error that ends it; about is the call's name in that.
+// streamed opens a stream, sends items and yields their results, up to the error that ends the stream. about is the
+// name of the call for error texts.
 func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv1.EvaluationItem], begin func(context.Context) (conversation[R], error)) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -123,7 +127,7 @@ func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv
 			if errors.Is(err, io.EOF) {
 				if err = context.Cause(ctx); err == nil {
 					return
-				} // of a stream that ctx may have cut off before all items were sent
+				} // ctx may have ended before all items were sent
 			}
 			if err != nil {
 				yield(none, fmt.Errorf("crdeval: %s: %w", about, err))
@@ -138,7 +142,7 @@ func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv
 	}
 }
 
-// begun is the error of a stream's first message: one that could not be sent because the call has ended says so when something is received.
+// begun converts the error of sending the first message. It drops io.EOF, because receiving then returns the cause.
 func begun(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -146,7 +150,8 @@ func begun(err error) error {
 	return err
 }
 
-// send sends items, as many at once as are ready, until they or ctx end. The channel is closed when nothing is sent any more.
+// send sends items until they or ctx end. Each message has the items that are ready. The returned channel is closed
+// after the last message.
 func send(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], end func() error, message func([]*crdevalv1.EvaluationItem) error) (ended <-chan struct{}) {
 	ready, done := make(chan *crdevalv1.EvaluationItem, itemsAtOnce), make(chan struct{})
 	go func() {
@@ -166,7 +171,7 @@ func send(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], end fu
 		defer close(done)
 		for {
 			batch, more := take(ctx, ready)
-			if len(batch) > 0 && message(batch) != nil { // why is what receiving says
+			if len(batch) > 0 && message(batch) != nil { // receiving returns the cause
 				return
 			}
 			if !more {
@@ -178,7 +183,7 @@ func send(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], end fu
 	return done
 }
 
-// take waits for an item and takes it with those that are ready, up to what goes into a message.
+// take waits for an item and returns it with the other items that are ready, up to the limits of one message.
 func take(ctx context.Context, ready <-chan *crdevalv1.EvaluationItem) (batch []*crdevalv1.EvaluationItem, more bool) {
 	bytes := 0
 	for len(batch) < itemsAtOnce && bytes < bytesAtOnce {

@@ -51,7 +51,8 @@ func things(n int, taken *atomic.Int64) iter.Seq[*crdevalv1.EvaluationItem] {
 	}
 }
 
-// TestAdmitStream: results in order, errors of items among them; an item that comes alone is answered alone.
+// TestAdmitStream checks that results are in order and include errors of items, and that a single item is answered
+// immediately.
 func TestAdmitStream(t *testing.T) {
 	_, c := dialed(t)
 	var taken atomic.Int64
@@ -109,7 +110,7 @@ func TestReadStream(t *testing.T) {
 	}
 }
 
-// TestStreamsEndEarly: a loop that ends takes no more items, and what ends a stream comes last.
+// TestStreamsEndEarly checks that a stream reads no more items after its loop ends, and yields its error last.
 func TestStreamsEndEarly(t *testing.T) {
 	server, c := dialed(t)
 	var taken atomic.Int64
@@ -143,7 +144,7 @@ func TestStreamsEndEarly(t *testing.T) {
 		t.Errorf("%d results, %v", n, err)
 	}
 
-	// A server that shuts down says so to the items that it has not answered.
+	// A server that shuts down ends the stream with an error after the results that it has sent.
 	answered, stopped := 0, make(chan struct{})
 	for _, err := range c.AdmitStream(t.Context(), things(10_000_000, &taken), crdeval.AdmitOptions{}) {
 		if answered++; answered == 1000 {
@@ -159,5 +160,5 @@ func TestStreamsEndEarly(t *testing.T) {
 	<-stopped
 }
 
-// itemsBehind is how many items may be taken after a loop has ended: those that are on their way.
+// itemsBehind is the maximum number of items that may be read after a loop has ended, because they are buffered.
 const itemsBehind = 2

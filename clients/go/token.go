@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// bearer is a token as credentials.PerRPCCredentials.
+// bearer is a token that implements credentials.PerRPCCredentials.
 type bearer string
 
 var _ credentials.PerRPCCredentials = bearer("")
@@ -18,10 +18,11 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 	return map[string]string{"authorization": "Bearer " + string(b)}, nil
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials. Dial has judged that already, with more to go by.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. It returns false because Dial has already checked
+// the transport.
 func (bearer) RequireTransportSecurity() bool { return false }
 
-// onThisHost says whether what is sent to a target stays on this host.
+// onThisHost reports whether traffic to target stays on this host.
 func onThisHost(target string) bool {
 	if strings.HasPrefix(target, "unix:") || strings.HasPrefix(target, "unix-abstract:") {
 		return true

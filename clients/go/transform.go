@@ -10,15 +10,15 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Transformed is what one of the calls below made of an object: exactly one of the two is set.
+// Transformed is the result of Prune, Default, Read or Convert for one object. Exactly one field is set.
 type Transformed struct {
-	// Transformed has the object, or the refusal of an API server that cannot decode or convert it.
+	// TransformedObject has the object, or the rejection if an API server cannot decode or convert it.
 	*crdevalv1.TransformedObject
-	// Err is a gRPC status: why crdeval could not evaluate the object.
+	// Err is a gRPC status if crdeval could not evaluate the object.
 	Err error
 }
 
-// Result returns the object as JSON, or why there is none: Err, or what an API server would answer instead.
+// Result returns the object as JSON. The error is Err, or the text of the rejection.
 func (t Transformed) Result() ([]byte, error) {
 	switch {
 	case t.Err != nil:
@@ -29,8 +29,8 @@ func (t Transformed) Result() ([]byte, error) {
 	return t.GetObject().GetJson(), nil
 }
 
-// Prune returns each object, JSON or YAML, without what its schema does not know. Results are aligned with the objects, which are sent
-// in as many calls as it takes.
+// Prune removes the fields that the schema does not know from each object, JSON or YAML. Result i belongs to object i.
+// The objects are sent in as many calls as needed.
 func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
 	return c.transform(ctx, "prune", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
 		r, err := c.Evaluation().Prune(ctx, &crdevalv1.PruneRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay})
@@ -38,7 +38,7 @@ func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, e
 	})
 }
 
-// Default returns each object with its defaults filled in, otherwise as Prune does.
+// Default adds the defaults to each object. Otherwise it works as Prune does.
 func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
 	return c.transform(ctx, "default", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
 		r, err := c.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay})
@@ -46,7 +46,8 @@ func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed,
 	})
 }
 
-// Read returns what an API server makes of objects as they stand in its storage, at a version of the CRD; "": each at its own.
+// Read reads objects as an API server reads them from storage, at the given version of the CRD. If version is empty, it
+// reads each object at its own version.
 func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
 	return c.transform(ctx, "read", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
 		r, err := c.Evaluation().Read(ctx, &crdevalv1.ReadRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay, TargetVersion: version})
@@ -54,7 +55,7 @@ func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([
 	})
 }
 
-// Convert returns each object converted to a version of its CRD.
+// Convert converts each object to a version of its CRD. version is required.
 func (c *Client) Convert(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
 	if version == "" {
 		return nil, fmt.Errorf("crdeval: convert: say which version to convert to")

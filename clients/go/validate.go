@@ -9,33 +9,33 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Result is the outcome for one object: exactly one of the two is set.
+// Result is the result for one object. Exactly one field is set.
 type Result struct {
-	// Verdict says whether an API server would accept the object, and why not.
+	// Verdict reports whether an API server would accept the object, and why not.
 	Verdict *crdevalv1.Verdict
-	// Err is a gRPC status: why crdeval could not evaluate the object. It never means that the object is valid.
+	// Err is a gRPC status if crdeval could not evaluate the object. An error never means that the object is valid.
 	Err error
 }
 
 // Allowed reports whether the object was evaluated and would be accepted.
 func (r Result) Allowed() bool { return r.Err == nil && r.Verdict.GetAllowed() }
 
-// Update is a write to an object that exists.
+// Update is a write to an existing object.
 type Update struct {
-	// Old is the object as it stands in storage, at any version that the CRD lists; New is what is written. JSON or YAML.
+	// Old is the stored object, at any version that the CRD lists. New is the new object. JSON or YAML.
 	Old, New []byte
-	// Status makes it a write to the status subresource, which takes nothing but the status from New.
+	// Status makes it a write to the subresource status, which only takes the status from New.
 	Status bool
 }
 
-// Validate says for each object, JSON or YAML, whether an API server would accept its creation. Results are aligned with
-// the objects. More objects than the server takes in one call are sent in several, one after the other; when one of these fails, so does the whole.
+// Validate reports for each object, JSON or YAML, whether an API server would accept its creation. Result i belongs to
+// object i. The objects are sent in as many calls as needed. If a call fails, Validate returns its error.
 func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, error) {
 	return c.ValidateItems(ctx, itemsOf(objects), nil)
 }
 
-// ValidateUpdates is Validate for updates: transition rules run, and what an update leaves as it was may stay invalid. Verdict.Forgiven
-// has what was forgiven for that.
+// ValidateUpdates is Validate for updates. It runs transition rules. Invalid values that an update does not change may
+// stay (ratcheting); Verdict.Ratcheted lists their violations.
 func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Result, error) {
 	items := make([]*crdevalv1.EvaluationItem, len(updates))
 	for i, u := range updates {
@@ -47,8 +47,9 @@ func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Resu
 	return c.ValidateItems(ctx, items, nil)
 }
 
-// ValidateItems is Validate for items that say more than their objects: an endpoint's version, a namespace, a revision. Nil
-// options are the server's defaults; with CompleteMetadata objects may be as they are in files, without a namespace or a resourceVersion.
+// ValidateItems is Validate for complete items: with the version of the endpoint, a namespace, a revision. Nil options
+// mean the defaults of the server. With CompleteMetadata the objects may lack a namespace or a resourceVersion, as in
+// files.
 func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o *crdevalv1.EvaluationOptions) ([]Result, error) {
 	call := func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.VerdictResult, error) {
 		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items, Options: o, AtLeast: c.atLeast(), Crds: c.overlay})
@@ -58,7 +59,7 @@ func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.Evaluatio
 	return results(answers), err
 }
 
-// results are the outcomes that answers tell; nil for none.
+// results converts the results of a response. It returns nil for nil.
 func results(answers []*crdevalv1.VerdictResult) []Result {
 	if answers == nil {
 		return nil
@@ -74,7 +75,7 @@ func results(answers []*crdevalv1.VerdictResult) []Result {
 	return all
 }
 
-// itemsOf makes an item of each object.
+// itemsOf returns an item for each object.
 func itemsOf(objects [][]byte) []*crdevalv1.EvaluationItem {
 	items := make([]*crdevalv1.EvaluationItem, len(objects))
 	for i, o := range objects {
@@ -83,7 +84,7 @@ func itemsOf(objects [][]byte) []*crdevalv1.EvaluationItem {
 	return items
 }
 
-// inBatches sends items in as many calls as it takes, one after the other, and returns the results of all.
+// inBatches sends items in as many calls as needed, one after the other, and returns all results.
 func inBatches[R any](ctx context.Context, c *Client, name string, items []*crdevalv1.EvaluationItem, call func([]*crdevalv1.EvaluationItem) ([]R, error)) ([]R, error) {
 	limits, err := c.serverLimits(ctx)
 	if err != nil {

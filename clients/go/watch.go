@@ -18,29 +18,31 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// WatchOptions shape a watch. The zero value begins with every CRD and holds no manifests.
+// WatchOptions are the options of Watch. The zero value begins with every CRD and sends no manifests.
 type WatchOptions struct {
-	// From is the token to begin behind: of an event, a write or a list. Empty: begin with every CRD as ADDED.
+	// From is the token to resume after: of an event, a write or a list. If it is empty, the watch begins with every
+	// CRD as ADDED.
 	From string
-	// View says how much of the CRDs the events hold. Default: CRD_VIEW_BASIC.
+	// View selects how much of each CRD the events hold. Default: CRD_VIEW_BASIC.
 	View crdevalv1.CrdView
 }
 
-// How long a watch waits before it tries again: doubling, with a share left to chance, so that a server that comes back is not met by all at once.
+// The pause before a watch reconnects. It doubles each time and is partly random, so that clients do not reconnect at
+// the same time.
 const (
 	firstPause = 100 * time.Millisecond
 	longPause  = 10 * time.Second
 )
 
-// Watch yields what happens to the CRDs of the catalog, until ctx ends or the loop does. Without a token to begin from, every CRD comes as ADDED, then
-// SYNCED, then every change as it happens.
+// Watch yields the events of the CRDs of the catalog until ctx or the loop ends. Without a token, every CRD comes as
+// ADDED, then SYNCED, then each change as it happens.
 //
-// A connection or a server that is lost is nothing to its caller: Watch goes on where it was, at whatever replica answers, and yields SYNCED again
-// once it has caught up. Where the server no longer keeps what happened meanwhile (WATCH_EXPIRED, or TOKEN_INVALID once a store was replaced),
-// a watch that began with every CRD reads them all anew and yields the difference: MODIFIED, and DELETED for those that are gone. One that
-// began from a token cannot know what is gone: the error is yielded.
+// If the connection or the server is lost, Watch resumes at any available replica. It yields SYNCED again after it has
+// caught up. If the server no longer keeps the state of the token (WATCH_EXPIRED, or TOKEN_INVALID after the store was
+// replaced), a watch that began with every CRD reads all CRDs again and yields the difference: MODIFIED, and DELETED
+// for missing CRDs. A watch that began from a token cannot detect deleted CRDs. It yields the error.
 //
-// An error is yielded last, with a nil event: that of ctx, or a gRPC status.
+// An error is yielded last, with a nil event: the error of ctx, or a gRPC status.
 func (c *Client) Watch(ctx context.Context, o WatchOptions) iter.Seq2[*crdevalv1.WatchCrdsResponse, error] {
 	return func(yield func(*crdevalv1.WatchCrdsResponse, error) bool) {
 		w := watch{client: c, view: o.View, token: o.From, yield: yield}
@@ -76,12 +78,12 @@ func (c *Client) Watch(ctx context.Context, o WatchOptions) iter.Seq2[*crdevalv1
 	}
 }
 
-// lost says whether an error is that of a server or a connection that may come back.
+// lost reports whether err comes from a lost server or connection that may return.
 func lost(err error) bool {
 	return errors.Is(err, io.EOF) || status.Code(err) == codes.Unavailable
 }
 
-// forgotten says whether a server cannot go on from a token.
+// forgotten reports whether the server cannot resume from the token.
 func forgotten(err error) bool {
 	for _, d := range status.Convert(err).Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok && (info.GetReason() == "WATCH_EXPIRED" || info.GetReason() == "TOKEN_INVALID") {
@@ -91,18 +93,18 @@ func forgotten(err error) bool {
 	return false
 }
 
-// watch is a Watch under way, over as many calls as it takes.
+// watch is the state of a Watch across its calls.
 type watch struct {
 	client *Client
 	view   crdevalv1.CrdView
-	token  string                    // to go on behind; empty: from the beginning
-	known  map[string]*crdevalv1.Crd // what was told of; nil if the beginning was not
-	anew   map[string]bool           // while everything is read: what was there
+	token  string                    // token to resume after; empty: begin with every CRD
+	known  map[string]*crdevalv1.Crd // CRDs that were yielded; nil if the watch began from a token
+	anew   map[string]bool           // CRDs seen while all CRDs are read again
 	yield  func(*crdevalv1.WatchCrdsResponse, error) bool
-	ended  bool // by the loop
+	ended  bool // the loop has ended
 }
 
-// once watches over one call, and says whether anything came.
+// once watches with one call. It reports whether an event came.
 func (w *watch) once(ctx context.Context) (told bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -127,7 +129,7 @@ func (w *watch) once(ctx context.Context) (told bool, err error) {
 	}
 }
 
-// take yields an event, or what is new about it, and says whether to go on.
+// take yields an event unless it is already known. It reports whether to continue.
 func (w *watch) take(event *crdevalv1.WatchCrdsResponse) bool {
 	next := event.GetToken()
 	if w.known != nil {
@@ -140,7 +142,7 @@ func (w *watch) take(event *crdevalv1.WatchCrdsResponse) bool {
 			}
 			if w.known[name] = event.GetCrd(); before.GetEtag() != "" && before.GetEtag() == event.GetCrd().GetEtag() {
 				w.went(next)
-				return true // told already
+				return true // already yielded
 			}
 			if before != nil {
 				event.Type = crdevalv1.WatchEventType_WATCH_EVENT_TYPE_MODIFIED
@@ -161,14 +163,14 @@ func (w *watch) take(event *crdevalv1.WatchCrdsResponse) bool {
 	return w.yield(event, nil)
 }
 
-// went remembers where to go on.
+// went stores the token to resume after.
 func (w *watch) went(token string) {
 	if token != "" {
 		w.token = token
 	}
 }
 
-// gone yields the deletion of what was not there when everything was read anew, and says whether to go on.
+// gone yields the deletion of CRDs that were missing when all CRDs were read again. It reports whether to continue.
 func (w *watch) gone() bool {
 	if w.anew == nil {
 		return true

@@ -21,13 +21,13 @@ import (
 	"github.com/crdeval/crdeval/server/app"
 )
 
-// named is a CRD of some name, with a description.
+// named returns a CRD with the given name and a description.
 func named(plural, description string) []byte {
 	return []byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"` + plural + `.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"` + plural +
 		`","kind":"` + strings.ToUpper(plural[:1]) + plural[1:] + `"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","description":"` + description + `"}}}]}}`)
 }
 
-// replaceable is a server at one address that can be stopped and started anew.
+// replaceable is a server that can be stopped and restarted at the same address.
 type replaceable struct {
 	t       *testing.T
 	address string
@@ -37,7 +37,7 @@ type replaceable struct {
 
 func start(t *testing.T, flags ...string) *replaceable {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "crdeval-") // a socket's path has to be short; a port would be anybody's while the server is stopped
+	dir, err := os.MkdirTemp("", "crdeval-") // socket paths must be short; another process could take a port
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func (r *replaceable) start() {
 	}
 }
 
-// events reads a watch one by one.
+// events reads the events of a watch one by one.
 type events struct {
 	t    *testing.T
 	next func() (*crdevalv1.WatchCrdsResponse, error, bool)
@@ -83,7 +83,7 @@ func watching(ctx context.Context, t *testing.T, c *crdeval.Client, o crdeval.Wa
 	return &events{t, next}
 }
 
-// expect reads as many events as it is given.
+// expect reads the given number of events and compares them.
 func (e *events) expect(want ...string) (last string) {
 	e.t.Helper()
 	for _, w := range want {
@@ -116,7 +116,7 @@ func registerAll(t *testing.T, c *crdeval.Client, manifests ...[]byte) {
 	}
 }
 
-// TestWatch: what is there, then what happens; from a token what has happened since.
+// TestWatch checks the initial events, the changes, and the changes since a token.
 func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -145,7 +145,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchErrors: what cannot get better ends a watch.
+// TestWatchErrors checks that permanent errors end a watch.
 func TestWatchErrors(t *testing.T) {
 	address := serve(t)
 	c, _ := dial(t, address, crdeval.WithCatalog("none"))
@@ -171,7 +171,8 @@ func TestWatchErrors(t *testing.T) {
 	}
 }
 
-// TestWatchGoesOn: a server that stops ends its watches without being held up, and when it is back they go on: nothing is lost and nothing comes twice.
+// TestWatchGoesOn checks that a server with open watches stops without delay. The watches resume after its restart, and
+// every event comes exactly once.
 func TestWatchGoesOn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -193,7 +194,7 @@ func TestWatchGoesOn(t *testing.T) {
 		name := fmt.Sprintf("c%d", i)
 		registerAll(t, other, named(name, ""))
 		rest := []string{"SYNCED", "ADDED " + name}
-		for range 2 { // which of the two comes first is the server's matter
+		for range 2 { // the order of the two is not defined
 			event, err, _ := w.next()
 			if err != nil {
 				t.Fatal(err)
@@ -208,7 +209,8 @@ func TestWatchGoesOn(t *testing.T) {
 	}
 }
 
-// TestWatchReadsAnew: a server that knows nothing of a watch's token has everything read anew, and the watch yields the difference.
+// TestWatchReadsAnew checks that a watch reads all CRDs again if the server does not know its token, and yields the
+// difference.
 func TestWatchReadsAnew(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -218,7 +220,7 @@ func TestWatchReadsAnew(t *testing.T) {
 	w := watching(ctx, t, c, crdeval.WatchOptions{})
 	token := w.expect("ADDED a", "ADDED b", "SYNCED")
 	server.stop()
-	server.start() // of another store, which is empty
+	server.start() // with another, empty store
 	fresh, _ := dial(t, server.address)
 	registerAll(t, fresh, named("c", ""), named("b", ""))
 	var got []string

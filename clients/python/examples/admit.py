@@ -1,10 +1,11 @@
-"""Takes writes the whole way that an API server takes them, over gRPC, and prints what would be stored, and the objects as a table.
+"""Runs writes through the write path of an API server, over gRPC. Prints the stored objects and a table.
 
     python admit.py TARGET OBJECT...
     python admit.py TARGET --old OLD [--merge FILE | --json FILE | OBJECT...]
 
-TARGET is localhost:9090 or unix:///path/to/socket; the others are YAML or JSON files, patches too. The CRDs are registered already. Exits with 1 if
-a write would be rejected, with 2 if one could not be evaluated, a file not read or the service not reached.
+TARGET is localhost:9090 or unix:///path/to/socket; the others are YAML or JSON files, also the patches. The CRDs
+must be registered. The exit code is 1 if a write would be rejected. It is 2 if a write could not be evaluated, a file
+could not be read, or the service could not be reached.
 """
 
 import argparse
@@ -16,11 +17,11 @@ import grpc
 from crdeval import writes
 from crdeval.v1 import evaluation_pb2
 
-MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
+MAX_MESSAGE_BYTES = 64 << 20  # the default limit of a server; the default of grpc is 4 MiB
 
 
 def asked(args: argparse.Namespace) -> list[evaluation_pb2.EvaluationItem]:
-    """The writes that the arguments ask for."""
+    """Returns the writes that the arguments request."""
     if args.old is None:
         return [writes.create(path.read_bytes()) for path in args.objects]
     old = args.old.read_bytes()
@@ -33,7 +34,7 @@ def asked(args: argparse.Namespace) -> list[evaluation_pb2.EvaluationItem]:
 
 
 def main() -> int:
-    """Runs, and tells errors in a line each."""
+    """Runs the example and prints each error on one line."""
     try:
         return run()
     except grpc.RpcError as error:

@@ -1,13 +1,13 @@
-"""Registers a directory of CRDs, compares a file with what is registered, and watches, over gRPC.
+"""Registers a directory of CRDs, compares a CRD with the registered one, and watches, over gRPC.
 
     python registry.py TARGET register DIRECTORY
     python registry.py TARGET diff CRD [OBJECT...]
     python registry.py TARGET watch [COUNT]
 
-TARGET is localhost:9090 or unix:///path/to/socket. `register` exits with 1 if a CRD would be rejected or cannot be read; `diff` compares a
-CRD with the registered one of its name, tells how the objects would fare, and exits with 1 if the change is breaking or the CRD would be
-refused; `watch` prints COUNT events, or all there are until it is interrupted. A server that cannot be reached, and a file that cannot be read, is
-a line of error and exit code 2.
+TARGET is localhost:9090 or unix:///path/to/socket. `register` exits with 1 if a CRD would be
+rejected or cannot be read. `diff` compares a CRD with the registered one of its name and prints the effect on the
+objects. It exits with 1 if the change is breaking or the CRD would be rejected. `watch` prints COUNT events, or all
+events until it is interrupted. The exit code is 2 if the server cannot be reached or a file cannot be read.
 """
 
 import itertools
@@ -19,11 +19,11 @@ import grpc
 from crdeval import registry
 from crdeval.v1 import diff_pb2, registry_pb2, registry_pb2_grpc, report_pb2, server_pb2, server_pb2_grpc
 
-MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
+MAX_MESSAGE_BYTES = 64 << 20  # the default limit of a server; the default of grpc is 4 MiB
 
 
 def register(channel: grpc.Channel, directory: str) -> int:
-    """Registers the CRDs of a directory and prints what became of each."""
+    """Registers the CRDs of a directory and prints the result of each."""
     found = list(registry.manifests(directory))
     results, _ = registry.register_all(channel, [text for _, text in found])
     code = 0
@@ -41,7 +41,7 @@ def register(channel: grpc.Channel, directory: str) -> int:
 
 
 def findings(report: report_pb2.CrdReport) -> None:
-    """Prints what is wrong with a CRD: the findings, or why there are none, such as a number where a string belongs."""
+    """Prints the violations of a CRD, or its rejection if it cannot be decoded."""
     for v in report.violations:
         print(f"  {v.position.line}:{v.position.column}: {v.field}: {v.message}")
     if not report.violations and report.rejection.message:
@@ -49,7 +49,7 @@ def findings(report: report_pb2.CrdReport) -> None:
 
 
 def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
-    """Prints what would change if a CRD replaced the registered one, and for which objects."""
+    """Prints the changes if the CRD replaced the registered one, and their effect on the objects."""
     stub = registry_pb2_grpc.RegistryServiceStub(channel)
     answer = stub.DiffCrd(
         registry_pb2.DiffCrdRequest(
@@ -76,7 +76,7 @@ def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
 
 
 def watch(channel: grpc.Channel, count: int | None) -> int:
-    """Prints events as they happen. A server that is lost meanwhile is waited for; one that is not there to begin with is an error."""
+    """Prints events as they happen. Waits for a lost server, but fails if the server is down at the start."""
     server_pb2_grpc.ServerServiceStub(channel).GetServerInfo(server_pb2.GetServerInfoRequest(), timeout=60)
     for event in itertools.islice(registry.watch(channel), count):
         what = registry_pb2.WatchEventType.Name(event.type).removeprefix("WATCH_EVENT_TYPE_").lower()
@@ -85,7 +85,7 @@ def watch(channel: grpc.Channel, count: int | None) -> int:
 
 
 def run() -> int:
-    """Does what the command line says and returns the exit code."""
+    """Runs the command and returns the exit code."""
     if len(sys.argv) < 3:
         print(__doc__, file=sys.stderr)
         return 2
@@ -105,7 +105,7 @@ def run() -> int:
 
 
 def main() -> int:
-    """Runs, and tells errors in a line each."""
+    """Runs the example and prints each error on one line."""
     try:
         return run()
     except grpc.RpcError as error:

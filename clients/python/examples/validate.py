@@ -2,9 +2,9 @@
 
     python validate.py TARGET CRD [--old OLD] OBJECT...
 
-TARGET is localhost:9090 or unix:///path/to/socket; CRD, OLD and OBJECT are YAML or JSON files. With OLD, an object as it is
-stored, each OBJECT is an update of it. Exits with 1 if the CRD or an object would be rejected, with 2 if something could not be
-evaluated.
+TARGET is localhost:9090 or unix:///path/to/socket; CRD, OLD and OBJECT are YAML or JSON files. With OLD, a
+stored object, each OBJECT is an update of it. The exit code is 1 if the CRD or an object would be rejected. It is 2 if
+something could not be evaluated.
 """
 
 import sys
@@ -23,11 +23,11 @@ from crdeval.v1 import (
 from crdeval.v1.violation_pb2 import Rejection, Violation
 
 CATALOG = "default"
-MAX_MESSAGE_BYTES = 64 << 20  # what a server may send by default; grpc's own limit is 4 MiB
+MAX_MESSAGE_BYTES = 64 << 20  # the default limit of a server; the default of grpc is 4 MiB
 
 
 def document(path: str) -> document_pb2.Document:
-    """The file's bytes, as they are: JSON if they begin with a brace or a bracket, YAML otherwise."""
+    """Wraps the bytes of the file: JSON if they begin with a brace or a bracket, otherwise YAML."""
     text = Path(path).read_bytes()
     if text.lstrip().startswith((b"{", b"[")):
         return document_pb2.Document(json=text)
@@ -35,7 +35,7 @@ def document(path: str) -> document_pb2.Document:
 
 
 def findings(path: str, violations: Sequence[Violation], rejection: Rejection) -> None:
-    """Prints what is wrong: the findings, or why there are none, such as text that is not JSON."""
+    """Prints the violations, or the rejection if there are no violations, for example for invalid JSON."""
     for v in violations:
         print(f"  {path}:{v.position.line}:{v.position.column}: {v.field}: {v.message}")
     if not violations and rejection.message:
@@ -57,7 +57,7 @@ def register(channel: grpc.Channel, path: str) -> str:
 
 
 def validate(channel: grpc.Channel, paths: list[str], old: str | None, token: str) -> int:
-    """Validates the objects in one call, prints a line for each and a line for each finding. Returns the exit code."""
+    """Validates the objects in one call, prints a line for each object and each violation. Returns the exit code."""
     evaluation = evaluation_pb2_grpc.EvaluationServiceStub(channel)
     response = evaluation.Validate(
         evaluation_pb2.ValidateRequest(

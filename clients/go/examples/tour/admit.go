@@ -9,7 +9,8 @@ import (
 	crdeval "github.com/crdeval/crdeval/clients/go"
 )
 
-// admit takes the sample CronTabs the whole way of a write, then patches the first, and prints what would be stored as kubectl would show it.
+// admit sends the sample CronTabs through the write path and patches the first one. It prints the objects that would be
+// stored, in the form of kubectl.
 func admit(ctx context.Context, client *crdeval.Client, dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "crontab-*.yaml"))
 	if err != nil {
@@ -53,7 +54,7 @@ func admit(ctx context.Context, client *crdeval.Client, dir string) error {
 	return nil
 }
 
-// allowed are the objects that would be stored.
+// allowed returns the objects that would be stored.
 func allowed(results []crdeval.Result) ([][]byte, error) {
 	var stored [][]byte
 	for _, r := range results {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The parts of the REST answer that the tour prints.
+// The parts of the REST response that the tour prints.
 type (
 	response struct {
 		Results []result `json:"results"`
@@ -44,7 +44,8 @@ type (
 	}
 )
 
-// judge sends all files of the directory in one batch through the REST gateway and prints the verdicts. item makes one of a file's JSON.
+// judge sends all files of the directory in one batch through the REST gateway and prints the verdicts. item converts
+// the JSON of a file to an item.
 func judge(ctx context.Context, url, dir, what string, item func(json.RawMessage) any) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -77,15 +78,15 @@ func judge(ctx context.Context, url, dir, what string, item func(json.RawMessage
 	return nil
 }
 
-// creation is the item of an object that is created.
+// creation returns the item for the creation of an object.
 func creation(object json.RawMessage) any {
 	return map[string]json.RawMessage{"object": object}
 }
 
-// asWritten is the item that a file has as a whole, in the words of the API: oldObject, object, subresource.
+// asWritten returns the file as an item. The file has the fields of the API: oldObject, object, subresource.
 func asWritten(item json.RawMessage) any { return item }
 
-// batch is the body of the request: the objects stand in it as they are, inline.
+// batch returns the body of the request, with the objects inline and unchanged.
 func batch(files []string, item func(json.RawMessage) any) ([]byte, error) {
 	items := make([]any, len(files))
 	for i, file := range files {

@@ -1,6 +1,6 @@
-// Command tour is what `make run` runs: it starts a crdeval server with its embedded store, registers the sample CRDs with
-// the Go client, has the sample objects and updates judged through the server's REST gateway, prints the verdicts and what to try
-// next, and keeps the server up until Ctrl-C.
+// Command tour is the command of `make run`. It starts a crdeval server with its embedded store and registers the
+// sample CRDs with the Go client. It evaluates the sample objects and updates through the REST gateway, and prints the
+// verdicts and further commands to try. The server runs until Ctrl-C.
 package main
 
 import (
@@ -108,7 +108,7 @@ func register(ctx context.Context, client *crdeval.Client, dir string) error {
 	return nil
 }
 
-// short cuts a revision to what a person compares.
+// short returns the first digits of a revision, for people.
 func short(revision string) string {
 	const n = len("sha256:") + 12
 	if len(revision) > n {

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// printNext prints commands that work as pasted, in another terminal, from the root of the repository.
+// printNext prints commands to paste into another terminal, at the root of the repository.
 func printNext(srv *server, samples string) {
 	fmt.Printf(`Next, in another terminal:
 

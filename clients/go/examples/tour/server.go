@@ -27,7 +27,7 @@ type server struct {
 	dir         string
 }
 
-// start runs `crdeval serve` on localhost with a store of its own and waits until it is ready.
+// start runs `crdeval serve` on localhost with its own store and waits until it is ready.
 func start(ctx context.Context, s settings) (*server, error) {
 	grpcAddress, err := address(ctx, s.grpcPort, "--grpc-port", "GRPC_PORT")
 	if err != nil {
@@ -41,7 +41,7 @@ func start(ctx context.Context, s settings) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Ctrl-C reaches the whole process group; the server must outlive it until stop has drained it.
+	// Ctrl-C signals the whole process group. The server needs its own group, so that it runs until stop drains it.
 	cmd := exec.Command(s.binary, "serve", "--grpc-address", grpcAddress, "--http-address", restAddress, "--data-dir", dir, "--log-level", "warn") //nolint:noctx // stop ends it, gracefully
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -57,7 +57,7 @@ func start(ctx context.Context, s settings) (*server, error) {
 	return srv, nil
 }
 
-// address is localhost with the port, a free one for 0; an error if the port is taken.
+// address returns localhost with the port, or with a free port for 0. It returns an error if the port is in use.
 func address(ctx context.Context, port int, flagName, variable string) (string, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -93,7 +93,7 @@ func (s *server) waitReady(ctx context.Context) error {
 	}
 }
 
-// stop drains the server as an orchestrator would, and removes its store.
+// stop drains the server as Kubernetes would, and removes its store.
 func (s *server) stop() {
 	_ = s.process.Process.Signal(syscall.SIGTERM)
 	select {

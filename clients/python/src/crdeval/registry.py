@@ -1,6 +1,6 @@
-"""Registering, watching and comparing CRDs over the generated stubs: what takes more than one call.
+"""Registers and watches CRDs over the generated stubs, with several calls if needed.
 
-Everything else is a method of the stubs in crdeval.v1. A `metadata` that is given goes with every call, such as
+For all other calls, use the stubs in crdeval.v1. `metadata` is sent with every call, for example
 [("authorization", f"Bearer {token}")].
 """
 
@@ -18,10 +18,10 @@ from crdeval.v1 import document_pb2, registry_pb2, registry_pb2_grpc
 Metadata = Sequence[tuple[str, str]]
 
 ENTRIES_AT_ONCE = 100
-"""CRDs in one call: judging a large one takes some ten milliseconds, and a call should end within some seconds."""
+"""CRDs in one call. Validating a large CRD takes some ten milliseconds, and a call should end within seconds."""
 
 BYTES_AT_ONCE = 32 << 20
-"""Bytes of manifests in one call: half of what a server takes by default."""
+"""Bytes of manifests in one call: half of the default limit of a server."""
 
 _FIRST_PAUSE, _LONG_PAUSE = 0.1, 10.0
 _KIND = re.compile(rb"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.M)
@@ -29,7 +29,7 @@ _MARKER = re.compile(rb"^---(?:[ \t].*)?\r?$", re.M)
 
 
 def document(text: bytes) -> document_pb2.Document:
-    """The bytes as they are: JSON if they begin with a brace or a bracket, YAML otherwise."""
+    """Wraps the bytes unchanged: JSON if they begin with a brace or a bracket, otherwise YAML."""
     if not isinstance(text, bytes):
         raise TypeError(f"a document is bytes, not {type(text).__name__}: a str has encode()")
     if text.lstrip().startswith((b"{", b"[")):
@@ -38,10 +38,10 @@ def document(text: bytes) -> document_pb2.Document:
 
 
 def manifests(directory: str | Path) -> Iterator[tuple[str, bytes]]:
-    """The CRDs in the files *.yaml, *.yml and *.json of a directory, by name, each with where it is from.
+    """Yields the CRDs in the files *.yaml, *.yml and *.json of a directory, sorted by name, each with its source.
 
-    A YAML file may have several documents. Documents that say they are of another kind are passed over; directories below are not read. Lists of
-    CRDs are yielded as they are, and registering one is an error: split it before.
+    A YAML file may have several documents. Documents of another kind are ignored, and subdirectories are not read.
+    Lists of CRDs are yielded unchanged. Split them before registering, because registering a list is an error.
     """
     for path in sorted(Path(directory).iterdir()):
         if path.suffix not in (".yaml", ".yml", ".json") or not path.is_file():
@@ -73,10 +73,10 @@ def register_all(
     timeout: float | None = 60,
     metadata: Metadata | None = None,
 ) -> tuple[list[registry_pb2.RegisterCrdsResult], str]:
-    """Registers CRDs in their order, in as many calls as it takes, each within the timeout.
+    """Registers CRDs in order, in as many calls as needed. `timeout` applies to each call.
 
-    Returns a result for each, and the token that makes later reads see all of them. One that fails is nobody else's matter: its result has
-    `error`, or a `registration` that is not `accepted`.
+    Returns a result for each CRD, and the token that makes later reads see all registrations. A CRD that fails does
+    not affect the others. Its result has `error`, or a `registration` that is not `accepted`.
     """
     stub = registry_pb2_grpc.RegistryServiceStub(channel)
     results: list[registry_pb2.RegisterCrdsResult] = []
@@ -112,12 +112,13 @@ def watch(
     view: "registry_pb2.CrdView | int" = registry_pb2.CRD_VIEW_BASIC,
     metadata: Metadata | None = None,
 ) -> Iterator[registry_pb2.WatchCrdsResponse]:
-    """Yields what happens to the CRDs of a catalog, for as long as it is asked.
+    """Yields the events of the CRDs of a catalog until the caller stops.
 
-    Without a token every CRD comes as ADDED, then SYNCED, then every change. A connection or a server that is lost is nothing to the caller:
-    the watch goes on where it was, and yields SYNCED again once it has caught up. Where the server no longer keeps what happened
-    meanwhile, a watch that began with every CRD reads them all anew and yields the difference: MODIFIED, and DELETED for those that
-    are gone. One that began from a token cannot know what is gone and raises the grpc.RpcError, as for all that cannot get better.
+    Without a token every CRD comes as ADDED, then SYNCED, then each change. If the connection or the server is lost,
+    the watch resumes and yields SYNCED again after it has caught up. If the server no longer keeps the state of the
+    token, a watch that began with every CRD reads all CRDs again and yields the difference: MODIFIED, and DELETED for
+    missing CRDs. A watch that began from a token cannot detect deleted CRDs. It raises the grpc.RpcError, as for every
+    permanent error.
     """
     stub = registry_pb2_grpc.RegistryServiceStub(channel)
     known: dict[str, registry_pb2.Crd] | None = None if from_token else {}
@@ -152,7 +153,10 @@ def watch(
 def _news(
     event: registry_pb2.WatchCrdsResponse, known: dict[str, registry_pb2.Crd] | None, anew: set[str] | None
 ) -> Iterator[registry_pb2.WatchCrdsResponse]:
-    """What is new about an event to who knows some CRDs; anew are those met since everything is read again."""
+    """Yields the event unless the caller already knows its state.
+
+    `known` maps names to the CRDs that were yielded. `anew` has the names seen while all CRDs are read again.
+    """
     if known is None:
         yield event
         return
@@ -176,7 +180,7 @@ def _news(
 
 
 def reason(error: grpc.RpcError) -> str:
-    """The reason of an error, a name of crdeval.v1.ErrorReason without its prefix: CRD_NOT_FOUND. Empty if it has none."""
+    """Returns the reason of an error: a name of crdeval.v1.ErrorReason without its prefix. Empty if there is none."""
     for key, value in error.trailing_metadata() or ():
         if key != "grpc-status-details-bin":
             continue

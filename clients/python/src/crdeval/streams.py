@@ -1,13 +1,13 @@
-"""Any number of objects, in the memory of a few: AdmitStream and ReadStream over the generated stubs.
+"""AdmitStream and ReadStream over the generated stubs: any number of objects in bounded memory.
 
     from crdeval import streams
 
     for result in streams.admit(channel, items):
         ...
 
-Results come in the order of the items. Nothing is taken from `items` while results wait to be looked at: it is read on a thread of gRPC's, as fast as the
-server answers and the results are taken. An item that could not be evaluated has a result with `error` and does not end the stream; what does is raised as
-grpc.RpcError, behind the results of what came before.
+Results come in the order of the items. A thread of gRPC reads `items`, and stops reading while the caller does not read
+results. An item that could not be evaluated has a result with `error` and does not end the stream. An error that ends
+the stream is raised as grpc.RpcError after the results of the earlier items.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,10 +19,10 @@ from crdeval.registry import Metadata
 from crdeval.v1 import document_pb2, evaluation_pb2, evaluation_pb2_grpc
 
 ITEMS_AT_ONCE = 100
-"""Items in one message: the most that a server takes."""
+"""Items in one message: the limit of the server."""
 
 BYTES_AT_ONCE = 1 << 20
-"""Bytes of items in one message, unless a single one has more."""
+"""Bytes of items in one message. A single item may have more."""
 
 
 def admit(
@@ -38,7 +38,10 @@ def admit(
     timeout: float | None = None,
     metadata: Metadata | None = None,
 ) -> Iterator[evaluation_pb2.VerdictResult]:
-    """The verdict on each write. `at_once` items go into a message: 1 for those that come slowly, each to be answered at once."""
+    """Yields the verdict of each write.
+
+    A message has `at_once` items. Use 1 if items arrive slowly and each needs an immediate result.
+    """
     _check(at_once)
     first = evaluation_pb2.AdmitStreamRequest(catalog=catalog, options=options, crds=crds, stage=stage, include=include)
     messages = (evaluation_pb2.AdmitStreamRequest(items=some) for some in _messages(items, at_once))
@@ -61,7 +64,7 @@ def read(
     timeout: float | None = None,
     metadata: Metadata | None = None,
 ) -> Iterator[evaluation_pb2.TransformedResult]:
-    """Each object as an API server reads it from its storage, at target_version or at its own."""
+    """Yields each object as an API server reads it from storage, at target_version or at its own version."""
     _check(at_once)
     first = evaluation_pb2.ReadStreamRequest(
         catalog=catalog, options=options, crds=crds, target_version=target_version, include=include
@@ -96,4 +99,4 @@ def _results(call) -> Iterator:
         for message in call:
             yield from message.results
     finally:
-        call.cancel()  # of one that has ended it does nothing
+        call.cancel()  # no effect on a call that has ended

@@ -1,11 +1,11 @@
-"""Whole writes, and how objects are shown, over the generated stubs.
+"""Writes and tables over the generated stubs.
 
     from crdeval import writes
 
     results = writes.admit(channel, [writes.patch(stored, merge=b'{"spec": {"replicas": 3}}')])
     print(writes.table(channel, [result.verdict.object.json for result in results]))
 
-Everything else is a method of the stubs in crdeval.v1. Texts are JSON or YAML, as bytes.
+For all other calls, use the stubs in crdeval.v1. Texts are JSON or YAML, as bytes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,26 +16,32 @@ from crdeval.registry import Metadata, document
 from crdeval.v1 import document_pb2, evaluation_pb2, evaluation_pb2_grpc, presentation_pb2, presentation_pb2_grpc
 
 ITEMS_AT_ONCE = 1000
-"""Items in one call: what a server takes by default."""
+"""Items in one call: the default limit of a server."""
 
 BYTES_AT_ONCE = 32 << 20
-"""Bytes of items in one call: half of what a server takes by default."""
+"""Bytes of items in one call: half of the default limit of a server."""
 
 
 def create(new: bytes) -> evaluation_pb2.EvaluationItem:
-    """The creation of an object."""
+    """Returns the item for the creation of an object."""
     return evaluation_pb2.EvaluationItem(object=document(new))
 
 
 def update(old: bytes, new: bytes, *, subresource: str = "") -> evaluation_pb2.EvaluationItem:
-    """An update of what is stored; to the subresource "status", or to "scale", which takes an autoscaling/v1 Scale."""
+    """Returns the item for an update of a stored object.
+
+    `subresource` is "", "status" or "scale". With "scale", `new` is an autoscaling/v1 Scale.
+    """
     return evaluation_pb2.EvaluationItem(old_object=document(old), object=document(new), subresource=subresource)
 
 
 def patch(
     old: bytes, *, merge: bytes | None = None, operations: bytes | None = None, subresource: str = ""
 ) -> evaluation_pb2.EvaluationItem:
-    """A patch of what is stored: `merge` is a merge patch (RFC 7386), `operations` a JSON patch (RFC 6902). One of them is given."""
+    """Returns the item for a patch of a stored object.
+
+    `merge` is a merge patch (RFC 7386), `operations` is a JSON patch (RFC 6902). Exactly one is required.
+    """
     if (merge is None) == (operations is None):
         raise ValueError("give merge or operations")
     if merge is not None:
@@ -57,10 +63,11 @@ def admit(
     timeout: float | None = 60,
     metadata: Metadata | None = None,
 ) -> list[evaluation_pb2.VerdictResult]:
-    """Takes each write the whole way that an API server takes it, and stores nothing.
+    """Runs each write through the whole write path of an API server. Stores nothing.
 
-    Returns a result for each, in their order: a `verdict` with the `object` that is answered and, where it is another, the `stored_object`; or
-    an `error`. They are sent in as many calls as it takes, each within the timeout. For more than fit into memory there is crdeval.streams.
+    Returns a result for each item, in order. A result is an `error` or a `verdict`. The verdict has the `object` that
+    the API server would return and, if it differs, the `stored_object`. The items are sent in as many calls as needed.
+    `timeout` applies to each call. Use crdeval.streams for items that do not fit into memory.
     """
     stub = evaluation_pb2_grpc.EvaluationServiceStub(channel)
     results: list[evaluation_pb2.VerdictResult] = []
@@ -87,7 +94,7 @@ def admit(
 
 
 def stored(result: evaluation_pb2.VerdictResult) -> bytes:
-    """What would be given to storage, as JSON. Empty for a write that is refused or could not be evaluated."""
+    """Returns the object that would be stored, as JSON. Empty if the write is rejected or could not be evaluated."""
     verdict = result.verdict
     return verdict.stored_object.json if verdict.HasField("stored_object") else verdict.object.json
 
@@ -103,7 +110,7 @@ def table(
     timeout: float | None = 60,
     metadata: Metadata | None = None,
 ) -> str:
-    """The objects as `kubectl get` prints them. All go in one call; `crd` is needed where there are none."""
+    """Returns the objects as `kubectl get` prints them. All go in one call. `crd` is required without objects."""
     request = presentation_pb2.TableRequest(
         catalog=catalog,
         crd=crd,
