@@ -69,7 +69,7 @@ def diff(channel: grpc.Channel, crd: str, objects: list[str]) -> int:
         if objects:
             print("The objects were not replayed, since the new CRD is rejected.")
         return 1
-    for path, replayed in zip(objects, answer.replayed, strict=True):
+    for path, replayed in zip(objects, answer.replay_results, strict=True):
         outcomes = [diff_pb2.ReplayOutcome.Name(o).removeprefix("REPLAY_OUTCOME_").lower() for o in replayed.outcomes]
         print(f"{path}: {', '.join(outcomes) or replayed.error.message}")
     return 1 if name == "breaking" else 0
