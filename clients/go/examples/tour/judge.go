@@ -26,19 +26,21 @@ type (
 		} `json:"error"`
 	}
 	verdict struct {
-		Allowed bool `json:"allowed"`
-		Refusal struct {
+		Allowed   bool `json:"allowed"`
+		Rejection struct {
 			Message string `json:"message"`
 		} `json:"rejection"`
-		Warnings   []string  `json:"warnings"`
-		Violations []finding `json:"violations"`
-		Ratcheted  []finding `json:"ratcheted"`
-		Defaulted  []struct {
-			Path  string          `json:"path"`
-			Value json.RawMessage `json:"value"`
-		} `json:"defaulted"`
+		Warnings   []string    `json:"warnings"`
+		Violations []violation `json:"violations"`
+		Ratcheted  []violation `json:"ratcheted"`
+		Changes    struct {
+			Defaulted []struct {
+				Path  string          `json:"path"`
+				Value json.RawMessage `json:"value"`
+			} `json:"defaulted"`
+		} `json:"changes"`
 	}
-	finding struct {
+	violation struct {
 		Field   string `json:"field"`
 		Message string `json:"message"`
 	}
@@ -137,7 +139,7 @@ func printResult(name string, r result) {
 	default:
 		fmt.Printf("  %-26s rejected\n", name)
 		if len(r.Verdict.Violations) == 0 { // for example a document that is not JSON
-			fmt.Printf("    %s\n", r.Verdict.Refusal.Message)
+			fmt.Printf("    %s\n", r.Verdict.Rejection.Message)
 		}
 	}
 	for _, v := range r.Verdict.Violations {
@@ -146,7 +148,7 @@ func printResult(name string, r result) {
 	for _, f := range r.Verdict.Ratcheted {
 		fmt.Printf("    ratcheted, since it did not change: %s: %s\n", f.Field, f.Message)
 	}
-	for _, d := range r.Verdict.Defaulted {
+	for _, d := range r.Verdict.Changes.Defaulted {
 		fmt.Printf("    defaulted: %s = %s\n", d.Path, d.Value)
 	}
 	for _, w := range r.Verdict.Warnings {

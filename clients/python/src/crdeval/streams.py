@@ -63,7 +63,7 @@ def read(
     at_once: int = ITEMS_AT_ONCE,
     timeout: float | None = None,
     metadata: Metadata | None = None,
-) -> Iterator[evaluation_pb2.TransformedResult]:
+) -> Iterator[evaluation_pb2.TransformResult]:
     """Yields each object as an API server reads it from storage, at target_version or at its own version."""
     _check(at_once)
     first = evaluation_pb2.ReadStreamRequest(

@@ -57,7 +57,7 @@ def admit(
     *,
     catalog: str = "default",
     options: evaluation_pb2.EvaluationOptions | None = None,
-    stage: "evaluation_pb2.Stage | int" = evaluation_pb2.ADMISSION_STAGE_UNSPECIFIED,
+    stage: "evaluation_pb2.AdmissionStage | int" = evaluation_pb2.ADMISSION_STAGE_UNSPECIFIED,
     include: evaluation_pb2.PresentationOptions | None = None,
     crds: Sequence[document_pb2.Document] = (),
     timeout: float | None = 60,
