@@ -131,7 +131,7 @@ func TestOneBuildForAllWhoWait(t *testing.T) {
 	})
 }
 
-// The first caller goes away; the second, who joined its build, must get the value, and so must whoever comes later.
+// The first caller goes away; the second, who joined its build, must get the value, and so must a caller that comes later.
 func TestBuildIsDetachedFromItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// forbiddenWidget is the Status of an API server that refuses to create a Widget while its CRD is being deleted.
+// forbiddenWidget is the Status of an API server that rejects to create a Widget while its CRD is being deleted.
 const forbiddenWidget = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
 	`"message":"widgets.example.com \"w\" is forbidden: create not allowed while custom resource definition is terminating",` +
 	`"reason":"Forbidden","details":{"name":"w","group":"example.com","kind":"widgets"},"code":403}`

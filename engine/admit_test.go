@@ -59,7 +59,7 @@ func TestAdmit(t *testing.T) {
 		name                   string
 		item                   Item
 		o                      EvaluationOptions
-		object, stored, status string // status: of the refusal
+		object, stored, status string // status: of the rejection
 		old                    string
 		deletes                bool
 	}{
@@ -187,7 +187,7 @@ func TestAdmitUpdatesOfFiles(t *testing.T) {
 	}
 }
 
-// sameText compares two JSON texts by their value; "" is none.
+// sameText compares two JSON texts by their value; "" means that there is no text.
 func sameText(t *testing.T, what string, got []byte, want string) {
 	t.Helper()
 	if (got == nil) != (want == "") {

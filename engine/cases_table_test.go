@@ -38,7 +38,7 @@ func tableCase(t *testing.T, d *Definition, object []byte, want *casefile.Answer
 	if err := json.Unmarshal(want.Result, &wanted); err != nil {
 		t.Fatal(err)
 	}
-	delete(got, "kind") // the converter leaves them to who sends the table
+	delete(got, "kind") // the converter leaves them to the sender of the table
 	delete(got, "apiVersion")
 	if !reflect.DeepEqual(got, wanted) {
 		t.Errorf("table %s\nwant %s", text, want.Result)

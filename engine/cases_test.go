@@ -188,7 +188,7 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 	if err != nil {
 		t.Fatal(err)
 	}
-	if verdict.Rejection == nil || verdict.Rejection.Code == 422 { // a server's handler may refuse what the cases hand to the strategy
+	if verdict.Rejection == nil || verdict.Rejection.Code == 422 { // a server's handler may reject what the cases hand to the strategy
 		compareFindings(t, "Validate", verdict.Violations, want.Errors)
 	}
 	if verdict.Allowed != (len(want.Errors) == 0) || verdict.Allowed == (verdict.Rejection != nil) {

@@ -196,7 +196,7 @@ func (m maker) rule(s *props) {
 	}
 }
 
-// junctor adds clauses over the spine.
+// logical operator adds clauses over the spine.
 func (m maker) junctor(s *props) {
 	clause := func() props {
 		c := props{}
@@ -438,7 +438,7 @@ func (m maker) change(s *props, depth int) {
 
 func joined(s *props) bool { return s.AllOf != nil || s.AnyOf != nil || s.OneOf != nil || s.Not != nil }
 
-// unjoin changes junctors.
+// unjoin changes logical operators.
 func (m maker) unjoin(s *props) {
 	for _, list := range []*[]props{&s.AllOf, &s.AnyOf, &s.OneOf} {
 		if len(*list) == 0 {

@@ -113,7 +113,7 @@ func TestCompareWhatCannotBe(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
-	// An API server refuses it: that is an answer.
+	// An API server rejects it: that is an answer.
 	d := compareYAML(t, cronTabs(t), cronTabs(t, "served: true", "served: 1"), engine.Options{})
 	if d.Class != engine.Breaking || d.Report.Accepted || d.Report.Rejection.Code != 400 || d.Changes != nil {
 		t.Errorf("%+v", d)

@@ -183,7 +183,7 @@ func TestValidate(t *testing.T) {
 }
 
 // TestVerdictChanges: a verdict tells what was pruned and filled in, whichever way it came about; a status that a
-// create drops is told of where the reference warns of it, and its defaults are not.
+// Fields that create drops cause a warning where upstream warns, and their defaults do not.
 func TestVerdictChanges(t *testing.T) {
 	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},"spec":{
 "group":"example.com","scope":"Namespaced","names":{"plural":"gadgets","kind":"Gadget"},"versions":[{"name":"v1","served":true,"storage":true,

@@ -91,7 +91,7 @@ func TestExplainHostile(t *testing.T) {
 	}
 }
 
-// FuzzExplain: whatever is asked for, it is answered or refused, and never with a panic.
+// FuzzExplain: whatever is asked for, it is answered or rejected, and never with a panic.
 func FuzzExplain(f *testing.F) {
 	crds := engine.Published(boats(f, "Boat"))
 	for _, request := range []string{"boats", "boats.spec.length", `boats.spec.a\.b`, "boats['spec'].length", "bt..x", "boats[?(@.a)]", "{", "boats.sea.example.com.spec", "", ".", `\`} {

@@ -33,7 +33,7 @@ func FuzzPipeline(f *testing.F) {
 		ctx := context.Background()
 		d, _, err := Compile(ctx, JSON(crd), Options{})
 		if err != nil || d == nil {
-			// Stored CRDs can be what registration refuses; evaluating them must be safe all the same.
+			// Stored CRDs can be what registration rejects; evaluating them must be safe all the same.
 			if d, err = CompileStored(ctx, crd, Options{}); err != nil {
 				return
 			}

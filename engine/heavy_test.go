@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHeavyRules: whoever has manifests judged in turns is told of the rules that take long before they are checked.
+// TestHeavyRules checks that Options.Heavy is called before rules that take long are checked.
 func TestHeavyRules(t *testing.T) {
 	nested := strings.Repeat("[", 120) + strings.Repeat("]", 120) + ".size() > 0"
 	rules := func(n int, rule, message string) string {

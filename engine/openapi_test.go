@@ -234,7 +234,7 @@ func TestOpenAPIIndexRoom(t *testing.T) {
 	if _, err := (engine.OpenAPIPublisher{Reserve: func(n int64) error { asked += n; return nil }}).V3Index(t.Context(), "", crds...); err != nil || asked < 1<<20 || asked > 2<<20 {
 		t.Errorf("%v, asked for %d", err, asked)
 	}
-	// A document that is kept needs no room, and is refused all the same where it is too large.
+	// A document that is kept needs no room, and is rejected all the same where it is too large.
 	small := engine.Published(boats(t, "Skiff"))
 	if _, err := engine.OpenAPIV2(t.Context(), small...); err != nil {
 		t.Fatal(err)

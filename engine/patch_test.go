@@ -30,7 +30,7 @@ func scaled(t testing.TB) *Definition {
 // tooManyOperations is what is said of a patch of one operation more than there may be, as a whole.
 const tooManyOperations = "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
 
-// TestPatch: what Admit makes of a patch, and how it is told that there is something wrong with one.
+// TestPatch checks the results of patches, and the rejections of invalid ones.
 func TestPatch(t *testing.T) {
 	d := scaled(t)
 	const before, after = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":`,
@@ -144,7 +144,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestPatchOfTooManyOperations: the words of the refusal stand once in it, and in the Status.
+// TestPatchOfTooManyOperations: the words of the rejection stand once in it, and in the Status.
 func TestPatchOfTooManyOperations(t *testing.T) {
 	patch := &Patch{Type: JSONPatch, Document: JSON([]byte("[" + strings.Repeat("{},", MaxPatchOperations) + "{}]"))}
 	v, err := scaled(t).Admit(context.Background(), Item{OldObject: JSON([]byte(stored)), Patch: patch}, EvaluationOptions{WithStatus: true})
@@ -185,7 +185,7 @@ func BenchmarkPatch(b *testing.B) {
 	}
 }
 
-// TestPatchObserved: whoever observes evaluations is told the size of all that was sent.
+// TestPatchObserved checks that an observer receives the size of everything that was sent.
 func TestPatchObserved(t *testing.T) {
 	observer := &recorder{}
 	d, _, err := Compile(t.Context(), JSON([]byte(scaledCRD)), Options{Observer: observer})

@@ -14,7 +14,7 @@ const manyCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceD
 {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
   "spec":{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}}}}}]}}`
 
-// TestManyPlaces: very many fields that are removed are told one by one, with their places, in a time that grows with
+// TestManyPlaces checks that very many removed fields are reported with their positions, in a time that grows with
 // their number and not with its square, which would take minutes; API servers go through them once.
 func TestManyPlaces(t *testing.T) {
 	d, _, err := Compile(context.Background(), JSON([]byte(manyCRD)), Options{})

@@ -162,7 +162,7 @@ func TestReplayWhatCannotBe(t *testing.T) {
 	}
 }
 
-// Differences are told within a bound of bytes, the first whatever its size; the others are counted.
+// Differences are reported within a bound of bytes, the first one whatever its size. The others are counted.
 func TestReplayBytes(t *testing.T) {
 	compile := func(schema string) *engine.Definition {
 		t.Helper()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An object of an older schema is compared with itself by ==. Upstream says that one of the members is none of its
+// An object of an older schema is compared with itself by ==. Upstream reports that a member does not have any of its
 // type, whichever its map begins with; here it is the first of the document, each time.
 func TestComparedMembersAreInOrder(t *testing.T) {
 	d := mustCompile(t, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"frozen.order.example.com"},

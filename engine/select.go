@@ -15,7 +15,7 @@ import (
 // headers together. API servers have no bound on terms.
 const (
 	MaxFieldSelectorBytes = 1 << 20
-	MaxFieldSelectorTerms = 10_000 // counted by commas
+	MaxFieldSelectorTerms = 10_000 // counted by the commas
 )
 
 // SelectableFields returns the fields by which objects of a served version can be selected: metadata.name,

@@ -10,7 +10,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Refused is the error for a request that an API server would reject. It has the code, the reason and the text of the
+// Rejected is the error for a request that an API server would reject. It has the code, the reason and the text of the
 // Status.
 type Refused struct {
 	*crdevalv1.Rejection
@@ -40,7 +40,7 @@ type Subject struct {
 }
 
 // Table returns stored objects, JSON or YAML, as a meta.k8s.io/v1 Table in JSON, as `kubectl get` requests it. All
-// objects go in one call. The error is a *Refused if an API server would reject the list.
+// objects go in one call. The error is a *Rejected if an API server would reject the list.
 func (c *Client) Table(ctx context.Context, s Subject, objects ...[]byte) ([]byte, error) {
 	r, err := c.table(ctx, s, nil, objects)
 	return r.GetTable().GetJson(), err
@@ -78,7 +78,7 @@ type Selected struct {
 // SelectFields returns the selectable fields of each object, and whether a field selector such as
 // "spec.color=blue,metadata.name!=a" matches it. An empty selector matches every object.
 //
-// Result i belongs to object i. The objects are sent in as many calls as needed. The error is a *Refused if an API
+// Result i belongs to object i. The objects are sent in as many calls as needed. The error is a *Rejected if an API
 // server would reject the selector.
 func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, objects ...[]byte) ([]Selected, error) {
 	limits, err := c.serverLimits(ctx)
@@ -115,7 +115,7 @@ func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, o
 	}
 }
 
-// GetScale returns the subresource scale of an object as an autoscaling/v1 Scale in JSON. The error is a *Refused if an
+// GetScale returns the subresource scale of an object as an autoscaling/v1 Scale in JSON. The error is a *Rejected if an
 // API server would not return a Scale.
 func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte, error) {
 	r, err := c.Presentation().GetScale(ctx, &crdevalv1.GetScaleRequest{

@@ -77,7 +77,7 @@ func TestDocumentMemory(t *testing.T) {
 	}
 }
 
-// TestDocumentTooLarge: a document beyond a message is refused for what it is, by either spec.
+// TestDocumentTooLarge: a document beyond a message is rejected for what it is, by either spec.
 func TestDocumentTooLarge(t *testing.T) {
 	w := start(t, nil).large(3)
 	for _, r := range []*crdevalv1.GetOpenApiRequest{{Spec: "v2"}, {Spec: "v3", Group: "large.example.com", Version: "v1"}} {

@@ -13,7 +13,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// overlaid validates an object with CRDs brought along.
+// overlaid validates an object with inline CRDs.
 func (w *wire) overlaid(object string, crds ...*crdevalv1.Document) (*crdevalv1.ValidateResponse, error) {
 	return w.evaluation.Validate(w.t.Context(), &crdevalv1.ValidateRequest{
 		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(object)}}, Crds: crds,
@@ -55,7 +55,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestOverlayRefused: a CRD that Kubernetes would refuse fails the call, with its findings in the error as far as there is room.
+// TestOverlayRefused: a CRD that Kubernetes would reject fails the call, with its findings in the error as far as there is room.
 func TestOverlayRefused(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	var many strings.Builder

@@ -80,7 +80,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestSelectFields: fields and matches, a refused selector, an object that cannot be looked at.
+// TestSelectFields: fields and matches, a rejected selector, an object that cannot be looked at.
 func TestSelectFields(t *testing.T) {
 	w := start(t, nil).withLamp()
 	request := &crdevalv1.SelectFieldsRequest{
@@ -118,7 +118,7 @@ func TestSelectFields(t *testing.T) {
 	}
 }
 
-// isStatus holds an answer over REST against the metav1.Status of a refusal.
+// isStatus holds an answer over REST against the metav1.Status of a rejection.
 func (a answer) isStatus(t *testing.T, code int, reason, message string) {
 	t.Helper()
 	var st struct {
@@ -165,7 +165,7 @@ func TestScale(t *testing.T) {
 	if err != nil || refused.GetRejection().GetCode() != http.StatusBadRequest {
 		t.Errorf("what is no Scale: %v %v", refused, err)
 	}
-	// Why a Scale cannot be decoded, which the API server's answer does not say, is told beside it: as Admit warns of the write.
+	// The reason why a Scale cannot be decoded, which is not in the API server's answer, is a warning, as for Admit.
 	const textual = `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":"9"}}`
 	const why = `crdeval: the Scale cannot be decoded: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`
 	refused, err = w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(textual)})

@@ -36,7 +36,7 @@ func bomb() string {
 	return b.String()
 }
 
-// TestBadObjects: what a document can have wrong, and what is answered: a refusal where an API server would refuse, an error of
+// TestBadObjects: what a document can have wrong, and what is answered: a rejection where an API server would reject, an error of
 // that item where crdeval could not evaluate. The call itself succeeds, and so does the good item beside the bad one.
 func TestBadObjects(t *testing.T) {
 	w := start(t, nil).withCronTab()
@@ -45,8 +45,8 @@ func TestBadObjects(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		item   *crdevalv1.EvaluationItem
-		code   codes.Code // OK: a refusal
-		reason string     // of the error, or of the refusal
+		code   codes.Code // OK: a rejection
+		reason string     // of the error, or of the rejection
 	}{
 		{"malformed", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(`{"apiVersion":}`)}, codes.OK, "BadRequest"},
 		{"truncated", &crdevalv1.EvaluationItem{Crd: crd, Object: jsonDocument(cronTab(`{"a":"b`)[:100])}, codes.OK, "BadRequest"},
@@ -209,7 +209,7 @@ func TestBadCalls(t *testing.T) {
 				if st.Code() != c.code || st.Message() == "" || len(st.Message()) > 4096 {
 					t.Errorf("gRPC: %s %s, want %s", st.Code(), st.Message(), c.code)
 				}
-				// grpc-go itself refuses a message over the limit, before any of our code.
+				// grpc-go itself rejects a message over the limit, before any of our code.
 				if c.name != "message limit" && reason(t, st) != c.reason {
 					t.Errorf("gRPC: %v, want %s", st, c.reason)
 				}

@@ -33,7 +33,7 @@ spec:
               names: {type: array, items: {type: string, MAXLENGTH}, MAXITEMS, x-kubernetes-validations: [{rule: "self.all(n, !n.contains('x'))"}]}
 `
 
-// TestRuleReports: the report of a CRD says of each rule what it may cost, what is to blame, and which Kubernetes it needs; a refused CRD
+// TestRuleReports: the report of a CRD says of each rule what it may cost, what is to blame, and which Kubernetes it needs; a rejected CRD
 // becomes acceptable by what it suggests.
 func TestRuleReports(t *testing.T) {
 	w := start(t, nil)

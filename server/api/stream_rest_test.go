@@ -154,7 +154,7 @@ func TestStreamedYAMLErrors(t *testing.T) {
 	}
 }
 
-// TestStreamedEnd: what ends a stream is told behind the results of what came before.
+// TestStreamedEnd checks that the reason for the end of a stream follows the results of the items before it.
 func TestStreamedEnd(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	good := `{"object":` + cronTab(`{}`) + "}\n"
@@ -221,7 +221,7 @@ func TestStreamsRefused(t *testing.T) {
 	}
 }
 
-// TestStreamedCRDs: the first lines or documents of a body are CRDs that are brought along, which nothing of the catalog changes; lines count from the beginning of the body.
+// TestStreamedCRDs: the first lines or documents of a body are inline CRDs. Lines count from the beginning of the body.
 func TestStreamedCRDs(t *testing.T) {
 	w := start(t, nil)
 	manifest, err := yaml.YAMLToJSON([]byte(crontabManifest))
@@ -323,7 +323,7 @@ func (w *wire) open(t *testing.T, path string) (body *io.PipeWriter, answer func
 	}
 }
 
-// TestStreamedContinue: a client that wants to be told to go on is told so, although its answer has begun by then.
+// TestStreamedContinue checks that a client with Expect: 100-continue gets it, although its answer has begun by then.
 func TestStreamedContinue(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	told := false

@@ -30,7 +30,7 @@ func (w *wire) admitStream(ctx context.Context, first *crdevalv1.AdmitStreamRequ
 	if first.GetCatalog() == "" {
 		first.Catalog = "default"
 	}
-	if err := stream.Send(first); err != nil && !errors.Is(err, io.EOF) { // which says that the server has refused the call already
+	if err := stream.Send(first); err != nil && !errors.Is(err, io.EOF) { // which says that the server has rejected the call already
 		w.t.Fatal(err)
 	}
 	return stream
@@ -208,7 +208,7 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
-// TestStreamsSeeRegistrations: each message is judged by the catalog as it is then; CRDs brought along stay on top.
+// TestStreamsSeeRegistrations: each message is judged by the catalog as it is then; inline CRDs stay in force.
 func TestStreamsSeeRegistrations(t *testing.T) {
 	w := start(t, nil)
 	alone := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
@@ -342,7 +342,7 @@ func TestStreamsOfLargeResults(t *testing.T) {
 	}
 }
 
-// TestStreamsDrain: a server that shuts down answers what it has received, and says so, also to who has sent nothing yet.
+// TestStreamsDrain checks that a draining server answers the received items and ends every stream with OVERLOADED.
 func TestStreamsDrain(t *testing.T) {
 	draining := make(chan struct{})
 	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()

@@ -73,7 +73,7 @@ func texts(found []*crdevalv1.Violation) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestUpdates: what an update answers over both faces: refused findings and forgiven ones, in place and with their rules.
+// TestUpdates: what an update answers over both faces: rejected findings and ratcheted ones, in place and with their rules.
 func TestUpdates(t *testing.T) {
 	w := start(t, nil).withGadget()
 	for _, c := range []struct {
@@ -235,7 +235,7 @@ func TestBadUpdates(t *testing.T) {
 	}
 }
 
-// TestUpdatesAreForValidate: the other calls refuse what would make an item an update.
+// TestUpdatesAreForValidate: the other calls reject what would make an item an update.
 func TestUpdatesAreForValidate(t *testing.T) {
 	w := start(t, nil).withGadget()
 	object := jsonDocument(gadget(``))

@@ -77,7 +77,7 @@ func tellSome(_ context.Context, from string, tell func(registry.Event) error) e
 	return &registry.Error{Reason: registry.CatalogNotFound, Message: "deleted meanwhile"}
 }
 
-// TestWatchEvents: what a registry tells is what a caller is told, over gRPC and over REST, with tokens from SYNCED on, and manifests as asked.
+// TestWatchEvents compares the events of a registry with those over gRPC and REST: tokens from SYNCED on, and manifests on request.
 func TestWatchEvents(t *testing.T) {
 	w := startWatched(t, tellSome, nil)
 	for view, want := range map[string]string{
@@ -284,7 +284,7 @@ func TestWatchPlaces(t *testing.T) {
 	}
 }
 
-// TestWatchDrain: a server that drains ends its watches with an error that says so, and takes no new ones. None of them counts as refused.
+// TestWatchDrain: a server that drains ends its watches with an error that says so, and takes no new ones. None of them counts as rejected.
 func TestWatchDrain(t *testing.T) {
 	var counted atomic.Int64
 	draining := make(chan struct{})

@@ -58,7 +58,7 @@ func TestFaultsOfYAMLObjectsAreTheirItems(t *testing.T) {
 	}
 }
 
-// TestFaultsOfYAMLBodies: what is wrong outside of objects, or cannot be told apart, refuses the body and says where.
+// TestFaultsOfYAMLBodies: what is wrong outside of objects, or cannot be told apart, rejects the body and says where.
 func TestFaultsOfYAMLBodies(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	for body, want := range map[string]string{

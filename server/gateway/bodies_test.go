@@ -18,7 +18,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// TestBodiesInMemory: bodies have room together, not each; it is given back; what was refused was not read into memory.
+// TestBodiesInMemory: bodies have room together, not each; it is given back; what was rejected was not read into memory.
 func TestBodiesInMemory(t *testing.T) {
 	var refused atomic.Int32
 	held := NewBodies(100, func() { refused.Add(1) })
@@ -165,7 +165,7 @@ func TestSlowCalls(t *testing.T) {
 	}
 }
 
-// TestBefore: who would be refused anyhow is refused before the body.
+// TestBefore: who would be rejected anyhow is rejected before the body.
 func TestBefore(t *testing.T) {
 	r, rest := serve(t, Options{Before: func(r *http.Request) error {
 		if r.Header.Get("Authorization") == "" {
@@ -201,7 +201,7 @@ func TestLineFeeds(t *testing.T) {
 	}
 }
 
-// TestRefusedAtOnce: who is refused reads so while it still sends, and what was read of its body takes no room meanwhile.
+// TestRefusedAtOnce: who is rejected reads so while it still sends, and what was read of its body takes no room meanwhile.
 func TestRefusedAtOnce(t *testing.T) {
 	held := NewBodies(1<<20, nil)
 	_, rest := serve(t, Options{MaxBodyBytes: 100 << 10, Bodies: held, Before: func(r *http.Request) error {
@@ -243,14 +243,14 @@ func TestRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// refusedAtOnce sends a request whose body has no end and wants it refused with a code. It says whether an error may be that of a busy machine.
+// refusedAtOnce sends a request whose body has no end and wants it rejected with a code. It says whether an error may be that of a busy machine.
 func refusedAtOnce(address, request string, code int, held *Bodies) (late bool, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(discardTime / 2)) // who waits for the end of the body answers after discardTime
+	_ = conn.SetDeadline(time.Now().Add(discardTime / 2)) // a handler that waits for the end of the body answers after discardTime
 	if _, err := io.WriteString(conn, request); err != nil {
 		return os.IsTimeout(err), err
 	}

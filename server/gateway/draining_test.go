@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestDrainBodies: once the server drains, what is under way has a short time to come, and is told why that was not enough; so has what comes then.
+// TestDrainBodies checks that incomplete bodies have a short time once the server drains, and then get the reason.
 func TestDrainBodies(t *testing.T) {
 	for name, head := range map[string]string{
 		"a call":          "POST /v1/catalogs/default/crds HTTP/1.1\r\nContent-Length: 100",
@@ -55,7 +55,7 @@ func TestDrainBodies(t *testing.T) {
 	}
 }
 
-// TestWholeBodiesWhileDraining: whoever has sent a body as a whole is served.
+// TestWholeBodiesWhileDraining: a caller that has sent a body as a whole is served.
 func TestWholeBodiesWhileDraining(t *testing.T) {
 	bodies := NewBodies(1<<20, nil)
 	_, rest := serve(t, Options{Bodies: bodies})

@@ -33,7 +33,7 @@ func TestFormOf(t *testing.T) {
 	}
 }
 
-// TestForms: an OpenAPI document is JSON, and who takes none is told so as by an API server; its index is JSON to everybody.
+// TestForms checks that an OpenAPI document is JSON, that a client without JSON gets 406, and that the index is always JSON.
 func TestForms(t *testing.T) {
 	_, rest := serve(t, Options{})
 	const protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -90,7 +90,7 @@ func TestWithParameters(t *testing.T) {
 	}
 }
 
-// TestKubernetesStatus: a refusal is told as an API server tells it.
+// TestKubernetesStatus checks that a rejection has the form of an API server.
 func TestKubernetesStatus(t *testing.T) {
 	const begin = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":`
 	for _, c := range []struct {

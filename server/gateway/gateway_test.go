@@ -184,7 +184,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestYAMLUnsaid: YAML that nobody calls YAML is told what to call it, broken JSON is not.
+// TestYAMLUnsaid checks that YAML with the media type of JSON gets a hint about the media type, and broken JSON does not.
 func TestYAMLUnsaid(t *testing.T) {
 	_, rest := serve(t, Options{})
 	for _, c := range []struct {
@@ -226,7 +226,7 @@ func TestPathAndBody(t *testing.T) {
 	}
 }
 
-// TestNoBodyWanted: what would be ignored is refused, however it is sent.
+// TestNoBodyWanted: what would be ignored is rejected, however it is sent.
 func TestNoBodyWanted(t *testing.T) {
 	_, rest := serve(t, Options{})
 	for name, body := range map[string]io.Reader{"told": strings.NewReader(`{"force":true}`), "untold": io.MultiReader(strings.NewReader(`{}`))} {

@@ -63,7 +63,7 @@ func (d *described) parametersOf(c *describedCall, in string) (names []string) {
 
 // TestOpenAPIIsValid: the document that is served is OpenAPI 2.0, nothing in it refers to nothing, and each call has a name, a summary and the parameters of its path.
 func TestOpenAPIIsValid(t *testing.T) {
-	parsed, err := openapiv2.ParseDocument(openAPIV2) // which refuses what OpenAPI does not know
+	parsed, err := openapiv2.ParseDocument(openAPIV2) // which rejects what OpenAPI does not know
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 	}
 }
 
-// references tells of every $ref in a document.
+// references returns every $ref in a document.
 func references(v any, tell func(string)) {
 	switch v := v.(type) {
 	case map[string]any:

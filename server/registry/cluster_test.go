@@ -68,7 +68,7 @@ type link struct {
 	mu       sync.Mutex
 	cut      bool
 	watching bool
-	// afterCommit is called between a commit and its answer, before anybody is told of it; its error is the answer.
+	// afterCommit is called between a commit and its answer, before any caller sees it. Its error is the answer.
 	afterCommit func() error
 	switched    broadcast
 }

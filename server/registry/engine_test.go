@@ -103,7 +103,7 @@ func TestCheck(t *testing.T) {
 	if store.sequence != 0 || r.Counts().CRDs != 0 {
 		t.Error("checking registers")
 	}
-	// It tells of names that another has.
+	// It reports names that another CRD has.
 	mustRegister(t, r, "default", testRevision("1", "stable.example.com", engine.Names{Plural: "others", ShortNames: []string{"ct"}}))
 	done, err = r.Check(t.Context(), "default", crontabs(10), "")
 	if err != nil || done.CRD.Established || done.CRD.condition("NamesAccepted").Reason != "ShortNamesConflict" {

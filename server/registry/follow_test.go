@@ -152,7 +152,7 @@ func TestUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A commit that cannot be read, of a newer version of crdeval for example, is told; what is known is served until a
+// A commit of a newer version of crdeval that cannot be read is reported. The known state is served until a
 // later state can be read.
 func TestUnreadableCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -461,7 +461,7 @@ func TestStoreFailures(t *testing.T) {
 	}
 }
 
-// Who has gone away takes nobody's turn.
+// A caller that has gone away does not block others.
 func TestCancelledWrites(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	gone, cancel := context.WithCancel(t.Context())

@@ -53,7 +53,7 @@ func TestUpdates(t *testing.T) {
 	if !refused.Report.Update || refused.CRD != nil || refused.Token != "" || !strings.Contains(refused.Report.Rejection.Message, "field is immutable") {
 		t.Errorf("%+v", refused.Report.Rejection)
 	}
-	// A precondition that is not met is told first, also of what would be refused.
+	// A failed precondition is reported first, also for a CRD that would be rejected.
 	_, err := r.Register(t.Context(), "default", widget("Gadget", "", "v1"), Precondition{CreateOnly: true})
 	wantReason(t, err, CRDExists)
 	list, _, err := r.RegisterAll(t.Context(), "default", []Submission{{Manifest: widget("Gadget", "", "v1"), Precondition: Precondition{Etag: "stale"}}})
@@ -188,7 +188,7 @@ func TestRegisterAll(t *testing.T) {
 		{Manifest: widget("Widget", "", "v1")},
 		{Manifest: crontabs(10)},
 		{Manifest: engine.JSON([]byte("{"))},
-		{Manifest: widget("Gadget", "", "v1")}, // refused: the first one has the name by then
+		{Manifest: widget("Gadget", "", "v1")}, // rejected: the first one has the name by then
 		{Manifest: widget("Widget", "", "v1", "v2"), Precondition: Precondition{CreateOnly: true}}, // likewise
 		{Manifest: widget("Widget", "", "v1", "v2")},
 		{Manifest: crontabs(9), Precondition: Precondition{Etag: "x", CreateOnly: true}},

@@ -36,7 +36,7 @@ func watching(t *testing.T, r *Registry, catalog, from string) (a *audience, sto
 	return a, cancel
 }
 
-// heard returns what was told since it was asked last, as one line, once everything is quiet.
+// heard returns the events since the last call as one line, once there are no more.
 func (a *audience) heard() string {
 	synctest.Wait()
 	a.mu.Lock()
@@ -136,7 +136,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// What an event tells of is served: who asks for it at once finds it.
+// The state of an event is served when the event arrives.
 func TestWhatIsToldIsServed(t *testing.T) {
 	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -162,7 +162,7 @@ func TestWhatIsToldIsServed(t *testing.T) {
 	}
 }
 
-// What one commit did to several CRDs is told whole: who stops in between is told of it again.
+// Events of one commit stay together: a client that stops in between gets the commit again.
 func TestWatchTellsWholeCommits(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *Registry) {
 		mustRegister(t, r, "default", short("1", "a", "x"))
@@ -219,7 +219,7 @@ func TestWatchEndsWithItsCatalog(t *testing.T) {
 	})
 }
 
-// Who is slow holds up nobody, and is told when it is too late.
+// A slow client does not delay others, and gets an error when it is too late.
 func TestSlowWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRegistry(t, newMapStore(), nil)
@@ -305,7 +305,7 @@ func TestNewsOfAllCatalogs(t *testing.T) {
 	wantReason(t, err, WatchExpired)
 }
 
-// A replica that could not follow tells of the difference.
+// A replica that could not follow reports the difference.
 func TestWatchAcrossCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r, links := replicas(t, 2)

@@ -637,7 +637,7 @@ func TestHTTPS(t *testing.T) {
 	for name, tc := range map[string]struct {
 		certificates []tls.Certificate
 		http2        bool
-		want         string // "" if refused
+		want         string // "" if rejected
 	}{
 		"HTTP/2":         {[]tls.Certificate{identity}, true, "HTTP/2.0"},
 		"HTTP/1.1":       {[]tls.Certificate{identity}, false, "HTTP/1.1"},

@@ -38,10 +38,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // server is crdeval with the sample CronTab in its catalog default.
 type server struct {
 	url      string
-	reviewed chan string // what Reviewed is told, which may be after the answer
+	reviewed chan string // the arguments of Reviewed, which may come after the answer
 }
 
-// told waits for what Reviewed is told next.
+// told waits for the next call of Reviewed.
 func (s *server) told(t *testing.T) string {
 	t.Helper()
 	select {
@@ -338,7 +338,7 @@ func TestNoAnswer(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestWhoMayCall: strangers are refused before their body is read, and a busy server says when to try again.
+// TestWhoMayCall: strangers are rejected before their body is read, and a busy server says when to try again.
 func TestWhoMayCall(t *testing.T) {
 	var refusal error
 	s := serve(t, func(o *gateway.Options) { o.Before = func(*http.Request) error { return refusal } })

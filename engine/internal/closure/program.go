@@ -21,7 +21,7 @@ type Program struct {
 
 // Options configure Compile.
 type Options struct {
-	// OptionalOldSelf: oldSelf is declared as an optional of self's type. It is none if Frame.Old is 0.
+	// OptionalOldSelf: oldSelf is declared as an optional of self's type. It is empty if Frame.Old is 0.
 	OptionalOldSelf bool
 	// Functions are the implementations of an environment by overload and by function name. Without them only what this
 	// package implements compiles.

@@ -48,7 +48,7 @@ func TestCRDs(t *testing.T) {
 	}
 }
 
-// TestBounded: however much changes, no more is told than was asked for, and the rest is counted.
+// TestBounded checks that at most the requested number of changes is reported, and that the rest is counted.
 func TestBounded(t *testing.T) {
 	old, new := &Props{Type: "object", Properties: map[string]Props{}}, &Props{Type: "object"}
 	for i := range 1000 {

@@ -78,7 +78,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// No answer is told from a bad answer: the former may be another one next time.
+// A missing answer differs from a bad answer: the next call may succeed.
 func TestUnavailable(t *testing.T) {
 	r := Request{CRD: "as.g", Kind: "A", From: schema.GroupVersion{Group: "g", Version: "v1"}, To: "g/v2", Object: []byte(`{"apiVersion":"g/v1","kind":"A","spec":{}}`)}
 	refused := errors.New("connection refused")

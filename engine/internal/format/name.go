@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// ID identifies a string format. The zero ID is None, for no format or an unknown one.
+// ID identifies a string format. The zero ID, None, stands for no format or an unknown one.
 type ID uint8
 
 // The string formats of strfmt's registry.

@@ -134,7 +134,7 @@ func compare(t *testing.T, d *value.Doc, root uint32, want *metav1.ObjectMeta) {
 	}
 }
 
-// TestKnownFields: what is none of these is not even decoded where metadata is read leniently.
+// TestKnownFields checks that lenient decoding skips unknown fields.
 func TestKnownFields(t *testing.T) {
 	of := reflect.TypeFor[metav1.ObjectMeta]()
 	for i := range of.NumField() {

@@ -7,7 +7,7 @@ import (
 // intOrString is the expansion of x-kubernetes-int-or-string.
 const intOrString = `"anyOf":[{"type":"integer"},{"type":"string"}]`
 
-// junctors writes the logical operators of a structural node. It expands int-or-string to anyOf, or to the first clause
+// logical operators writes the logical operators of a structural node. It expands int-or-string to anyOf, or to the first clause
 // of allOf if the node has its own anyOf. Only v3 has logical operators.
 func (w *writer) junctors(s *Props) {
 	unfold := unfolds(s)

@@ -17,9 +17,9 @@ import (
 func TestApply(t *testing.T) {
 	for _, c := range []struct {
 		name, object, patch string
-		want                string // the object as upstream prints it; empty for a refusal
+		want                string // the object as upstream prints it; empty for a rejection
 		code                int
-		detail              string // a part of what is told about it
+		detail              string // a part of the text about it
 	}{
 		{name: "merge: members", object: `{"a":1,"b":{"c":2,"d":3}}`, patch: `{"b":{"c":null,"e":4},"a":[1]}`, want: `{"a":[1],"b":{"d":3,"e":4}}`},
 		{name: "merge: nulls in what is new go", object: `{}`, patch: `{"a":{"b":null,"c":[null,{"d":null}]}}`, want: `{"a":{"c":[null,{}]}}`},

@@ -20,7 +20,7 @@ import (
 // init makes the library what it is in an API server.
 func init() { jsonpatch.AccumulatedCopySizeLimit = patch.MaxCopied }
 
-// answer is what becomes of a patch: the printed result, or the code of the refusal.
+// answer is what becomes of a patch: the printed result, or the code of the rejection.
 type answer struct {
 	code           int
 	printed, plain string

@@ -50,7 +50,7 @@ func TestCreateChangeDeleteRename(t *testing.T) {
 	}
 }
 
-// What is broken is told with its place, once for each change, and what was good before stays.
+// A broken document is reported with its position, once per change, and the registered CRD stays.
 func TestBreakAndMend(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -250,7 +250,7 @@ func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	put(t, a, crd("as", "1"))
 	b := newBackend(t)
 	first, second := watch(t, b, dir), watch(t, b, dir)
-	replace(t, a, crd("as", "2")) // at once: whoever reads a file that is half written says so
+	replace(t, a, crd("as", "2")) // at once: a caller that reads a file that is half written says so
 	first.eventually("as:2")
 	first.stays("as:2")
 	if d, err := b.CRD(t.Context(), "default", "as.directory.example.com", "", ""); err != nil || d.Generation != 2 {

@@ -231,7 +231,7 @@ spec:
 `, plural, content)
 }
 
-// refused is a manifest that an API server would refuse, for the type on its line 13.
+// rejected is a manifest that an API server would reject, for the type on its line 13.
 func refused(plural string) string {
 	return strings.Replace(crd(plural, "x"), "{type: object, description", "{type: objekt, description", 1)
 }

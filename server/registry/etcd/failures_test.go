@@ -45,7 +45,7 @@ func says(t *testing.T, err error, wants ...string) {
 	}
 }
 
-// public is what callers are told: no address in it.
+// public is the text that callers get. It contains no address.
 func public(t *testing.T, err error, want string, unchanged bool, endpoint string) {
 	t.Helper()
 	var f *registry.Failure
@@ -148,7 +148,7 @@ func unopened(t *testing.T, o etcd.Options, reason string) (err error) {
 	return err
 }
 
-// What etcd does not take at once is told apart from everything else, and changes nothing.
+// A write that etcd rejects at once is distinguished from all other failures, and changes nothing.
 func TestTooLarge(t *testing.T) {
 	server := etcdtest.Start(t)
 	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}})
@@ -183,7 +183,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A full etcd refuses writes and says how to make room; reading and watching go on, and so does writing when there is
+// A full etcd rejects writes and says how to make room; reading and watching go on, and so does writing when there is
 // room.
 func TestNoSpace(t *testing.T) {
 	server := etcdtest.Start(t, etcdtest.Options{Args: []string{"--quota-backend-bytes=4194304"}})
@@ -199,7 +199,7 @@ func TestNoSpace(t *testing.T) {
 		}
 		last = sequence
 	}
-	// The write that goes beyond the quota is refused before it is made, or after.
+	// The write that goes beyond the quota is rejected before it is made, or after.
 	says(t, err, "compact and defragment", "alarm disarm", "it may have been written")
 	public(t, err, "no space left", false, server.Endpoint)
 	state, err := s.Load(t.Context())
@@ -220,7 +220,7 @@ func TestNoSpace(t *testing.T) {
 	}
 }
 
-// With authentication: the right user works, also when its token has expired; everybody else is told what is missing.
+// With authentication, the right user can write, also after its token expired. Others get an error that says what is missing.
 func TestUsers(t *testing.T) {
 	server := etcdtest.Start(t, etcdtest.Options{Args: []string{"--auth-token-ttl=1", "--bcrypt-cost=4"}})
 	client := raw(t, server.Endpoint)
@@ -315,7 +315,7 @@ func TestTLS(t *testing.T) {
 		tls      *tls.Config
 		says     string
 	}{
-		{"without a certificate", server.Endpoint, anonymous, "TLS on both sides"}, // the refusal comes after the handshake, and may be overtaken by the end
+		{"without a certificate", server.Endpoint, anonymous, "TLS on both sides"}, // the rejection comes after the handshake, and may be overtaken by the end
 		{"another authority", server.Endpoint, foreign, "signed by unknown authority"},
 		{"plain text", "http://" + address, nil, "TLS on both sides"},
 	} {

@@ -44,7 +44,7 @@ func end(t *testing.T, ended <-chan error) error {
 	return nil
 }
 
-// An etcd that is restored from a copy is older than what was told: the watch says so, and the store can be loaded and
+// A restored etcd is older than the reported state: the watch reports it, and the store can be loaded and
 // written as it now is.
 func TestRestored(t *testing.T) {
 	server := etcdtest.Start(t)
@@ -93,7 +93,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// One that is restored and has counted further since, whoever made it do so, is not taken for one in which nothing
+// One that is restored and has counted further since, a caller that made it do so, is not taken for one in which nothing
 // happened.
 func TestRestoredAndFurther(t *testing.T) {
 	server := etcdtest.Start(t)
@@ -125,7 +125,7 @@ func TestRestoredAndFurther(t *testing.T) {
 	}
 }
 
-// Keys that do not belong below the prefix are no commits: what was told last is still what Load comes to.
+// Foreign keys below the prefix are not commits: Load still returns the last reported state.
 func TestForeignKeys(t *testing.T) {
 	server := etcdtest.Start(t)
 	client := raw(t, server.Endpoint)

@@ -124,7 +124,7 @@ func TestOrder(t *testing.T) {
 			}
 		}
 		for range s.All() {
-			break // ends when it is told to
+			break // ends on the signal
 		}
 	}
 }

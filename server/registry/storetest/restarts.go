@@ -61,7 +61,7 @@ func serverCompacted(t *testing.T, f Fixture) {
 	expect(t, f.Store, next, fmt.Sprintf("a=9@%d", last), fmt.Sprintf("b=1@%d", next))
 }
 
-// damaged runs every damage of the fixture, each on a store of its own with some entries: it is refused, and never
+// damaged runs every damage of the fixture, each on a store of its own with some entries: it is rejected, and never
 // taken for an empty one.
 func damaged(t *testing.T, open func(*testing.T) Fixture) {
 	t.Run("damaged", func(t *testing.T) {

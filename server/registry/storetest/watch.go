@@ -100,7 +100,7 @@ func following(t *testing.T, s registry.Store) {
 	}
 }
 
-// Each commit is told once, whole, in order, at every handle, also to the one that made it; deletions by prefix key by
+// Each commit is reported once, complete, in order, at every handle, also to its writer. Deletions by prefix come key by
 // key; and one that changes nothing.
 func watchOrder(t *testing.T, f Fixture) {
 	watcher(t, f)
@@ -156,7 +156,7 @@ func watchPast(t *testing.T, f Fixture) {
 	}
 }
 
-// Whoever loads and watches from there has what the store has, whoever writes meanwhile.
+// A caller that loads and watches from there has what the store has, a caller that writes meanwhile.
 func watchWriters(t *testing.T, f Fixture) {
 	watcher(t, f)
 	const writers, times = 4, 25
@@ -259,7 +259,7 @@ func watchEnds(t *testing.T, f Fixture) {
 	}
 }
 
-// A watch that comes too late is told so; one that was there, and a Load, go on.
+// A watch that starts too late gets an error. A running watch and a Load continue.
 func watchCompacted(t *testing.T, f Fixture) {
 	watcher(t, f)
 	start := load(t, f.Store).Sequence
