@@ -35,7 +35,7 @@ func TestReplicasAndAPartition(t *testing.T) {
 
 	etcd.Stop()
 	for _, r := range []*running{a, b} {
-		r.eventually(t, "/readyz", http.StatusOK, `"trouble":"the registry's store cannot be followed`)
+		r.eventually(t, "/readyz", http.StatusOK, `"trouble":"the registry does not follow its store`)
 		r.eventually(t, "/metrics", http.StatusOK, "crdeval_registry_following 0\n")
 		if code, body := validate(r, ""); code != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
 			t.Errorf("evaluation in a partition: %d %s", code, body)

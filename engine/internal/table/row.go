@@ -98,7 +98,7 @@ func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time
 	return append(out, `,"object":null}`...), nil
 }
 
-// AppendRows appends the rows of an object as TableRows in JSON, comma-separated and from the rows
+// AppendRows appends the rows of an object as TableRows in JSON, comma-separated from each other and from the rows
 // in ends. It appends the end of each row to ends. There is one row, unless upstream treats the object as a list. The
 // object must be as stored, at the version of the table. Errors are those of AppendRow; dst and ends are then returned
 // unchanged.
