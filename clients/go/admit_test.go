@@ -79,7 +79,7 @@ func TestAdmit(t *testing.T) {
 		}
 	}
 	if r := results[6]; r.Allowed() || r.Err != nil || r.Object() != nil || r.StoredObject() != nil || r.Verdict.GetRejection().GetCode() != 422 {
-		t.Errorf("refused: %v", r)
+		t.Errorf("rejected: %v", r)
 	}
 	if r := results[7]; status.Code(r.Err) != codes.InvalidArgument || r.Object() != nil {
 		t.Errorf("a patch of nothing: %v", r)
@@ -116,15 +116,15 @@ func TestPresentation(t *testing.T) {
 	if err != nil || len(selected) != 2 || !selected[0].Matches || selected[1].Matches || selected[1].Fields[2].GetValue() != "green" {
 		t.Errorf("%v, %v", selected, err)
 	}
-	var refused *crdeval.Refused
-	if _, err := c.SelectFields(ctx, crdeval.Subject{CRD: "buoys.sea.example.com"}, "spec.lamps=1"); !errors.As(err, &refused) || refused.GetCode() != 400 {
-		t.Errorf("a selector that is refused: %v", err)
+	var rejected *crdeval.Rejected
+	if _, err := c.SelectFields(ctx, crdeval.Subject{CRD: "buoys.sea.example.com"}, "spec.lamps=1"); !errors.As(err, &rejected) || rejected.GetCode() != 400 {
+		t.Errorf("a selector that is rejected: %v", err)
 	}
 	scale, err := c.GetScale(ctx, s, red)
 	if err != nil || !strings.Contains(string(scale), `"spec":{"replicas":1}`) {
 		t.Errorf("%s, %v", scale, err)
 	}
-	if _, err := c.GetScale(ctx, s, buoy("v1beta1", `{}`)); !errors.As(err, &refused) || refused.GetCode() != 404 {
+	if _, err := c.GetScale(ctx, s, buoy("v1beta1", `{}`)); !errors.As(err, &rejected) || rejected.GetCode() != 404 {
 		t.Errorf("a version without a scale: %v", err)
 	}
 	scaled, err := c.SetScale(ctx, s, green, scale)
@@ -132,7 +132,7 @@ func TestPresentation(t *testing.T) {
 		t.Errorf("%s, %v", scaled, err)
 	}
 	_, err = c.SetScale(ctx, s, green, []byte(strings.Replace(string(scale), `"replicas":`, `"replicas":"one","was":`, 1)))
-	if !errors.As(err, &refused) || refused.GetCode() != 400 || strings.Contains(refused.GetMessage(), "unmarshal") || !strings.Contains(err.Error(), "cannot unmarshal string") {
+	if !errors.As(err, &rejected) || rejected.GetCode() != 400 || strings.Contains(rejected.GetMessage(), "unmarshal") || !strings.Contains(err.Error(), "cannot unmarshal string") {
 		t.Errorf("a Scale with a text: %v", err)
 	}
 	for what, ask := range map[string]func() ([]byte, error){

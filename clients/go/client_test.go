@@ -169,29 +169,29 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestRefusedCRD checks that a rejected CRD is a *RefusedError with the reasons. Later calls do not wait for it.
-func TestRefusedCRD(t *testing.T) {
+// TestRejectedCRD checks that a rejected CRD is a *RejectedError with the reasons. Later calls do not wait for it.
+func TestRejectedCRD(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	bad := []byte(strings.ReplaceAll(crontabs, "maximum: MAXIMUM", "maximum: 1, default: 2"))
 	r, err := c.RegisterCRD(t.Context(), bad)
-	var refused *crdeval.RefusedError
-	if !errors.As(err, &refused) || len(refused.Report.GetViolations()) == 0 || r.GetAccepted() {
+	var rejected *crdeval.RejectedError
+	if !errors.As(err, &rejected) || len(rejected.Report.GetViolations()) == 0 || r.GetAccepted() {
 		t.Fatalf("%v, %v", r, err)
 	}
-	for _, v := range refused.Report.GetViolations() {
+	for _, v := range rejected.Report.GetViolations() {
 		if !strings.Contains(err.Error(), v.GetField()+": "+v.GetMessage()) {
 			t.Errorf("%q is not in %q", v.GetMessage(), err)
 		}
 	}
 	undecodable := []byte(strings.ReplaceAll(string(manifest(1)), "served: true", "served: 1"))
-	if _, err := c.RegisterCRD(t.Context(), undecodable); !errors.As(err, &refused) || !strings.Contains(err.Error(), "served") {
+	if _, err := c.RegisterCRD(t.Context(), undecodable); !errors.As(err, &rejected) || !strings.Contains(err.Error(), "served") {
 		t.Errorf("a refusal without violations: %v", err)
 	}
 	checked, err := c.CheckCRD(t.Context(), bad)
 	if err != nil || checked.GetAccepted() || len(checked.GetReport().GetViolations()) == 0 {
 		t.Errorf("%v, %v", checked, err)
 	}
-	if _, err := c.RegisterCRD(t.Context(), []byte("kind: Pod\napiVersion: v1\n")); err == nil || errors.As(err, new(*crdeval.RefusedError)) || status.Code(err) != codes.InvalidArgument {
+	if _, err := c.RegisterCRD(t.Context(), []byte("kind: Pod\napiVersion: v1\n")); err == nil || errors.As(err, new(*crdeval.RejectedError)) || status.Code(err) != codes.InvalidArgument {
 		t.Errorf("what is no CRD: %v", err)
 	}
 	if err := c.DeleteCRD(t.Context(), "nothing.example.com"); status.Code(err) != codes.NotFound || !strings.Contains(err.Error(), "nothing.example.com") {

@@ -24,10 +24,10 @@ func Example() {
 		return
 	}
 	_, err = client.RegisterCRD(ctx, manifest)
-	var refused *crdeval.RefusedError
+	var rejected *crdeval.RejectedError
 	switch {
-	case errors.As(err, &refused):
-		fmt.Println("an API server would refuse it:", refused.Report.GetRejection().GetMessage())
+	case errors.As(err, &rejected):
+		fmt.Println("an API server would refuse it:", rejected.Report.GetRejection().GetMessage())
 		return
 	case err != nil:
 		fmt.Println(err)
@@ -46,7 +46,7 @@ func Example() {
 		case r.Allowed():
 			fmt.Println("allowed")
 		default:
-			fmt.Println("refused:", r.Verdict.GetRejection().GetMessage())
+			fmt.Println("rejected:", r.Verdict.GetRejection().GetMessage())
 		}
 	}
 }

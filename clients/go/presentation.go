@@ -12,22 +12,22 @@ import (
 
 // Rejected is the error for a request that an API server would reject. It has the code, the reason and the text of the
 // Status.
-type Refused struct {
+type Rejected struct {
 	*crdevalv1.Rejection
 	// Warnings are details that the Status lacks: why a Scale cannot be decoded.
 	Warnings []string
 }
 
 // Error returns the text of the Status, followed by the warnings.
-func (r *Refused) Error() string {
+func (r *Rejected) Error() string {
 	return strings.Join(append([]string{r.GetMessage()}, r.Warnings...), ": ")
 }
 
-func refusedBy(r *crdevalv1.Rejection, warnings ...string) error {
+func rejectedBy(r *crdevalv1.Rejection, warnings ...string) error {
 	if r == nil {
 		return nil
 	}
-	return &Refused{r, warnings}
+	return &Rejected{r, warnings}
 }
 
 // Subject selects a CRD and one of its versions. The zero value selects the CRD and the version of the first object.
@@ -62,7 +62,7 @@ func (c *Client) table(ctx context.Context, s Subject, text *crdevalv1.TableText
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: table: %w", err)
 	}
-	return r, refusedBy(r.GetRejection())
+	return r, rejectedBy(r.GetRejection())
 }
 
 // Selected is the result of SelectFields for one object.
@@ -98,7 +98,7 @@ func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, o
 		case err != nil:
 			return nil, fmt.Errorf("crdeval: select fields: %w", err)
 		case r.GetRejection() != nil:
-			return nil, refusedBy(r.GetRejection())
+			return nil, rejectedBy(r.GetRejection())
 		case len(r.GetResults()) != n:
 			return nil, fmt.Errorf("crdeval: select fields: %d results for %d objects", len(r.GetResults()), n)
 		}
@@ -124,7 +124,7 @@ func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: get scale: %w", err)
 	}
-	return r.GetScale().GetJson(), refusedBy(r.GetRejection())
+	return r.GetScale().GetJson(), rejectedBy(r.GetRejection())
 }
 
 // SetScale returns an object with the replicas of a Scale, as JSON. It validates nothing. For the whole write, use
@@ -136,7 +136,7 @@ func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) 
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: set scale: %w", err)
 	}
-	return r.GetObject().GetJson(), refusedBy(r.GetRejection(), r.GetWarnings()...)
+	return r.GetObject().GetJson(), rejectedBy(r.GetRejection(), r.GetWarnings()...)
 }
 
 // OpenAPIV3 returns the OpenAPI v3 document of a group and version, as an API server publishes it. If both are empty,

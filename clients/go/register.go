@@ -8,13 +8,13 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// RefusedError is the error for a CRD that an API server would reject. Report has the reasons.
-type RefusedError struct {
+// RejectedError is the error for a CRD that an API server would reject. Report has the reasons.
+type RejectedError struct {
 	Report *crdevalv1.CrdReport
 }
 
 // Error lists the violations, one per line. If the manifest cannot be decoded, it has the message of the API server.
-func (e *RefusedError) Error() string {
+func (e *RejectedError) Error() string {
 	lines := make([]string, 0, len(e.Report.GetViolations())+1)
 	lines = append(lines, "crdeval: the CustomResourceDefinition would be refused")
 	for _, v := range e.Report.GetViolations() {
@@ -26,7 +26,7 @@ func (e *RefusedError) Error() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// RegisterCRD registers a CustomResourceDefinition, JSON or YAML. The error is a *RefusedError if an API server would
+// RegisterCRD registers a CustomResourceDefinition, JSON or YAML. The error is a *RejectedError if an API server would
 // reject the CRD, otherwise a gRPC status. Later calls of this client see the registration, at any replica.
 func (c *Client) RegisterCRD(ctx context.Context, manifest []byte) (*crdevalv1.RegisterCrdResponse, error) {
 	r, err := c.Registry().RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: c.catalog, Manifest: Document(manifest)})
@@ -34,7 +34,7 @@ func (c *Client) RegisterCRD(ctx context.Context, manifest []byte) (*crdevalv1.R
 		return nil, fmt.Errorf("crdeval: register: %w", err)
 	}
 	if !r.GetAccepted() {
-		return r, &RefusedError{Report: r.GetReport()}
+		return r, &RejectedError{Report: r.GetReport()}
 	}
 	c.wrote(r.GetToken())
 	return r, nil

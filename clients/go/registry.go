@@ -18,7 +18,7 @@ type Registered struct {
 	Name string
 	// Response is the response for this CRD. Nil if crdeval could not validate or store the CRD.
 	Response *crdevalv1.RegisterCrdResponse
-	// Err is a *RefusedError if an API server would reject the CRD, and a gRPC status if crdeval could not validate or
+	// Err is a *RejectedError if an API server would reject the CRD, and a gRPC status if crdeval could not validate or
 	// store it. Otherwise nil.
 	Err error
 }
@@ -70,7 +70,7 @@ func registered(r *crdevalv1.RegisterCrdsResult) Registered {
 	case r.GetError() != nil:
 		one.Err = status.ErrorProto(r.GetError())
 	case !r.GetRegistration().GetAccepted():
-		one.Err = &RefusedError{Report: r.GetRegistration().GetReport()}
+		one.Err = &RejectedError{Report: r.GetRegistration().GetReport()}
 	}
 	return one
 }

@@ -20,11 +20,11 @@ import (
 func spelled(all []crdeval.Registered) string {
 	var b strings.Builder
 	for _, r := range all {
-		var refused *crdeval.RefusedError
+		var rejected *crdeval.RejectedError
 		what := strings.TrimPrefix(r.Response.GetOutcome().String(), "REGISTRATION_OUTCOME_")
 		switch {
-		case errors.As(r.Err, &refused):
-			what = "refused for " + refused.Report.GetViolations()[0].GetField()
+		case errors.As(r.Err, &rejected):
+			what = "rejected for " + rejected.Report.GetViolations()[0].GetField()
 		case r.Err != nil:
 			what = status.Code(r.Err).String()
 		}
@@ -42,7 +42,7 @@ func TestRegisterAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `. a.example.com CREATED
-. b.example.com refused for spec.scope
+. b.example.com rejected for spec.scope
 .  InvalidArgument
 . a.example.com UNCHANGED
 . a.example.com UPDATED
@@ -112,7 +112,7 @@ func TestRegisterDir(t *testing.T) {
 	write("2-list.yml", "apiVersion: v1\nkind: List\nitems:\n- {kind: Pod, apiVersion: v1}\n- "+string(named("a", ""))+"\n- "+string(named("b", ""))+"\n")
 	write("3-one.json", string(named("c", "")))
 	write("4-broken.yaml", "a: [\n")
-	write("5-refused.json", strings.Replace(string(named("d", "")), "Namespaced", "Everywhere", 1))
+	write("5-rejected.json", strings.Replace(string(named("d", "")), "Namespaced", "Everywhere", 1))
 	write("6-other.yaml", "kind: ConfigMap\napiVersion: v1\ndata:\n  x: |\n    kind: CustomResourceDefinition\n")
 	write("7-notes.txt", string(named("e", "")))
 	write("below/f.json", string(named("f", "")))
@@ -129,7 +129,7 @@ func TestRegisterDir(t *testing.T) {
 2-list.yml#2 b.example.com CREATED
 3-one.json c.example.com CREATED
 4-broken.yaml  InvalidArgument
-5-refused.json d.example.com refused for spec.scope
+5-rejected.json d.example.com rejected for spec.scope
 `
 	if got := spelled(all); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -151,7 +151,7 @@ func TestSetStoredVersions(t *testing.T) {
 	}
 	const name = "crontabs.stable.example.com"
 	registerAll(t, c, versions("v1", "v1"), versions("v2", "v1", "v2"))
-	if _, err := c.RegisterCRD(t.Context(), versions("v2", "v2")); !errors.As(err, new(*crdeval.RefusedError)) {
+	if _, err := c.RegisterCRD(t.Context(), versions("v2", "v2")); !errors.As(err, new(*crdeval.RejectedError)) {
 		t.Errorf("a stored version goes: %v", err)
 	}
 	if _, err := c.SetStoredVersions(t.Context(), name, "v1"); status.Code(err) != codes.InvalidArgument {
@@ -214,6 +214,6 @@ func TestWith(t *testing.T) {
 	}
 	_, err := c.With([]byte(strings.Replace(string(named("a", "")), "Namespaced", "Everywhere", 1))).Validate(t.Context(), object(3))
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "spec.scope") {
-		t.Errorf("a refused one: %v", err)
+		t.Errorf("a rejected one: %v", err)
 	}
 }

@@ -104,6 +104,9 @@ func withSecondVersion(crd []byte) []byte {
 	return out
 }
 
+// validText returns the text of an error as a Status has it: JSON replaces each invalid byte of UTF-8 by U+FFFD.
+func validText(err error) string { return string([]rune(err.Error())) }
+
 func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []byte) (diffs []string) {
 	ctx, item := context.Background(), engine.Item{Object: engine.JSON(body)}
 	one := func(what string, object []byte, theirErr error, got *engine.Transformed, err error) bool {
@@ -112,8 +115,8 @@ func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []by
 		case (theirErr == nil) != (err == nil):
 			diffs = append(diffs, fmt.Sprintf("%s: upstream %v, ours %v", what, theirErr, err))
 		case err != nil:
-			if err.Error() != theirErr.Error() && !unordered(theirErr) {
-				diffs = append(diffs, fmt.Sprintf("%s: upstream %v, ours %v", what, theirErr, err))
+			if validText(err) != validText(theirErr) && !unordered(theirErr) {
+				diffs = append(diffs, fmt.Sprintf("%s: upstream %q, ours %q", what, theirErr.Error(), err.Error()))
 			}
 		case canonical(object) != canonical(got.Object):
 			diffs = append(diffs, fmt.Sprintf("%s:\nupstream %s\nours     %s", what, canonical(object), canonical(got.Object)))

@@ -221,7 +221,8 @@ func (w *walk) limits(old, new *Props, at node) {
 			}
 			keyword, was, is = at.at(b.exclusive), oldOpen, newOpen
 		}
-		kind, impact, message := BoundTightened, at.tightened(), ""
+		kind, impact := BoundTightened, at.tightened()
+		var message string
 		fraction := func(f *float64) bool { return f != nil && *f != math.Trunc(*f) }
 		integer := new.Type == "integer" && fraction(b.new)
 		switch {
