@@ -23,16 +23,16 @@ import (
 // Each controller does its work in a method that only it can call, so it is linked to by its name.
 
 //go:linkname syncNames k8s.io/apiextensions-apiserver/pkg/controller/status.(*NamingConditionController).sync
-func syncNames(c *naming.NamingConditionController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
+func syncNames(c *naming.NamingConditionController, ctx context.Context, key string) error
 
 //go:linkname syncEstablished k8s.io/apiextensions-apiserver/pkg/controller/establish.(*EstablishingController).sync
-func syncEstablished(c *establish.EstablishingController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
+func syncEstablished(c *establish.EstablishingController, ctx context.Context, key string) error
 
 //go:linkname syncStructure k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema.(*ConditionController).sync
-func syncStructure(c *nonstructuralschema.ConditionController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
+func syncStructure(c *nonstructuralschema.ConditionController, ctx context.Context, key string) error
 
 //go:linkname syncApproval k8s.io/apiextensions-apiserver/pkg/controller/apiapproval.(*KubernetesAPIApprovalPolicyConformantConditionController).sync
-func syncApproval(c *apiapproval.KubernetesAPIApprovalPolicyConformantConditionController, ctx context.Context, key string) error //nolint:revive // the receiver is the first parameter
+func syncApproval(c *apiapproval.KubernetesAPIApprovalPolicyConformantConditionController, ctx context.Context, key string) error
 
 // Server stands for an API server: the definitions that it holds, and the controllers that look after them.
 type Server struct {

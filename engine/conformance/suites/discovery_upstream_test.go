@@ -79,7 +79,7 @@ func (fed) HasSynced() bool { return true }
 
 // get asks a handler; nil where it has nothing.
 func get(h http.Handler, path, accept string) (body []byte, etag string) {
-	q := httptest.NewRequest(http.MethodGet, "http://server"+path, nil) //nolint:noctx // it is answered at once
+	q := httptest.NewRequest(http.MethodGet, "http://server"+path, nil)
 	q.Header.Set("Accept", accept)
 	response := httptest.NewRecorder()
 	h.ServeHTTP(response, q)
