@@ -77,7 +77,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		runtime.WithRoutingErrorHandler(g.handleRoutingError),
 		runtime.WithMiddlewares(g.prepare),
 		runtime.WithIncomingHeaderMatcher(func(key string) (string, bool) {
-			return strings.ToLower(key), key == headerRequestID || key == "Crdeval-At-Least"
+			return strings.ToLower(key), key == headerRequestID
 		}),
 		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
