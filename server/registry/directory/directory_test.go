@@ -27,7 +27,7 @@ func TestCreateChangeDeleteRename(t *testing.T) {
 	w.eventually("as:1 bs:1 cs:1")
 	put(t, a, crd("as", "2"))
 	w.eventually("as:2 bs:1 cs:1")
-	replace(t, a, crd("as", "3"))
+	put(t, a, crd("as", "3"))
 	w.eventually("as:3 bs:1 cs:1")
 	handed, _ := w.backend.counts()
 	rename(t, a, filepath.Join(dir, "z.yaml"))
@@ -250,7 +250,7 @@ func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	put(t, a, crd("as", "1"))
 	b := newBackend(t)
 	first, second := watch(t, b, dir), watch(t, b, dir)
-	replace(t, a, crd("as", "2")) // at once: a caller that reads a file that is half written says so
+	put(t, a, crd("as", "2")) // at once: a caller that reads a file that is half written says so
 	first.eventually("as:2")
 	first.stays("as:2")
 	if d, err := b.CRD(t.Context(), "default", "as.directory.example.com", "", ""); err != nil || d.Generation != 2 {
@@ -312,7 +312,7 @@ func TestAThousandFiles(t *testing.T) {
 	}
 	handed, _ := w.backend.counts()
 	for i := range 10 {
-		replace(t, filepath.Join(dir, fmt.Sprintf("%04d.yaml", i*100)), crd(fmt.Sprintf("k%ds", i*100), "2"))
+		put(t, filepath.Join(dir, fmt.Sprintf("%04d.yaml", i*100)), crd(fmt.Sprintf("k%ds", i*100), "2"))
 	}
 	w.until(func() bool { return strings.Count(w.names(), ":2") == 10 }, func() string { return fmt.Sprint(strings.Count(w.names(), ":2")) })
 	if again, _ := w.backend.counts(); again-handed > 20 {

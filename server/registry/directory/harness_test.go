@@ -236,27 +236,8 @@ func refused(plural string) string {
 	return strings.Replace(crd(plural, "x"), "{type: object, description", "{type: objekt, description", 1)
 }
 
-// put writes a file so that nobody sees half of it, however long the machine is away: one that is there by one write
-// into it, with line feeds at the end where it was longer.
+// put replaces a file by renaming another one, so that no reader sees half of it.
 func put(t *testing.T, path, content string) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		replace(t, path, content)
-		return
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString(content + strings.Repeat("\n", max(0, int(info.Size())-len(content)))); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// replace writes a file as careful programs do: another one, renamed.
-func replace(t *testing.T, path, content string) {
 	t.Helper()
 	temporary := filepath.Join(filepath.Dir(path), ".new")
 	if err := os.WriteFile(temporary, []byte(content), 0o600); err != nil {
