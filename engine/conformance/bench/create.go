@@ -102,10 +102,10 @@ func sameObject(text []byte, object any) error {
 	return nil
 }
 
-// faults is how many findings the faulty objects have.
+// faults is how many field errors the faulty objects have.
 const faults = 10
 
-// reject compares whole creates of an object with ten findings, from its bytes to the findings and the Status that a
+// reject compares whole creates of an object with ten field errors, from its bytes to the field errors and the Status that a
 // client gets.
 func reject(o Options, name string, obj *object) (string, error) {
 	us, err := newOurs(obj)
@@ -116,7 +116,7 @@ func reject(o Options, name string, obj *object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := sameFindings(us, them, obj.faulty); err != nil {
+	if err := sameFieldErrors(us, them, obj.faulty); err != nil {
 		return "", err
 	}
 	a, b, err := compare(o, func() error {
@@ -129,9 +129,9 @@ func reject(o Options, name string, obj *object) (string, error) {
 	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
 }
 
-// sameFindings makes sure that both sides find the same ten faults, text for text, before anything is timed. Upstream's
+// sameFieldErrors makes sure that both sides find the same ten faults, text for text, before anything is timed. Upstream's
 // order, and with it that of the Status's message, is random.
-func sameFindings(us *ours, them *upstream, body []byte) error {
+func sameFieldErrors(us *ours, them *upstream, body []byte) error {
 	our, rejection, err := us.rejected(body)
 	if err != nil {
 		return fmt.Errorf("ours: %w", err)
@@ -142,14 +142,14 @@ func sameFindings(us *ours, them *upstream, body []byte) error {
 	}
 	var a, b oracle.Answer
 	for i := range our {
-		a.Errors = append(a.Errors, oracle.FindingOf(our[i].Error))
+		a.Errors = append(a.Errors, oracle.FieldErrorOf(our[i].Error))
 	}
-	b.Errors = oracle.FindingsOf(their)
+	b.Errors = oracle.FieldErrorsOf(their)
 	if diffs := oracle.Compare(b, a); len(diffs) > 0 {
-		return fmt.Errorf("findings differ: %q", diffs)
+		return fmt.Errorf("field errors differ: %q", diffs)
 	}
 	if n := len(their); n != faults {
-		return fmt.Errorf("%d findings, not %d: %w", n, faults, their.ToAggregate())
+		return fmt.Errorf("%d field errors, not %d: %w", n, faults, their.ToAggregate())
 	}
 	if s := status.Status(); s.Code != rejection.Code || string(s.Reason) != rejection.Reason || !sameLetters(s.Message, rejection.Message) {
 		return fmt.Errorf("ours answers %+v and upstream %+v", *rejection, s)

@@ -6,7 +6,7 @@
 //     with its map.
 //   - admit: the whole create: all of structural, the object's own metadata, the rules within upstream's budget for an object.
 //   - update: an update that changes a label: all of admit, with the old object read as from storage and beside everything that is validated.
-//   - reject: admit for an object with ten findings, up to the findings and the Status that a client gets. Both sides find the same, text for text.
+//   - reject: admit for an object with ten field errors, up to the field errors and the Status that a client gets. Both sides find the same, text for text.
 //   - compile: a decoded definition made ready for objects, rules included, all served versions. Upstream's share is what its handler does for that:
 //     conversion to the internal version, NewStructural, a copy with defaults pruned, NewSchemaValidator, the rules' NewValidator. Equal schemas of one
 //     definition are compiled once by ours, as the engine does.
@@ -27,6 +27,6 @@
 //     itself, upstream's library by Go's default; GOGC in the environment sets it for both.
 //
 // For structural cases rules are taken out of the definitions, on both sides. Before anything is timed, both sides must
-// come to the same object, or to the same findings. Figures are medians; the sides take turns, each turn begins with a
+// come to the same object, or to the same field errors. Figures are medians; the sides take turns, each turn begins with a
 // collected heap. Time on one core is processor time; objects a second are by the clock.
 package bench

@@ -17,7 +17,7 @@ import (
 type object struct {
 	name   string
 	body   []byte                                    // accepted
-	faulty []byte                                    // the same kind of object with ten findings
+	faulty []byte                                    // the same kind of object with ten field errors
 	text   []byte                                    // the manifest of its definition as it was written, in JSON
 	crd    *apiextensionsv1.CustomResourceDefinition // decoded, defaulted, names accepted
 }

@@ -117,14 +117,14 @@ func (o *ours) accepted(r *admission.Request) ([]byte, error) {
 	return out.Object, nil
 }
 
-// rejected is the whole create of an object with findings: the findings, and the answer that a client gets.
+// rejected is the whole create of an object with field errors: the field errors, and the answer that a client gets.
 func (o *ours) rejected(body []byte) ([]violation.Violation, *admission.Rejection, error) {
 	out, err := o.definition.Create(context.Background(), &admission.Request{Version: o.version, Body: body, Handler: true})
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case len(out.Violations) == 0:
-		return nil, nil, fmt.Errorf("no findings: %+v", out.Rejection)
+		return nil, nil, fmt.Errorf("no field errors: %+v", out.Rejection)
 	}
 	return out.Violations, out.Rejection, nil
 }

@@ -177,7 +177,7 @@ func (u *upstream) admit(body []byte) (written, error) {
 	return u.write(object)
 }
 
-// rejected is the whole create of an object with findings: the findings, and the answer that a client gets, as
+// rejected is the whole create of an object with field errors: the field errors, and the answer that a client gets, as
 // rest.BeforeCreate makes it.
 func (u *upstream) rejected(body []byte) (field.ErrorList, *apierrors.StatusError, error) {
 	object, errs, err := u.judge(body)
@@ -185,7 +185,7 @@ func (u *upstream) rejected(body []byte) (field.ErrorList, *apierrors.StatusErro
 	case err != nil:
 		return nil, nil, err
 	case len(errs) == 0:
-		return nil, nil, errors.New("no findings")
+		return nil, nil, errors.New("no field errors")
 	}
 	return errs, apierrors.NewInvalid(u.kind.GroupKind(), object.GetName(), errs), nil
 }

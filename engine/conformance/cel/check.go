@@ -133,7 +133,7 @@ func (p *pairing) verdicts(self, old any, d document, limit uint64, budget int64
 				break
 			}
 		}
-		report(o, fmt.Sprintf("verdict (%s) (limit %d, budget %d, closures %v):\n    upstream %d left, %q\n    ours     %d left, %q", got.unlike(want), limit, budget, closures, want.Left, want.Findings, got.Left, got.Findings))
+		report(o, fmt.Sprintf("verdict (%s) (limit %d, budget %d, closures %v):\n    upstream %d left, %q\n    ours     %d left, %q", got.unlike(want), limit, budget, closures, want.Left, want.Violations, got.Left, got.Violations))
 	}
 	if want.Left < 0 {
 		return 0
@@ -143,13 +143,13 @@ func (p *pairing) verdicts(self, old any, d document, limit uint64, budget int64
 
 // unlike says in a few words how a verdict differs from upstream's, without what is particular to the case.
 func (v Verdict) unlike(want Verdict) string {
-	for i := range max(len(v.Findings), len(want.Findings)) {
+	for i := range max(len(v.Violations), len(want.Violations)) {
 		got, expected := "nothing", "nothing"
-		if i < len(v.Findings) {
-			got = v.Findings[i]
+		if i < len(v.Violations) {
+			got = v.Violations[i]
 		}
-		if i < len(want.Findings) {
-			expected = want.Findings[i]
+		if i < len(want.Violations) {
+			expected = want.Violations[i]
 		}
 		if got != expected {
 			return "upstream: " + cause(expected) + "; ours: " + cause(got)
@@ -158,21 +158,21 @@ func (v Verdict) unlike(want Verdict) string {
 	return "cost"
 }
 
-// cause is a finding without its rule and its values.
-func cause(finding string) string {
+// cause is a field error without its rule and its values.
+func cause(text string) string {
 	for _, end := range []string{" evaluating rule: ", " for rule: ", "failed rule: ", "ERROR: <input>", " for messageExpression: "} {
-		if at := strings.Index(finding, end); at >= 0 {
-			finding = finding[:at+len(end)-1]
+		if at := strings.Index(text, end); at >= 0 {
+			text = text[:at+len(end)-1]
 		}
 	}
-	if len(finding) > 160 {
-		finding = finding[:160]
+	if len(text) > 160 {
+		text = text[:160]
 	}
-	return literalText.ReplaceAllString(finding, "_")
+	return literalText.ReplaceAllString(text, "_")
 }
 
 func (v Verdict) equal(w Verdict) bool {
-	return v.Left == w.Left && slices.Equal(v.Findings, w.Findings)
+	return v.Left == w.Left && slices.Equal(v.Violations, w.Violations)
 }
 
 // closure compares the i-th rule's closure: what it answers must be upstream's value, at upstream's cost; it must not

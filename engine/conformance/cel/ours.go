@@ -168,12 +168,12 @@ func (o *ours) judge(d document, limit uint64, budget int64, closures bool) Verd
 		return Verdict{Left: r.Left}
 	}
 	if closures && r.Left != budget {
-		return Verdict{Left: r.Left, Findings: []string{"Holds returned false, and charged for it"}}
+		return Verdict{Left: r.Left, Violations: []string{"Holds returned false, and charged for it"}}
 	}
 	o.set.Evaluate(r, rule.Site{Self: d.self, Old: d.old, Position: judged{}})
 	out := Verdict{Left: max(r.Left, -1)}
 	for i := range r.Found {
-		out.Findings = append(out.Findings, normal(r.Found[i].Error.Error()))
+		out.Violations = append(out.Violations, normal(r.Found[i].Error.Error()))
 	}
 	return out
 }

@@ -117,7 +117,7 @@ func TestPinnedCosts(t *testing.T) {
 			for _, closures := range []bool{false, true} {
 				got := p.ours.judge(d, rule.PerCallLimit, celconfig.RuntimeCELCostBudget, closures)
 				if cost := celconfig.RuntimeCELCostBudget - got.Left; uint64(cost) != pinned {
-					t.Errorf("%s: %s (closures %v): cost %d, pinned is %d; %v", row.Name, text, closures, cost, pinned, got.Findings)
+					t.Errorf("%s: %s (closures %v): cost %d, pinned is %d; %v", row.Name, text, closures, cost, pinned, got.Violations)
 				}
 			}
 			checked++

@@ -55,8 +55,8 @@ type Compiled struct {
 
 // Verdict is what a validator says of one value.
 type Verdict struct {
-	// Findings are the errors' texts, in order.
-	Findings []string
+	// Violations are the errors' texts, in order.
+	Violations []string
 	// Left is what remains of the budget, -1 if it is used up.
 	Left int64
 }
@@ -134,7 +134,7 @@ func (u *upstream) judge(self, old any, limit uint64, budget int64) Verdict {
 	errs, left := v.Validate(context.Background(), field.NewPath("root"), u.schema, self, old, budget)
 	out := Verdict{Left: max(left, -1)}
 	for _, e := range errs {
-		out.Findings = append(out.Findings, normal(e.Error()))
+		out.Violations = append(out.Violations, normal(e.Error()))
 	}
 	return out
 }

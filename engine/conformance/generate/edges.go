@@ -169,7 +169,7 @@ func keyEdges(r Rand) Group {
 			props.Set(k, structural(r, 1, ""))
 		}
 	}
-	// a.b beside a -> b: two findings with one dotted path
+	// a.b beside a -> b: two field errors with one dotted path
 	inner := numericSchema(r, "integer").Set("minimum", 2)
 	props.Set("a", tree.Obj("type", "object", "properties", tree.Obj("b", inner, "c", tree.Obj("type", "string")), "required", tree.Arr(tree.Str("c"))))
 	props.Set("a.b", inner.Clone()).Set("a.c", tree.Obj("type", "string"))
@@ -183,7 +183,7 @@ func keyEdges(r Rand) Group {
 		if o.Kind != tree.Object {
 			o = tree.Obj()
 		}
-		// Two findings at one path make upstream's answer random: rare enough that such cases stay below one in a
+		// Two field errors at one path make upstream's answer random: rare enough that such cases stay below one in a
 		// thousand.
 		if r.Chance(10) {
 			o.Set("a", tree.Obj("b", Pick(r, []*tree.Node{tree.Int(1), tree.Str("x"), tree.Raw("1.0")})))

@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Rules makes a group of a random schema with rules and of objects that are mostly valid otherwise: a blocking finding
+// Rules makes a group of a random schema with rules and of objects that are mostly valid otherwise: a blocking field error
 // keeps rules from running.
 func Rules(r Rand) Group {
 	crd, schema := ruled(r)

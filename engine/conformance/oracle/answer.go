@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Finding is one field error, in the five parts that fidelity is about.
-type Finding struct {
+// FieldError is one field error, in the five parts that fidelity is about.
+type FieldError struct {
 	// Type is the cause type as metav1.CauseType spells it, for example FieldValueRequired.
 	Type string `json:"type"`
 	// Field is upstream's path text, "<nil>" included.
@@ -28,8 +28,8 @@ type Finding struct {
 	Message string `json:"message"`
 }
 
-// key is what two findings are compared by. JSON values are compared by their canonical text.
-func (f Finding) key() string {
+// key is what two field errors are compared by. JSON values are compared by their canonical text.
+func (f FieldError) key() string {
 	bad, message := "(omitted)", f.Message
 	if f.BadValue != nil {
 		bad = string(canonical(f.BadValue))
@@ -51,9 +51,9 @@ func Timeless(text string) string {
 	return generated.ReplaceAllString(text, "selfTypeN")
 }
 
-// FindingOf renders a field error.
-func FindingOf(e *field.Error) Finding {
-	f := Finding{Type: string(e.Type), Field: e.Field, Detail: e.Detail, Message: e.Error()}
+// FieldErrorOf renders a field error.
+func FieldErrorOf(e *field.Error) FieldError {
+	f := FieldError{Type: string(e.Type), Field: e.Field, Detail: e.Detail, Message: e.Error()}
 	if _, omitted := e.BadValue.(field.OmitValueType); !omitted {
 		bad, err := json.Marshal(e.BadValue)
 		if err != nil {
@@ -64,11 +64,11 @@ func FindingOf(e *field.Error) Finding {
 	return f
 }
 
-// FindingsOf renders a list of field errors in its order.
-func FindingsOf(l field.ErrorList) []Finding {
-	out := make([]Finding, 0, len(l))
+// FieldErrorsOf renders a list of field errors in its order.
+func FieldErrorsOf(l field.ErrorList) []FieldError {
+	out := make([]FieldError, 0, len(l))
 	for _, e := range l {
-		out = append(out, FindingOf(e))
+		out = append(out, FieldErrorOf(e))
 	}
 	return out
 }
@@ -113,8 +113,8 @@ type Answer struct {
 	StoredVersions []string `json:"storedVersions,omitempty"`
 	// Strict holds the texts of the strict decoder: duplicate and unknown fields, in upstream's order.
 	Strict []string `json:"strict,omitempty"`
-	// Errors holds the findings; their order means nothing.
-	Errors []Finding `json:"errors,omitempty"`
+	// Errors holds the field errors; their order means nothing.
+	Errors []FieldError `json:"errors,omitempty"`
 	// Warnings holds what the strategies warn of; strict decoding and deprecation apart.
 	Warnings []string `json:"warnings,omitempty"`
 	// Ratcheted counts the warnings that are ratcheted failures of rules. Their order means nothing: upstream walks Go
@@ -125,7 +125,7 @@ type Answer struct {
 // Accepted reports whether upstream would carry out the request.
 func (a Answer) Accepted() bool { return a.Rejection == nil && len(a.Errors) == 0 }
 
-// Compare lists how ours differs from upstream's answer; nothing if it does not. Findings are compared as multisets,
+// Compare lists how ours differs from upstream's answer; nothing if it does not. Field errors are compared as multisets,
 // objects as JSON values, strict errors and warnings as lists.
 func Compare(upstream, ours Answer) []string {
 	var d []string
@@ -147,7 +147,7 @@ func Compare(upstream, ours Answer) []string {
 		before, after = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))
 	}
 	d = append(d, compareLists("warning", before, after)...)
-	return append(d, compareFindings(upstream.Errors, ours.Errors)...)
+	return append(d, compareFieldErrors(upstream.Errors, ours.Errors)...)
 }
 
 // cutFrom is the number of runes from which warnings may have been cut: the API server sends 4,096 in all, or those of
@@ -201,9 +201,9 @@ func compareLists(what string, upstream, ours []string) []string {
 	return []string{fmt.Sprintf("%ss: upstream %q, ours %q", what, upstream, ours)}
 }
 
-func compareFindings(upstream, ours []Finding) []string {
+func compareFieldErrors(upstream, ours []FieldError) []string {
 	count := map[string]int{}
-	sample := map[string]Finding{}
+	sample := map[string]FieldError{}
 	for _, f := range upstream {
 		count[f.key()]++
 		sample[f.key()] = f
@@ -223,9 +223,9 @@ func compareFindings(upstream, ours []Finding) []string {
 	for _, k := range keys {
 		f, _ := json.Marshal(sample[k])
 		if n := count[k]; n > 0 {
-			d = append(d, fmt.Sprintf("finding of upstream alone (%d): %s", n, f))
+			d = append(d, fmt.Sprintf("field error of upstream alone (%d): %s", n, f))
 		} else {
-			d = append(d, fmt.Sprintf("finding of ours alone (%d): %s", -n, f))
+			d = append(d, fmt.Sprintf("field error of ours alone (%d): %s", -n, f))
 		}
 	}
 	return d

@@ -113,7 +113,7 @@ func (d *Definition) create(r Request) Answer {
 	answer := Answer{Strict: strict}
 	ctx := context.Background()
 	v.strategy.PrepareForCreate(ctx, obj)
-	if answer.Errors = FindingsOf(rest.ValidateCreate(ctx, tracked(obj, r), v.strategy)); len(answer.Errors) == 0 {
+	if answer.Errors = FieldErrorsOf(rest.ValidateCreate(ctx, tracked(obj, r), v.strategy)); len(answer.Errors) == 0 {
 		headers.add(v.strategy.WarningsOnCreate(ctx, obj)...)
 	}
 	answer.nameNotGenerated(obj)

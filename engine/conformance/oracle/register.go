@@ -91,7 +91,7 @@ func received(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefiniti
 
 // answered makes the answer about a definition that was judged.
 func answered(crd *apiextensions.CustomResourceDefinition, errs field.ErrorList, headers *headers) (*Registered, Answer) {
-	answer := Answer{Warnings: headers.sent(), Errors: FindingsOf(errs)}
+	answer := Answer{Warnings: headers.sent(), Errors: FieldErrorsOf(errs)}
 	r, err := registered(crd)
 	if err != nil {
 		return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}

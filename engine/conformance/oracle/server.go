@@ -186,7 +186,7 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	return answer
 }
 
-// stamps are the uid and the time of a creation, where a finding prints the whole object.
+// stamps are the uid and the time of a creation, where a field error prints the whole object.
 var stamps = regexp.MustCompile(fmt.Sprintf(`"creationTimestamp":"%d-[-:0-9TZ]+",|,"uid":"[-0-9a-f]{36}"`, time.Now().UTC().Year()))
 
 // unstamped takes them out of a Status.

@@ -50,7 +50,7 @@ func (d *Definition) update(r Request) Answer {
 	recorder := &recorder{}
 	ctx := warning.WithWarningRecorder(context.Background(), recorder)
 	before(ctx, strategy, obj, old)
-	answer := Answer{Strict: strict, Errors: FindingsOf(rest.ValidateUpdate(ctx, tracked(obj, r), old, strategy))}
+	answer := Answer{Strict: strict, Errors: FieldErrorsOf(rest.ValidateUpdate(ctx, tracked(obj, r), old, strategy))}
 	answer.Ratcheted = len(recorder.texts)
 	headers.add(recorder.texts...)
 	if len(answer.Errors) == 0 {

@@ -59,7 +59,7 @@ func register(manifest []byte, existing func(string) *engine.Existing, status en
 			answer.Rejection = &oracle.Rejection{Code: r.Code, Reason: r.Reason, Message: r.Message}
 		}
 		for _, v := range report.Violations {
-			answer.Errors = append(answer.Errors, finding(v))
+			answer.Errors = append(answer.Errors, fieldError(v))
 		}
 		return nil, answer
 	}
@@ -100,8 +100,8 @@ func sortedFormats(warnings []string) []string {
 	return warnings
 }
 
-func finding(v engine.Violation) oracle.Finding {
-	return oracle.Finding{Type: v.Type, Field: v.Field, Detail: v.Detail, BadValue: v.BadValue, Message: v.Error()}
+func fieldError(v engine.Violation) oracle.FieldError {
+	return oracle.FieldError{Type: v.Type, Field: v.Field, Detail: v.Detail, BadValue: v.BadValue, Message: v.Error()}
 }
 
 // pipeline compiles a stored manifest for the pipeline below the façade, which tells more than the façade does.
@@ -184,7 +184,7 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 	}
 	answer.Strict, answer.Object = out.Strict, out.Object
 	for i := range out.Violations {
-		answer.Errors = append(answer.Errors, oracle.FindingOf(out.Violations[i].Error))
+		answer.Errors = append(answer.Errors, oracle.FieldErrorOf(out.Violations[i].Error))
 	}
 	for i := range out.Ratcheted {
 		if out.Ratcheted[i].Step == violation.Rules {
@@ -282,7 +282,7 @@ func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []
 		got.Rejection = &oracle.Rejection{Code: v.Rejection.Code, Reason: v.Rejection.Reason, Message: v.Rejection.Message}
 	}
 	for _, f := range v.Violations {
-		got.Errors = append(got.Errors, finding(f))
+		got.Errors = append(got.Errors, fieldError(f))
 	}
 	for _, diff := range oracle.Compare(want, got) {
 		diffs = append(diffs, "façade (upstream is the pipeline here): "+diff)

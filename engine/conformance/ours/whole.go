@@ -126,7 +126,7 @@ func facadeRefusal(err error) *oracle.Rejection {
 	}
 }
 
-// checkWhole looks for contradictions in what Admit says: the findings and the causes of the Status, and stage FINISH
+// checkWhole looks for contradictions in what Admit says: the field errors and the causes of the Status, and stage FINISH
 // on what stage DECODE answered.
 func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	if r.Mutation != nil {
@@ -212,7 +212,7 @@ func (d *Definition) checkView(r oracle.Request, admitted *engine.Verdict) []str
 
 // wiped is what Admit removes from the metadata of a creation, in the JSON of an object with a generation. Validate
 // leaves it there: it is also asked about objects that a server has stamped already, by validating webhooks, and a
-// finding that shows the whole object shows it as it was given.
+// field error that shows the whole object shows it as it was given.
 var wiped = regexp.MustCompile(`"(?:creationTimestamp|deletionTimestamp)":"[^"]*",|"deletionGracePeriodSeconds":-?[0-9]+,|,"(?:selfLink|uid)":"(?:[^"\\]|\\.)*"`)
 
 // unwiped is a rejection whose texts do not tell what was wiped.
@@ -234,7 +234,7 @@ func unwiped(a oracle.Answer) oracle.Answer {
 	return a
 }
 
-// causes compares the findings with the causes of the Status.
+// causes compares the field errors with the causes of the Status.
 func causes(v *engine.Verdict) string {
 	if len(v.Violations) == 0 {
 		return ""
@@ -248,11 +248,11 @@ func causes(v *engine.Verdict) string {
 		return "status: " + err.Error()
 	}
 	if len(status.Details.Causes) != len(v.Violations) {
-		return fmt.Sprintf("status: %d causes of %d findings", len(status.Details.Causes), len(v.Violations))
+		return fmt.Sprintf("status: %d causes of %d field errors", len(status.Details.Causes), len(v.Violations))
 	}
 	for i, c := range status.Details.Causes {
 		if f := v.Violations[i]; c.Reason != f.Type || c.Message != f.Message || c.Field != f.Field {
-			return fmt.Sprintf("status: cause %+v of finding %s %s", c, f.Type, f.Error())
+			return fmt.Sprintf("status: cause %+v of field error %s %s", c, f.Type, f.Error())
 		}
 	}
 	return ""

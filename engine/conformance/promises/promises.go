@@ -62,7 +62,7 @@ type both struct {
 	upstream, ours run.Definition
 }
 
-// register registers a definition on both sides; nil if it is rejected. Its findings, those of its rules among them,
+// register registers a definition on both sides; nil if it is rejected. Its field errors, those of its rules among them,
 // must be the same.
 func (p *promiser) register(name string, crd []byte) *both {
 	b := &both{p: p, name: name}

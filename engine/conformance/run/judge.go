@@ -161,7 +161,7 @@ func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disag
 	return different, d
 }
 
-// object judges one object of a group: by the steps of the strategies, which tell findings in all their parts, and by
+// object judges one object of a group: by the steps of the strategies, which tell field errors in all their parts, and by
 // the request handlers, whose answer is what a client and a storage see.
 func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcome, accepted bool, d *Disagreement) {
 	r := oracle.Request{Op: o.Op, Target: o.Target, Version: o.Version, Body: o.Body, Old: o.Old, YAML: o.YAML, FieldValidation: o.FieldValidation,

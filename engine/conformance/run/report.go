@@ -74,10 +74,10 @@ func signature(d *Disagreement) string {
 		return ""
 	}
 	first := d.Differences[0]
-	if f := strings.Index(first, `{"type"`); f >= 0 { // a finding: its detail tells more than its path
-		var finding oracle.Finding
-		_ = json.Unmarshal([]byte(first[f:]), &finding)
-		return first[:f] + finding.Type + literal.ReplaceAllString(finding.Detail, "_")
+	if f := strings.Index(first, `{"type"`); f >= 0 { // a field error: its detail tells more than its path
+		var e oracle.FieldError
+		_ = json.Unmarshal([]byte(first[f:]), &e)
+		return first[:f] + e.Type + literal.ReplaceAllString(e.Detail, "_")
 	}
 	if strings.Contains(first, "rejection: upstream ") {
 		return quoted.ReplaceAllString(first, "_")

@@ -71,7 +71,7 @@ func (r *runner) group(k uint64) Counts {
 		c := comparison{definition: theirs, mine: mine, facade: facade, ask: q}
 		up, diffs := c.run()
 		unordered := false
-		for again := 0; len(diffs) > 0 && again < mostReruns; again++ { // upstream's order of findings is that of Go's maps, and so is whether a patch crashes it
+		for again := 0; len(diffs) > 0 && again < mostReruns; again++ { // upstream's order of field errors is that of Go's maps, and so is whether a patch crashes it
 			if _, now := c.run(); len(now) == 0 {
 				diffs, unordered = nil, true
 			}

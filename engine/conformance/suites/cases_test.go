@@ -116,7 +116,7 @@ func compareCase(t *testing.T, what string, got oracle.Answer, want casefile.Ans
 		expected.Object, expected.Generation, expected.StoredVersions = got.Object, got.Generation, got.StoredVersions
 	}
 	for _, f := range want.Errors {
-		expected.Errors = append(expected.Errors, oracle.Finding(f))
+		expected.Errors = append(expected.Errors, oracle.FieldError(f))
 	}
 	for _, diff := range oracle.Compare(expected, got) {
 		t.Errorf("%s (upstream is the case file here): %s", what, diff)

@@ -10,8 +10,8 @@ import (
 )
 
 func TestOracleCompare(t *testing.T) {
-	finding := func(detail string, bad any) oracle.Finding {
-		return oracle.FindingOf(field.Invalid(field.NewPath("a"), bad, detail))
+	fieldError := func(detail string, bad any) oracle.FieldError {
+		return oracle.FieldErrorOf(field.Invalid(field.NewPath("a"), bad, detail))
 	}
 	for _, c := range []struct {
 		name           string
@@ -19,10 +19,10 @@ func TestOracleCompare(t *testing.T) {
 		same           bool
 	}{
 		{"nothing", oracle.Answer{}, oracle.Answer{}, true},
-		{"order of findings", oracle.Answer{Errors: []oracle.Finding{finding("x", 1), finding("y", 2)}}, oracle.Answer{Errors: []oracle.Finding{finding("y", 2), finding("x", 1)}}, true},
-		{"number of findings", oracle.Answer{Errors: []oracle.Finding{finding("x", 1), finding("x", 1)}}, oracle.Answer{Errors: []oracle.Finding{finding("x", 1)}}, false},
-		{"bad value", oracle.Answer{Errors: []oracle.Finding{finding("x", 1)}}, oracle.Answer{Errors: []oracle.Finding{finding("x", 1.5)}}, false},
-		{"omitted value", oracle.Answer{Errors: []oracle.Finding{finding("x", nil)}}, oracle.Answer{Errors: []oracle.Finding{finding("x", field.OmitValueType{})}}, false},
+		{"order of field errors", oracle.Answer{Errors: []oracle.FieldError{fieldError("x", 1), fieldError("y", 2)}}, oracle.Answer{Errors: []oracle.FieldError{fieldError("y", 2), fieldError("x", 1)}}, true},
+		{"number of field errors", oracle.Answer{Errors: []oracle.FieldError{fieldError("x", 1), fieldError("x", 1)}}, oracle.Answer{Errors: []oracle.FieldError{fieldError("x", 1)}}, false},
+		{"bad value", oracle.Answer{Errors: []oracle.FieldError{fieldError("x", 1)}}, oracle.Answer{Errors: []oracle.FieldError{fieldError("x", 1.5)}}, false},
+		{"omitted value", oracle.Answer{Errors: []oracle.FieldError{fieldError("x", nil)}}, oracle.Answer{Errors: []oracle.FieldError{fieldError("x", field.OmitValueType{})}}, false},
 		{"key order", oracle.Answer{Object: json.RawMessage(`{"a":1,"b":[2]}`)}, oracle.Answer{Object: json.RawMessage(`{"b":[2],"a":1}`)}, true},
 		{"literal", oracle.Answer{Object: json.RawMessage(`{"a":1}`)}, oracle.Answer{Object: json.RawMessage(`{"a":1.0}`)}, false},
 		{"digits", oracle.Answer{Object: json.RawMessage(`9007199254740993`)}, oracle.Answer{Object: json.RawMessage(`9007199254740992`)}, false},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCoercedDefaultsAreShown: the check of defaults coerces metadata in them, and findings about the root show what is
+// TestCoercedDefaultsAreShown: the check of defaults coerces metadata in them, and field errors about the root show what is
 // left.
 func TestCoercedDefaultsAreShown(t *testing.T) {
 	const metadata = `{"apiVersion":"v1","kind":"A","metadata":{"name":"x","nope":1}}`
@@ -17,7 +17,7 @@ func TestCoercedDefaultsAreShown(t *testing.T) {
 		"at an embedded root":     embedded,
 		"not structural":          `{"type":"object","minProperties":1,"properties":{"a":{},"spec":` + embedded + `}}`,
 		"unsupported":             `{"type":"object","minProperties":1,"$ref":"x","properties":{"spec":` + embedded + `}}`,
-		"and other findings":      `{"type":"object","minProperties":1,"uniqueItems":true,"properties":{"spec":` + embedded + `,"b":{"type":"string","default":1}}}`,
+		"and other field errors":  `{"type":"object","minProperties":1,"uniqueItems":true,"properties":{"spec":` + embedded + `,"b":{"type":"string","default":1}}}`,
 		"and a rule that breaks":  `{"type":"object","minProperties":1,"properties":{"spec":` + embedded + `},"x-kubernetes-validations":[{"rule":"self.nope"}]}`,
 		"and a default in a list": `{"type":"object","minProperties":1,"properties":{"l":{"type":"array","items":` + embedded + `}}}`,
 	} {

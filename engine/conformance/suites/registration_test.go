@@ -24,17 +24,17 @@ func registerOurs(t *testing.T, crd []byte) oracle.Answer {
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	return oracle.Answer{Errors: oracle.FindingsOf(r.Errors)}
+	return oracle.Answer{Errors: oracle.FieldErrorsOf(r.Errors)}
 }
 
 // differences lists how ours differs from upstream's; what upstream answers is returned too.
 func differences(t *testing.T, crd []byte) ([]string, oracle.Answer) {
 	t.Helper()
 	_, theirs := oracle.Register(crd, false)
-	// What is stored of an accepted one is compared by the suites; here it is about findings.
+	// What is stored of an accepted one is compared by the suites; here it is about field errors.
 	theirs.Warnings, theirs.Rejection, theirs.Object, theirs.Generation, theirs.StoredVersions = nil, nil, nil, 0, nil
 	mine := registerOurs(t, crd)
-	for _, list := range [][]oracle.Finding{theirs.Errors, mine.Errors} {
+	for _, list := range [][]oracle.FieldError{theirs.Errors, mine.Errors} {
 		for i := range list {
 			if strings.HasPrefix(list[i].Detail, "contributed to") {
 				list[i].Field, list[i].Message = "", "" // of equals upstream names those that Go's maps happen to show first
@@ -279,7 +279,7 @@ x-kubernetes-validations:
 - rule: "[self.s].exists(x, x in self.l)"`,
 }
 
-func TestFindingsOfRules(t *testing.T) {
+func TestViolationsOfRules(t *testing.T) {
 	for name, schema := range schemas {
 		t.Run(name, func(t *testing.T) {
 			d, theirs := differences(t, manifest(t, atSpec(schema)))

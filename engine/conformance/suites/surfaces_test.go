@@ -127,9 +127,9 @@ func (s *server) runCase(t *testing.T, catalog string, c *casefile.Case) {
 		t.Errorf("judged as an update: %v", checked.GetReport().GetUpdate())
 	}
 	if c.Registration != nil {
-		findings(t, checked.GetReport().GetViolations(), c.Registration.Errors)
+		compareViolations(t, checked.GetReport().GetViolations(), c.Registration.Errors)
 		if checked.GetAccepted() != (len(c.Registration.Errors) == 0) {
-			t.Errorf("accepted %v with %d findings of the reference", checked.GetAccepted(), len(c.Registration.Errors))
+			t.Errorf("accepted %v with %d field errors of the reference", checked.GetAccepted(), len(c.Registration.Errors))
 		}
 	}
 	if c.OldCRD != nil {
@@ -202,7 +202,7 @@ func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked
 		t.Fatal(err)
 	}
 	again := all.GetResults()[0].GetRegistration()
-	findings(t, again.GetReport().GetViolations(), c.Registration.Errors)
+	compareViolations(t, again.GetReport().GetViolations(), c.Registration.Errors)
 	if again.GetAccepted() != checked.GetAccepted() || again.GetCrd().GetEtag() != registered.GetCrd().GetEtag() || again.GetCrd().GetGeneration() != registered.GetCrd().GetGeneration() {
 		t.Errorf("registered twice: %v, then %v", registered, again)
 	}
@@ -222,7 +222,7 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 	}
 	verdict := validated.GetResults()[0].GetVerdict()
 	if code := verdict.GetRejection().GetCode(); (code == 0 || code == http.StatusUnprocessableEntity) && !byRequest(verdict) {
-		findings(t, verdict.GetViolations(), want.Errors)
+		compareViolations(t, verdict.GetViolations(), want.Errors)
 	}
 	if allowed := len(want.Errors) == 0 && want.Error == ""; verdict.GetAllowed() != allowed || (verdict.GetRejection() == nil) != allowed {
 		t.Errorf("verdict %v, want allowed %v", verdict, allowed)
@@ -284,7 +284,7 @@ func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.Evaluat
 		}
 	}
 	if failed != broken {
-		t.Errorf("%d rules failed in traces, %d in findings: %v", failed, broken, verdict)
+		t.Errorf("%d rules failed in traces, %d in field errors: %v", failed, broken, verdict)
 	}
 }
 
@@ -355,7 +355,7 @@ func same(t *testing.T, answer any, rest string) {
 	}
 }
 
-func findings(t *testing.T, got []*crdevalv1.Violation, want []casefile.Finding) {
+func compareViolations(t *testing.T, got []*crdevalv1.Violation, want []casefile.Finding) {
 	t.Helper()
 	var ours, theirs []string
 	for _, v := range got {
@@ -368,7 +368,7 @@ func findings(t *testing.T, got []*crdevalv1.Violation, want []casefile.Finding)
 	slices.Sort(ours)
 	slices.Sort(theirs)
 	if !slices.Equal(ours, theirs) {
-		t.Errorf("findings\n\t%s\nwant\n\t%s", strings.Join(ours, "\n\t"), strings.Join(theirs, "\n\t"))
+		t.Errorf("field errors\n\t%s\nwant\n\t%s", strings.Join(ours, "\n\t"), strings.Join(theirs, "\n\t"))
 	}
 }
 
