@@ -6,7 +6,7 @@ import (
 )
 
 // Store keeps entries, which are bytes by key, durably. The registry encodes catalogs and CRDs; a Store does not know
-// them. Implementations are safe for concurrent use and must pass the tests of storetest.
+// them. Implementations are safe for concurrent use and must pass the tests in storetest.
 type Store interface {
 	// ID identifies the contents of the store. It is created with the store, survives restarts and is not empty.
 	ID() string

@@ -10,9 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
-	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/bolt"
-	"github.com/crdeval/crdeval/server/registry/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,32 +22,6 @@ func open(t *testing.T, dir string) *bolt.Store {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Fixture {
-		dir := filepath.Join(t.TempDir(), "made", "by", "Open")
-		s := open(t, dir)
-		return storetest.Fixture{
-			Store: s,
-			Reopen: func() (registry.Store, error) {
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
-				return reopen(dir)
-			},
-			Damages: damages(filepath.Join(dir, bolt.FileName)),
-		}
-	})
-}
-
-// reopen returns no store, rather than one that is nil, beside an error.
-func reopen(dir string) (registry.Store, error) {
-	s, err := bolt.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 func TestLocked(t *testing.T) {

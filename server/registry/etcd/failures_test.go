@@ -186,7 +186,7 @@ func TestTooLarge(t *testing.T) {
 // A full etcd rejects writes and says how to make room; reading and watching go on, and so does writing when there is
 // room.
 func TestNoSpace(t *testing.T) {
-	server := etcdtest.Start(t, etcdtest.Options{Args: []string{"--quota-backend-bytes=4194304"}})
+	server := etcdtest.Start(t, "--quota-backend-bytes=4194304")
 	client := raw(t, server.Endpoint)
 	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}})
 	value := bytes.Repeat([]byte{'x'}, 1<<20)
@@ -222,7 +222,7 @@ func TestNoSpace(t *testing.T) {
 
 // With authentication, the right user can write, also after its token expired. Others get an error that says what is missing.
 func TestUsers(t *testing.T) {
-	server := etcdtest.Start(t, etcdtest.Options{Args: []string{"--auth-token-ttl=1", "--bcrypt-cost=4"}})
+	server := etcdtest.Start(t, "--auth-token-ttl=1", "--bcrypt-cost=4")
 	client := raw(t, server.Endpoint)
 	must := func(_ any, err error) {
 		t.Helper()
@@ -296,17 +296,17 @@ func TestUsers(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	certificates := etcdtest.NewCertificates(t)
-	server := etcdtest.Start(t, etcdtest.Options{Certificates: certificates})
-	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, TLS: certificates.TLS()})
+	certFile, keyFile, config := newCertificate(t)
+	server := etcdtest.Start(t, "--cert-file="+certFile, "--key-file="+keyFile, "--trusted-ca-file="+certFile, "--client-cert-auth")
+	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, TLS: config})
 	if _, err := s.Commit(t.Context(), put("a", "1")); err != nil {
 		t.Error(err)
 	}
 	address := strings.TrimPrefix(server.Endpoint, "https://")
-	if state, err := open(t, etcd.Options{Endpoints: []string{address}, TLS: certificates.TLS()}).Load(t.Context()); err != nil || len(state.Entries) != 1 {
+	if state, err := open(t, etcd.Options{Endpoints: []string{address}, TLS: config}).Load(t.Context()); err != nil || len(state.Entries) != 1 {
 		t.Errorf("without a scheme: %v, %v", state, err)
 	}
-	anonymous, foreign := certificates.TLS(), certificates.TLS()
+	anonymous, foreign := config.Clone(), config.Clone()
 	anonymous.Certificates = nil
 	foreign.RootCAs = x509.NewCertPool()
 	for _, tc := range []struct {

@@ -1,16 +1,15 @@
-// Package etcdtest starts real etcd servers for tests: built from .tools/etcd, on free ports of localhost, each with a
-// data directory of its own, gone when the test is. It never skips: where etcd cannot be built or started, the test
-// fails.
+// Package etcdtest starts real etcd servers for tests. Each has its own ports on localhost and its own data directory,
+// and ends with the test. If etcd cannot be built or started, the test fails.
 package etcdtest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,26 +20,14 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// startTimeout bounds how long a server may take until it serves; it takes 0.3 s on an idle machine.
+// startTimeout bounds how long a server may take to start or to end.
 const startTimeout = 2 * time.Minute
 
-// Options of a server. The zero value is a server for tests of anything but durability.
-type Options struct {
-	// Durable makes etcd call fsync, as in production. Without it a killed etcd loses nothing either: only a machine
-	// that loses power does.
-	Durable bool
-	// Certificates makes it serve TLS alone, with these.
-	Certificates *Certificates
-	// Args are further flags, --quota-backend-bytes=… for example.
-	Args []string
-}
-
-// Server is one etcd. Its methods fail the test; they are not for concurrent use.
+// Server is one etcd. Its methods fail the test, and are not for concurrent use.
 type Server struct {
-	// Endpoint is its client URL, which stays the same over restarts.
+	// Endpoint is the client URL. It stays the same after a restart.
 	Endpoint string
-	// DataDir has its contents.
-	DataDir string
+	DataDir  string
 
 	t       testing.TB
 	args    []string
@@ -48,35 +35,24 @@ type Server struct {
 	paused  bool
 }
 
-// Start builds etcd if necessary, starts a server and waits until it serves. The server ends with the test. Without
-// CRDEVAL_E2E=1, Start skips the test.
-func Start(t testing.TB, options ...Options) *Server {
+// Start starts a server with additional flags and waits until it serves. It serves https if there is a --cert-file.
+// Without CRDEVAL_E2E=1, Start skips the test.
+func Start(t testing.TB, flags ...string) *Server {
 	t.Helper()
 	testenv.E2E(t)
-	var o Options
-	if len(options) > 0 {
-		o = options[0]
-	}
-	client, peer := reserve(t), reserve(t)
 	scheme := "http"
-	if o.Certificates != nil {
+	if slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--cert-file=") }) {
 		scheme = "https"
 	}
-	peers := fmt.Sprintf("http://127.0.0.1:%d", peer)
-	s := &Server{t: t, Endpoint: fmt.Sprintf("%s://127.0.0.1:%d", scheme, client), DataDir: t.TempDir()}
-	s.args = []string{
+	peers := fmt.Sprintf("http://127.0.0.1:%d", reservePort(t))
+	s := &Server{t: t, Endpoint: fmt.Sprintf("%s://127.0.0.1:%d", scheme, reservePort(t)), DataDir: t.TempDir()}
+	s.args = append([]string{
 		"--name=test", "--data-dir=" + s.DataDir, "--log-level=info", "--log-outputs=stderr",
 		"--listen-client-urls=" + s.Endpoint, "--advertise-client-urls=" + s.Endpoint,
 		"--listen-peer-urls=" + peers, "--initial-advertise-peer-urls=" + peers, "--initial-cluster=test=" + peers,
-		"--heartbeat-interval=20", "--election-timeout=200", // it is alone: nobody to wait for
-	}
-	if !o.Durable {
-		s.args = append(s.args, "--unsafe-no-fsync")
-	}
-	if c := o.Certificates; c != nil {
-		s.args = append(s.args, "--cert-file="+c.CertFile, "--key-file="+c.KeyFile, "--trusted-ca-file="+c.CAFile, "--client-cert-auth")
-	}
-	s.args = append(s.args, o.Args...)
+		"--heartbeat-interval=20", "--election-timeout=200",
+		"--unsafe-no-fsync", // a killed process loses nothing without fsync
+	}, flags...)
 	t.Cleanup(func() {
 		if s.process != nil {
 			s.Kill()
@@ -86,7 +62,7 @@ func Start(t testing.TB, options ...Options) *Server {
 	return s
 }
 
-// Start starts a stopped server again, with the contents it had, and waits until it serves.
+// Start starts a stopped server with its previous contents and waits until it serves.
 func (s *Server) Start() {
 	s.t.Helper()
 	if s.process != nil {
@@ -96,130 +72,125 @@ func (s *Server) Start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p, err := run(path, s.args)
-	if err != nil {
+	p := &process{serving: make(chan struct{}), ended: make(chan struct{})}
+	p.Cmd = exec.CommandContext(context.Background(), path, s.args...)
+	p.Stderr = p
+	dieWithParent(p.Cmd)
+	// etcd would read variables like ETCD_NAME.
+	p.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
+	if err := p.Cmd.Start(); err != nil {
 		s.t.Fatalf("starting etcd: %v", err)
 	}
+	go func() {
+		defer close(p.ended)
+		_ = p.Wait()
+	}()
 	s.process, s.paused = p, false
 	select {
 	case <-p.serving:
 	case <-p.ended:
 		s.process = nil
-		s.t.Fatalf("etcd ended: %v\n%s", p.command.ProcessState, p.log.tail())
+		s.t.Fatalf("etcd ended: %v\n%s", p.ProcessState, p.tail())
 	case <-time.After(startTimeout):
-		s.t.Fatalf("etcd does not serve after %v\n%s", startTimeout, p.log.tail())
+		s.t.Fatalf("etcd does not serve after %v\n%s", startTimeout, p.tail())
 	}
 }
 
-// Stop ends the server as an operator does, with SIGTERM.
+// Stop ends the server with SIGTERM.
 func (s *Server) Stop() { s.end(syscall.SIGTERM) }
 
-// Kill ends the server as a crash does, with SIGKILL.
+// Kill ends the server with SIGKILL.
 func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 
 func (s *Server) end(sig os.Signal) {
 	s.t.Helper()
-	if s.process == nil {
-		s.t.Fatal("etcd does not run")
-	}
 	if s.paused && sig != syscall.SIGKILL {
 		s.Continue()
 	}
-	_ = s.process.command.Process.Signal(sig)
+	s.signal(sig)
+	p := s.process
 	select {
-	case <-s.process.ended:
+	case <-p.ended:
 	case <-time.After(startTimeout):
-		_ = s.process.command.Process.Kill()
-		<-s.process.ended
-		s.t.Errorf("etcd did not end within %v of %v\n%s", startTimeout, sig, s.process.log.tail())
+		_ = p.Process.Kill()
+		<-p.ended
+		s.t.Errorf("etcd did not end within %v of %v\n%s", startTimeout, sig, p.tail())
 	}
 	s.process = nil
 }
 
-// Pause makes the server hang: its connections stay and nothing is answered, as behind a network that drops packets.
+// Pause stops the server without closing its connections: requests get no response, as behind a network that drops
+// packets.
 func (s *Server) Pause() {
 	s.t.Helper()
 	s.signal(syscall.SIGSTOP)
 	s.paused = true
-	untilStopped(s.process.command.Process.Pid)
+	untilStopped(s.process.Process.Pid)
 }
 
 // Continue ends a Pause.
-func (s *Server) Continue() { s.signal(syscall.SIGCONT); s.paused = false }
+func (s *Server) Continue() { s.t.Helper(); s.signal(syscall.SIGCONT); s.paused = false }
 
 func (s *Server) signal(sig os.Signal) {
 	s.t.Helper()
 	if s.process == nil {
 		s.t.Fatal("etcd does not run")
 	}
-	if err := s.process.command.Process.Signal(sig); err != nil {
+	if err := s.process.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		s.t.Fatal(err)
 	}
 }
 
-// process is a running etcd.
+// process is a running etcd. It is the writer of etcd's log.
 type process struct {
-	command        *exec.Cmd
-	serving, ended chan struct{} // closed when it does, when it has
-	log            log
+	*exec.Cmd
+	serving, ended chan struct{} // closed when the server serves, and when it has ended
+
+	mu     sync.Mutex
+	served bool
+	log    []byte // the last part
 }
 
-func run(path string, args []string) (*process, error) {
-	p := &process{command: exec.CommandContext(context.Background(), path, args...), serving: make(chan struct{}), ended: make(chan struct{})}
-	dieWithParent(p.command)
-	// Variables like ETCD_NAME would be settings.
-	p.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
-	out, err := p.command.StderrPipe()
+// Write implements io.Writer. The log says when the server serves, with and without TLS.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.log = append(p.log, b...)
+	if !p.served && bytes.Contains(p.log, []byte(`"msg":"ready to serve client requests"`)) {
+		p.served = true
+		close(p.serving)
+	}
+	const most = 64 << 10
+	if p.served && len(p.log) > most {
+		p.log = append([]byte(nil), p.log[len(p.log)-most/4:]...)
+	}
+	return len(b), nil
+}
+
+func (p *process) tail() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return string(p.log[max(0, len(p.log)-8<<10):])
+}
+
+// binary builds the version of etcd in .tools/etcd/go.mod and returns the path in Go's build cache.
+var binary = sync.OnceValues(func() (string, error) {
+	root, err := output(exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}"))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if err := p.command.Start(); err != nil {
-		return nil, err
+	build := exec.CommandContext(context.Background(), "go", "tool", "-n", "go.etcd.io/etcd/server/v3")
+	build.Dir = filepath.Join(root, ".tools", "etcd")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0")
+	return output(build)
+})
+
+func output(c *exec.Cmd) (string, error) {
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%v: %w\n%s", c, err, &stderr)
 	}
-	go func() {
-		defer close(p.ended)
-		p.read(out)
-		_ = p.command.Wait()
-	}()
-	return p, nil
-}
-
-// read keeps the log until the process ends, and finds in it when the server serves: that works with TLS and whatever
-// else is set.
-func (p *process) read(out io.Reader) {
-	lines := bufio.NewReader(out)
-	for served := false; ; {
-		line, err := lines.ReadBytes('\n')
-		p.log.add(line)
-		if !served && bytes.Contains(line, []byte(`"msg":"ready to serve client requests"`)) {
-			served = true
-			close(p.serving)
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// log keeps the last lines of a server, for the message of a test that fails.
-type log struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-const keptLines = 40
-
-func (l *log) add(line []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(l.lines, string(line))
-	if len(l.lines) > keptLines {
-		l.lines = slices.Delete(l.lines, 0, len(l.lines)-keptLines)
-	}
-}
-
-func (l *log) tail() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Join(l.lines, "")
+	return strings.TrimSpace(string(out)), nil
 }

@@ -1,21 +1,19 @@
-package bolt_test
+package storetest
 
 import (
 	"bytes"
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/crdeval/crdeval/server/registry/storetest"
 )
 
-// damages are what can become of a file: each is an error that names it; none is a crash, none an empty registry.
-func damages(path string) []storetest.Damage {
+// boltDamages are damages of a bolt file. Each gives an error that names the file.
+func boltDamages(path string) []damage {
 	page := os.Getpagesize()
-	var all []storetest.Damage
+	var all []damage
 	for _, d := range []struct {
-		name   string
-		damage func([]byte) []byte
+		name  string
+		spoil func([]byte) []byte
 	}{
 		{"not bbolt", func([]byte) []byte { return []byte(strings.Repeat("this is no database\n", 1000)) }},
 		{"one byte", func([]byte) []byte { return []byte{1} }},
@@ -32,12 +30,12 @@ func damages(path string) []storetest.Damage {
 			return b
 		}},
 	} {
-		all = append(all, storetest.Damage{Name: d.name, Says: path + ": ", Do: func(t *testing.T) {
+		all = append(all, damage{Name: d.name, Says: path + ": ", Do: func(t *testing.T) {
 			content, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, d.damage(content), 0o600); err != nil {
+			if err := os.WriteFile(path, d.spoil(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}})

@@ -20,7 +20,7 @@ var contents = []test{
 	{"the caller's bytes", callersBytes},
 }
 
-func empty(t *testing.T, f Fixture) {
+func empty(t *testing.T, f fixture) {
 	if f.Store.ID() == "" {
 		t.Error("no ID")
 	}
@@ -33,7 +33,7 @@ func empty(t *testing.T, f Fixture) {
 	}
 }
 
-func putReplaceDelete(t *testing.T, f Fixture) {
+func putReplaceDelete(t *testing.T, f fixture) {
 	one := commit(t, f.Store, registry.Transaction{Put: []registry.Entry{put("b", "1"), put("a/x", "2")}})
 	expect(t, f.Store, one, fmt.Sprintf("a/x=2@%d", one), fmt.Sprintf("b=1@%d", one))
 	two := commit(t, f.Store, registry.Transaction{Put: []registry.Entry{put("b", "3"), put("c", "")}})
@@ -45,7 +45,7 @@ func putReplaceDelete(t *testing.T, f Fixture) {
 	expect(t, f.Store, three, fmt.Sprintf("b=3@%d", two))
 }
 
-func deletePrefix(t *testing.T, f Fixture) {
+func deletePrefix(t *testing.T, f fixture) {
 	var tx registry.Transaction
 	for _, key := range []string{"a", "a/", "a/b", "a/b/c", "a0", "a.", "b/\xff", "b/\xff\xff", "c"} {
 		tx.Put = append(tx.Put, put(key, "1"))
@@ -82,7 +82,7 @@ func deletePrefix(t *testing.T, f Fixture) {
 	expect(t, f.Store, three, left...)
 }
 
-func expectations(t *testing.T, f Fixture) {
+func expectations(t *testing.T, f fixture) {
 	one := commit(t, f.Store, registry.Transaction{Expect: []registry.Expectation{{Key: "a"}}, Put: []registry.Entry{put("a", "1")}})
 	for _, wrong := range []registry.Expectation{{Key: "a"}, {Key: "a", Version: one + 1}, {Key: "b", Version: one}} {
 		_, err := f.Store.Commit(t.Context(), registry.Transaction{Expect: []registry.Expectation{{Key: "b"}, wrong}, Put: []registry.Entry{put("b", "1")}})
@@ -99,7 +99,7 @@ func expectations(t *testing.T, f Fixture) {
 	expect(t, f.Store, three, fmt.Sprintf("a=2@%d", three))
 }
 
-func allOrNothing(t *testing.T, f Fixture) {
+func allOrNothing(t *testing.T, f fixture) {
 	one := commit(t, f.Store, registry.Transaction{Put: []registry.Entry{put("a", "1")}})
 	_, err := f.Store.Commit(t.Context(), registry.Transaction{
 		Expect: []registry.Expectation{{Key: "a"}},
@@ -113,7 +113,7 @@ func allOrNothing(t *testing.T, f Fixture) {
 }
 
 // A commit that changes nothing is one all the same: its sequence is one that every handle on the store comes to.
-func nothingChanges(t *testing.T, f Fixture) {
+func nothingChanges(t *testing.T, f fixture) {
 	one := commit(t, f.Store, registry.Transaction{Put: []registry.Entry{put("a", "1")}})
 	two := commit(t, f.Store, registry.Transaction{})
 	three := commit(t, f.Store, registry.Transaction{Expect: []registry.Expectation{{Key: "a", Version: one}}, Delete: []string{"b"}, DeletePrefix: []string{"c/"}})
@@ -123,7 +123,7 @@ func nothingChanges(t *testing.T, f Fixture) {
 	expect(t, f.Store, three, fmt.Sprintf("a=1@%d", one))
 }
 
-func largeAndOdd(t *testing.T, f Fixture) {
+func largeAndOdd(t *testing.T, f fixture) {
 	large := bytes.Repeat([]byte("0123456789abcdef"), 4<<16) // 4 MiB
 	odd := []byte{0, 0xff, '\n', 0}
 	commit(t, f.Store, registry.Transaction{Put: []registry.Entry{{Key: "large", Value: large}, {Key: "odd/é/\x01", Value: odd}}})
@@ -142,7 +142,7 @@ func largeAndOdd(t *testing.T, f Fixture) {
 	}
 }
 
-func callersBytes(t *testing.T, f Fixture) {
+func callersBytes(t *testing.T, f fixture) {
 	value := []byte("before")
 	sequence := commit(t, f.Store, registry.Transaction{Put: []registry.Entry{{Key: "k", Value: value}}})
 	copy(value, "after!")

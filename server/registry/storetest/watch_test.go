@@ -23,10 +23,10 @@ var watching = []test{
 	{"watch: the server restarts", watchRestart},
 }
 
-// patience bounds how long a commit may take to be told.
+// patience bounds how long the delivery of a commit may take.
 const patience = time.Minute
 
-// watched is a Watch that runs, and what it told.
+// watched is a running Watch with the commits that it delivered.
 type watched struct {
 	t       *testing.T
 	stop    context.CancelCauseFunc
@@ -52,7 +52,7 @@ func (w *watched) next() registry.Commit {
 	case err := <-w.ended:
 		w.t.Fatalf("the watch ended: %v", err)
 	case <-time.After(patience):
-		w.t.Fatal("nothing was told")
+		w.t.Fatal("no commit was delivered")
 	}
 	return registry.Commit{}
 }
@@ -68,26 +68,19 @@ func (w *watched) end() error {
 	return nil
 }
 
-func tell(c registry.Commit) string {
+func describeCommit(c registry.Commit) string {
 	slices.SortFunc(c.Put, func(a, b registry.Entry) int { return strings.Compare(a.Key, b.Key) })
 	slices.Sort(c.Delete)
 	return fmt.Sprintf("%d: put %v, deleted %q", c.Sequence, describe(c.Put), c.Delete)
 }
 
-func told(t *testing.T, got registry.Commit, want registry.Commit) {
+func checkCommit(t *testing.T, got registry.Commit, want registry.Commit) {
 	t.Helper()
 	for i := range want.Put {
 		want.Put[i].Version = want.Sequence
 	}
-	if tell(got) != tell(want) {
-		t.Errorf("told %s\nwant %s", tell(got), tell(want))
-	}
-}
-
-func watcher(t *testing.T, f Fixture) {
-	t.Helper()
-	if _, ok := f.Store.(registry.Watcher); !ok {
-		t.Skip("nobody else writes to this store")
+	if describeCommit(got) != describeCommit(want) {
+		t.Errorf("got %s\nwant %s", describeCommit(got), describeCommit(want))
 	}
 }
 
@@ -102,8 +95,7 @@ func following(t *testing.T, s registry.Store) {
 
 // Each commit is reported once, complete, in order, at every handle, also to its writer. Deletions by prefix come key by
 // key; and one that changes nothing.
-func watchOrder(t *testing.T, f Fixture) {
-	watcher(t, f)
+func watchOrder(t *testing.T, f fixture) {
 	if f.Store.(registry.Watcher).Following() == nil {
 		t.Error("it follows before it is watched")
 	}
@@ -133,14 +125,13 @@ func watchOrder(t *testing.T, f Fixture) {
 	record(registry.Transaction{DeletePrefix: []string{"many/", "many/1"}, Put: []registry.Entry{put("c", "1")}}, keys...)
 	for _, w := range watches {
 		for _, c := range want {
-			told(t, w.next(), c)
+			checkCommit(t, w.next(), c)
 		}
 	}
 }
 
-// A watch begins behind any commit that is kept.
-func watchPast(t *testing.T, f Fixture) {
-	watcher(t, f)
+// A watch can begin after any commit that the store still has.
+func watchPast(t *testing.T, f fixture) {
 	start := load(t, f.Store).Sequence
 	sequences := []uint64{start}
 	for i := range 30 {
@@ -149,16 +140,15 @@ func watchPast(t *testing.T, f Fixture) {
 	for _, from := range []int{0, 1, 29} {
 		w := watch(t, f.Store, sequences[from])
 		for i := from; i < 30; i++ {
-			told(t, w.next(), registry.Commit{Sequence: sequences[i+1], Put: []registry.Entry{put(fmt.Sprintf("k%d", i%3), fmt.Sprint(i))}})
+			checkCommit(t, w.next(), registry.Commit{Sequence: sequences[i+1], Put: []registry.Entry{put(fmt.Sprintf("k%d", i%3), fmt.Sprint(i))}})
 		}
 		w.stop(nil)
 		_ = w.end()
 	}
 }
 
-// A caller that loads and watches from there has what the store has, a caller that writes meanwhile.
-func watchWriters(t *testing.T, f Fixture) {
-	watcher(t, f)
+// A caller that loads and then watches from there has the contents of the store, beside writers.
+func watchWriters(t *testing.T, f fixture) {
 	const writers, times = 4, 25
 	stores := handles(t, f)
 	var wg sync.WaitGroup
@@ -216,9 +206,8 @@ func watchWriters(t *testing.T, f Fixture) {
 	}
 }
 
-// Latest is that of the last commit, at every handle as soon as the commit is answered.
-func watchLatest(t *testing.T, f Fixture) {
-	watcher(t, f)
+// Latest returns the last commit, at every handle, as soon as the commit is answered.
+func watchLatest(t *testing.T, f fixture) {
 	stores := handles(t, f)
 	for i := range 20 {
 		tx := registry.Transaction{Put: []registry.Entry{put("a", "1")}}
@@ -234,8 +223,7 @@ func watchLatest(t *testing.T, f Fixture) {
 	}
 }
 
-func watchEnds(t *testing.T, f Fixture) {
-	watcher(t, f)
+func watchEnds(t *testing.T, f fixture) {
 	w := watch(t, f.Store, load(t, f.Store).Sequence)
 	following(t, f.Store)
 	why := errors.New("enough")
@@ -260,15 +248,14 @@ func watchEnds(t *testing.T, f Fixture) {
 }
 
 // A watch that starts too late gets an error. A running watch and a Load continue.
-func watchCompacted(t *testing.T, f Fixture) {
-	watcher(t, f)
+func watchCompacted(t *testing.T, f fixture) {
 	start := load(t, f.Store).Sequence
 	present := watch(t, f.Store, start)
 	following(t, f.Store)
 	for i := range 5 {
 		commit(t, f.Store, registry.Transaction{Put: []registry.Entry{put("a", fmt.Sprint(i))}})
 	}
-	for range 5 { // before they are gone: one that is slow to be told would rightly miss them
+	for range 5 { // before the compaction: a slow watch would miss them, as specified
 		present.next()
 	}
 	f.Compacted()
@@ -277,13 +264,12 @@ func watchCompacted(t *testing.T, f Fixture) {
 	}
 	again := watch(t, f.Store, load(t, f.Store).Sequence)
 	last := commit(t, f.Store, registry.Transaction{Put: []registry.Entry{put("b", "1")}})
-	told(t, again.next(), registry.Commit{Sequence: last, Put: []registry.Entry{put("b", "1")}})
-	told(t, present.next(), registry.Commit{Sequence: last, Put: []registry.Entry{put("b", "1")}})
+	checkCommit(t, again.next(), registry.Commit{Sequence: last, Put: []registry.Entry{put("b", "1")}})
+	checkCommit(t, present.next(), registry.Commit{Sequence: last, Put: []registry.Entry{put("b", "1")}})
 }
 
-// A restart of the server is not seen, but for the time it takes: nothing is missing, nothing told twice.
-func watchRestart(t *testing.T, f Fixture) {
-	watcher(t, f)
+// After restarts of the server, a watch has delivered each commit exactly once.
+func watchRestart(t *testing.T, f fixture) {
 	stores := handles(t, f)
 	start := load(t, f.Store).Sequence
 	var watches []*watched
@@ -303,7 +289,7 @@ func watchRestart(t *testing.T, f Fixture) {
 	want = append(want, registry.Commit{Sequence: last})
 	for _, w := range watches {
 		for _, c := range want {
-			told(t, w.next(), c)
+			checkCommit(t, w.next(), c)
 		}
 	}
 	for _, s := range stores {

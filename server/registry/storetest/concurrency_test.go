@@ -21,7 +21,7 @@ var concurrency = []test{
 }
 
 // handles are the ways to the store: several for one that replicas share.
-func handles(t *testing.T, f Fixture) []registry.Store {
+func handles(t *testing.T, f fixture) []registry.Store {
 	all := []registry.Store{f.Store}
 	if f.Another != nil {
 		for range 2 {
@@ -37,7 +37,7 @@ func handles(t *testing.T, f Fixture) []registry.Store {
 }
 
 // Writers that all expect the same version: one of each round wins, and the sequences are all different.
-func manyWriters(t *testing.T, f Fixture) {
+func manyWriters(t *testing.T, f fixture) {
 	const writers, rounds = 6, 5
 	stores := handles(t, f)
 	var (
@@ -78,7 +78,7 @@ func manyWriters(t *testing.T, f Fixture) {
 
 // Two entries that are only ever written together, by writers that read, add one, and try again when they were
 // overtaken: nothing is lost, nothing torn.
-func counting(t *testing.T, f Fixture) {
+func counting(t *testing.T, f fixture) {
 	const writers, times = 4, 10
 	stores := handles(t, f)
 	var wg sync.WaitGroup
@@ -123,7 +123,7 @@ func counting(t *testing.T, f Fixture) {
 }
 
 // A Load is of one moment: entries that are written together are seen together, and those deleted together go together.
-func loading(t *testing.T, f Fixture) {
+func loading(t *testing.T, f fixture) {
 	const keys, rounds = 100, 15 // more than the first page of a store that reads by pages
 	stores := handles(t, f)
 	ctx, stop := context.WithCancel(t.Context())
@@ -158,7 +158,7 @@ func loading(t *testing.T, f Fixture) {
 	}
 }
 
-func cancelled(t *testing.T, f Fixture) {
+func cancelled(t *testing.T, f fixture) {
 	before := load(t, f.Store).Sequence
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -171,7 +171,7 @@ func cancelled(t *testing.T, f Fixture) {
 	expect(t, f.Store, before)
 }
 
-func closed(t *testing.T, f Fixture) {
+func closed(t *testing.T, f fixture) {
 	if err := f.Store.Close(); err != nil {
 		t.Error(err)
 	}
@@ -187,7 +187,7 @@ func closed(t *testing.T, f Fixture) {
 }
 
 // Close does not tear what is under way: it is committed or ErrClosed.
-func closedBeside(t *testing.T, f Fixture) {
+func closedBeside(t *testing.T, f fixture) {
 	var wg sync.WaitGroup
 	for w := range 3 {
 		wg.Go(func() {
