@@ -10,29 +10,29 @@ import (
 	"sort"
 )
 
-// CRD is one real definition.
+// CRD is a real CRD.
 type CRD struct {
-	// Module and Path say where it comes from.
+	// Module and Path are its source.
 	Module, Path string
-	// Name, Group and Kind are the definition's own; Versions its version names.
+	// Name, Group and Kind are those of the CRD. Versions are its version names.
 	Name, Group, Kind string
 	Versions          []string
 	// Doc is the manifest as JSON.
 	Doc []byte
 }
 
-// Promises that a sample's directory or suite makes about the full admission of an object, rules included.
+// Promises are what the directory or suite of a sample states about the admission of an object, including rules.
 const (
 	Valid   = "valid"
 	Invalid = "invalid"
 )
 
-// Sample is one real object of a definition of the corpus.
+// Sample is a real object of a CRD in the corpus.
 type Sample struct {
 	Module, Path string
-	// CRDs are the indexes of the definitions that serve the object's version.
+	// CRDs are the indexes of the CRDs that serve the object's version.
 	CRDs []int
-	// Version is the version name of the object's apiVersion.
+	// Version is the version in the object's apiVersion.
 	Version string
 	// Promise is Valid, Invalid or empty.
 	Promise string
@@ -46,30 +46,30 @@ type SchemaCase struct {
 	Schema, Data []byte
 }
 
-// Corpus is everything that was read from the modules.
+// Corpus is all that was read from the modules.
 type Corpus struct {
 	CRDs    []CRD
 	Samples []Sample
 	Schemas []SchemaCase
 	Suites  []SuiteFile
-	// Ratcheting are the objects of upstream's own test of ratcheting, all of them, with their promises.
+	// Ratcheting contains the objects of upstream's own ratcheting test, with their promises.
 	Ratcheting []Object
 }
 
-// Object is an object of a file whose directory promises what becomes of it.
+// Object is an object in a directory that promises its outcome.
 type Object struct {
 	Path, Promise string
 	Doc           []byte
 }
 
-// SuiteFile is a file of a declarative suite, kept whole for the suites that need rules and updates.
+// SuiteFile is a complete file of a declarative suite, for suites that need rules and updates.
 type SuiteFile struct {
 	Module, Path, Format string
 	Data                 []byte
 }
 
-// Load reads the corpus from the user's cache directory, or fetches its modules and fills the cache. progress, if not
-// nil, is called with each module that is fetched.
+// Load reads the corpus from the user's cache directory, or downloads its modules and fills the cache. progress, if not
+// nil, is called for each downloaded module.
 func Load(progress func(string)) (*Corpus, error) {
 	file, err := cacheFile()
 	if err != nil {
@@ -89,7 +89,7 @@ func Load(progress func(string)) (*Corpus, error) {
 	return c, store(c, file)
 }
 
-// format names the layout of the cached file: change it when what is read changes.
+// format is the version of the cached file's layout: change it when the layout or content changes.
 const format = "4"
 
 func cacheFile() (string, error) {
@@ -110,7 +110,7 @@ func store(c *Corpus, file string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // it has another name by then, if all went well
+	defer func() { _ = os.Remove(f.Name()) }() // on success it was renamed before
 	if err := gob.NewEncoder(f).Encode(c); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func fetch(m module) (string, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	cmd := exec.CommandContext(context.Background(), "go", "mod", "download", "-json", m.path+"@"+m.version)
-	cmd.Dir = dir // outside any module: the corpus is not a dependency
+	cmd.Dir = dir // outside of any module: the corpus is not a dependency
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.Output()
 	var info struct{ Dir, Error string }

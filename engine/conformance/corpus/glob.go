@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// match is one file that a list of globs selects.
+// match is a file that a list of globs selects.
 type match struct {
 	path string // relative to the module
-	tag  string // what stood before the glob's colon
+	tag  string // the text before the glob's colon
 }
 
-// find lists the files of a module that the globs select, each once, with the tag of the first glob that matches;
-// sorted by path.
+// find lists the files that the globs select, sorted by path, each with the tag of the first matching glob.
 func find(root string, globs []string) ([]match, error) {
 	type pattern struct {
 		re       *regexp.Regexp
@@ -63,12 +62,12 @@ func find(root string, globs []string) ([]match, error) {
 	return found, err
 }
 
-// compileGlob makes a matcher of a glob.
+// compileGlob returns a matcher for a glob.
 func compileGlob(glob string) *regexp.Regexp {
 	return regexp.MustCompile("^" + globPattern(glob) + "$")
 }
 
-// globPattern writes a glob as a regular expression: ** crosses directories, * does not.
+// globPattern converts a glob to a regular expression: ** crosses directories, * does not.
 func globPattern(glob string) string {
 	var b strings.Builder
 	for i := 0; i < len(glob); i++ {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLoad needs the module proxy or a filled cache: it runs on request alone.
+// TestLoad needs the module proxy or a filled cache. It runs on request only.
 func TestLoad(t *testing.T) {
 	if os.Getenv("CRDEVAL_CORPUS") == "" {
 		t.Skip("set CRDEVAL_CORPUS=1 to fetch the corpus")

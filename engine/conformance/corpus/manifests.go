@@ -34,7 +34,7 @@ func (c *Corpus) readCRDs(m module, dir string) error {
 	return nil
 }
 
-// index finds the definitions of an object and remembers which objects were seen.
+// index finds the CRDs of an object and records the objects that it has seen.
 type index struct {
 	byKind map[string][]int // apiVersion and kind
 	seen   map[[32]byte]bool
@@ -74,7 +74,7 @@ func (c *Corpus) readSamples(m module, dir string, x *index) error {
 	return nil
 }
 
-// addSample keeps an object that a definition of the corpus serves; each distinct object once.
+// addSample adds an object that a CRD of the corpus serves, once.
 func (c *Corpus) addSample(x *index, modulePath, path, promise string, doc []byte) {
 	var head struct {
 		APIVersion string            `json:"apiVersion"`
@@ -105,8 +105,8 @@ func (c *Corpus) addSample(x *index, modulePath, path, promise string, doc []byt
 
 var separator = regexp.MustCompile(`(?m)^---[ \t]*(#.*)?$`)
 
-// documents reads the JSON form of each document of a YAML or JSON file; what cannot be read is left out, as templates
-// cannot.
+// documents returns the JSON of each readable document of a YAML or JSON file. Templates, for example, are not
+// readable.
 func documents(path string) [][]byte {
 	switch filepath.Ext(path) {
 	case ".yaml", ".yml", ".json":
@@ -134,7 +134,7 @@ func split(data []byte) [][]byte {
 
 var fence = regexp.MustCompile("(?s)```[ \t]*(?:ya?ml|json)[^\n]*\n(.*?)\n[ \t]*```")
 
-// fenced reads the documents of a Markdown file's code blocks.
+// fenced returns the documents in the code blocks of a Markdown file.
 func fenced(path string) [][]byte {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -147,7 +147,7 @@ func fenced(path string) [][]byte {
 	return docs
 }
 
-// dedent removes the first line's indentation from all lines: code blocks of list items are indented.
+// dedent removes the indentation of the first line from all lines, because code blocks in lists are indented.
 func dedent(block []byte) []byte {
 	trimmed := bytes.TrimLeft(block, " ")
 	indent := len(block) - len(trimmed)

@@ -1,22 +1,22 @@
-// Package corpus fetches real CustomResourceDefinitions and real objects: Go modules whose zips ship them, downloaded
-// through the module proxy into the module cache. Nothing of it is committed; what was read from them is kept, as JSON,
-// in the user's cache directory, keyed by this package's table.
+// Package corpus downloads real CRDs and objects: Go modules that contain them, through the module proxy into the
+// module cache. Nothing is committed. The JSON of what was read is cached in the user's cache directory. Its key is a
+// hash of this package's table.
 package corpus
 
-// module is one source: which files of it are definitions, which hold objects, and which test suites it ships.
+// module is a source: which of its files contain CRDs, objects and test suites.
 type module struct {
 	path, version string
-	// crds and samples are globs: ** crosses directories, a leading ! excludes. A tag before a sample glob ("valid:",
+	// crds and samples are globs. ** crosses directories, a leading ! excludes. A tag before a sample glob ("valid:",
 	// "invalid:") is the outcome that the directory promises.
 	crds, samples []string
-	// suites are globs with the suite's format in front.
+	// suites are globs with a prefix for the format.
 	suites []string
 }
 
-// RatchetingModule is the module whose samples are the objects of upstream's test of ratcheting.
+// RatchetingModule is the module of the objects of upstream's ratcheting test.
 const RatchetingModule = "k8s.io/apiextensions-apiserver"
 
-// modules pins exact versions: the proxy serves a subset of them and rejects "latest".
+// modules pins exact versions, because the proxy serves a subset of all versions and rejects "latest".
 var modules = []module{
 	{"sigs.k8s.io/gateway-api", "v1.5.1",
 		[]string{"config/crd/standard/*.yaml", "config/crd/experimental/*.yaml"},

@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Definition fetches one module of the corpus, at its version there, and returns the manifest of the first definition
-// in one of its files, as JSON.
+// Definition downloads one module of the corpus and returns the first CRD in one of its files, as JSON.
 func Definition(modulePath, file string) ([]byte, error) {
 	for _, m := range modules {
 		if m.path != modulePath {

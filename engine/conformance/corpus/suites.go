@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// readSuites keeps a module's suite files and takes what needs neither rules nor updates out of them: the objects, as
-// samples without a promise, and the cases of the JSON Schema suite.
+// readSuites reads a module's suite files. It adds what needs neither rules nor updates: objects, as samples without a
+// promise, and cases of the JSON Schema suite.
 func (c *Corpus) readSuites(m module, dir string, x *index) error {
 	for _, suite := range m.suites {
 		format, _, _ := strings.Cut(suite, ":")
@@ -67,7 +67,7 @@ func (c *Corpus) readOpenShift(x *index, modulePath, path string, data []byte) {
 	}
 }
 
-// readGoYAML takes every raw string of a Go file that reads as a manifest.
+// readGoYAML returns every raw string of a Go file that is a manifest.
 func (c *Corpus) readGoYAML(x *index, modulePath, path string, data []byte) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, data, 0)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package cover tells which of upstream's statements a run has reached. Agreement on cases says little if the cases go
-// through half of the code: so the run is built with coverage of upstream's packages, and what it did not reach is
-// printed, a line a package.
+// Package cover reports which statements of upstream a run executed. Agreement means little if the cases execute half
+// of the code. Therefore the run is built with coverage of upstream's packages, and prints one line per package.
 package cover
 
 import (
@@ -20,18 +19,18 @@ import (
 	"strings"
 )
 
-// Package is one of upstream's packages.
+// Package is a package of upstream.
 type Package struct {
 	Path string
-	// Bar is set if the package must reach Share.
+	// Bar is true if the package must reach Share.
 	Bar bool
 }
 
-// Share is the part of a package's reachable statements that a run must reach, in percent.
+// Share is the percentage of reachable statements that a run must execute.
 const Share = 95.0
 
-// Packages are what a run is measured by: those that judge objects and definitions must be reached; schemas of
-// definitions are shown.
+// Packages are those that a run measures. Packages that evaluate objects and CRDs have a bar; the schemas of CRDs are
+// only printed.
 var Packages = []Package{
 	{"k8s.io/kube-openapi/pkg/validation/validate", true},
 	{"k8s.io/kube-openapi/pkg/validation/strfmt", true},
@@ -51,8 +50,8 @@ var Packages = []Package{
 	{"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation", true},
 }
 
-// Flag is the value of -coverpkg for a binary whose main package is named: without the main package in it, Go writes no
-// coverage at exit.
+// Flag returns the value of -coverpkg for a binary with the named main package. Go writes no coverage at exit if the
+// main package is missing from it.
 func Flag(main string) string {
 	paths := []string{main}
 	for _, p := range Packages {
@@ -61,14 +60,14 @@ func Flag(main string) string {
 	return strings.Join(paths, ",")
 }
 
-// Block is a run of statements.
+// Block is a sequence of statements.
 type Block struct {
 	File             string // import path and file name
 	From, To         int    // lines
 	Statements, Hits int
 }
 
-// Load reads what a covered binary left in a folder.
+// Load reads the coverage files in a folder.
 func Load(dir string) ([]Block, error) {
 	profile := filepath.Join(dir, "profile.txt")
 	if out, err := exec.CommandContext(context.Background(), "go", "tool", "covdata", "textfmt", "-i="+dir, "-o="+profile).CombinedOutput(); err != nil {
@@ -128,15 +127,15 @@ func parseBlock(line string) (b Block, err error) {
 
 func beforeDot(s string) string { s, _, _ = strings.Cut(s, "."); return s }
 
-// Exclusion is a line of unreachable.txt: a function, a range of lines or a file, and the reason why no case can reach
-// it.
+// Exclusion is a line of unreachable.txt: a function, a range of lines or a file, and the reason why no case can
+// execute it.
 type Exclusion struct {
 	File, What, Reason string
 	lines              [][2]int
 }
 
-// Exclusions reads the reviewed list. A line is "file.go what: reason", what being "*", "Name", "Type.Name", "*.Name",
-// "12" or "12-15"; the file is named with its import path.
+// Exclusions reads the reviewed list. A line is "file.go what: reason". what is "*", "Name", "Type.Name", "*.Name",
+// "12" or "12-15". The file includes its import path.
 func Exclusions(r io.Reader) ([]*Exclusion, error) {
 	var all []*Exclusion
 	dirs := map[string]string{}
@@ -160,7 +159,7 @@ func Exclusions(r io.Reader) ([]*Exclusion, error) {
 	return all, lines.Err()
 }
 
-// locate finds the lines that an exclusion means.
+// locate returns the lines of an exclusion.
 func (e *Exclusion) locate(dirs map[string]string) error {
 	if e.What == "*" {
 		e.lines = [][2]int{{0, 1 << 30}}
@@ -228,14 +227,14 @@ func (e *Exclusion) holds(b Block) bool {
 	return false
 }
 
-// Line is what is known of a package.
+// Line is the coverage of a package.
 type Line struct {
 	Package
 	Reached, Reachable, Excluded int
 	Missed                       []Block
 }
 
-// Percent is the share of reachable statements that were reached.
+// Percent is the percentage of reachable statements that were executed.
 func (l Line) Percent() float64 {
 	if l.Reachable == 0 {
 		return 100
@@ -243,10 +242,10 @@ func (l Line) Percent() float64 {
 	return 100 * float64(l.Reached) / float64(l.Reachable)
 }
 
-// Failed reports that the package missed its bar.
+// Failed reports whether the package missed its bar.
 func (l Line) Failed() bool { return l.Bar && l.Percent() < Share }
 
-// Summarize counts per package. An excluded block that was reached counts as reached: the list errs on the safe side.
+// Summarize counts per package. An excluded block that was executed counts as executed.
 func Summarize(blocks []Block, exclusions []*Exclusion) []Line {
 	var lines []Line
 	for _, p := range Packages {
@@ -279,7 +278,7 @@ func Summarize(blocks []Block, exclusions []*Exclusion) []Line {
 	return lines
 }
 
-// Print writes a line a package, and whether each bar was met.
+// Print writes one line per package, and whether each bar was met.
 func Print(w io.Writer, lines []Line) (ok bool) {
 	ok = true
 	for _, l := range lines {

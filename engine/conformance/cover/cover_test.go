@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestList reads the reviewed list: each line must name something that is there.
+// TestList reads the reviewed list. Each line must name existing code.
 func TestList(t *testing.T) {
 	f, err := os.Open("../unreachable.txt")
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Address makes of a write a request to a URL, for the API server's own handlers: that of the old object, or for a
-// creation the namespace that the object says. False: the answer would be about what is the server's alone, and not
-// crdeval's. It could have no such old object, or would have to call a webhook; field management has its say about
-// managed fields that are sent.
+// Address turns a write into a request to a URL of the API server's own handlers: the URL of the old object, or for a
+// creation the namespace in the object. It returns false if the answer would depend on the server alone: the old object
+// could not exist, a webhook would have to be called, or managed fields are sent.
 func (d *Definition) Address(r Request) (Request, bool) {
 	if !r.Writes() || d.converter == nil && len(d.CRD.Spec.Versions) > 1 || bytes.Contains(r.Body, managed) || bytes.Contains(r.Old, managed) {
 		return r, false
@@ -49,10 +48,10 @@ func (d *Definition) Address(r Request) (Request, bool) {
 		return r, false
 	}
 	if len(content.IsPathSegmentName(old.Metadata.Name)) > 0 {
-		return r, false // no URL has it
+		return r, false // no URL contains it
 	}
 	if r.Patch != "" && read.GetUID() == "" {
-		return r, false // a patch finds nothing then
+		return r, false // a patch would find no object
 	}
 	if r.Name == "" {
 		r.Name, r.Namespace = old.Metadata.Name, old.Metadata.Namespace
@@ -62,7 +61,7 @@ func (d *Definition) Address(r Request) (Request, bool) {
 
 var managed = []byte("managedFields")
 
-// resourceVersionOf is that of an object, empty if it has none.
+// resourceVersionOf returns the resourceVersion of an object, or "".
 func resourceVersionOf(text []byte) string {
 	var o struct {
 		Metadata struct{ ResourceVersion string }
@@ -73,7 +72,7 @@ func resourceVersionOf(text []byte) string {
 	return o.Metadata.ResourceVersion
 }
 
-// namespaceOf is the namespace that an object names, or else that of plain requests.
+// namespaceOf returns the namespace in an object, or the default namespace of requests.
 func namespaceOf(r Request) string {
 	var o struct{ Metadata struct{ Namespace string } }
 	if json.Unmarshal(r.Body, &o) != nil && !json.Valid(r.Body) {

@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// FieldError is one field error, in the five parts that fidelity is about.
+// FieldError is one field error, split into the five parts that are compared.
 type FieldError struct {
-	// Type is the cause type as metav1.CauseType spells it, for example FieldValueRequired.
+	// Type is the cause type (metav1.CauseType), for example FieldValueRequired.
 	Type string `json:"type"`
-	// Field is upstream's path text, "<nil>" included.
+	// Field is upstream's path, which can be "<nil>".
 	Field string `json:"field"`
 	// Detail is the text after the value.
 	Detail string `json:"detail"`
@@ -28,22 +28,22 @@ type FieldError struct {
 	Message string `json:"message"`
 }
 
-// key is what two field errors are compared by. JSON values are compared by their canonical text.
+// key returns what two field errors are compared by. JSON values are compared by their canonical text.
 func (f FieldError) key() string {
 	bad, message := "(omitted)", f.Message
 	if f.BadValue != nil {
 		bad = string(canonical(f.BadValue))
-		if own := string(unmanaged([]byte(bad))); own != bad { // the managed fields of a whole object that is shown are the server's affair
+		if own := string(unmanaged([]byte(bad))); own != bad { // if a whole object is printed, its managed fields depend on the server
 			message, bad = strings.Replace(message, bad, own, 1), own
 		}
 	}
 	return Timeless(strings.Join([]string{f.Type, f.Field, f.Detail, bad, message}, "\x00"))
 }
 
-// generated are the names of types that upstream makes of the time at which it compiles a rule.
+// generated matches the type names that upstream derives from the time at which it compiles a rule.
 var generated = regexp.MustCompile(`selfType\d+`)
 
-// Timeless replaces the names that upstream generates, which are others each time, by one.
+// Timeless replaces the type names that upstream generates from the time by a constant.
 func Timeless(text string) string {
 	if !strings.Contains(text, "selfType") {
 		return text
@@ -51,7 +51,7 @@ func Timeless(text string) string {
 	return generated.ReplaceAllString(text, "selfTypeN")
 }
 
-// FieldErrorOf renders a field error.
+// FieldErrorOf converts a field error.
 func FieldErrorOf(e *field.Error) FieldError {
 	f := FieldError{Type: string(e.Type), Field: e.Field, Detail: e.Detail, Message: e.Error()}
 	if _, omitted := e.BadValue.(field.OmitValueType); !omitted {
@@ -64,7 +64,7 @@ func FieldErrorOf(e *field.Error) FieldError {
 	return f
 }
 
-// FieldErrorsOf renders a list of field errors in its order.
+// FieldErrorsOf converts a list of field errors and keeps their order.
 func FieldErrorsOf(l field.ErrorList) []FieldError {
 	out := make([]FieldError, 0, len(l))
 	for _, e := range l {
@@ -80,8 +80,8 @@ type Rejection struct {
 	Message string `json:"message"`
 }
 
-// refusalOf renders the error of a request handler as the API server's error responder does.
-func refusalOf(err error) *Rejection {
+// rejectionOf converts the error of a request handler as the API server's error responder does.
+func rejectionOf(err error) *Rejection {
 	if s, ok := err.(apierrors.APIStatus); ok {
 		st := s.Status()
 		return &Rejection{Code: st.Code, Reason: string(st.Reason), Message: st.Message}
@@ -89,44 +89,44 @@ func refusalOf(err error) *Rejection {
 	return &Rejection{Code: 500, Message: err.Error()}
 }
 
-// Answer is everything upstream says about one document.
+// Answer is everything that upstream returns for one document.
 type Answer struct {
-	// Rejection is set when the request ended before validation; everything else is then empty, but for Strict.
+	// Rejection is set if the request ended before validation. Then all other fields except Strict are empty.
 	Rejection *Rejection `json:"rejection,omitempty"`
 	// DecodeError is the text of the error that the rejection wraps, without the API server's preamble.
 	DecodeError string `json:"decodeError,omitempty"`
-	// Object is the object as it would be stored in the request's version, had it been accepted. Of a definition that
-	// was accepted it is what is stored at v1, without status and without what a server sets in metadata.
+	// Object is the object as it would be stored in the version of the request if it were accepted. For an accepted CRD
+	// it is the stored v1 object without status and without the metadata that a server sets.
 	Object json.RawMessage `json:"object,omitempty"`
-	// Stored is what the storage is given, in the storage version, by the API server's own handlers; Object is then
-	// what the client is answered. Neither has what a server alone can make: managed fields, and of a creation the uid
-	// and the time. Deletes: the object is removed instead, since its last finalizer goes.
+	// Stored is what the API server's own handlers pass to the storage, in the storage version. Then Object is the
+	// response to the client. Both lack what only a server can set: managed fields, and for a creation the uid and the
+	// time. Deletes is true if the object is removed instead, because its last finalizer is removed.
 	Stored  json.RawMessage `json:"stored,omitempty"`
 	Deletes bool            `json:"deletes,omitempty"`
-	// Decoded and OldDecoded are what mutating admission sees, managed fields included.
+	// Decoded and OldDecoded are the objects that mutating admission receives, with managed fields.
 	Decoded    json.RawMessage `json:"decoded,omitempty"`
 	OldDecoded json.RawMessage `json:"oldDecoded,omitempty"`
 	// Status is the body of a rejection.
 	Status json.RawMessage `json:"status,omitempty"`
-	// Generation and StoredVersions are what a definition that was accepted has then.
+	// Generation and StoredVersions are those of an accepted CRD.
 	Generation     int64    `json:"generation,omitempty"`
 	StoredVersions []string `json:"storedVersions,omitempty"`
 	// Strict holds the texts of the strict decoder: duplicate and unknown fields, in upstream's order.
 	Strict []string `json:"strict,omitempty"`
-	// Errors holds the field errors; their order means nothing.
+	// Errors contains the field errors in any order.
 	Errors []FieldError `json:"errors,omitempty"`
-	// Warnings holds what the strategies warn of; strict decoding and deprecation apart.
+	// Warnings contains the warnings of the strategies, without those of strict decoding and deprecation.
 	Warnings []string `json:"warnings,omitempty"`
-	// Ratcheted counts the warnings that are ratcheted failures of rules. Their order means nothing: upstream walks Go
-	// maps.
+	// Ratcheted counts the warnings that are ratcheted rule failures. Their order is random, because upstream iterates
+	// over Go maps.
 	Ratcheted int `json:"ratcheted,omitempty"`
 }
 
 // Accepted reports whether upstream would carry out the request.
 func (a Answer) Accepted() bool { return a.Rejection == nil && len(a.Errors) == 0 }
 
-// Compare lists how ours differs from upstream's answer; nothing if it does not. Field errors are compared as multisets,
-// objects as JSON values, strict errors and warnings as lists.
+// Compare lists the differences between our answer and upstream's. Field errors are compared as multisets, objects as
+// JSON values, strict errors and warnings as lists.
 func Compare(upstream, ours Answer) []string {
 	var d []string
 	if diff := compareRefusals(upstream.Rejection, ours.Rejection); diff != "" {
@@ -142,7 +142,7 @@ func Compare(upstream, ours Answer) []string {
 	d = append(d, compareLists("strict error", upstream.Strict, ours.Strict)...)
 	before, after := upstream.Warnings, ours.Warnings
 	if upstream.Ratcheted > 1 && runes(before) > cutFrom && runes(after) > cutFrom {
-		before, after = nil, nil // which of so many the recorder cuts or drops depends on their order
+		before, after = nil, nil // which warnings the recorder truncates or drops depends on their order
 	} else if upstream.Ratcheted > 1 {
 		before, after = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))
 	}
@@ -150,8 +150,8 @@ func Compare(upstream, ours Answer) []string {
 	return append(d, compareFieldErrors(upstream.Errors, ours.Errors)...)
 }
 
-// cutFrom is the number of runes from which warnings may have been cut: the API server sends 4,096 in all, or those of
-// 256 that fit.
+// cutFrom is the number of runes from which warnings may be truncated: the API server sends at most 4,096 runes in all,
+// or those of 256 warnings.
 const cutFrom = 3800
 
 func runes(texts []string) (n int) {
@@ -161,7 +161,7 @@ func runes(texts []string) (n int) {
 	return n
 }
 
-// ownWords are the reasons of errors that crdeval words itself.
+// ownWords lists the reasons of errors whose text is crdeval's own.
 var ownWords = map[string]bool{"NOT_A_CRD": true, "MANIFEST_UNREADABLE": true, "LIMIT_EXCEEDED": true}
 
 func compareRefusals(upstream, ours *Rejection) string {
@@ -173,14 +173,14 @@ func compareRefusals(upstream, ours *Rejection) string {
 	case ours == nil:
 		return fmt.Sprintf("rejection: upstream %+v, ours none", *upstream)
 	case ownWords[ours.Reason] || upstream.Reason == Unworded:
-		return "" // a document that is not judged at all: crdeval says so in its own words
+		return "" // the document was not evaluated at all, and the text is crdeval's own
 	case upstream.Code != ours.Code || upstream.Reason != ours.Reason || Timeless(sent(upstream.Message)) != Timeless(sent(ours.Message)):
 		return fmt.Sprintf("rejection: upstream %+v, ours %+v", *upstream, *ours)
 	}
 	return ""
 }
 
-// sent is a text as a client reads it: JSON has no other bytes than UTF-8.
+// sent returns a text as a client reads it: JSON contains valid UTF-8 only.
 func sent(text string) (read string) {
 	if doc, err := json.Marshal(text); err != nil || json.Unmarshal(doc, &read) != nil {
 		return text
@@ -231,7 +231,8 @@ func compareFieldErrors(upstream, ours []FieldError) []string {
 	return d
 }
 
-// sameJSON compares two documents as values: numbers by the literal that upstream prints, key order aside.
+// sameJSON compares two documents as values. Numbers are compared by the literals that upstream prints; the order of
+// keys does not matter.
 func sameJSON(a, b []byte) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) == len(b)
@@ -239,7 +240,7 @@ func sameJSON(a, b []byte) bool {
 	return bytes.Equal(a, b) || bytes.Equal(canonical(a), canonical(b))
 }
 
-// canonical prints a JSON document with sorted keys and number literals untouched.
+// canonical prints a JSON document with sorted keys and unchanged number literals.
 func canonical(doc []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// coercer stands for unstructuredSchemaCoercer of upstream's customresource_handler.go: the same calls in the same
+// coercer reproduces unstructuredSchemaCoercer of upstream's customresource_handler.go: the same calls in the same
 // order.
 type coercer struct {
-	lenient               bool // dropInvalidMetadata and repairGeneration: bytes from storage
+	lenient               bool // dropInvalidMetadata and repairGeneration, for stored bytes
 	schemas               map[string]*structuralschema.Structural
 	kind                  schema.GroupKind
 	preserveUnknownFields bool
@@ -75,7 +75,7 @@ func (c coercer) apply(u *unstructured.Unstructured) ([]string, error) {
 	return unknown, nil
 }
 
-// coercingDecoder stands for schemaCoercingDecoder.
+// coercingDecoder reproduces schemaCoercingDecoder.
 type coercingDecoder struct {
 	delegate runtime.Decoder
 	coercer  coercer
@@ -106,7 +106,7 @@ func (d coercingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, 
 	return obj, gvk, nil
 }
 
-// coercingConverter stands for schemaCoercingConverter.
+// coercingConverter reproduces schemaCoercingConverter.
 type coercingConverter struct {
 	runtime.ObjectConvertor
 	coercer coercer
@@ -136,7 +136,7 @@ func (c coercingConverter) ConvertToVersion(in runtime.Object, gv runtime.GroupV
 	return out, nil
 }
 
-// defaulter stands for unstructuredDefaulter.
+// defaulter reproduces unstructuredDefaulter.
 type defaulter struct {
 	schemas map[string]*structuralschema.Structural
 	kind    schema.GroupKind

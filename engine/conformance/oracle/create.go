@@ -18,20 +18,20 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Field validation directives of a request, as the API server spells them.
+// Field validation directives of a request, as in the API.
 const (
 	Warn   = "Warn"
 	Strict = "Strict"
 	Ignore = "Ignore"
 )
 
-// Op is what is asked about an object.
+// Op is the operation on an object.
 type Op string
 
 // The operations.
 const (
 	Create  Op = ""        // a create request
-	Read    Op = "read"    // bytes from storage, read at Target
+	Read    Op = "read"    // stored bytes, read at Target
 	Convert Op = "convert" // converted to Target and coerced
 	Prune   Op = "prune"   // metadata coerced, unknown fields removed
 	Default Op = "default" // nulls dropped, defaults filled in
@@ -40,34 +40,34 @@ const (
 	Scale   Op = "scale"   // an update of Old's scale
 )
 
-// Request is one question about one object.
+// Request is one operation on one object.
 type Request struct {
-	// Op is what is asked; Target the version that Read and Convert lead to.
+	// Op is the operation. Target is the version for Read and Convert.
 	Op     Op
 	Target string
-	// Old is the object in storage that an update meets.
+	// Old is the stored object that an update replaces.
 	Old []byte
 	// Version is the endpoint's version.
 	Version string
 	// Body is the object, JSON or YAML.
 	Body []byte
 	YAML bool
-	// FieldValidation is Warn, Strict or Ignore; empty means Warn.
+	// FieldValidation is Warn, Strict or Ignore. The default is Warn.
 	FieldValidation string
-	// Handler adds what the request handler does to metadata after decoding; Namespace is then the URL's, empty for one
-	// that fits.
+	// Handler adds what the request handler does to metadata after decoding. Namespace is then the namespace in the
+	// URL, or empty for that of the object.
 	Handler   bool
 	Namespace string
-	// Whole puts the request to the API server's own handlers, with Name and Namespace in its URL. Patch is then the
-	// media type of a Body that is a patch of Old.
+	// Whole sends the request to the API server's own handlers, with Name and Namespace in its URL. Patch is the media
+	// type if Body is a patch of Old.
 	Whole bool
 	Name  string
 	Patch string
-	// Mutation is a merge patch that mutating admission applies, nil for none.
+	// Mutation is a merge patch that mutating admission applies, or nil.
 	Mutation []byte
 }
 
-// Writes reports whether a request asks to write an object.
+// Writes reports whether the request writes an object.
 func (r Request) Writes() bool {
 	return r.Op == Create || r.Op == Update || r.Op == Status || r.Op == Scale
 }
@@ -78,7 +78,7 @@ const (
 	JSONPatch  = "application/json-patch+json"
 )
 
-// creator makes empty unstructured objects, as unstructuredCreator does.
+// creator creates empty unstructured objects, like unstructuredCreator.
 type creator struct{}
 
 func (creator) New(kind schema.GroupVersionKind) (runtime.Object, error) {
@@ -87,9 +87,8 @@ func (creator) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	return u, nil
 }
 
-// create answers a create request: decode, coerce, default, prepare, validate. Server-made metadata (uid, times,
-// managed fields, generated names) is left as the request has it. Warnings are the headers that a client would see,
-// each once.
+// create answers a create request: decode, coerce, default, prepare, validate. Metadata that a server sets (uid, times,
+// managed fields, generated names) stays as in the request. Warnings are the distinct headers that a client receives.
 func (d *Definition) create(r Request) Answer {
 	v := d.versions[r.Version]
 	if v == nil || !v.served {
@@ -107,7 +106,7 @@ func (d *Definition) create(r Request) Answer {
 	}
 	if r.Handler {
 		if err := d.handle(obj, r, &headers); err != nil {
-			return Answer{Rejection: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
+			return Answer{Rejection: rejectionOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
 		}
 	}
 	answer := Answer{Strict: strict}
@@ -122,8 +121,8 @@ func (d *Definition) create(r Request) Answer {
 	return answer
 }
 
-// nameNotGenerated replaces upstream's text about an object that has a generateName and no name by crdeval's: an API
-// server generates the name before it validates.
+// nameNotGenerated replaces upstream's message about an object with a generateName and no name by crdeval's message. An
+// API server generates the name before it validates.
 func (a *Answer) nameNotGenerated(obj *unstructured.Unstructured) {
 	if obj.GetName() != "" || obj.GetGenerateName() == "" {
 		return
@@ -145,7 +144,7 @@ func (d *Definition) Answer(r Request) Answer {
 		return d.serve(r)
 	}
 	if v := d.versions[r.Version]; d.unserved && r.Writes() && v != nil && v.served {
-		return Answer{Rejection: refusalOf(apierrors.NewInternalError(errors.New("error resolving resource")))}
+		return Answer{Rejection: rejectionOf(apierrors.NewInternalError(errors.New("error resolving resource")))}
 	}
 	if d.unserved && r.Op == Read {
 		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}}
@@ -168,19 +167,19 @@ func (d *Definition) Answer(r Request) Answer {
 		return Answer{Rejection: &Rejection{Code: 500, Reason: Panic}}
 	}
 	if err != nil {
-		// What an API server would say of it depends on which of its parts was asked.
+		// The answer of an API server would depend on which of its parts receives the request.
 		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
 	return a
 }
 
-// Panic is the reason of an answer that upstream ends with a panic: there is nothing to be equal to.
+// Panic is the reason of an answer where upstream panics. There is nothing to compare.
 const Panic = "Panic"
 
 // Unworded is the reason of a rejection whose text is not compared.
 const Unworded = "Unworded"
 
-// decode stands for the first half of createHandler (apiserver/pkg/endpoints/handlers/create.go).
+// decode reproduces the first half of createHandler (apiserver/pkg/endpoints/handlers/create.go).
 func (d *Definition) decode(v *version, r Request) (*unstructured.Unstructured, []string, *Answer) {
 	typer := crdserverscheme.NewUnstructuredObjectTyper()
 	strictly := r.FieldValidation != Ignore
@@ -202,20 +201,20 @@ func (d *Definition) decode(v *version, r Request) (*unstructured.Unstructured, 
 			}
 		}
 		if !isStrict || obj == nil || r.FieldValidation == Strict {
-			// Upstream decodes into the object that it asks for its kind afterwards, so a body that was read decides
-			// the text.
-			return nil, nil, &Answer{Rejection: refusalOf(decodeFailure(original, err, gvk, r.Body)), DecodeError: err.Error()}
+			// Upstream decodes into the object and then reads the kind of this object, so a decoded body determines the
+			// message.
+			return nil, nil, &Answer{Rejection: rejectionOf(decodeFailure(original, err, gvk, r.Body)), DecodeError: err.Error()}
 		}
 	}
 	if gvk.GroupVersion() != v.gvk.GroupVersion() {
 		err := apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%v)",
 			gvk.GroupVersion().String(), v.gvk.GroupVersion().String()))
-		return nil, strict, &Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
+		return nil, strict, &Answer{Rejection: rejectionOf(err), DecodeError: err.Error()}
 	}
 	return obj.(*unstructured.Unstructured), strict, nil
 }
 
-// decodeFailure stands for transformDecodeError (endpoints/handlers/rest.go).
+// decodeFailure reproduces transformDecodeError (endpoints/handlers/rest.go).
 func decodeFailure(into *unstructured.Unstructured, base error, gvk *schema.GroupVersionKind, body []byte) error {
 	kinds, _, err := crdserverscheme.NewUnstructuredObjectTyper().ObjectKinds(into)
 	if err != nil {
@@ -228,7 +227,7 @@ func decodeFailure(into *unstructured.Unstructured, base error, gvk *schema.Grou
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", kind, base, summary(body, 30)))
 }
 
-// summary stands for summarizeData: the first bytes of a body, as text if it looks like JSON.
+// summary reproduces summarizeData: the first bytes of a body, as text if it looks like JSON.
 func summary(data []byte, limit int) string {
 	head, more := data, ""
 	if len(data) > limit {

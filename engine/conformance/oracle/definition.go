@@ -19,7 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Definition serves the objects of one CustomResourceDefinition, as crdHandler.getOrCreateServingInfoFor prepares it.
+// Definition serves the objects of one CustomResourceDefinition, prepared as by crdHandler.getOrCreateServingInfoFor.
 type Definition struct {
 	CRD       *apiextensionsv1.CustomResourceDefinition
 	schemas   map[string]*structuralschema.Structural
@@ -27,11 +27,11 @@ type Definition struct {
 	converter runtime.ObjectConvertor
 	kind      schema.GroupKind
 	server    func() (*server, error)
-	// unserved: upstream cannot prepare to serve the objects, and answers every request with an error.
+	// unserved is true if upstream cannot prepare to serve the objects and answers every request with an error.
 	unserved bool
 }
 
-// version is what upstream keeps per served or stored version.
+// version contains what upstream prepares for each served or stored version.
 type version struct {
 	gvk      schema.GroupVersionKind
 	strategy rest.RESTCreateStrategy
@@ -39,12 +39,12 @@ type version struct {
 	status   rest.RESTUpdateStrategy
 	warnings []string // of a deprecated version
 	served   bool
-	// hasStatus: there is an endpoint for the status
+	// hasStatus is true if the status subresource exists.
 	hasStatus bool
 }
 
-// Compile prepares a registered definition for its objects: structural schemas with pruned defaults, validators,
-// strategies, converter.
+// Compile prepares a registered CRD for its objects: structural schemas with pruned defaults, validators, strategies,
+// converter.
 func Compile(r *Registered) (*Definition, error) {
 	crd := r.V1
 	d := &Definition{
@@ -86,7 +86,7 @@ func Compile(r *Registered) (*Definition, error) {
 	return d, nil
 }
 
-// serve puts a request to the server that the definition has.
+// serve sends a request to the server of the definition.
 func (d *Definition) serve(r Request) Answer {
 	s, err := d.server()
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *Definition) Versions() []string {
 	return names
 }
 
-// structural builds the schema of a version; nil if it has none.
+// structural builds the schema of a version, or nil if it has none.
 func structural(crd *apiextensionsv1.CustomResourceDefinition, name string) (*structuralschema.Structural, error) {
 	props, err := schemaProps(crd, name)
 	if props == nil || err != nil {

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Who owns which field is a server's own affair, and crdeval does not track it. But rules can tell: an object that has
-// got managed fields has another number of members in its metadata than the old one. So the handlers' field managers
-// are given a converter of types that knows none: they leave the managed fields as they are in storage.
+// crdeval does not track field ownership. But rules can observe it: an object with managed fields has one more member
+// in its metadata than the old object. Therefore the field managers of the handlers get a type converter that knows no
+// types. With it they leave the managed fields unchanged.
 
 // untyped is a managedfields.TypeConverter without types.
 type untyped struct{}
@@ -33,9 +33,9 @@ func (untyped) ObjectToTyped(runtime.Object, ...typed.ValidationOptions) (*typed
 // TypedToObject implements managedfields.TypeConverter.
 func (untyped) TypedToObject(*typed.TypedValue) (runtime.Object, error) { return nil, errUntyped }
 
-// untrack makes the handler prepare the definition (getOrCreateServingInfoFor, at the first request), and takes the
-// field managers out of what it prepared. handler is upstream's *crdHandler, whose fields are not exported:
-// customStorage holds a crdStorageMap of *crdInfo, and these the request scopes by version.
+// untrack makes the handler prepare the definition (getOrCreateServingInfoFor, at the first request), and removes the
+// field managers from the result. handler is upstream's *crdHandler, whose fields are not exported: customStorage
+// contains a crdStorageMap of *crdInfo, and these contain the request scopes by version.
 func untrack(handler http.Handler, crd *apiextensionsv1.CustomResourceDefinition) error {
 	for _, v := range crd.Spec.Versions {
 		if v.Served {

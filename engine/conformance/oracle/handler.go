@@ -12,15 +12,15 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// handle stands for what createHandler does to metadata between decoding and the strategy: namespaces are matched,
-// repeated owner references are dropped. System fields are not wiped, since they are the caller's here: of requests to
-// the API server's own handlers they are.
+// handle reproduces what createHandler does to metadata between decoding and the strategy: it checks the namespace and
+// removes repeated owner references. It does not clear system fields, because here the caller sets them. Requests to
+// the API server's own handlers clear them.
 func (d *Definition) handle(obj *unstructured.Unstructured, r Request, headers *headers) error {
 	namespace := r.Namespace
 	if d.CRD.Spec.Scope != apiextensionsv1.NamespaceScoped {
 		namespace = ""
 	} else if namespace == "" {
-		namespace = obj.GetNamespace() // a request to the URL that fits
+		namespace = obj.GetNamespace() // as in a matching URL
 	}
 	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(namespace, obj); err != nil {
 		return err
@@ -32,9 +32,9 @@ func (d *Definition) handle(obj *unstructured.Unstructured, r Request, headers *
 	return nil
 }
 
-// tracked is the object as it is validated: the field manager has written its managed fields anew by then. (What it
-// writes is valid. Entries of the request survive it only if they claim fields that the object does not have, which are
-// not generated.)
+// tracked returns the object as it is validated: the field manager has already rewritten its managed fields. (The
+// rewritten entries are valid. Entries of the request remain only if they claim fields that the object does not have;
+// such entries are not generated.)
 func tracked(obj *unstructured.Unstructured, r Request) *unstructured.Unstructured {
 	if r.Handler && len(obj.GetManagedFields()) > 0 {
 		obj = obj.DeepCopy()
@@ -43,7 +43,7 @@ func tracked(obj *unstructured.Unstructured, r Request) *unstructured.Unstructur
 	return obj
 }
 
-// dedup stands for dedupOwnerReferencesAndAddWarning (endpoints/handlers/rest.go).
+// dedup reproduces dedupOwnerReferencesAndAddWarning (endpoints/handlers/rest.go).
 func dedup(owners []metav1.OwnerReference, headers *headers) (kept []metav1.OwnerReference) {
 	var dropped []string
 	for _, ref := range owners {

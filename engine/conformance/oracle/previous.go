@@ -8,22 +8,22 @@ import (
 
 // Previous is the stored CRD of a case.
 type Previous struct {
-	// Manifest is what it was made of, at v1 or v1beta1. It need not be acceptable today.
+	// Manifest is its source, at v1 or v1beta1. Today's validation may reject it.
 	Manifest json.RawMessage `json:"manifest"`
-	// Established and Unaccepted are conditions that it has; Unaccepted: its names conflict with others'.
+	// Established and Unaccepted are its conditions. Unaccepted means that its names conflict with those of other CRDs.
 	Established bool `json:"established,omitempty"`
 	Unaccepted  bool `json:"unaccepted,omitempty"`
-	// Bare: no controller has seen it, so it has neither conditions nor accepted names.
+	// Bare means that no controller has processed it: it has neither conditions nor accepted names.
 	Bare bool `json:"bare,omitempty"`
 	// Generation is its metadata.generation.
 	Generation int64 `json:"generation,omitempty"`
-	// StoredVersions are in place of those that it would have after its creation; nil for the latter.
+	// StoredVersions replaces the stored versions after its creation, unless it is nil.
 	StoredVersions []string `json:"storedVersions,omitempty"`
-	// Status is in place of all of these.
+	// Status replaces all of these.
 	Status *apiextensionsv1.CustomResourceDefinitionStatus `json:"status,omitempty"`
 }
 
-// PreviousOf makes one of a manifest with the status that is written in it.
+// PreviousOf returns a Previous for a manifest and the status in it.
 func PreviousOf(manifest []byte) (*Previous, error) {
 	crd, _, _, err := decodeCRD(manifest, false)
 	if err != nil {
@@ -36,7 +36,7 @@ func PreviousOf(manifest []byte) (*Previous, error) {
 	return &Previous{Manifest: manifest, Status: &v1.Status}, nil
 }
 
-// AtV1 converts a manifest to v1, as storage holds it.
+// AtV1 converts a manifest to v1, as it is stored.
 func AtV1(manifest []byte) ([]byte, error) {
 	crd, _, _, err := decodeCRD(manifest, false)
 	if err != nil {
@@ -49,8 +49,7 @@ func AtV1(manifest []byte) ([]byte, error) {
 	return json.Marshal(v1)
 }
 
-// Keep puts the definition into storage. It is nil if nothing can be stored: a manifest that cannot be decoded, or one
-// without a name.
+// Keep stores the CRD. It returns nil if nothing can be stored: the manifest cannot be decoded or has no name.
 func (p *Previous) Keep() *Registered {
 	if p == nil {
 		return nil

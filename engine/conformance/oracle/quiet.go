@@ -5,8 +5,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// What the API server would write to its log about odd requests is what the cases are about: nobody reads it here.
-// Upstream's handlers of errors also sleep.
+// The cases contain odd requests on purpose, so what the API server would log about them is dropped. Upstream's error
+// handlers also sleep.
 func init() {
 	klog.SetLogger(klog.Logger{})
 	utilruntime.ErrorHandlers = nil

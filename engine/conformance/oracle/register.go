@@ -20,33 +20,33 @@ import (
 // crdStrategy is the registry strategy of CustomResourceDefinitions.
 var crdStrategy = customresourcedefinition.NewStrategy(scheme)
 
-// crdStatusStrategy is that of their status.
+// crdStatusStrategy is the strategy of the status subresource.
 var crdStatusStrategy = customresourcedefinition.NewStatusStrategy(scheme)
 
 const kind = "CustomResourceDefinition"
 
-// Registered is a CustomResourceDefinition that was decoded, whether or not it was accepted.
+// Registered is a decoded CustomResourceDefinition, accepted or not.
 type Registered struct {
-	// Internal is the definition as the strategy saw it.
+	// Internal is the CRD that the strategy received.
 	Internal *apiextensions.CustomResourceDefinition
-	// Stored is what storage holds of it at v1, status and all, had it been accepted.
+	// Stored is the stored v1 object with its status, if the CRD were accepted.
 	Stored *apiextensionsv1.CustomResourceDefinition
-	// V1 is Stored with its names accepted; what the custom resource handler serves from.
+	// V1 is Stored with accepted names: what the custom resource handler serves from.
 	V1 *apiextensionsv1.CustomResourceDefinition
 }
 
-// Register creates a CustomResourceDefinition: strict decoding (so that unknown and duplicate fields become warnings),
-// defaults, conversion, PrepareForCreate, validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or
-// v1beta1.
+// Register creates a CustomResourceDefinition: strict decoding (unknown and duplicate fields become warnings),
+// defaults, conversion, PrepareForCreate, validation, warnings. manifest is v1 or v1beta1, in JSON, or in YAML if yaml
+// is true.
 //
-// A v1beta1 manifest whose definition preserves unknown fields cannot be created any more, but older servers stored
-// such definitions: it is answered for as an update of the stored definition that changes nothing.
+// A v1beta1 manifest that preserves unknown fields cannot be created today, but older servers stored such CRDs. The
+// answer is that of an update of the stored CRD that changes nothing.
 //
-// The first result is nil when the manifest could not be decoded.
+// The first result is nil if the manifest cannot be decoded.
 func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 	crd, headers, version, err := prepared(manifest, yaml)
 	if err != nil {
-		return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
+		return nil, Answer{Rejection: rejectionOf(err), DecodeError: err.Error()}
 	}
 	ctx := context.Background()
 	if version == "v1beta1" && crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields {
@@ -58,25 +58,25 @@ func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 	return answered(crd, crdStrategy.Validate(ctx, crd), headers)
 }
 
-// prepared is what a creation makes of a manifest up to its validation.
+// prepared is the result of a creation before validation.
 func prepared(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinition, *headers, string, error) {
 	crd, headers, version, err := received(manifest, yaml)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	// createHandler wipes what only a server sets.
+	// createHandler clears what only a server sets.
 	rest.WipeObjectMetaSystemFields(crd)
 	crdStrategy.PrepareForCreate(context.Background(), crd)
 	return crd, headers, version, nil
 }
 
-// received stands for what the handlers of create and update do alike to a manifest before the strategy sees it.
+// received reproduces what the create and update handlers both do to a manifest before the strategy.
 func received(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinition, *headers, string, error) {
 	crd, strict, version, err := decodeCRD(manifest, yaml)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	// Definitions are cluster-scoped: a namespace is cleared.
+	// CRDs are cluster-scoped: the namespace is cleared.
 	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace("", crd); err != nil {
 		return nil, nil, "", err
 	}
@@ -85,28 +85,28 @@ func received(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefiniti
 		headers.add(yamlWarnings(text)...)
 	}
 	crd.SetOwnerReferences(dedup(crd.GetOwnerReferences(), headers))
-	crd.SetManagedFields(nil) // the field manager writes them anew
+	crd.SetManagedFields(nil) // the field manager rewrites them
 	return crd, headers, version, nil
 }
 
-// answered makes the answer about a definition that was judged.
+// answered returns the answer for a validated CRD.
 func answered(crd *apiextensions.CustomResourceDefinition, errs field.ErrorList, headers *headers) (*Registered, Answer) {
 	answer := Answer{Warnings: headers.sent(), Errors: FieldErrorsOf(errs)}
 	r, err := registered(crd)
 	if err != nil {
-		return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
+		return nil, Answer{Rejection: rejectionOf(err), DecodeError: err.Error()}
 	}
 	if len(errs) == 0 {
 		if answer.Object, err = Canonical(r.Stored); err != nil {
-			return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
+			return nil, Answer{Rejection: rejectionOf(err), DecodeError: err.Error()}
 		}
 		answer.Generation, answer.StoredVersions = r.Stored.Generation, r.Stored.Status.StoredVersions
 	}
 	return r, answer
 }
 
-// decodeCRD stands for the decoding half of a create request on the CRD endpoint of the manifest's own version.
-// Its last result but the error is that version.
+// decodeCRD reproduces the decoding of a create request on the CRD endpoint of the manifest's version. It also returns
+// this version.
 func decodeCRD(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinition, []string, string, error) {
 	serializer := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme,
 		jsonserializer.SerializerOptions{Strict: true, Yaml: yaml})
@@ -117,7 +117,7 @@ func decodeCRD(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinit
 		strictErr, ok := runtime.AsStrictDecodingError(err)
 		if !ok || obj == nil {
 			if gvk != nil && gvk.Kind == kind && gvk.Group == apiextensions.GroupName {
-				// transformDecodeError, on the endpoint of the manifest's own version
+				// transformDecodeError, on the endpoint of the manifest's version
 				return nil, nil, "", apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind, gvk.Version, kind, err))
 			}
 			return nil, nil, "", apierrors.NewBadRequest(err.Error())
@@ -133,7 +133,7 @@ func decodeCRD(manifest []byte, yaml bool) (*apiextensions.CustomResourceDefinit
 	return crd, strict, gvk.Version, nil
 }
 
-// registered writes a definition to storage and reads it back.
+// registered stores a CRD and reads it back.
 func registered(crd *apiextensions.CustomResourceDefinition) (*Registered, error) {
 	stored, err := stored(crd)
 	if err != nil {
@@ -145,7 +145,7 @@ func registered(crd *apiextensions.CustomResourceDefinition) (*Registered, error
 	return &Registered{Internal: crd, Stored: stored, V1: v1}, nil
 }
 
-// written is the JSON that goes to storage.
+// written returns the JSON that is stored.
 func written(crd *apiextensions.CustomResourceDefinition) ([]byte, error) {
 	out := &apiextensionsv1.CustomResourceDefinition{}
 	if err := scheme.Convert(crd.DeepCopy(), out, nil); err != nil {
@@ -155,8 +155,7 @@ func written(crd *apiextensions.CustomResourceDefinition) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// stored writes a definition and reads it back, so that the handlers' view has been through a round trip as on a
-// server.
+// stored stores a CRD and reads it back, as a server does before the handlers use it.
 func stored(crd *apiextensions.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	doc, err := written(crd)
 	if err != nil {
@@ -182,7 +181,7 @@ func read(doc []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return v1, nil
 }
 
-// conditions are those of a definition whose names are accepted, and that is served already or about to be.
+// conditions returns those of a CRD with accepted names that is served, or will be.
 func conditions(established bool) []apiextensionsv1.CustomResourceDefinitionCondition {
 	serving := apiextensionsv1.ConditionFalse
 	if established {

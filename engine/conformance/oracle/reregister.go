@@ -12,15 +12,15 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// State is what a server knows of a stored definition beside what was written.
+// State is what a server knows of a stored CRD besides its spec and metadata.
 type State struct {
-	// Generation is from 1.
+	// Generation starts at 1.
 	Generation int64
-	// Status is what the controllers made of it, and which versions were storage versions.
+	// Status is set by the controllers. It includes the storage versions of the past.
 	Status apiextensionsv1.CustomResourceDefinitionStatus
 }
 
-// Fresh is the state of a definition right after its creation, as soon as the controllers have seen it.
+// Fresh is the state of a CRD after its creation and the first run of the controllers.
 func (r *Registered) Fresh(established bool) State {
 	status := r.Stored.Status
 	status.AcceptedNames = r.Stored.Spec.Names
@@ -28,8 +28,7 @@ func (r *Registered) Fresh(established bool) State {
 	return State{Generation: 1, Status: status}
 }
 
-// Keep puts a definition into storage in a state, accepted or not: what today's validation rejects an older server may
-// have stored.
+// Keep stores a CRD with a state, valid or not: an older server may have stored what today's validation rejects.
 func (r *Registered) Keep(s State) (*Registered, error) {
 	held := r.Stored.DeepCopy()
 	held.Generation, held.Status = s.Generation, *s.Status.DeepCopy()
@@ -42,13 +41,13 @@ func (r *Registered) Keep(s State) (*Registered, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What is read from storage is what Stored says, whatever conversion and defaults change about it in passing.
+	// Reading returns Stored, whatever conversion and defaulting change on the way.
 	out.Internal = &apiextensions.CustomResourceDefinition{}
 	return out, scheme.Convert(out.Stored.DeepCopy(), out.Internal, nil)
 }
 
-// kept is what an older server stored of a definition at v1beta1, which has a place for all that v1beta1 can say; its
-// names are accepted and it is not yet served.
+// kept is what an older server stored for a v1beta1 CRD, including all that only v1beta1 can express. Its names are
+// accepted; it is not served yet.
 func kept(crd *apiextensions.CustomResourceDefinition) *Registered {
 	old := crd.DeepCopy()
 	identify(old)
@@ -66,16 +65,15 @@ func identify(crd metav1.Object) {
 	crd.SetCreationTimestamp(metav1.Time{Time: time.Date(2020, 2, 2, 2, 2, 2, 0, time.UTC)})
 }
 
-// RegisterUpdate replaces a definition in storage by a manifest, as a PUT does that carries the uid and the resource
-// version of what is stored: decoding, defaults, conversion, rest.BeforeUpdate with the strategy's PrepareForUpdate and
-// validation, warnings. manifest is JSON, or YAML if yaml is set; v1 or v1beta1. A manifest with another name creates
-// another CRD.
+// RegisterUpdate replaces a stored CRD by a manifest, like a PUT with the uid and resourceVersion of the stored CRD:
+// decoding, defaults, conversion, rest.BeforeUpdate with the strategy's PrepareForUpdate and validation, warnings.
+// manifest is v1 or v1beta1, in JSON, or in YAML if yaml is true. A manifest with another name creates another CRD.
 //
-// The first result is nil when the manifest could not be decoded.
+// The first result is nil if the manifest cannot be decoded.
 func RegisterUpdate(old *Registered, manifest []byte, yaml bool) (*Registered, Answer) {
 	crd, headers, _, err := received(manifest, yaml)
 	if err != nil {
-		return nil, Answer{Rejection: refusalOf(err), DecodeError: err.Error()}
+		return nil, Answer{Rejection: rejectionOf(err), DecodeError: err.Error()}
 	}
 	if crd.Name != old.Internal.Name {
 		return Register(manifest, yaml)
@@ -85,7 +83,7 @@ func RegisterUpdate(old *Registered, manifest []byte, yaml bool) (*Registered, A
 	return old.update(crd, headers)
 }
 
-// update is the strategy's part of an update.
+// update runs the strategy of an update.
 func (r *Registered) update(crd *apiextensions.CustomResourceDefinition, headers *headers) (*Registered, Answer) {
 	ctx := context.Background()
 	old := r.Internal.DeepCopy()
@@ -95,7 +93,7 @@ func (r *Registered) update(crd *apiextensions.CustomResourceDefinition, headers
 	return answered(crd, rest.ValidateUpdate(ctx, crd, old, crdStrategy), headers)
 }
 
-// UpdateStatus answers an update of the status of a stored definition: what a migration does when it has left a storage
+// UpdateStatus answers an update of the status of a stored CRD: the last step of a migration to another storage
 // version.
 func UpdateStatus(old *Registered, status apiextensionsv1.CustomResourceDefinitionStatus) (field.ErrorList, error) {
 	next := old.Stored.DeepCopy()
@@ -109,7 +107,7 @@ func UpdateStatus(old *Registered, status apiextensionsv1.CustomResourceDefiniti
 	return rest.ValidateUpdate(ctx, crd, old.Internal.DeepCopy(), crdStatusStrategy), nil
 }
 
-// serverFields are the metadata that a server sets. A definition has no namespace.
+// serverFields are the metadata fields that a server sets. A CRD has no namespace.
 var serverFields = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid",
 }
@@ -124,7 +122,7 @@ func AsRead(doc []byte) (json.RawMessage, error) {
 	return Canonical(crd)
 }
 
-// Canonical is the JSON of a stored definition without its status and without what a server sets.
+// Canonical returns the JSON of a stored CRD without its status and without the fields that a server sets.
 func Canonical(crd *apiextensionsv1.CustomResourceDefinition) (json.RawMessage, error) {
 	doc, err := json.Marshal(crd)
 	if err != nil {

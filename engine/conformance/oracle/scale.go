@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// GetScale answers a GET of the scale subresource of r.Old, at r.Version. It is Whole: Name and Namespace are those of
-// the URL.
+// GetScale answers a GET of the scale subresource of r.Old, at r.Version. r is Whole: Name and Namespace are in the
+// URL.
 func (d *Definition) GetScale(r Request) Answer {
 	s, err := d.server()
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package oracle asks upstream: it drives k8s.io/apiextensions-apiserver through the same steps as its API server takes
-// them, for the registration of a CustomResourceDefinition and for the objects of one.
+// Package oracle returns upstream's answers. It calls k8s.io/apiextensions-apiserver in the order of an API server, to
+// register CustomResourceDefinitions and to evaluate their objects.
 //
-// It holds no opinion of its own. Where upstream's step is exported it is called; where it is not (the coercing decoder
-// of the custom resource handler) its exported building blocks are called in the same order, and the file says which
-// function of upstream it stands for. Answers are plain data, see [Answer]; [Compare] tells how two of them differ.
+// It has no logic of its own. Steps that upstream exports are called. For other steps (the coercing decoder of the
+// custom resource handler), the exported parts are called in the same order, and a comment names the function of
+// upstream. Answers are plain data, see [Answer]. [Compare] lists the differences between two answers.
 //
-// The production engine never imports upstream's logic: this module alone does.
+// Only this module imports upstream's logic. The production engine never does.
 package oracle
 
 import (

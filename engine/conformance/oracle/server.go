@@ -22,12 +22,12 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// server is the API server's own handler of custom resources, with one definition, over a storage that holds what the
-// request says. Whatever it answers is upstream's by construction: routing, decoding, coercion, patching, admission,
-// strategies, conversion, encoding, and the metav1.Status of a rejection.
+// server is the API server's own handler of custom resources for one CRD. Its storage contains what the request
+// specifies. So its answers are upstream's: routing, decoding, coercion, patching, admission, strategies, conversion,
+// encoding, and the metav1.Status of a rejection.
 type server struct{ handler http.Handler }
 
-// newServer serves a definition.
+// newServer returns the server of a definition.
 func newServer(crd *apiextensionsv1.CustomResourceDefinition) (*server, error) {
 	handler, err := served.Handler(crd, open, witness{})
 	if err != nil {
@@ -39,7 +39,7 @@ func newServer(crd *apiextensionsv1.CustomResourceDefinition) (*server, error) {
 	return &server{handler: filters.WithWarningRecorder(handler)}, nil
 }
 
-// addressed says where a request goes.
+// addressed is the target of a request.
 func (r Request) addressed(crd *apiextensionsv1.CustomResourceDefinition) (method string, info *request.RequestInfo) {
 	info = &request.RequestInfo{
 		IsResourceRequest: true, APIPrefix: "apis", APIGroup: crd.Spec.Group, APIVersion: r.Version, Namespace: r.Namespace, Resource: crd.Spec.Names.Plural,
@@ -93,7 +93,7 @@ func (r Request) subresource() string {
 	return ""
 }
 
-// serve puts a request to the handlers.
+// serve sends a request to the handlers.
 func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition, r Request) Answer {
 	method, info := r.addressed(crd)
 	query := ""
@@ -116,7 +116,7 @@ func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition, r Request)
 	return answer
 }
 
-// generatedFrom is the generateName of an object without a name; empty for others.
+// generatedFrom returns the generateName of an object without a name, or "".
 func generatedFrom(object []byte) string {
 	var o struct{ Metadata metav1.ObjectMeta }
 	if json.Unmarshal(object, &o) != nil || o.Metadata.Name != "" {
@@ -125,12 +125,12 @@ func generatedFrom(object []byte) string {
 	return o.Metadata.GenerateName
 }
 
-// revision is the resourceVersion that the stored object has. Bytes of a storage mostly do not say theirs: then it is
-// the one that the client read.
+// revision returns the resourceVersion of the stored object. Stored bytes usually lack it; then it is the one that the
+// client sends.
 func (r Request) revision() uint64 {
 	read := r.Body
 	if r.Patch != "" {
-		read = nil // a patch is applied to what is stored
+		read = nil // a patch applies to the stored object
 	}
 	for _, text := range [][]byte{r.Old, read} {
 		var o struct {
@@ -143,7 +143,7 @@ func (r Request) revision() uint64 {
 	return 1
 }
 
-// answerOf reads a response.
+// answerOf converts a response.
 func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecorder) Answer {
 	var answer Answer
 	written, _ := utilnet.ParseWarningHeaders(response.Header()["Warning"])
@@ -156,8 +156,7 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 		answer.OldDecoded = edited(a.old, func(metadata map[string]any) { delete(metadata, "resourceVersion") })
 	}
 	if response.Code == http.StatusInternalServerError && c.read != nil {
-		// Kubernetes writes the object, takes an object with a field items for a list, and fails to encode it
-		// as one.
+		// Kubernetes writes the object, takes an object with a field items for a list, and fails to encode it.
 		body = printed(c.read)
 	} else if response.Code == http.StatusInternalServerError && c.deleted {
 		answer.Deletes = true // Object stays empty: the storage did not return the deleted object
@@ -186,10 +185,10 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	return answer
 }
 
-// stamps are the uid and the time of a creation, where a field error prints the whole object.
+// stamps matches the uid and the time of a creation in field errors that print the whole object.
 var stamps = regexp.MustCompile(fmt.Sprintf(`"creationTimestamp":"%d-[-:0-9TZ]+",|,"uid":"[-0-9a-f]{36}"`, time.Now().UTC().Year()))
 
-// unstamped takes them out of a Status.
+// unstamped removes the stamps from a Status.
 func unstamped(s *metav1.Status) []byte {
 	s.Message = stamps.ReplaceAllString(s.Message, "")
 	if s.Details != nil {
@@ -204,8 +203,8 @@ func unstamped(s *metav1.Status) []byte {
 	return text
 }
 
-// asSent takes from an object what a server alone can make: managed fields, and of an object that is created its uid
-// and its time. Its resourceVersion and selfLink become those with which it was given to the storage.
+// asSent removes from an object what only a server can set: managed fields, and after a creation its uid and time.
+// resourceVersion and selfLink become those of the object that was passed to the storage.
 func asSent(text []byte, c *cell, created bool) json.RawMessage {
 	return edited(text, func(metadata map[string]any) {
 		delete(metadata, "managedFields")

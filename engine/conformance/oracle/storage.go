@@ -10,18 +10,18 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// cell is the storage as one request sees it: the one object that the request is about. It travels in the request's
-// context, so that requests share nothing.
+// cell is the storage of one request: it contains the one object of the request. It is in the request's context, so
+// requests share nothing.
 type cell struct {
-	// held is the object in storage, nil for none, and revision its resourceVersion.
+	// held is the stored object, or nil; revision is its resourceVersion.
 	held     []byte
 	revision uint64
-	// written is what was given to the storage, deleted says that the object was removed instead.
+	// written is what the handlers wrote. deleted means that they removed the object instead.
 	written []byte
 	deleted bool
-	// read is what was written, as it is read back: what the client is answered.
+	// read is what was written and read back: the response to the client.
 	read runtime.Object
-	// resourceVersion and selfLink are those that the written object came with: no storage keeps them.
+	// resourceVersion and selfLink are those of the written object, because storage drops them.
 	resourceVersion, selfLink string
 }
 
@@ -29,14 +29,14 @@ type cellKey struct{}
 
 func cellOf(ctx context.Context) *cell { return ctx.Value(cellKey{}).(*cell) }
 
-// memory is a storage.Interface over the cell of a request. It does what storage/etcd3/store.go does with codecs and
-// versions, and nothing for transactions.
+// memory is a storage.Interface for the cell of a request. Codecs and versions are handled as in
+// storage/etcd3/store.go. There are no transactions.
 type memory struct {
-	storage.Interface // what no write calls
+	storage.Interface // methods that no write calls
 	codec             runtime.Codec
 }
 
-// open is the storage of all definitions.
+// open is the storage of all CRDs.
 func open(o served.Opened) storage.Interface { return memory{codec: o.Codec} }
 
 // Versioner implements storage.Interface.
@@ -53,7 +53,7 @@ func (m memory) Create(ctx context.Context, _ string, obj, out runtime.Object, _
 	return m.write(cellOf(ctx), obj, out)
 }
 
-// write stands for the second half of etcd3's Create and GuaranteedUpdate.
+// write reproduces the second half of Create and GuaranteedUpdate of etcd3.
 func (m memory) write(c *cell, obj, out runtime.Object) error {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
@@ -73,7 +73,7 @@ func (m memory) write(c *cell, obj, out runtime.Object) error {
 	return nil
 }
 
-// decode stands for etcd3's decoder.
+// decode reproduces the decoder of etcd3.
 func (m memory) decode(text []byte, into runtime.Object, revision uint64) error {
 	if _, _, err := m.codec.Decode(text, nil, into); err != nil {
 		return err

@@ -15,11 +15,10 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 )
 
-// ErrNoMetadata says that upstream has no answer.
+// ErrNoMetadata means that upstream has no answer.
 var ErrNoMetadata = errors.New("no metadata")
 
-// Stored answers what becomes of bytes from storage when they are read at a version: crdConversionRESTOptionsGetter's
-// codec.
+// Stored reads stored bytes at a version, with the codec of crdConversionRESTOptionsGetter.
 func (d *Definition) Stored(body []byte, target string) ([]byte, error) {
 	read, err := d.stored(body, target)
 	if err != nil {
@@ -28,7 +27,7 @@ func (d *Definition) Stored(body []byte, target string) ([]byte, error) {
 	return json.Marshal(read)
 }
 
-// stored is Stored before it is printed, which would make integers of floats like 1.0.
+// stored is Stored without printing, because printing turns floats such as 1.0 into integers.
 func (d *Definition) stored(body []byte, target string) (*unstructured.Unstructured, error) {
 	c := coercer{lenient: true, schemas: d.schemas, kind: d.kind, preserveUnknownFields: d.CRD.Spec.PreserveUnknownFields}
 	strict := c
@@ -36,7 +35,7 @@ func (d *Definition) stored(body []byte, target string) (*unstructured.Unstructu
 	gv := d.kind.WithVersion(target).GroupVersion()
 	codec := versioning.NewCodec(unstructured.UnstructuredJSONScheme, coercingDecoder{unstructured.UnstructuredJSONScheme, c},
 		coercingConverter{d.converter, strict}, creator{}, crdserverscheme.NewUnstructuredObjectTyper(), defaulter{d.schemas, d.kind}, gv, gv, "crdRESTOptions")
-	// Upstream panics on an object that has no metadata at all, which no storage holds.
+	// Upstream panics on an object without metadata. No storage contains one.
 	if u := (&unstructured.Unstructured{}); u.UnmarshalJSON(body) == nil && u.GroupVersionKind().GroupKind() == d.kind && u.Object["metadata"] == nil {
 		return nil, ErrNoMetadata
 	}
@@ -48,7 +47,7 @@ func (d *Definition) stored(body []byte, target string) (*unstructured.Unstructu
 	return into, nil
 }
 
-// Converted answers what a conversion makes of an object, coercion to the target's schema included.
+// Converted converts an object and coerces it to the target's schema.
 func (d *Definition) Converted(body []byte, target string) ([]byte, error) {
 	in := &unstructured.Unstructured{}
 	if err := in.UnmarshalJSON(body); err != nil {
@@ -62,8 +61,8 @@ func (d *Definition) Converted(body []byte, target string) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Pruned answers metadata coerced and unknown fields removed, and the paths of the latter; Defaulted nulls dropped and
-// defaults filled in. Objects of another kind stay, but for the metadata of Pruned.
+// Pruned coerces metadata and removes unknown fields, and returns their paths. Defaulted drops nulls and adds defaults.
+// Objects of another kind stay unchanged, except the metadata in Pruned.
 func (d *Definition) Pruned(body []byte, version string) (object []byte, unknown []string, err error) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(body); err != nil {
@@ -96,7 +95,7 @@ func (d *Definition) Pruned(body []byte, version string) (object []byte, unknown
 	return object, paths, err
 }
 
-// Defaulted is described at Pruned.
+// Defaulted: see Pruned.
 func (d *Definition) Defaulted(body []byte, version string) ([]byte, error) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(body); err != nil {
@@ -114,7 +113,7 @@ func (d *Definition) Defaulted(body []byte, version string) ([]byte, error) {
 	return json.Marshal(u)
 }
 
-// isOf rejects objects of another version than the one asked for.
+// isOf rejects objects of another version.
 func (d *Definition) isOf(u *unstructured.Unstructured, version string) error {
 	if want := d.kind.WithVersion(version).GroupVersion().String(); u.GetAPIVersion() != want {
 		return fmt.Errorf("the object is of %q, not of %q", u.GetAPIVersion(), want)

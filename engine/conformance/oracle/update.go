@@ -11,8 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// update answers an update request, or one of the status subresource: the new object is decoded as on create, the old
-// one as storage is read; then rest.BeforeUpdate's steps.
+// update answers an update of an object or of its status. The new object is decoded as in create, the old object as in
+// a read from storage. The steps of rest.BeforeUpdate follow.
 func (d *Definition) update(r Request) Answer {
 	v := d.versions[r.Version]
 	if v == nil || !v.served {
@@ -21,7 +21,7 @@ func (d *Definition) update(r Request) Answer {
 	var headers headers
 	headers.add(v.warnings...)
 	if r.Op == Status && !v.hasStatus {
-		return Answer{Rejection: &Rejection{Code: 404, Reason: Unworded}, Warnings: headers.sent()} // the text contains the name in the URL, which cases do not have
+		return Answer{Rejection: &Rejection{Code: 404, Reason: Unworded}, Warnings: headers.sent()} // the text contains the name in the URL, which the cases do not specify
 	}
 	strategy := v.update
 	if r.Op == Status {
@@ -37,15 +37,15 @@ func (d *Definition) update(r Request) Answer {
 	}
 	if r.Handler {
 		if err := d.handle(obj, r, &headers); err != nil {
-			return Answer{Rejection: refusalOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
+			return Answer{Rejection: rejectionOf(err), DecodeError: err.Error(), Warnings: headers.sent()}
 		}
 	}
 	old, err := d.stored(r.Old, r.Version)
-	if err != nil { // how a server words it depends on its storage
+	if err != nil { // the text depends on the storage of the server
 		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
 	if r.Op == Status && old.GetResourceVersion() == "" {
-		old.SetResourceVersion(obj.GetResourceVersion()) // which the storage would have set, and compared
+		old.SetResourceVersion(obj.GetResourceVersion()) // the storage would have set and compared it
 	}
 	recorder := &recorder{}
 	ctx := warning.WithWarningRecorder(context.Background(), recorder)
@@ -61,7 +61,7 @@ func (d *Definition) update(r Request) Answer {
 	return answer
 }
 
-// before stands for what rest.BeforeUpdate does to the new object.
+// before reproduces what rest.BeforeUpdate does to the new object.
 func before(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object) {
 	now, _ := meta.Accessor(obj)
 	then, _ := meta.Accessor(old)
@@ -81,7 +81,7 @@ func before(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runt
 	}
 }
 
-// recorder keeps the warnings of validation: ratcheted rules.
+// recorder collects the warnings of validation: ratcheted rules.
 type recorder struct {
 	texts []string
 	seen  sets.Set[string]

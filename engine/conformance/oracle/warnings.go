@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// headers collects warning headers as the API server's recorder does: each text once.
+// headers collects distinct warning headers like the API server's recorder.
 type headers struct{ texts []string }
 
 func (h *headers) add(texts ...string) {
@@ -30,13 +30,13 @@ func (h *headers) add(texts ...string) {
 	}
 }
 
-// addSorted adds texts whose order is that of Go's maps.
+// addSorted adds texts whose order is random, because it is that of a Go map.
 func (h *headers) addSorted(texts []string) {
 	sort.Strings(texts)
 	h.add(texts...)
 }
 
-// sent are the texts that a client reads in the headers which the API server's own recorder writes.
+// sent returns the texts that a client reads from the headers of the API server's own recorder.
 func (h *headers) sent() (texts []string) {
 	if len(h.texts) == 0 {
 		return nil
@@ -54,8 +54,8 @@ func (h *headers) sent() (texts []string) {
 	return texts
 }
 
-// yamlWarnings stands for parseYAMLWarnings (endpoints/handlers/rest.go): the YAML decoder's list becomes one warning a
-// line.
+// yamlWarnings reproduces parseYAMLWarnings (endpoints/handlers/rest.go): each line of the YAML decoder's error becomes
+// a warning.
 func yamlWarnings(text string) []string {
 	rest, list := strings.CutPrefix(text, `error converting YAML to JSON: yaml: unmarshal errors:`+"\n")
 	if !list {
@@ -70,7 +70,7 @@ func yamlWarnings(text string) []string {
 	return lines
 }
 
-// deprecation stands for the warnings that getOrCreateServingInfoFor keeps for a deprecated version, and for
+// deprecation reproduces the warnings of getOrCreateServingInfoFor for a deprecated version, and
 // defaultDeprecationWarning.
 func deprecation(crd *apiextensionsv1.CustomResourceDefinition, v apiextensionsv1.CustomResourceDefinitionVersion) []string {
 	if !v.Deprecated {

@@ -12,10 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// CompareWhole lists how ours differs from what the API server's handlers answered: in code, reason, message and causes
-// of a rejection, in the object answered and the object stored, in what mutating admission sees, and in the warnings.
-// Causes are compared as multisets, since upstream's order is that of Go's maps; so are the warnings of an update, for
-// the same reason.
+// CompareWhole lists the differences between our answer and that of the API server's handlers: code, reason, message
+// and causes of a rejection; the response and the stored object; what mutating admission receives; warnings. Causes,
+// and the warnings of an update, are compared as multisets, because upstream's order is that of Go maps.
 func CompareWhole(upstream, ours Answer, update bool) []string {
 	var d []string
 	if diff := compareStatuses(upstream, ours); diff != "" {
@@ -32,10 +31,10 @@ func CompareWhole(upstream, ours Answer, update bool) []string {
 			part.ours = reprinted(part.ours)
 		}
 		if part.what == "object" && upstream.Deletes && upstream.Object == nil {
-			continue // upstream did not tell, see answerOf
+			continue // upstream returned nothing, see answerOf
 		}
 		if part.what == "old object at admission" && (upstream.Decoded == nil) == (ours.Decoded == nil) && upstream.OldDecoded == nil {
-			continue // one without a uid: an API server takes the write for a creation there
+			continue // it has no uid: an API server treats the write as a creation
 		}
 		if up, our := unmanaged(part.upstream), unmanaged(part.ours); !sameJSON(up, our) {
 			d = append(d, fmt.Sprintf("%s: upstream %s, ours %s", part.what, text(up), text(our)))
@@ -48,13 +47,13 @@ func CompareWhole(upstream, ours Answer, update bool) []string {
 	if update {
 		before, after = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))
 		if runes(before) > cutFrom && runes(after) > cutFrom {
-			return d // which of so many the recorder cuts or drops depends on their order
+			return d // which warnings the recorder truncates or drops depends on their order
 		}
 	}
 	return append(d, compareLists("warning", before, after)...)
 }
 
-// compareStatuses compares rejections, with their causes if both have a Status.
+// compareStatuses compares rejections. It compares the causes if both have a Status.
 func compareStatuses(upstream, ours Answer) string {
 	if upstream.Rejection == nil || ours.Rejection == nil || upstream.Status == nil || ours.Status == nil {
 		return compareRefusals(upstream.Rejection, ours.Rejection)
@@ -73,7 +72,7 @@ func compareStatuses(upstream, ours Answer) string {
 	return ""
 }
 
-// statusOf reads a Status, without the names that upstream generates.
+// statusOf decodes a Status and removes the names that upstream generates.
 func statusOf(text []byte) metav1.Status {
 	var s metav1.Status
 	_ = json.Unmarshal([]byte(Timeless(string(text))), &s)
@@ -87,7 +86,7 @@ func causesOf(s metav1.Status) []metav1.StatusCause {
 	return s.Details.Causes
 }
 
-// sameMessage compares the messages of two rejections with the same causes: the texts of the causes come in any order.
+// sameMessage compares the messages of two rejections with the same causes. The causes appear in any order.
 func sameMessage(up, our metav1.Status) bool {
 	if len(up.Message) != len(our.Message) || up.Reason != our.Reason || up.Code != our.Code {
 		return false
@@ -104,7 +103,7 @@ func sameMessage(up, our metav1.Status) bool {
 	return true
 }
 
-// withoutOrder is a Status with sorted causes, and without its message if it has several.
+// withoutOrder returns a Status with sorted causes, and without its message if it has several causes.
 func withoutOrder(s metav1.Status) []byte {
 	if causes := causesOf(s); len(causes) > 1 {
 		s.Message = ""
@@ -120,7 +119,7 @@ func withoutOrder(s metav1.Status) []byte {
 	return text
 }
 
-// unmanaged is an object without managed fields: how a server tracks them is its own affair.
+// unmanaged returns an object without managed fields, which depend on the server.
 func unmanaged(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`"managedFields"`)) {
 		return text
@@ -128,8 +127,8 @@ func unmanaged(text []byte) []byte {
 	return edited(text, func(metadata map[string]any) { delete(metadata, "managedFields") })
 }
 
-// reprinted is an object as upstream prints it: 1.0 as 1. What crdeval hands to mutating admission keeps such numbers,
-// so that they are judged as what they are.
+// reprinted returns an object as upstream prints it: 1.0 as 1. What crdeval passes to mutating admission keeps such
+// numbers, so that they are evaluated unchanged.
 func reprinted(text []byte) []byte {
 	var u unstructured.Unstructured
 	if len(text) == 0 || u.UnmarshalJSON(text) != nil {
@@ -142,7 +141,7 @@ func reprinted(text []byte) []byte {
 	return made
 }
 
-// edited returns an object with changed metadata, or text itself if it has no metadata.
+// edited returns an object with changed metadata, or the text itself if it has no metadata.
 func edited(text []byte, edit func(metadata map[string]any)) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -162,7 +161,7 @@ func edited(text []byte, edit func(metadata map[string]any)) []byte {
 	return made
 }
 
-// named is an answer with the name that a server generated as crdeval completes it. The objects get none.
+// named returns an answer with the generated name that crdeval adds. The objects get none.
 func (a Answer) named(base string) Answer {
 	name := nameOf(a)
 	if len(name) < 5 || !strings.HasPrefix(base, name[:len(name)-5]) {
@@ -183,7 +182,7 @@ func (a Answer) named(base string) Answer {
 	return a
 }
 
-// nameOf is the name that an answer is about.
+// nameOf returns the name in an answer.
 func nameOf(a Answer) string {
 	if s := statusOf(a.Status); s.Details != nil {
 		return s.Details.Name

@@ -11,11 +11,11 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// witness is the admission of the oracle's server: it keeps what a mutating webhook would be sent, and does what one
-// would if the request says so.
+// witness is the admission chain of the oracle's server. It records what a mutating webhook would receive, and applies
+// the mutation of the request.
 type witness struct{}
 
-// witnessed is what it saw of a request, and what it is to do.
+// witnessed is the record of a request and its mutation.
 type witnessed struct {
 	object, old json.RawMessage
 	mutation    []byte
@@ -36,8 +36,8 @@ func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.Ob
 	if !ok || seen.mutation == nil {
 		return nil
 	}
-	// As a webhook's patch is applied (admission/plugin/webhook/mutating/dispatcher.go): on the printed object, which
-	// is defaulted again then.
+	// The patch is applied as in admission/plugin/webhook/mutating/dispatcher.go: to the printed object, which is then
+	// defaulted again.
 	mutated, err := Mutate(seen.object, seen.mutation)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package ours lets the engine answer in the oracle's terms.
+// Package ours converts the engine's answers to the oracle's types.
 package ours
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// Engine is the engine as a subject of the run.
+// Engine is the engine as the subject of a run.
 type Engine struct{}
 
-// Settled counts accepted objects that the accept walk settled.
-var Settled atomic.Int64
+// FastAccepted counts accepted objects that the fast path accepted.
+var FastAccepted atomic.Int64
 
-// Doubted counts accepted objects on which the accept walk had a doubt.
-var Doubted atomic.Int64
+// ExactAccepted counts accepted objects about which the fast path was not sure.
+var ExactAccepted atomic.Int64
 
 // Register implements run.Subject.
 func (Engine) Register(manifest []byte) (run.Definition, oracle.Answer) {
@@ -69,7 +69,7 @@ func register(manifest []byte, existing func(string) *engine.Existing, status en
 		return nil, answer
 	}
 	if !report.Update {
-		status = engine.Status{} // a manifest of another name
+		status = engine.Status{} // the manifest has another name
 	}
 	if answer.Object, err = oracle.AsRead(d.Manifest()); err != nil {
 		answer.Rejection = &oracle.Rejection{Code: 500, Message: "accepted, and then not to be read: " + err.Error()}
@@ -79,7 +79,7 @@ func register(manifest []byte, existing func(string) *engine.Existing, status en
 	return &Definition{facade: d, inner: inner}, answer
 }
 
-// foreign leaves out crdeval's own notes.
+// foreign removes crdeval's own notes.
 func foreign(warnings []string) (kept []string) {
 	for _, w := range warnings {
 		if !strings.HasPrefix(w, "crdeval: ") {
@@ -89,7 +89,7 @@ func foreign(warnings []string) (kept []string) {
 	return kept
 }
 
-// sortedFormats sorts the warnings of the strategy, which follow those of the decoder: upstream's order is random.
+// sortedFormats sorts the strategy's warnings, because upstream's order is random. They follow those of the decoder.
 func sortedFormats(warnings []string) []string {
 	for i, w := range warnings {
 		if strings.HasPrefix(w, "unrecognized format ") || strings.HasPrefix(w, "x-kubernetes-list-type: ") {
@@ -104,7 +104,7 @@ func fieldError(v engine.Violation) oracle.FieldError {
 	return oracle.FieldError{Type: v.Type, Field: v.Field, Detail: v.Detail, BadValue: v.BadValue, Message: v.Error()}
 }
 
-// pipeline compiles a stored manifest for the pipeline below the façade, which tells more than the façade does.
+// pipeline compiles a stored manifest for the internal pipeline, which returns more details than the public API.
 func pipeline(manifest []byte) (*admission.Definition, error) {
 	m, err := definition.Decode(manifest)
 	if err != nil {
@@ -122,13 +122,13 @@ func pipeline(manifest []byte) (*admission.Definition, error) {
 	return inner, nil
 }
 
-// Definition is a compiled definition of ours.
+// Definition is a CRD compiled by the engine.
 type Definition struct {
 	facade *engine.Definition
 	inner  *admission.Definition
 }
 
-// Answer implements run.Definition: the pipeline as callers get it, the accept walk first.
+// Answer implements run.Definition with the pipeline of the public API: first the fast path.
 func (d *Definition) Answer(r oracle.Request) oracle.Answer {
 	if r.Whole {
 		return d.whole(r)
@@ -139,9 +139,9 @@ func (d *Definition) Answer(r oracle.Request) oracle.Answer {
 	a, explained := d.judge(r, way{})
 	if a.Accepted() {
 		if explained {
-			Doubted.Add(1)
+			ExactAccepted.Add(1)
 		} else {
-			Settled.Add(1)
+			FastAccepted.Add(1)
 		}
 	}
 	return a
@@ -152,7 +152,7 @@ func judges(r oracle.Request) bool {
 	return r.Op == oracle.Create || r.Op == oracle.Update || r.Op == oracle.Status
 }
 
-// way is one of the ways to a verdict: the accept walk is not tried, rules are replayed on cel-go.
+// way is a way to evaluate: with or without the fast path, with or without closures.
 type way struct{ exact, noClosures bool }
 
 func (w way) String() string {
@@ -161,7 +161,7 @@ func (w way) String() string {
 
 var directives = map[string]admission.FieldValidation{"": admission.Warn, oracle.Warn: admission.Warn, oracle.Strict: admission.Strict, oracle.Ignore: admission.Ignore}
 
-// judge answers a create or an update in one of the ways.
+// judge answers a create or an update in one of these ways.
 func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, explained bool) {
 	q := &admission.Request{
 		Version: r.Version, Body: r.Body, YAML: r.YAML, FieldValidation: directives[r.FieldValidation], WantObject: true, Exact: w.exact, NoClosures: w.noClosures, Handler: r.Handler, Namespace: r.Namespace,
@@ -194,7 +194,7 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 	return answer, out.Explained
 }
 
-// transform answers the calls that do not judge.
+// transform answers all other operations.
 func (d *Definition) transform(r oracle.Request) oracle.Answer {
 	ctx := context.Background()
 	q := &admission.Request{Version: r.Version, Body: r.Body, Target: r.Target, WantObject: true, WantChanges: r.Op == oracle.Prune}
@@ -236,8 +236,8 @@ func faultRefusal(err error) *oracle.Rejection {
 	return &oracle.Rejection{Code: 500, Message: err.Error()}
 }
 
-// Check implements run.Checked: all ways must say the same, on memory that was used before as on fresh memory, with
-// closures and without, and the façade too.
+// Check implements run.Checked. All ways must return the same, on reused memory and on fresh memory. So must the public
+// API.
 func (d *Definition) Check(r oracle.Request) (diffs []string) {
 	if r.Whole {
 		return d.checkWhole(r)
@@ -253,15 +253,14 @@ func (d *Definition) Check(r oracle.Request) (diffs []string) {
 		}
 	}
 	if r.Op != oracle.Create {
-		return diffs // callers see what a server checks before the strategies, see checkWhole
+		return diffs // callers also receive what a server checks before the strategies, see checkWhole
 	}
 	return append(diffs, d.checkFacade(r, exact)...)
 }
 
 var public = map[string]engine.FieldValidation{"": engine.FieldValidationWarn, oracle.Warn: engine.FieldValidationWarn, oracle.Strict: engine.FieldValidationStrict, oracle.Ignore: engine.FieldValidationIgnore}
 
-// checkFacade compares the public call with the pipeline's answer, as far as the handler's own part does not come
-// between.
+// checkFacade compares the public call with the pipeline's answer, except where the request handler's part changes it.
 func (d *Definition) checkFacade(r oracle.Request, want oracle.Answer) (diffs []string) {
 	doc := engine.JSON(r.Body)
 	if r.YAML {

@@ -16,10 +16,10 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// patches are the types of patches by their media types.
+// patches maps media types to types of patches.
 var patches = map[string]engine.PatchType{oracle.MergePatch: engine.MergePatch, oracle.JSONPatch: engine.JSONPatch}
 
-// item is a request to the API server's handlers, as a caller of the engine puts it.
+// item converts a request to the API server's handlers to an engine item.
 func item(r oracle.Request) engine.Item {
 	doc := engine.JSON(r.Body)
 	if r.YAML {
@@ -43,16 +43,15 @@ func item(r oracle.Request) engine.Item {
 	return i
 }
 
-// options of a request: what a server generates is completed where it would have to be there for the answer to mean
-// anything.
+// options returns the options of a request. Values that a server generates are completed if the answer needs them.
 func options(r oracle.Request) engine.EvaluationOptions {
 	return engine.EvaluationOptions{FieldValidation: public[r.FieldValidation], WithStatus: true, CompleteMetadata: r.Op == oracle.Create && generates(r)}
 }
 
-// generates reports whether an API server would have to make a name.
+// generates reports whether an API server would generate a name.
 func generates(r oracle.Request) bool { return bytes.Contains(r.Body, []byte("generateName")) }
 
-// whole answers a request as the API server's handlers do: by Admit, at once and in its two stages.
+// whole answers a request as the API server's handlers do: with Admit, in one call and in its two stages.
 func (d *Definition) whole(r oracle.Request) oracle.Answer {
 	if r.Mutation != nil {
 		return d.mutated(r)
@@ -73,7 +72,7 @@ func (d *Definition) whole(r oracle.Request) oracle.Answer {
 	return a
 }
 
-// mutated answers a request to a server with mutating admission of its own: DECODE, the mutation, FINISH.
+// mutated answers a request with mutating admission: DECODE, the mutation, FINISH.
 func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	ctx, o := context.Background(), options(r)
 	o.Stage = engine.StageDecode
@@ -105,7 +104,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	return a
 }
 
-// answerOf makes an answer of a verdict.
+// answerOf converts a verdict to an answer.
 func answerOf(v *engine.Verdict) oracle.Answer {
 	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Status: v.Status, Warnings: foreign(v.Warnings)}
 	if a.Stored == nil && !v.Deletes {
@@ -126,8 +125,8 @@ func facadeRefusal(err error) *oracle.Rejection {
 	}
 }
 
-// checkWhole looks for contradictions in what Admit says: the field errors and the causes of the Status, and stage FINISH
-// on what stage DECODE answered.
+// checkWhole looks for contradictions in the results of Admit: between field errors and causes of the Status, and
+// between one call and the two stages.
 func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	if r.Mutation != nil {
 		return nil
@@ -145,7 +144,7 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	o.Stage = engine.StageDecode
 	decoded, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil || !decoded.Allowed {
-		return diffs // compared with upstream already
+		return diffs // already compared with upstream
 	}
 	second := item(r)
 	second.Patch, second.Object = nil, engine.JSON(decoded.Object)
@@ -162,8 +161,7 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	return diffs
 }
 
-// checkValidate compares what Validate says of a write with what Admit says, but where that is about the state of the
-// stored object: Validate does not ask whether the write is about it.
+// checkValidate compares Validate with Admit, except for checks of the stored object's state, which only Admit makes.
 func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (diffs []string) {
 	if f := admitted.Rejection; f != nil && (f.Reason == "Conflict" || f.Code == http.StatusInternalServerError || len(admitted.Violations) == 1 && admitted.Violations[0].Step == engine.StepRequest) {
 		return nil
@@ -173,7 +171,7 @@ func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (
 		return []string{"Validate: " + err.Error()}
 	}
 	if v.Allowed && r.Op == oracle.Scale && strings.Contains(refusedWith(admitted), " accessor error: ") {
-		return nil // a storage gives back what has no Scale
+		return nil // storage returns an object without a Scale
 	}
 	want, got := answerOf(admitted), answerOf(v)
 	want.Object, want.Stored, want.Deletes = nil, nil, false
@@ -193,7 +191,7 @@ func refusedWith(v *engine.Verdict) string {
 	return v.Rejection.Message
 }
 
-// checkView compares what is said with objects and without them.
+// checkView compares results with objects and without.
 func (d *Definition) checkView(r oracle.Request, admitted *engine.Verdict) []string {
 	o := options(r)
 	o.View = engine.ViewNone
@@ -210,12 +208,12 @@ func (d *Definition) checkView(r oracle.Request, admitted *engine.Verdict) []str
 	return diffs
 }
 
-// wiped is what Admit removes from the metadata of a creation, in the JSON of an object with a generation. Validate
-// leaves it there: it is also asked about objects that a server has stamped already, by validating webhooks, and a
-// field error that shows the whole object shows it as it was given.
+// wiped returns what Admit removes from the metadata of a creation, in the JSON of an object with a generation.
+// Validate keeps it, because validating webhooks pass objects with metadata set by a server, and a field error that
+// prints the whole object prints it unchanged.
 var wiped = regexp.MustCompile(`"(?:creationTimestamp|deletionTimestamp)":"[^"]*",|"deletionGracePeriodSeconds":-?[0-9]+,|,"(?:selfLink|uid)":"(?:[^"\\]|\\.)*"`)
 
-// unwiped is a rejection whose texts do not tell what was wiped.
+// unwiped returns a rejection whose texts do not contain what was removed.
 func unwiped(a oracle.Answer) oracle.Answer {
 	var status metav1.Status
 	if a.Rejection == nil || json.Unmarshal(a.Status, &status) != nil {

@@ -12,21 +12,20 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// Disagreement is a case on which ours differs from upstream.
+// Disagreement is a case where our answer differs from upstream's.
 type Disagreement struct {
 	Suite, Name string
 	Seed        uint64
-	// CRD is the manifest; Previous what it updates, nil for a creation; Request is nil when the registration is what
-	// differs.
+	// CRD is the manifest. Previous is the CRD that it updates, or nil. Request is nil if the registrations differ.
 	CRD      []byte
 	Previous *oracle.Previous
 	Request  *oracle.Request
-	// Upstream and Ours are the answers, Differences what differs.
+	// Upstream and Ours are the answers. Differences lists their differences.
 	Upstream, Ours oracle.Answer
 	Differences    []string
 }
 
-// outcome of one case.
+// outcome is the result of one case.
 type outcome int
 
 const (
@@ -35,9 +34,9 @@ const (
 	different
 )
 
-// Upstream is asked again when it may answer differently each time: at least leastReruns times, at most mostReruns, and
-// for as long as rerunTime. Of two keys of a small Go map, the second comes first in one iteration of eight; several
-// such choices make an answer rare.
+// If upstream's answer can vary, upstream runs at least leastReruns times, at most mostReruns times, and at most for
+// rerunTime. Of two keys of a small Go map, the second one comes first in one of eight iterations. Several such choices
+// make an answer rare.
 const (
 	leastReruns = 128
 	mostReruns  = 4096
@@ -45,7 +44,7 @@ const (
 	quickReruns = 32
 )
 
-// again tries until it succeeds, or has tried long enough: not long if the run is a quick one.
+// again calls f until it succeeds or has been called often enough. A quick run calls it less often.
 func (j *judge) again(try func() bool) bool {
 	start := time.Now()
 	for n := 0; j.quick && n < quickReruns || !j.quick && n < leastReruns || !j.quick && n < mostReruns && time.Since(start) < rerunTime; n++ {
@@ -58,18 +57,18 @@ func (j *judge) again(try func() bool) bool {
 
 // judge compares two subjects.
 type judge struct {
-	upstream, ours Subject             // ours is nil when only upstream is to be exercised
-	unordered      func(*Disagreement) // called for unordered cases; may be nil
+	upstream, ours Subject             // nil to run upstream only
+	unordered      func(*Disagreement) // called for unordered cases; can be nil
 	quick          bool
-	whole          bool // writes go to the request handlers, too
+	whole          bool // writes also go to the request handlers
 	mu             sync.Mutex
 	cache          map[[32]byte]*pair
 }
 
-// pair is a definition on both sides.
+// pair is a CRD compiled by both sides.
 type pair struct {
 	once           sync.Once
-	old            *oracle.Registered // what is updated; nil for a creation
+	old            *oracle.Registered // the updated CRD, or nil
 	upstream, ours Definition
 	answers        [2]oracle.Answer
 	judged         sync.Once // the registration
@@ -81,7 +80,7 @@ func newJudge(ours Subject) *judge {
 	return &judge{upstream: Upstream{}, ours: ours, cache: map[[32]byte]*pair{}}
 }
 
-// register registers a group's manifest on both sides. Definitions that come again and again are kept.
+// register registers a group's manifest on both sides. CRDs that occur often are cached.
 func (j *judge) register(g generate.Group) *pair {
 	if !g.Shared || g.Previous != nil {
 		p := &pair{}
@@ -134,7 +133,7 @@ func panicked(e any) oracle.Answer {
 	return oracle.Answer{Rejection: &oracle.Rejection{Code: 500, Reason: oracle.Panic, Message: fmt.Sprint(e)}, DecodeError: string(debug.Stack())}
 }
 
-// registration judges the registration of a group; that of a definition that is kept counts where it is first met.
+// registration compares the registration of a group. That of a cached CRD counts once.
 func (j *judge) registration(g generate.Group) (*pair, outcome, *Disagreement) {
 	p := j.register(g)
 	out := same
@@ -161,16 +160,16 @@ func (j *judge) compareRegistrations(g generate.Group, p *pair) (outcome, *Disag
 	return different, d
 }
 
-// object judges one object of a group: by the steps of the strategies, which tell field errors in all their parts, and by
-// the request handlers, whose answer is what a client and a storage see.
+// object compares one object of a group: by the steps of the strategies, which return field errors with all their
+// parts, and by the request handlers, which return what a client and the storage receive.
 func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcome, accepted bool, d *Disagreement) {
 	r := oracle.Request{Op: o.Op, Target: o.Target, Version: o.Version, Body: o.Body, Old: o.Old, YAML: o.YAML, FieldValidation: o.FieldValidation,
 		Patch: o.Patch, Name: o.Name, Namespace: o.Namespace, Mutation: o.Mutation}
 	if r.Patch == "" && r.Op != oracle.Scale {
 		direct := r
 		direct.Name, direct.Namespace, direct.Mutation = "", "", nil
-		// Half of the requests go through the handler's part as well, which is what the public call does.
-		// It writes managed fields anew, which rules on an update can tell from the old ones.
+		// Half of the requests also run the handler's part, as the public call does. It rewrites managed fields, and
+		// rules can distinguish the result from the old object.
 		direct.Handler = len(o.Body)%2 == 0 && (o.Op == oracle.Create || (o.Op == oracle.Update || o.Op == oracle.Status) && !bytes.Contains(o.Body, []byte("managedFields")))
 		if out, accepted, d = j.request(g, p, direct); out != same {
 			return out, accepted, d
@@ -184,7 +183,7 @@ func (j *judge) object(g generate.Group, p *pair, o generate.Object) (out outcom
 	return same, accepted, nil
 }
 
-// request puts one request to both sides.
+// request sends one request to both sides.
 func (j *judge) request(g generate.Group, p *pair, r oracle.Request) (out outcome, accepted bool, d *Disagreement) {
 	up := guardAnswer(p.upstream, r)
 	accepted = up.Accepted()
@@ -203,7 +202,7 @@ func (j *judge) request(g generate.Group, p *pair, r oracle.Request) (out outcom
 		if len(diffs) == 0 {
 			return same, accepted, nil
 		}
-		// Ways that differ because CEL walks Go maps agree when they are asked often enough.
+		// Answers that differ because CEL iterates over Go maps agree if both sides run often enough.
 		if j.again(func() bool { return len(guardCheck(p.ours.(Checked), r)) == 0 }) {
 			return unordered, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 		}
@@ -213,7 +212,7 @@ func (j *judge) request(g generate.Group, p *pair, r oracle.Request) (out outcom
 	return different, accepted, &Disagreement{Name: g.Name, CRD: g.CRD, Previous: g.Previous, Request: &r, Upstream: up, Ours: our, Differences: diffs}
 }
 
-// Compare lists how our answer to a request differs from upstream's.
+// Compare lists the differences between our answer and upstream's.
 func Compare(r oracle.Request, upstream, ours oracle.Answer) []string {
 	if r.Whole {
 		return oracle.CompareWhole(upstream, ours, r.Old != nil)
@@ -230,12 +229,12 @@ func guardCheck(c Checked, r oracle.Request) (diffs []string) {
 	return c.Check(r)
 }
 
-// member asks upstream again: where upstream differs from itself, ours must be one of its answers.
+// member runs upstream again: if upstream's answers vary, ours must be one of them.
 func (j *judge) member(r oracle.Request, ours oracle.Answer, ask func() oracle.Answer) bool {
 	return j.again(func() bool { return len(Compare(r, ask(), ours)) == 0 })
 }
 
-// crashed reports that upstream panicked: there is nothing to be equal to, as long as ours does not accept.
+// crashed reports that upstream panicked. There is nothing to compare, but ours must not accept.
 func crashed(up, ours oracle.Answer) bool {
 	return up.Rejection != nil && up.Rejection.Reason == oracle.Panic && !ours.Accepted() && (ours.Rejection == nil || ours.Rejection.Reason != oracle.Panic)
 }

@@ -14,18 +14,17 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Golden is a reproducer as it is written to a file: a case and upstream's answer. Files of this form in
-// testdata/golden are run by a test.
+// Golden is a reproducer in a file: a case and upstream's answer. A test runs the files in testdata/golden.
 type Golden struct {
-	// Name says where the case comes from.
+	// Name describes the origin of the case.
 	Name string `json:"name"`
-	// CRD is the manifest. Text holds it instead if it is not JSON.
+	// CRD is the manifest, or Text if it is not JSON.
 	CRD     json.RawMessage `json:"crd,omitempty"`
 	CRDText string          `json:"crdText,omitempty"`
-	// Previous is the definition that the manifest updates.
+	// Previous is the CRD that the manifest updates.
 	Previous *oracle.Previous `json:"previous,omitempty"`
-	// The rest is the request; no body means that the registration is the case. Body and Old are text: they may be no
-	// JSON.
+	// The other fields are the request. Without a body, the registration is the case. Body and Old are text, because
+	// they can be invalid JSON.
 	Op              oracle.Op `json:"op,omitempty"`
 	Target          string    `json:"target,omitempty"`
 	Handler         bool      `json:"handler,omitempty"`
@@ -34,22 +33,22 @@ type Golden struct {
 	Old             string    `json:"old,omitempty"`
 	YAML            bool      `json:"yaml,omitempty"`
 	FieldValidation string    `json:"fieldValidation,omitempty"`
-	// Whole: the request goes to the API server's own handlers, at a URL with these names. Patch is the media type of a
-	// body that is a patch of Old.
+	// Whole means that the request goes to the API server's own handlers, at a URL with these names. Patch is the media
+	// type if the body is a patch of Old.
 	Whole        bool   `json:"whole,omitempty"`
 	URLName      string `json:"urlName,omitempty"`
 	URLNamespace string `json:"urlNamespace,omitempty"`
 	Patch        string `json:"patch,omitempty"`
-	// Mutation is a merge patch that mutating admission makes. MutationText holds it instead if it is not JSON.
+	// Mutation is a merge patch of mutating admission, or MutationText if it is not JSON.
 	Mutation     json.RawMessage `json:"mutation,omitempty"`
 	MutationText string          `json:"mutationText,omitempty"`
 	// Answer is upstream's.
 	Answer oracle.Answer `json:"answer"`
-	// Differences is what ours differed in when the file was written.
+	// Differences are those of our answer when the file was written.
 	Differences []string `json:"differences,omitempty"`
 }
 
-// reporter shrinks disagreements, tells them apart and writes them down.
+// reporter shrinks disagreements, groups them by cause and writes them.
 type reporter struct {
 	suite string
 	o     Options
@@ -63,18 +62,18 @@ func newReporter(suite string, o Options, j *judge) *reporter {
 	return &reporter{suite: suite, o: o, j: j, seen: map[string]int{}}
 }
 
-// quoted are the values in a rejection, whose braces are not those of a value alone.
+// quoted matches the values in a rejection. Braces in them do not delimit values.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
 
 var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+|\{.*\}`)
 
-// signature is what two disagreements have in common when they have one cause: the differences without their values.
+// signature is equal for disagreements with the same cause: the differences without their values.
 func signature(d *Disagreement) string {
 	if len(d.Differences) == 0 {
 		return ""
 	}
 	first := d.Differences[0]
-	if f := strings.Index(first, `{"type"`); f >= 0 { // a field error: its detail tells more than its path
+	if f := strings.Index(first, `{"type"`); f >= 0 { // a field error: its detail identifies the cause better than its path
 		var e oracle.FieldError
 		_ = json.Unmarshal([]byte(first[f:]), &e)
 		return first[:f] + e.Type + literal.ReplaceAllString(e.Detail, "_")
@@ -85,7 +84,7 @@ func signature(d *Disagreement) string {
 	return literal.ReplaceAllString(first, "_")
 }
 
-// report takes a disagreement; true means that there are enough of them.
+// report records a disagreement. It returns true if there are enough.
 func (p *reporter) report(d *Disagreement) bool {
 	limit := p.o.Limit
 	if limit == 0 {
@@ -116,7 +115,7 @@ func (p *reporter) report(d *Disagreement) bool {
 	return distinct >= limit
 }
 
-// print shows a disagreement to a person.
+// print prints a disagreement.
 func (p *reporter) print(d *Disagreement, file string) {
 	fmt.Fprintf(p.o.Log, "\nDISAGREEMENT %s, seed %d, %s\n  reproducer: %s\n", d.Suite, d.Seed, d.Name, file)
 	fmt.Fprintf(p.o.Log, "  crd: %s\n", clip(schemaOf(d.CRD)))
@@ -135,7 +134,7 @@ func (p *reporter) print(d *Disagreement, file string) {
 	}
 }
 
-// schemaOf shortens a generated manifest to what matters in it.
+// schemaOf shortens a generated manifest to its relevant part.
 func schemaOf(crd []byte) string {
 	n, err := tree.Parse(crd)
 	if err != nil {
@@ -181,7 +180,7 @@ func (p *reporter) write(d *Disagreement, n int) (string, error) {
 	return file, os.WriteFile(file, append(doc, '\n'), 0o644)
 }
 
-// shrink makes the smallest definition and object that it can find that still disagree, in the same way.
+// shrink looks for the smallest CRD and object that still disagree in the same way.
 func (p *reporter) shrink(d *Disagreement) *Disagreement {
 	best := d
 	sig := signature(d)
@@ -233,7 +232,7 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 			if a, ok := pr.upstream.(Addressed); ok && r.Whole {
 				addressed, ok := a.Address(r)
 				if !ok {
-					return false // a storage could not have that: the disagreement would be another one
+					return false // such an object cannot be stored: the disagreement would have another cause
 				}
 				r = addressed
 			}
@@ -256,7 +255,7 @@ func (p *reporter) shrink(d *Disagreement) *Disagreement {
 	return best
 }
 
-// Case is the definition and the request of a reproducer; no request if the registration is the case.
+// Case returns the CRD and the request of a reproducer. There is no request if the registration is the case.
 func (g Golden) Case() ([]byte, *oracle.Request) {
 	crd := []byte(g.CRDText)
 	if g.CRD != nil {

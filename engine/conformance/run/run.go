@@ -11,38 +11,38 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// Options say what to run.
+// Options of a run.
 type Options struct {
-	// N is the number of cases, a case being one registration or one object: of the one suite, or of all together.
+	// N is the number of cases, of the named suite or of all together. A case is a registration or an object.
 	N    int
 	Seed uint64
-	// Suite names the one suite to run; empty for all, each with its share of the cases.
+	// Suite names the suite to run. If it is empty, all run, each with its share of the cases.
 	Suite string
-	// Generator names the one generator of a suite to run; empty for all.
+	// Generator names the generator to run. If it is empty, all run.
 	Generator string
-	// Limit ends a suite after that many distinct disagreements; 0 means 20.
+	// Limit ends a suite after that many distinct disagreements. 0 means 20.
 	Limit int
 	// Out is the folder for reproducers.
 	Out string
-	// Ours is the implementation under test; nil exercises upstream alone.
+	// Ours is the implementation under test. If it is nil, only upstream runs.
 	Ours Subject
-	// Workers is the number of goroutines; 0 means GOMAXPROCS.
+	// Workers is the number of goroutines. 0 means GOMAXPROCS.
 	Workers int
-	// Log receives lines of progress and results.
+	// Log receives progress and results.
 	Log io.Writer
-	// Unordered, if set, is called for cases for which Kubernetes gives different answers.
+	// Unordered, if set, is called for cases where Kubernetes gives varying answers.
 	Unordered func(*Disagreement)
 	// Noticed, if set, is called for each reported disagreement.
 	Noticed func(*Disagreement)
 	// Done, if set, is called when a suite ends.
 	Done func(Result)
-	// First are groups that a suite has before those that it generates, by its name.
+	// First contains groups that a suite runs before the generated ones, by name of the suite.
 	First map[string][]generate.Group
-	// Quick leaves out shrinking: the first disagreement is enough.
+	// Quick omits shrinking: the first disagreement is enough.
 	Quick bool
 }
 
-// Result is the count of a suite.
+// Result contains the counts of a suite.
 type Result struct {
 	Suite                                   string
 	Cases, Disagreements, Unordered         int
@@ -51,22 +51,22 @@ type Result struct {
 	Elapsed                                 time.Duration
 }
 
-// fewUnordered cases are no sign of anything: of a short run, one in a thousand is a handful, and chance decides about
-// the next one.
+// fewUnordered is a number of unordered cases that means nothing: in a short run, one case in a thousand is a handful,
+// and chance determines whether another one follows.
 const fewUnordered = 10
 
-// Failed reports whether the suite is red: a disagreement, or upstream at odds with itself in more than one case of a
+// Failed reports whether the suite failed: a disagreement, or varying answers of upstream in more than one case of a
 // thousand.
 func (r Result) Failed() bool {
 	return r.Disagreements > 0 || r.Unordered > max(fewUnordered, r.Cases/1000)
 }
 
-// String is the line that the suite prints.
+// String returns the line that the suite prints.
 func (r Result) String() string {
 	return fmt.Sprintf("conformance %s: %d cases, %d disagreements, %d unordered", r.Suite, r.Cases, r.Disagreements, r.Unordered)
 }
 
-// Detail says how the cases were made up.
+// Detail describes the composition of the cases.
 func (r Result) Detail() string {
 	return fmt.Sprintf("  %d definitions (%d rejected), %d objects (%d accepted), %s", r.Registered+r.Rejected, r.Rejected, r.Objects, r.Accepted, r.Elapsed.Round(time.Millisecond))
 }
@@ -103,7 +103,7 @@ func Run(real *generate.Real, o Options) []Result {
 	return results
 }
 
-// Fixed judges groups that are given, as a suite does those that it makes.
+// Fixed compares given groups, like the generated ones of a suite.
 func Fixed(groups []generate.Group, o Options) Result {
 	return runSuite(Suite{Name: "fixed"}, Options{Limit: o.Limit, Out: o.Out, Ours: o.Ours, Workers: o.Workers, Log: o.Log, Noticed: o.Noticed, Quick: o.Quick,
 		First: map[string][]generate.Group{"fixed": groups}})
@@ -159,11 +159,11 @@ func runSuite(s Suite, o Options) Result {
 	return res
 }
 
-// wave is the number of groups after which cases are counted: a suite is a whole number of waves, so that the same seed
-// and N make the same cases whatever the number of workers.
+// wave is the number of groups between counts. A suite is a whole number of waves, so that a seed and N give the same
+// cases for any number of workers.
 const wave = 64
 
-// add sums up counts.
+// add adds counts.
 func (r *Result) add(o Result) {
 	r.Cases += o.Cases
 	r.Disagreements += o.Disagreements
@@ -174,7 +174,7 @@ func (r *Result) add(o Result) {
 	r.Accepted += o.Accepted
 }
 
-// group judges a group: its registration is a case, and each of its objects if both sides serve the definition.
+// group compares a group. Its registration is a case, and so is each of its objects if both sides accept the CRD.
 func (j *judge) group(g generate.Group, c *Result, differs func(*Disagreement)) {
 	tally := func(out outcome, d *Disagreement) {
 		c.Cases++

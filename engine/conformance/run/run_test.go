@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// forgetful is upstream, but for one thing: it finds nothing wrong with enums.
+// forgetful is upstream without the check of enums.
 type forgetful struct{ Upstream }
 
 func (f forgetful) Register(crd []byte) (Definition, oracle.Answer) {
@@ -44,8 +44,7 @@ func (f forgetfulDefinition) Answer(r oracle.Request) oracle.Answer {
 	return a
 }
 
-// TestNotices runs generators that need no corpus against a subject that is known to be wrong, and one that is known to
-// be right.
+// TestNotices runs generators that need no corpus against a wrong subject and a correct one.
 func TestNotices(t *testing.T) {
 	suite := Suite{Name: "objects", total: 1, parts: []part{{"random", 1, func(r generate.Rand, _ int) generate.Group { return generate.Random(r) }}}}
 	var log bytes.Buffer
@@ -69,7 +68,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestGroups makes the same groups from the same seed, and others from another.
+// TestGroups: the same seed gives the same groups, another seed others.
 func TestGroups(t *testing.T) {
 	real, err := generate.NewReal(&corpus.Corpus{})
 	if err != nil {

@@ -2,30 +2,30 @@ package run
 
 import "github.com/crdeval/crdeval/engine/conformance/oracle"
 
-// Subject is an implementation that answers for definitions: upstream, or ours.
+// Subject is an implementation under comparison: upstream, or ours.
 type Subject interface {
-	// Register judges a manifest; the definition is nil unless it can serve objects.
+	// Register evaluates a manifest. The definition is nil if it cannot serve objects.
 	Register(manifest []byte) (Definition, oracle.Answer)
-	// Update judges a manifest where there is a definition of its name already.
+	// Update evaluates a manifest if a CRD with its name exists.
 	Update(old *oracle.Registered, manifest []byte) (Definition, oracle.Answer)
 }
 
-// Definition answers for the objects of an accepted definition.
+// Definition evaluates the objects of an accepted CRD.
 type Definition interface {
 	Answer(oracle.Request) oracle.Answer
 }
 
-// Checked is a definition of ours that knows more than one way to an answer and tells where they differ.
+// Checked is a definition with more than one way to evaluate. It reports where they differ.
 type Checked interface {
 	Definition
-	// Check lists the differences between the ways: fast path on and off, memory fresh and used.
+	// Check lists the differences between the ways: with and without the fast path, with fresh and with used memory.
 	Check(oracle.Request) []string
 }
 
-// Addressed is a definition that knows to which URL a write would be sent.
+// Addressed is a definition that knows the URL of a write.
 type Addressed interface {
 	Definition
-	// Address makes a request for the API server's own handlers of one for the strategies.
+	// Address turns a request for the strategies into one for the API server's own handlers.
 	Address(oracle.Request) (oracle.Request, bool)
 }
 

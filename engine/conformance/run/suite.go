@@ -1,4 +1,4 @@
-// Package run puts generated cases before upstream and before the engine, and says where they differ.
+// Package run evaluates generated cases with upstream and with the engine, and reports differences.
 package run
 
 import (
@@ -10,13 +10,13 @@ import (
 // Suite is a named mixture of generators.
 type Suite struct {
 	Name string
-	// Share is the percentage of a whole run's cases that the suite has; the rest is for suites with cases of their own
-	// (see cmd/conformance).
+	// Share is the suite's percentage of the cases of a whole run. Suites with their own cases have the remaining
+	// percentage (see cmd/conformance).
 	Share int
-	// parts are generators with their weights.
+	// parts are generators and their weights.
 	parts []part
 	total int
-	// whole: writes are also put to the API server's request handlers.
+	// whole means that writes also go to the API server's request handlers.
 	whole bool
 }
 
@@ -26,7 +26,7 @@ type part struct {
 	make   func(r generate.Rand, n int) generate.Group
 }
 
-// Suites lists the suites in the order in which they are run.
+// Suites lists the suites in their order.
 func Suites(real *generate.Real) []Suite {
 	seq := func(f func(generate.Rand) generate.Group) func(generate.Rand, int) generate.Group {
 		return func(r generate.Rand, _ int) generate.Group { return f(r) }
@@ -73,8 +73,8 @@ func Suites(real *generate.Real) []Suite {
 	return suites
 }
 
-// Group makes the n-th group of the suite. The n-th group of a generator walks its space in an order of the seed's own,
-// so that short runs are not always about the same beginning.
+// Group returns the n-th group of the suite. A generator permutes its groups by the seed, so that short runs do not
+// always test the same ones.
 func (s Suite) Group(seed, n uint64) generate.Group {
 	at := int(n % uint64(s.total))
 	round := int(n / uint64(s.total))
@@ -90,8 +90,8 @@ func (s Suite) Group(seed, n uint64) generate.Group {
 	panic("run: weights do not add up")
 }
 
-// spread maps 0, 1, 2, … to numbers that visit every residue of a modulus below 2^30 before long, starting elsewhere
-// for each seed.
+// spread maps 0, 1, 2, … to numbers that reach every residue of a modulus below 2^30 early, in an order that depends on
+// the seed.
 func spread(seed uint64, k int) int {
 	return int((seed*2654435761 + uint64(k)*1000003) & (1<<40 - 1))
 }

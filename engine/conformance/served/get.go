@@ -15,13 +15,13 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// routes finds out what a URL means, as an API server does: a selector for one name makes of a list one of that name.
+// routes parses URLs like an API server: a field selector for one name turns a list into a list of this object.
 var routes = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
-// Panicked is what an API server answers when a handler panics; the filter that does so is around the handler.
+// Panicked is the answer of an API server whose handler panics. The filter that returns it wraps the handler.
 const Panicked = "This request caused apiserver to panic. Look in the logs for details."
 
-// Get asks a handler for a path: its body, or the Status of a rejection.
+// Get requests a path. It returns the body, or the Status of a rejection.
 func Get(h http.Handler, path string, query url.Values, accept string) (body []byte, rejection *metav1.Status, err error) {
 	defer func() {
 		if recover() != nil {

@@ -1,5 +1,5 @@
-// Package served has the API server's own handler of custom resources serve one definition, over storages that a suite
-// makes: what it answers is upstream's by construction.
+// Package served serves one CRD with the API server's own handler of custom resources, from storages that a suite
+// provides. So its answers are upstream's.
 package served
 
 import (
@@ -14,11 +14,10 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// maxBody is the largest body that an API server reads.
+// maxBody is the largest request body of an API server.
 const maxBody = 3 << 20
 
-// Handler serves a definition whose names are accepted, and which it takes for one that is served for long. admit may
-// be nil.
+// Handler serves a CRD with accepted names, as if it had been served for long. admit can be nil.
 func Handler(crd *apiextensionsv1.CustomResourceDefinition, open Open, admit admission.Interface) (http.Handler, error) {
 	informer := externalversions.NewSharedInformerFactory(nil, 0).Apiextensions().V1().CustomResourceDefinitions()
 	if err := informer.Informer().GetIndexer().Add(established(crd)); err != nil {
@@ -28,8 +27,8 @@ func Handler(crd *apiextensionsv1.CustomResourceDefinition, open Open, admit adm
 		time.Minute, time.Minute, nil, maxBody)
 }
 
-// established is a definition with the conditions of one that was established long ago: of a new one, the handler lets
-// two seconds pass.
+// established returns a CRD with the conditions of one that was established long ago: the handler waits two seconds
+// before it serves a new one.
 func established(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	crd = crd.DeepCopy()
 	crd.UID = types.UID(crd.Name)

@@ -14,19 +14,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Opened is what the handler knows of a storage that it has opened: it opens one for each version of a definition.
+// Opened describes a storage that the handler opened. It opens one for each version of a CRD.
 type Opened struct {
 	Codec runtime.Codec
-	// NewObject makes an empty object of the version.
+	// NewObject returns an empty object of the version.
 	NewObject func() runtime.Object
-	// Attributes are what selectors see of an object.
+	// Attributes returns the labels and fields of an object that selectors use.
 	Attributes storage.AttrFunc
 }
 
 // Open opens a storage. It is the generic.RESTOptionsGetter of a Handler.
 type Open func(Opened) storage.Interface
 
-// codec is what apiextensions' NewCRDRESTOptionsGetter gives the storage of custom resources.
+// codec is that of NewCRDRESTOptionsGetter of apiextensions.
 var codec = runtime.NewCodec(unstructured.UnstructuredJSONScheme, recognizer.NewDecoder(
 	cbor.NewSerializer(unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper()), unstructured.UnstructuredJSONScheme))
 
@@ -42,7 +42,7 @@ func (open Open) GetRESTOptions(resource schema.GroupResource, _ runtime.Object)
 	}, nil
 }
 
-// Prefix is where the objects of a resource are in storage, as SimpleStorageFactory says.
+// Prefix is the path of a resource's objects in storage, as in SimpleStorageFactory.
 func Prefix(resource schema.GroupResource) string {
 	return "/" + resource.Group + "/" + resource.Resource
 }

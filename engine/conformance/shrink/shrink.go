@@ -1,12 +1,11 @@
-// Package shrink makes failing cases small: it removes parts of a definition and of an object for as long as they still
-// fail.
+// Package shrink makes failing cases small. It removes parts of a CRD and of an object as long as they still fail.
 package shrink
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// Documents shrinks documents together: a definition, an object, an old object. fails must report whether the
-// documents, as they are now, still fail in the same way; it is called at most budget times. The documents are changed
-// in place; nil ones are passed over.
+// Documents shrinks several documents together: a CRD, an object, an old object. fails must report whether the current
+// documents still fail in the same way; it is called at most budget times. The documents are changed in place; nil ones
+// are skipped.
 func Documents(fails func() bool, budget int, documents ...*tree.Node) {
 	s := &shrinker{fails: fails, budget: budget}
 	for changed := true; changed && s.budget > 0; {
@@ -32,7 +31,7 @@ func (s *shrinker) still() bool {
 	return s.fails()
 }
 
-// document removes children of a container, big blocks first, then shrinks what is left.
+// document removes children of a container, large blocks first, and then shrinks the remaining ones.
 func (s *shrinker) document(n *tree.Node) bool {
 	changed := false
 	for block := n.Len(); block > 0; block /= 2 {
@@ -69,7 +68,7 @@ func (s *shrinker) document(n *tree.Node) bool {
 				continue
 			}
 			n.SetChild(k, child)
-			for len(text) > 64 { // long texts matter by their length: halve them
+			for len(text) > 64 { // long texts fail because of their length: halve them
 				n.SetChild(k, tree.Str(text[:len(text)/2]))
 				if !s.still() {
 					n.SetChild(k, tree.Str(text))

@@ -1,5 +1,5 @@
-// Package suite runs the suites that make cases of their own (tables, selectors, scale, openapi): it deals their groups
-// of cases out to goroutines, adds up what they count, and tells where the two sides differ.
+// Package suite runs the suites that generate their own cases (tables, selectors, scale, openapi). It distributes
+// groups of cases to goroutines, adds their counts, and reports disagreements.
 package suite
 
 import (
@@ -11,23 +11,23 @@ import (
 	"sync"
 )
 
-// Options say what to run.
+// Options of a run.
 type Options struct {
-	// N is the number of cases: what a case is, is each suite's own.
+	// N is the number of cases. Each suite defines what a case is.
 	N    int
 	Seed uint64
-	// Limit ends the run after that many distinct disagreements; 0 means 20.
+	// Limit ends the run after that many distinct disagreements. 0 means 20.
 	Limit int
-	// Workers is the number of goroutines; 0 means GOMAXPROCS.
+	// Workers is the number of goroutines. 0 means GOMAXPROCS.
 	Workers int
-	// Log receives disagreements.
+	// Log receives the disagreements.
 	Log io.Writer
 }
 
-// Counts are what a suite counts: a struct of ints and of maps to ints.
+// Counts are a suite's counters: a struct of ints and of maps to ints.
 type Counts interface{ Compared() (cases int) }
 
-// Runner is a run under way.
+// Runner is a run.
 type Runner[C Counts] struct {
 	Options
 	name string
@@ -37,7 +37,7 @@ type Runner[C Counts] struct {
 	seen map[string]int
 }
 
-// New is a run of the named suite.
+// New returns a run of the named suite.
 func New[C Counts](name string, o Options) *Runner[C] {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -48,8 +48,8 @@ func New[C Counts](name string, o Options) *Runner[C] {
 	return &Runner[C]{Options: o, name: name, seen: map[string]int{}}
 }
 
-// Run compares the groups 0, 1, 2, …, several at a time, until there are as many cases as asked for, but the first
-// groups whatever that is; or until there are too many distinct disagreements.
+// Run compares the groups 0, 1, 2, … in parallel. It ends when there are N cases and the first groups are done, or when
+// there are too many distinct disagreements.
 func (r *Runner[C]) Run(first uint64, compare func(k uint64) C) (sum C) {
 	var workers sync.WaitGroup
 	for range r.Workers {
@@ -94,13 +94,13 @@ func (r *Runner[C]) add(one C) {
 	}
 }
 
-// shownPerCause is how many disagreements of what looks like one cause are printed.
+// shownPerCause is the number of disagreements that are printed per cause.
 const shownPerCause = 2
 
-// varying is what differs between disagreements of one cause.
+// varying matches what differs between disagreements with the same cause.
 var varying = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\{.*\}|\d+`)
 
-// Report reports a disagreement in the k-th group. Disagreements whose causes differ only in numbers, quoted strings and
+// Report reports a disagreement in group k. Disagreements whose causes differ only in numbers, quoted strings and
 // objects count as one.
 func (r *Runner[C]) Report(k uint64, cause, what string) {
 	r.mu.Lock()

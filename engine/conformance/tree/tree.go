@@ -1,7 +1,7 @@
-// Package tree holds JSON documents as generators, mutators and the shrinker need them: members in order, duplicate
-// keys allowed, scalars by their literal text, so that 1.0, 1e400, a lone surrogate or broken UTF-8 survive.
+// Package tree is the JSON tree of generators, mutators and the shrinker. Members keep their order, duplicate keys are
+// allowed, and scalars are literals, so that 1.0, 1e400, a lone surrogate or invalid UTF-8 are preserved.
 //
-// It is deliberately not the engine's own tree: a test that shares its subject's parser is blind in one eye.
+// It deliberately does not use the engine's tree: a test that uses the parser under test cannot see its errors.
 package tree
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Kind tells containers from scalars.
+// Kind distinguishes containers and scalars.
 type Kind uint8
 
 // The kinds of a node.
@@ -23,41 +23,41 @@ const (
 	Object
 )
 
-// Node is a value. Exactly one of Raw, Items and Members is used, by Kind.
+// Node is a value. Its Kind determines which one of Raw, Items and Members is used.
 type Node struct {
 	Kind    Kind
-	Raw     string // the literal of a scalar: null, true, 1e3, "text"
+	Raw     string // a scalar's literal: null, true, 1e3, "text"
 	Items   []*Node
 	Members []Member
 }
 
-// Member is one key and its value. Key is the decoded key unless RawKey is set, which then is the literal, quotes
-// included.
+// Member is a key and its value. Key is the decoded key. If RawKey is set, it is the literal with quotes and replaces
+// Key.
 type Member struct {
 	Key    string
 	RawKey string
 	Value  *Node
 }
 
-// Raw makes a scalar from its literal text.
+// Raw returns a scalar from its literal.
 func Raw(literal string) *Node { return &Node{Raw: literal} }
 
-// Str makes a string.
+// Str returns a string.
 func Str(s string) *Node { return Raw(Quote(s)) }
 
-// Int makes an integer.
+// Int returns an integer.
 func Int(i int64) *Node { return Raw(strconv.FormatInt(i, 10)) }
 
-// Bool makes a boolean.
+// Bool returns a boolean.
 func Bool(b bool) *Node { return Raw(strconv.FormatBool(b)) }
 
-// Null makes a null.
+// Null returns a null.
 func Null() *Node { return Raw("null") }
 
-// Arr makes an array.
+// Arr returns an array.
 func Arr(items ...*Node) *Node { return &Node{Kind: Array, Items: items} }
 
-// Obj makes an object from keys and values in turn; values are nodes, or what [From] takes.
+// Obj returns an object from alternating keys and values. Values are nodes, or arguments of [From].
 func Obj(pairs ...any) *Node {
 	n := &Node{Kind: Object}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -66,8 +66,7 @@ func Obj(pairs ...any) *Node {
 	return n
 }
 
-// From makes a node of a Go value: a node stays, strings, numbers, booleans, nil, slices and maps become what they are
-// in JSON.
+// From converts a Go value: strings, numbers, booleans, nil, slices and maps become JSON; a node stays.
 func From(v any) *Node {
 	switch v := v.(type) {
 	case *Node:
@@ -116,7 +115,7 @@ func From(v any) *Node {
 	return n
 }
 
-// Quote prints a string as a JSON literal, leaving <, > and & alone.
+// Quote prints a string as a JSON literal without escaping <, > and &.
 func Quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -125,7 +124,7 @@ func Quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Parse reads well-formed JSON, keeping order, duplicates and number literals. Strings are decoded and encoded once.
+// Parse reads well-formed JSON. It keeps order, duplicates and number literals. Strings are decoded and encoded again.
 func Parse(doc []byte) (*Node, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -223,7 +222,7 @@ func (n *Node) Clone() *Node {
 	return c
 }
 
-// Get finds the last member of a name; nil if absent.
+// Get returns the last member with a name, or nil.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -236,7 +235,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// At follows keys from the node; nil if one is absent.
+// At follows keys from the node. It returns nil if one is missing.
 func (n *Node) At(keys ...string) *Node {
 	for _, k := range keys {
 		n = n.Get(k)
@@ -244,7 +243,7 @@ func (n *Node) At(keys ...string) *Node {
 	return n
 }
 
-// Set replaces a member's value or adds the member, and returns the node.
+// Set replaces or adds a member, and returns the node.
 func (n *Node) Set(key string, value any) *Node {
 	v := From(value)
 	for i := range n.Members {
@@ -257,7 +256,7 @@ func (n *Node) Set(key string, value any) *Node {
 	return n
 }
 
-// Delete removes all members of a name.
+// Delete removes all members with a name.
 func (n *Node) Delete(key string) {
 	kept := n.Members[:0]
 	for _, m := range n.Members {
@@ -268,7 +267,7 @@ func (n *Node) Delete(key string) {
 	n.Members = kept
 }
 
-// Text decodes a string scalar; ok is false for anything else.
+// Text decodes a string. ok is false for other kinds.
 func (n *Node) Text() (s string, ok bool) {
 	if n == nil || n.Kind != Scalar || !strings.HasPrefix(n.Raw, `"`) {
 		return "", false
@@ -294,7 +293,7 @@ func (n *Node) Size() int {
 	return c
 }
 
-// Walk visits the subtree in document order with each node's parent (nil for the root) and its place in it.
+// Walk visits the subtree in document order, with each node's parent (nil for the root) and its index in it.
 func (n *Node) Walk(visit func(node, parent *Node, index int)) { n.walk(nil, 0, visit) }
 
 func (n *Node) walk(parent *Node, index int, visit func(node, parent *Node, index int)) {
@@ -307,7 +306,7 @@ func (n *Node) walk(parent *Node, index int, visit func(node, parent *Node, inde
 	}
 }
 
-// Child is the item or member value at an index.
+// Child returns the item or member value at an index.
 func (n *Node) Child(i int) *Node {
 	if n.Kind == Array {
 		return n.Items[i]
@@ -333,7 +332,7 @@ func (n *Node) RemoveChild(i int) {
 	}
 }
 
-// GetMembers lists the members; none for nil and for what is no object.
+// GetMembers returns the members, or none for nil and for other kinds.
 func (n *Node) GetMembers() []Member {
 	if n == nil {
 		return nil
@@ -341,7 +340,7 @@ func (n *Node) GetMembers() []Member {
 	return n.Members
 }
 
-// GetItems lists the items; none for nil and for what is no array.
+// GetItems returns the items, or none for nil and for other kinds.
 func (n *Node) GetItems() []*Node {
 	if n == nil {
 		return nil

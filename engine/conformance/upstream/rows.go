@@ -1,5 +1,5 @@
-// Package upstream makes groups of the definitions in the tables of upstream's own tests of validation. The tables are
-// read from the module cache when they are asked for: see package tables. Nothing of them is kept here.
+// Package upstream turns the tables of upstream's own validation tests into groups. The tables are read from the module
+// cache on request, see package tables. Nothing of them is stored here.
 package upstream
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Groups reads the tables: a group for each definition that a row creates or replaces, and one for each schema, path,
-// warning or list of versions that a row puts into a definition.
+// Groups reads the tables. It returns a group for each CRD that a row creates or replaces, and for each schema, path,
+// warning or list of versions that a row adds to a CRD.
 func Groups() ([]generate.Group, error) {
 	rows, err := tables.Read(tables.Definitions)
 	if err != nil {
@@ -72,24 +72,24 @@ func groupsOf(r tables.Row) ([]generate.Group, error) {
 	return nil, fmt.Errorf("no such table")
 }
 
-// version is a version of a definition with a schema.
+// version returns a version of a CRD with a schema.
 func version(schema *tree.Node) *tree.Node {
 	return tree.Obj("name", "version", "served", true, "storage", true, "schema", tree.Obj("openAPIV3Schema", schema))
 }
 
-// manifest is a definition with the versions.
+// manifest returns a CRD with the versions.
 func manifest(versions ...*tree.Node) *tree.Node {
 	return tree.Obj("apiVersion", "apiextensions.k8s.io/v1", "kind", "CustomResourceDefinition", "metadata", tree.Obj("name", "plural.group.com"), "spec", tree.Obj("group", "group.com", "scope", "Cluster",
 		"names", tree.Obj("plural", "plural", "singular", "singular", "kind", "Plural", "listKind", "PluralList"), "versions", tree.Arr(versions...)))
 }
 
-// created are the groups of a definition that is created: as it is written, and at v1.
+// created returns the groups of a created CRD: as in the row, and at v1.
 func created(doc []byte) ([]generate.Group, error) {
 	return bothWays(doc, nil)
 }
 
-// replaced are those of a definition that replaces another one in the state that the row gives to it; the latter is
-// created as well.
+// replaced returns the groups of a CRD that replaces another one in the state that the row specifies. The old CRD is
+// also created.
 func replaced(doc, old []byte) ([]generate.Group, error) {
 	before, err := created(old)
 	if err != nil {
@@ -106,7 +106,7 @@ func replaced(doc, old []byte) ([]generate.Group, error) {
 	return append(before, after...), err
 }
 
-// bothWays are the groups of a manifest at v1beta1, and of the same at v1. A manifest at v1 has one group.
+// bothWays returns the groups of a v1beta1 manifest: at v1beta1 and at v1. A v1 manifest has one group.
 func bothWays(doc []byte, previous *oracle.Previous) ([]generate.Group, error) {
 	groups := []generate.Group{{CRD: doc, Previous: previous}}
 	v1, err := oracle.AtV1(doc)
@@ -119,8 +119,9 @@ func bothWays(doc []byte, previous *oracle.Previous) ([]generate.Group, error) {
 	return groups, nil
 }
 
-// compatible are the groups of rules that only a stored definition may have. The table has a function of its own that
-// is known in storage alone; here it is one that today's storage knows and today's new rules do not.
+// compatible returns the groups of rules that only a stored CRD may have. The table uses a function of its own that
+// only the environment of stored rules knows. Here it is a function that today's environment of stored rules knows and
+// that of new rules does not.
 func compatible(r tables.Row) ([]generate.Group, error) {
 	if len(r.Rules) != 4 {
 		return nil, fmt.Errorf("%d expressions", len(r.Rules))
@@ -141,7 +142,7 @@ func compatible(r tables.Row) ([]generate.Group, error) {
 	return replaced(crd(r.Rules[1], r.Rules[3]), crd(r.Rules[0], r.Rules[2]))
 }
 
-// stored are the groups of a definition with versions of which some are said to be stored.
+// stored returns the groups of a CRD with stored versions.
 func stored(r tables.Row) ([]generate.Group, error) {
 	var row struct {
 		Versions, Stored []string

@@ -1,5 +1,5 @@
-// Command bench prints what the engine and the server take, beside what upstream's library takes for the same work in
-// the same process, a line a case.
+// Command bench measures the engine and the server beside upstream's library in the same process, and prints one line
+// per case.
 //
 //	go run ./cmd/bench -case 'structural|grpc/crontab'
 package main

@@ -1,11 +1,10 @@
-// Command conformance puts generated definitions and objects before upstream and before the engine and says where they
-// differ.
+// Command conformance evaluates generated CRDs and objects with upstream and with the engine, and reports differences.
 //
 //	go run ./cmd/conformance -n 200000 -seed 1 [-suite objects]
 //
-// It builds itself once more with coverage of upstream's packages, runs that, and prints which of upstream's statements
-// the run reached. The exit status is 1 if a case disagreed, if upstream was at odds with itself too often, or if a
-// package's bar of coverage was missed (which runs of fewer than 100,000 cases only tell).
+// It builds itself again with coverage of upstream's packages, runs the result, and prints which statements of upstream
+// the run executed. The exit status is 1 if a case disagreed, if upstream's answers varied too often, or if a package
+// missed its coverage bar. Runs of fewer than 100,000 cases only report missed bars.
 package main
 
 import (
@@ -28,10 +27,10 @@ import (
 
 const mainPackage = "github.com/crdeval/crdeval/engine/conformance/cmd/conformance"
 
-// definitionSuite is the suite that upstream's own tables of definitions are part of.
+// definitionSuite is the suite that includes upstream's own tables of CRDs.
 const definitionSuite = "crds"
 
-// barFrom is the number of cases from which a missed bar of coverage fails the run.
+// barFrom is the number of cases from which a missed coverage bar fails the run.
 const barFrom = 100_000
 
 func main() {
@@ -100,8 +99,8 @@ func conformance() error {
 		fmt.Println(r)
 		fmt.Println(r.Detail())
 		if f.Ours != nil {
-			settled, doubted := ours.Settled.Load(), ours.Doubted.Load()
-			fmt.Printf("  the accept walk settled %.1f%% of what was accepted so far, the explain walk the rest\n", 100*float64(settled)/float64(max(settled+doubted, 1)))
+			fast, exact := ours.FastAccepted.Load(), ours.ExactAccepted.Load()
+			fmt.Printf("  the fast path accepted %.1f%% of the accepted objects so far, the exact path the others\n", 100*float64(fast)/float64(max(fast+exact, 1)))
 		}
 	}
 	results := run.Run(real, f.Options)
@@ -120,7 +119,7 @@ func conformance() error {
 	return nil
 }
 
-// covered builds this command with coverage of upstream, runs it with the same arguments and sums up.
+// covered builds this command with coverage of upstream, runs it with the same arguments and summarizes the coverage.
 func covered(f flags) error {
 	dir, err := os.MkdirTemp("", "crdeval-conformance-")
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tables"
 )
 
-// ownSuite is a suite outside package run: its cases are not objects of CRDs, or it generates its own CRDs.
+// ownSuite is a suite outside of package run: its cases are not objects of CRDs, or it generates its own CRDs.
 type ownSuite struct {
 	name string
-	// share is the percentage of a whole run's cases that the suite has.
+	// share is the suite's percentage of the cases of a whole run.
 	share int
-	// subject says that there is nothing to do where upstream alone is exercised.
+	// subject reports that the suite cannot run upstream alone.
 	subject bool
 	run     func(suite.Options) counts
 }
 
-// counts are what such a suite returns.
+// counts are the result of such a suite.
 type counts interface {
 	fmt.Stringer
 	Detail() string
@@ -38,13 +38,13 @@ func ownSuites(f flags, c *corpus.Corpus, real *generate.Real) []ownSuite {
 		}},
 		{"selectors", 2, true, func(o suite.Options) counts { n := selectors.Run(o); return &n }},
 		{"scale", 2, true, func(o suite.Options) counts { n := scale.Run(o); return &n }},
-		{"openapi", 2, false, func(o suite.Options) counts { // which takes upstream long
+		{"openapi", 2, false, func(o suite.Options) counts { // which is slow in upstream
 			n := openapi.Run(openapi.Options{Options: o, UpstreamOnly: f.upstreamOnly, Real: real})
 			return &n
 		}},
 		{"tables", 3, true, func(o suite.Options) counts {
 			if f.Suite == "" {
-				c = nil // a whole run has no time for all definitions of the corpus
+				c = nil // a whole run has no time for all CRDs of the corpus
 			}
 			n := tables.Run(tables.Options{Options: o, Corpus: c})
 			return &n
@@ -52,7 +52,7 @@ func ownSuites(f flags, c *corpus.Corpus, real *generate.Real) []ownSuite {
 	}
 }
 
-// own runs those of the suites that were asked for.
+// own runs the requested suites of this kind.
 func own(f flags, c *corpus.Corpus, real *generate.Real) (ran, failed bool) {
 	for _, s := range ownSuites(f, c, real) {
 		if f.Suite != "" && f.Suite != s.name || f.Generator != "" || s.subject && f.upstreamOnly {

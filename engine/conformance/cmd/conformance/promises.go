@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/promises"
 )
 
-// promiseSuite is the name of the suite that checks what authors of real definitions promise: it is as long as the
+// promiseSuite is the name of the suite that checks what authors of real CRDs promise. Its length is that of the
 // corpus, whatever N is.
 const promiseSuite = "promises"
 

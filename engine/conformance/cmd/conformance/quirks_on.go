@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
-// suitesOf lists the suites in the order to try them: first the one in which the quirk shows.
+// suitesOf lists the suites in the order to try them: first the one that notices the quirk.
 func suitesOf(n quirk.Name) []string {
 	switch n {
 	case quirk.TransitionRuleSkippedOnCreate, quirk.MessageExpressionPlainOldSelf, quirk.FloatKeysPairedBySixDigits,
@@ -39,8 +39,7 @@ func suitesOf(n quirk.Name) []string {
 	return []string{"objects", "updates", "crds"}
 }
 
-// switches makes the engine forget each reproduced quirk in turn. The run has to notice every time, or no case
-// exercises the quirk.
+// switches disables each reproduced quirk in turn. The run must notice each one, or no case tests the quirk.
 func switches(f flags, real *generate.Real) error {
 	names, err := switchNames("..")
 	if err != nil {
@@ -92,7 +91,7 @@ func clip(d *run.Disagreement) string {
 
 var asked = regexp.MustCompile(`quirk\.On\(quirk\.(\w+)\)`)
 
-// switchNames finds the names that the engine's sources ask for.
+// switchNames finds the quirk names in the engine's sources.
 func switchNames(root string) ([]quirk.Name, error) {
 	var names []quirk.Name
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
