@@ -54,24 +54,13 @@ type AdmitOptions struct {
 // Result i belongs to write i. The writes are sent in as many calls as needed. If a call fails, Admit returns its
 // error.
 func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
-	items := make([]*crdevalv1.EvaluationItem, len(writes))
-	for i, w := range writes {
-		items[i] = w.Item()
-	}
-	return c.AdmitItems(ctx, items, AdmitOptions{})
+	return c.AdmitItems(ctx, mapped(writes, Write.Item), AdmitOptions{})
 }
 
 // AdmitItems is Admit for complete items, with options.
 func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o AdmitOptions) ([]Result, error) {
-	evaluation := o.Evaluation
-	call := func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.VerdictResult, error) {
-		r, err := c.Evaluation().Admit(ctx, &crdevalv1.AdmitRequest{
-			Catalog: c.catalog, Items: items, Options: evaluation, AtLeast: c.atLeast(), Crds: c.overlay, Stage: o.Stage, Include: o.Include,
-		})
-		return r.GetResults(), err
-	}
-	answers, err := inBatches(ctx, c, "admit", items, call)
-	return results(answers), err
+	request := &crdevalv1.AdmitRequest{Options: o.Evaluation, Stage: o.Stage, Include: o.Include}
+	return inBatches(ctx, c, "admit", c.Evaluation().Admit, request, "items", items, resultOf)
 }
 
 // Object returns the object that a client would get, as JSON. It is nil if the write was rejected or not evaluated, and

@@ -153,15 +153,15 @@ func TestPresentation(t *testing.T) {
 		"OpenAPI": func() error { _, err := c.OpenAPIV3(ctx, "a.b", "v1"); return err }(), "field management": func() error { _, err := c.FieldManagement(ctx, "a.b"); return err }(),
 	} {
 		if status.Code(err) != codes.NotFound {
-			t.Errorf("%s of what there is not: %v", name, err)
+			t.Errorf("%s of a missing group or CRD: %v", name, err)
 		}
 	}
 	if _, err := c.Table(ctx, s); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("a table of nothing: %v", err)
+		t.Errorf("a table without objects: %v", err)
 	}
-	brought := []byte(strings.ReplaceAll(buoys, "sea.example.com", "lake.example.com"))
-	if text, err := c.With(brought).TableText(ctx, s, nil, []byte(strings.ReplaceAll(string(red), "sea.", "lake."))); err != nil || text != "NAME   COLOR\nb      red\n" {
-		t.Errorf("a CRD that comes along: %q, %v", text, err)
+	inline := []byte(strings.ReplaceAll(buoys, "sea.example.com", "lake.example.com"))
+	if text, err := c.With(inline).TableText(ctx, s, nil, []byte(strings.ReplaceAll(string(red), "sea.", "lake."))); err != nil || text != "NAME   COLOR\nb      red\n" {
+		t.Errorf("an inline CRD: %q, %v", text, err)
 	}
 }
 

@@ -1,10 +1,18 @@
+// Package crdeval is the Go client of the crdeval service. It is a thin layer over the generated stubs of
+// github.com/crdeval/crdeval/proto/crdeval/v1. It takes manifests and objects as bytes, keeps the consistency token of
+// its own writes, splits large requests into several calls, and returns rejections as errors.
+//
+// The methods Client.Registry, Client.Evaluation, Client.Presentation and Client.Server return the stubs. To evaluate
+// in your own process without a service, use github.com/crdeval/crdeval/engine.
 package crdeval
 
 import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -81,14 +89,13 @@ func Dial(target string, options ...Option) (*Client, error) {
 	for _, o := range options {
 		o(&s)
 	}
+	transport := insecure.NewCredentials()
+	if s.tls != nil {
+		transport = credentials.NewTLS(s.tls)
+	}
 	dial := []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
-		grpc.WithKeepaliveParams(keepAlive),
-	}
-	if s.tls != nil {
-		dial = append(dial, grpc.WithTransportCredentials(credentials.NewTLS(s.tls)))
-	} else {
-		dial = append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		grpc.WithKeepaliveParams(keepAlive), grpc.WithTransportCredentials(transport),
 	}
 	if s.token != "" {
 		if s.tls == nil && !onThisHost(target) {
@@ -126,34 +133,32 @@ func (c *Client) Server() crdevalv1.ServerServiceClient {
 	return crdevalv1.NewServerServiceClient(c.conn)
 }
 
-// serverLimits returns the limits of the server. It requests them once.
-func (c *Client) serverLimits(ctx context.Context) (*crdevalv1.ServerLimits, error) {
-	if l := c.limits.Load(); l != nil {
-		return l, nil
-	}
-	info, err := c.Server().GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
-	if err != nil {
-		return nil, err
-	}
-	l := info.GetLimits()
-	c.limits.Store(l)
-	return l, nil
-}
-
 // AtLeast makes later calls see at least the state of this token, for example the token of another client's write. It
 // replaces the token of this client's latest write.
 func (c *Client) AtLeast(token string) { c.token.Store(&token) }
 
-// atLeast returns the token for reads. It is empty if this client has no token yet.
-func (c *Client) atLeast() string {
-	if t := c.token.Load(); t != nil {
-		return *t
-	}
-	return ""
+// bearer is a token that implements credentials.PerRPCCredentials.
+type bearer string
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
 }
 
-func (c *Client) wrote(token string) {
-	if token != "" {
-		c.token.Store(&token)
+// RequireTransportSecurity implements credentials.PerRPCCredentials. It returns false because Dial has already checked
+// the transport.
+func (bearer) RequireTransportSecurity() bool { return false }
+
+// onThisHost reports whether traffic to target stays on this host.
+func onThisHost(target string) bool {
+	if strings.HasPrefix(target, "unix:") || strings.HasPrefix(target, "unix-abstract:") {
+		return true
 	}
+	target = strings.TrimPrefix(strings.TrimPrefix(target, "passthrough:///"), "dns:///")
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		host = target
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

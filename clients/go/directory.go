@@ -73,26 +73,17 @@ func readDir(dir string) ([]manifest, error) {
 	return all, nil
 }
 
-// kindLine matches the kind of a YAML document in its usual form, at the start of a line.
-var kindLine = regexp.MustCompile(`(?m)^["']?kind["']?\s*:\s*["']?(\w+)`)
-
 // crdsOf returns the CRDs of a file and the documents that cannot be parsed. The server reports the errors of the
 // latter.
 func crdsOf(text []byte) (all [][]byte) {
 	for _, document := range documentsOf(text) {
-		if kind := kindLine.FindSubmatch(document); kind != nil && string(kind[1]) == crdKind {
-			all = append(all, document)
-			continue
-		}
 		var d struct {
 			Kind  string
 			Items []json.RawMessage
 		}
 		asJSON, err := yaml.YAMLToJSON(document) // JSON is YAML too
 		switch {
-		case err != nil || json.Unmarshal(asJSON, &d) != nil:
-			all = append(all, document)
-		case d.Kind == crdKind:
+		case err != nil || json.Unmarshal(asJSON, &d) != nil || d.Kind == crdKind:
 			all = append(all, document)
 		case d.Kind == "List" || d.Kind == crdKind+"List":
 			for _, item := range d.Items {

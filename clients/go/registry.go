@@ -2,12 +2,60 @@ package crdeval
 
 import (
 	"context"
-	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
+
+// RejectedError is the error for a CRD that an API server would reject. Report has the reasons.
+type RejectedError struct {
+	Report *crdevalv1.CrdReport
+}
+
+// Error lists the violations, one per line. If the manifest cannot be decoded, it has the message of the API server.
+func (e *RejectedError) Error() string {
+	lines := []string{"crdeval: an API server would reject the CustomResourceDefinition"}
+	for _, v := range e.Report.GetViolations() {
+		lines = append(lines, v.GetField()+": "+v.GetMessage())
+	}
+	if m := e.Report.GetRejection().GetMessage(); m != "" && len(lines) == 1 {
+		lines = append(lines, m)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// rejectionOf returns a *RejectedError unless the registration was accepted.
+func rejectionOf(r *crdevalv1.RegisterCrdResponse) error {
+	if r.GetAccepted() {
+		return nil
+	}
+	return &RejectedError{Report: r.GetReport()}
+}
+
+// RegisterCRD registers a CustomResourceDefinition, JSON or YAML. The error is a *RejectedError if an API server would
+// reject the CRD, otherwise a gRPC status. Later calls of this client see the registration, at any replica.
+func (c *Client) RegisterCRD(ctx context.Context, manifest []byte) (*crdevalv1.RegisterCrdResponse, error) {
+	request := &crdevalv1.RegisterCrdRequest{Manifest: Document(manifest)}
+	r, err := call(ctx, c, "register", c.Registry().RegisterCrd, request)
+	if err != nil {
+		return nil, err
+	}
+	return r, rejectionOf(r)
+}
+
+// CheckCRD validates a CustomResourceDefinition without registering it. If an API server would reject the CRD, the
+// response says so; this is not an error.
+func (c *Client) CheckCRD(ctx context.Context, manifest []byte) (*crdevalv1.CheckCrdResponse, error) {
+	return call(ctx, c, "check", c.Registry().CheckCrd, &crdevalv1.CheckCrdRequest{Manifest: Document(manifest)})
+}
+
+// DeleteCRD deletes a CRD by its name: crontabs.stable.example.com.
+func (c *Client) DeleteCRD(ctx context.Context, name string) error {
+	_, err := call(ctx, c, "delete "+name, c.Registry().DeleteCrd, &crdevalv1.DeleteCrdRequest{Crd: name})
+	return err
+}
 
 // Registered is the result of registering one of several manifests.
 type Registered struct {
@@ -33,44 +81,17 @@ const entriesAtOnce = 100
 // The CRDs are sent in as many calls as needed. If a call fails, RegisterAll returns its error with the results of the
 // earlier calls. Later calls of this client see all registrations, at any replica.
 func (c *Client) RegisterAll(ctx context.Context, manifests ...[]byte) ([]Registered, error) {
-	limits, err := c.serverLimits(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("crdeval: server info: %w", err)
-	}
-	entries := make([]*crdevalv1.RegisterCrdsEntry, len(manifests))
-	for i, m := range manifests {
-		entries[i] = &crdevalv1.RegisterCrdsEntry{Manifest: Document(m)}
-	}
-	most := entriesAtOnce
-	if limit := int(limits.GetMaxRegisterCrds()); limit > 0 {
-		most = min(most, limit)
-	}
-	all := make([]Registered, 0, len(manifests))
-	for len(entries) > 0 {
-		n := fitting(entries, most, limits.GetMaxMessageBytes())
-		r, err := c.Registry().RegisterCrds(ctx, &crdevalv1.RegisterCrdsRequest{Catalog: c.catalog, Entries: entries[:n]})
-		if err != nil {
-			return all, fmt.Errorf("crdeval: register: %w", err)
-		}
-		if len(r.GetResults()) != n {
-			return all, fmt.Errorf("crdeval: register: %d results for %d CRDs", len(r.GetResults()), n)
-		}
-		c.wrote(r.GetToken())
-		for _, result := range r.GetResults() {
-			all = append(all, registered(result))
-		}
-		entries = entries[n:]
-	}
-	return all, nil
+	entries := mapped(manifests, func(m []byte) *crdevalv1.RegisterCrdsEntry {
+		return &crdevalv1.RegisterCrdsEntry{Manifest: Document(m)}
+	})
+	request := &crdevalv1.RegisterCrdsRequest{}
+	return inBatches(ctx, c, "register", c.Registry().RegisterCrds, request, "entries", entries, registered)
 }
 
 func registered(r *crdevalv1.RegisterCrdsResult) Registered {
-	one := Registered{Name: r.GetCrd(), Response: r.GetRegistration()}
-	switch {
-	case r.GetError() != nil:
-		one.Err = status.ErrorProto(r.GetError())
-	case !r.GetRegistration().GetAccepted():
-		one.Err = &RejectedError{Report: r.GetRegistration().GetReport()}
+	one := Registered{Name: r.GetCrd(), Response: r.GetRegistration(), Err: status.ErrorProto(r.GetError())}
+	if one.Err == nil {
+		one.Err = rejectionOf(one.Response)
 	}
 	return one
 }
@@ -79,33 +100,22 @@ func registered(r *crdevalv1.RegisterCrdsResult) Registered {
 // list must have the storage version. A later registration may drop the removed versions. It returns the CRD after the
 // write.
 func (c *Client) SetStoredVersions(ctx context.Context, name string, versions ...string) (*crdevalv1.Crd, error) {
-	r, err := c.Registry().SetStoredVersions(ctx, &crdevalv1.SetStoredVersionsRequest{Catalog: c.catalog, Crd: name, StoredVersions: versions})
-	if err != nil {
-		return nil, fmt.Errorf("crdeval: set stored versions of %s: %w", name, err)
-	}
-	c.wrote(r.GetToken())
-	return r.GetCrd(), nil
+	request := &crdevalv1.SetStoredVersionsRequest{Crd: name, StoredVersions: versions}
+	r, err := call(ctx, c, "set stored versions of "+name, c.Registry().SetStoredVersions, request)
+	return r.GetCrd(), err
 }
 
 // Diff compares a CRD, JSON or YAML, with the registered CRD of its name. It returns the effect on stored objects and
 // on clients, and on the given objects.
 func (c *Client) Diff(ctx context.Context, manifest []byte, objects ...[]byte) (*crdevalv1.DiffCrdResponse, error) {
-	return c.diff(ctx, &crdevalv1.DiffCrdRequest{Manifest: Document(manifest)}, objects)
+	request := &crdevalv1.DiffCrdRequest{Manifest: Document(manifest), Objects: documents(objects)}
+	return call(ctx, c, "diff", c.Registry().DiffCrd, request)
 }
 
 // DiffManifests is Diff against the manifest base instead of the registered CRD.
-func (c *Client) DiffManifests(ctx context.Context, base, manifest []byte, objects ...[]byte) (*crdevalv1.DiffCrdResponse, error) {
-	return c.diff(ctx, &crdevalv1.DiffCrdRequest{Base: Document(base), Manifest: Document(manifest)}, objects)
-}
-
-func (c *Client) diff(ctx context.Context, r *crdevalv1.DiffCrdRequest, objects [][]byte) (*crdevalv1.DiffCrdResponse, error) {
-	r.Catalog, r.AtLeast = c.catalog, c.atLeast()
-	for _, o := range objects {
-		r.Objects = append(r.Objects, Document(o))
-	}
-	answer, err := c.Registry().DiffCrd(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("crdeval: diff: %w", err)
-	}
-	return answer, nil
+func (c *Client) DiffManifests(
+	ctx context.Context, base, manifest []byte, objects ...[]byte,
+) (*crdevalv1.DiffCrdResponse, error) {
+	request := &crdevalv1.DiffCrdRequest{Base: Document(base), Manifest: Document(manifest), Objects: documents(objects)}
+	return call(ctx, c, "diff", c.Registry().DiffCrd, request)
 }

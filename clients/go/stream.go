@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -47,94 +48,71 @@ const (
 //
 // AdmitStream reads items on another goroutine. If the caller ends the loop early, that goroutine ends at the next
 // item. An iterator that may block for long must therefore observe ctx.
-func (c *Client) AdmitStream(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o AdmitOptions) iter.Seq2[Result, error] {
-	return streamed(ctx, "admit", items, func(ctx context.Context) (conversation[Result], error) {
-		s, err := c.Evaluation().AdmitStream(ctx)
-		if err == nil {
-			err = begun(s.Send(&crdevalv1.AdmitStreamRequest{
-				Catalog: c.catalog, Options: o.Evaluation, AtLeast: c.atLeast(), Crds: c.overlay, Stage: o.Stage, Include: o.Include,
-			}))
-		}
-		return conversation[Result]{
-			send: func(items []*crdevalv1.EvaluationItem) error {
-				return s.Send(&crdevalv1.AdmitStreamRequest{Items: items})
-			},
-			end: func() error { return s.CloseSend() },
-			receive: func() ([]Result, error) {
-				m, err := s.Recv()
-				return results(m.GetResults()), err
-			},
-		}, err
-	})
+func (c *Client) AdmitStream(
+	ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o AdmitOptions,
+) iter.Seq2[Result, error] {
+	first := &crdevalv1.AdmitStreamRequest{Options: o.Evaluation, Stage: o.Stage, Include: o.Include}
+	return stream(ctx, c, "admit", items, c.Evaluation().AdmitStream, first, (*crdevalv1.AdmitStreamResponse).GetResults,
+		resultOf)
 }
 
 // ReadStream reads any number of objects as an API server reads them from storage. It works as AdmitStream does.
-func (c *Client) ReadStream(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o ReadOptions) iter.Seq2[TransformedResult, error] {
-	return streamed(ctx, "read", items, func(ctx context.Context) (conversation[TransformedResult], error) {
-		s, err := c.Evaluation().ReadStream(ctx)
-		if err == nil {
-			err = begun(s.Send(&crdevalv1.ReadStreamRequest{
-				Catalog: c.catalog, Options: o.Evaluation, AtLeast: c.atLeast(), Crds: c.overlay, TargetVersion: o.TargetVersion, Include: o.Include,
-			}))
-		}
-		return conversation[TransformedResult]{
-			send: func(items []*crdevalv1.EvaluationItem) error {
-				return s.Send(&crdevalv1.ReadStreamRequest{Items: items})
-			},
-			end: func() error { return s.CloseSend() },
-			receive: func() ([]TransformedResult, error) {
-				m, err := s.Recv()
-				return transformed(m.GetResults()), err
-			},
-		}, err
-	})
+func (c *Client) ReadStream(
+	ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o ReadOptions,
+) iter.Seq2[TransformedResult, error] {
+	first := &crdevalv1.ReadStreamRequest{Options: o.Evaluation, TargetVersion: o.TargetVersion, Include: o.Include}
+	return stream(ctx, c, "read", items, c.Evaluation().ReadStream, first, (*crdevalv1.ReadStreamResponse).GetResults,
+		func(r *crdevalv1.TransformResult) TransformedResult {
+			return TransformedResult{r.GetTransformed(), status.ErrorProto(r.GetError())}
+		})
 }
 
-func transformed(list []*crdevalv1.TransformResult) []TransformedResult {
-	all := make([]TransformedResult, len(list))
-	for i, r := range list {
-		all[i].Transformed = r.GetTransformed()
-		if failed := r.GetError(); failed != nil {
-			all[i].Err = status.FromProto(failed).Err()
-		}
-	}
-	return all
-}
-
-// conversation is a stream after its first message. R is the result of an item.
-type conversation[R any] struct {
-	send    func([]*crdevalv1.EvaluationItem) error
-	end     func() error // closes the sending side
-	receive func() ([]R, error)
-}
-
-// streamed opens a stream, sends items and yields their results, up to the error that ends the stream. about is the
-// name of the call for error texts.
-func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv1.EvaluationItem], begin func(context.Context) (conversation[R], error)) iter.Seq2[R, error] {
+// stream opens a stream with its first message, sends items and yields their results, up to the error that ends the
+// stream. about is the name of the call for error texts.
+func stream[Q, P, A, R any, M interface {
+	*Q
+	proto.Message
+}](
+	ctx context.Context, c *Client, about string, items iter.Seq[*crdevalv1.EvaluationItem],
+	open func(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[Q, P], error), first M,
+	results func(*P) []A, convert func(A) R,
+) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		var none R
-		with, err := begin(ctx)
-		if err != nil {
+		fail := func(err error) {
+			var none R
 			yield(none, fmt.Errorf("crdeval: %s: %w", about, err))
+		}
+		s, err := open(ctx)
+		if err != nil {
+			fail(err)
 			return
 		}
-		sent := send(ctx, items, with.end, with.send)
+		c.complete(first)
+		if err := s.Send(first); err != nil && !errors.Is(err, io.EOF) { // after EOF, receiving returns the cause
+			fail(err)
+			return
+		}
+		sent := send(ctx, items, s.CloseSend, func(batch []*crdevalv1.EvaluationItem) error {
+			m := M(new(Q))
+			setList(m.ProtoReflect(), "items", batch)
+			return s.Send(m)
+		})
 		defer func() { cancel(); <-sent }()
 		for {
-			all, err := with.receive()
+			answer, err := s.Recv()
 			if errors.Is(err, io.EOF) {
 				if err = context.Cause(ctx); err == nil {
 					return
 				} // ctx may have ended before all items were sent
 			}
 			if err != nil {
-				yield(none, fmt.Errorf("crdeval: %s: %w", about, err))
+				fail(err)
 				return
 			}
-			for _, r := range all {
-				if !yield(r, nil) {
+			for _, r := range results(answer) {
+				if !yield(convert(r), nil) {
 					return
 				}
 			}
@@ -142,17 +120,12 @@ func streamed[R any](ctx context.Context, about string, items iter.Seq[*crdevalv
 	}
 }
 
-// begun converts the error of sending the first message. It drops io.EOF, because receiving then returns the cause.
-func begun(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
 // send sends items until they or ctx end. Each message has the items that are ready. The returned channel is closed
 // after the last message.
-func send(ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], end func() error, message func([]*crdevalv1.EvaluationItem) error) (ended <-chan struct{}) {
+func send(
+	ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], end func() error,
+	message func([]*crdevalv1.EvaluationItem) error,
+) (ended <-chan struct{}) {
 	ready, done := make(chan *crdevalv1.EvaluationItem, itemsAtOnce), make(chan struct{})
 	go func() {
 		defer close(ready)

@@ -114,14 +114,19 @@ func TestReadStream(t *testing.T) {
 func TestStreamsEndEarly(t *testing.T) {
 	server, c := dialed(t)
 	var taken atomic.Int64
-	for _, err := range c.AdmitStream(t.Context(), things(10_000_000, &taken), crdeval.AdmitOptions{}) {
+	ended := make(chan struct{})
+	items := func(yield func(*crdevalv1.EvaluationItem) bool) {
+		defer close(ended)
+		things(10_000_000, &taken)(yield)
+	}
+	for _, err := range c.AdmitStream(t.Context(), items, crdeval.AdmitOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		break
 	}
 	before := taken.Load()
-	time.Sleep(50 * time.Millisecond)
+	<-ended
 	if after := taken.Load(); after > before+itemsBehind {
 		t.Errorf("%d items were taken, and then %d", before, after)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -32,52 +33,32 @@ func (t Transformed) Result() ([]byte, error) {
 // Prune removes the fields that the schema does not know from each object, JSON or YAML. Result i belongs to object i.
 // The objects are sent in as many calls as needed.
 func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
-	return c.transform(ctx, "prune", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
-		r, err := c.Evaluation().Prune(ctx, &crdevalv1.PruneRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay})
-		return r.GetResults(), err
-	})
+	return transform(ctx, c, "prune", c.Evaluation().Prune, &crdevalv1.PruneRequest{}, objects)
 }
 
 // Default adds the defaults to each object. Otherwise it works as Prune does.
 func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
-	return c.transform(ctx, "default", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
-		r, err := c.Evaluation().Default(ctx, &crdevalv1.DefaultRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay})
-		return r.GetResults(), err
-	})
+	return transform(ctx, c, "default", c.Evaluation().Default, &crdevalv1.DefaultRequest{}, objects)
 }
 
 // Read reads objects as an API server reads them from storage, at the given version of the CRD. If version is empty, it
 // reads each object at its own version.
 func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
-	return c.transform(ctx, "read", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
-		r, err := c.Evaluation().Read(ctx, &crdevalv1.ReadRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay, TargetVersion: version})
-		return r.GetResults(), err
-	})
+	return transform(ctx, c, "read", c.Evaluation().Read, &crdevalv1.ReadRequest{TargetVersion: version}, objects)
 }
 
 // Convert converts each object to a version of its CRD. version is required.
 func (c *Client) Convert(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
 	if version == "" {
-		return nil, fmt.Errorf("crdeval: convert: say which version to convert to")
+		return nil, fmt.Errorf("crdeval: convert: the version to convert to is missing")
 	}
-	return c.transform(ctx, "convert", objects, func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error) {
-		r, err := c.Evaluation().Convert(ctx, &crdevalv1.ConvertRequest{Catalog: c.catalog, Items: items, AtLeast: c.atLeast(), Crds: c.overlay, TargetVersion: version})
-		return r.GetResults(), err
-	})
+	return transform(ctx, c, "convert", c.Evaluation().Convert, &crdevalv1.ConvertRequest{TargetVersion: version}, objects)
 }
 
-func (c *Client) transform(ctx context.Context, name string, objects [][]byte, call func([]*crdevalv1.EvaluationItem) ([]*crdevalv1.TransformResult, error)) ([]Transformed, error) {
-	answers, err := inBatches(ctx, c, name, itemsOf(objects), call)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]Transformed, len(answers))
-	for i, a := range answers {
-		if e := a.GetError(); e != nil {
-			results[i].Err = status.ErrorProto(e)
-		} else {
-			results[i].TransformedObject = a.GetTransformed()
-		}
-	}
-	return results, nil
+func transform[Q proto.Message, P response[*crdevalv1.TransformResult]](
+	ctx context.Context, c *Client, about string, m method[Q, P], request Q, objects [][]byte,
+) ([]Transformed, error) {
+	return inBatches(ctx, c, about, m, request, "items", itemsOf(objects), func(r *crdevalv1.TransformResult) Transformed {
+		return Transformed{r.GetTransformed(), status.ErrorProto(r.GetError())}
+	})
 }

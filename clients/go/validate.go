@@ -2,7 +2,6 @@ package crdeval
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/grpc/status"
 
@@ -37,70 +36,25 @@ func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, err
 // ValidateUpdates is Validate for updates. It runs transition rules. Invalid values that an update does not change may
 // stay (ratcheting); Verdict.Ratcheted lists their violations.
 func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Result, error) {
-	items := make([]*crdevalv1.EvaluationItem, len(updates))
-	for i, u := range updates {
-		items[i] = &crdevalv1.EvaluationItem{Object: Document(u.New), OldObject: Document(u.Old)}
+	return c.ValidateItems(ctx, mapped(updates, func(u Update) *crdevalv1.EvaluationItem {
+		item := &crdevalv1.EvaluationItem{Object: Document(u.New), OldObject: Document(u.Old)}
 		if u.Status {
-			items[i].Subresource = "status"
+			item.Subresource = "status"
 		}
-	}
-	return c.ValidateItems(ctx, items, nil)
+		return item
+	}), nil)
 }
 
 // ValidateItems is Validate for complete items: with the version of the endpoint, a namespace, a revision. Nil options
 // mean the defaults of the server. With CompleteMetadata the objects may lack a namespace or a resourceVersion, as in
 // files.
-func (c *Client) ValidateItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o *crdevalv1.EvaluationOptions) ([]Result, error) {
-	call := func(items []*crdevalv1.EvaluationItem) ([]*crdevalv1.VerdictResult, error) {
-		r, err := c.Evaluation().Validate(ctx, &crdevalv1.ValidateRequest{Catalog: c.catalog, Items: items, Options: o, AtLeast: c.atLeast(), Crds: c.overlay})
-		return r.GetResults(), err
-	}
-	answers, err := inBatches(ctx, c, "validate", items, call)
-	return results(answers), err
+func (c *Client) ValidateItems(
+	ctx context.Context, items []*crdevalv1.EvaluationItem, o *crdevalv1.EvaluationOptions,
+) ([]Result, error) {
+	request := &crdevalv1.ValidateRequest{Options: o}
+	return inBatches(ctx, c, "validate", c.Evaluation().Validate, request, "items", items, resultOf)
 }
 
-// results converts the results of a response. It returns nil for nil.
-func results(answers []*crdevalv1.VerdictResult) []Result {
-	if answers == nil {
-		return nil
-	}
-	all := make([]Result, len(answers))
-	for i, a := range answers {
-		if e := a.GetError(); e != nil {
-			all[i].Err = status.ErrorProto(e)
-		} else {
-			all[i].Verdict = a.GetVerdict()
-		}
-	}
-	return all
-}
-
-// itemsOf returns an item for each object.
-func itemsOf(objects [][]byte) []*crdevalv1.EvaluationItem {
-	items := make([]*crdevalv1.EvaluationItem, len(objects))
-	for i, o := range objects {
-		items[i] = &crdevalv1.EvaluationItem{Object: Document(o)}
-	}
-	return items
-}
-
-// inBatches sends items in as many calls as needed, one after the other, and returns all results.
-func inBatches[R any](ctx context.Context, c *Client, name string, items []*crdevalv1.EvaluationItem, call func([]*crdevalv1.EvaluationItem) ([]R, error)) ([]R, error) {
-	limits, err := c.serverLimits(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("crdeval: server info: %w", err)
-	}
-	results := make([]R, 0, len(items))
-	for len(items) > 0 {
-		n := batch(items, limits)
-		some, err := call(items[:n])
-		if err != nil {
-			return nil, fmt.Errorf("crdeval: %s: %w", name, err)
-		}
-		if len(some) != n {
-			return nil, fmt.Errorf("crdeval: %s: %d results for %d items", name, len(some), n)
-		}
-		results, items = append(results, some...), items[n:]
-	}
-	return results, nil
+func resultOf(r *crdevalv1.VerdictResult) Result {
+	return Result{r.GetVerdict(), status.ErrorProto(r.GetError())}
 }

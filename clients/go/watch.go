@@ -49,21 +49,19 @@ func (c *Client) Watch(ctx context.Context, o WatchOptions) iter.Seq2[*crdevalv1
 		if o.From == "" {
 			w.known = map[string]*crdevalv1.Crd{}
 		}
-		pause := firstPause
-		for {
-			told, err := w.once(ctx)
-			if w.ended {
-				return
-			}
-			if told {
+		for pause := firstPause; ; pause = min(2*pause, longPause) {
+			received, err := w.once(ctx)
+			if received {
 				pause = firstPause
 			}
 			switch {
+			case err == nil: // the caller has ended the loop
+				return
 			case ctx.Err() != nil:
 				yield(nil, context.Cause(ctx))
 				return
-			case lost(err):
-			case w.known != nil && forgotten(err):
+			case errors.Is(err, io.EOF), status.Code(err) == codes.Unavailable: // the server may return
+			case w.known != nil && tokenExpired(err):
 				w.token = ""
 			default:
 				yield(nil, fmt.Errorf("crdeval: watch: %w", err))
@@ -73,118 +71,89 @@ func (c *Client) Watch(ctx context.Context, o WatchOptions) iter.Seq2[*crdevalv1
 			case <-time.After(pause/2 + rand.N(pause/2)): //nolint:gosec // no secret
 			case <-ctx.Done():
 			}
-			pause = min(2*pause, longPause)
 		}
 	}
 }
 
-// lost reports whether err comes from a lost server or connection that may return.
-func lost(err error) bool {
-	return errors.Is(err, io.EOF) || status.Code(err) == codes.Unavailable
-}
-
-// forgotten reports whether the server cannot resume from the token.
-func forgotten(err error) bool {
-	for _, d := range status.Convert(err).Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && (info.GetReason() == "WATCH_EXPIRED" || info.GetReason() == "TOKEN_INVALID") {
-			return true
-		}
-	}
-	return false
+// tokenExpired reports whether err means that the server cannot resume from the token.
+func tokenExpired(err error) bool {
+	return slices.ContainsFunc(status.Convert(err).Details(), func(detail any) bool {
+		info, ok := detail.(*errdetails.ErrorInfo)
+		return ok && (info.GetReason() == "WATCH_EXPIRED" || info.GetReason() == "TOKEN_INVALID")
+	})
 }
 
 // watch is the state of a Watch across its calls.
 type watch struct {
-	client *Client
-	view   crdevalv1.CrdView
-	token  string                    // token to resume after; empty: begin with every CRD
-	known  map[string]*crdevalv1.Crd // CRDs that were yielded; nil if the watch began from a token
-	anew   map[string]bool           // CRDs seen while all CRDs are read again
-	yield  func(*crdevalv1.WatchCrdsResponse, error) bool
-	ended  bool // the loop has ended
+	client  *Client
+	view    crdevalv1.CrdView
+	token   string                    // token to resume after; empty: begin with every CRD
+	known   map[string]*crdevalv1.Crd // CRDs that were yielded; nil if the watch began from a token
+	relists bool                      // all CRDs are being read, and listed has those read so far
+	listed  map[string]bool
+	yield   func(*crdevalv1.WatchCrdsResponse, error) bool
 }
 
-// once watches with one call. It reports whether an event came.
-func (w *watch) once(ctx context.Context) (told bool, err error) {
+// once watches with one call. It reports whether an event was received. The error is nil if the caller has ended the
+// loop.
+func (w *watch) once(ctx context.Context) (received bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := w.client.Registry().WatchCrds(ctx, &crdevalv1.WatchCrdsRequest{Catalog: w.client.catalog, FromToken: w.token, View: w.view})
+	request := &crdevalv1.WatchCrdsRequest{Catalog: w.client.catalog, FromToken: w.token, View: w.view}
+	stream, err := w.client.Registry().WatchCrds(ctx, request)
 	if err != nil {
 		return false, err
 	}
-	w.anew = nil
-	if w.token == "" && w.known != nil {
-		w.anew = map[string]bool{}
-	}
+	w.relists, w.listed = w.token == "", map[string]bool{}
 	for {
 		event, err := stream.Recv()
 		if err != nil {
-			return told, err
+			return received, err
 		}
-		told = true
+		received = true
 		if !w.take(event) {
-			w.ended = true
-			return told, nil
+			return true, nil
 		}
 	}
 }
 
 // take yields an event unless it is already known. It reports whether to continue.
 func (w *watch) take(event *crdevalv1.WatchCrdsResponse) bool {
-	next := event.GetToken()
-	if w.known != nil {
-		name := event.GetCrd().GetName()
-		before := w.known[name]
-		switch event.GetType() {
-		case crdevalv1.WatchEventType_WATCH_EVENT_TYPE_ADDED, crdevalv1.WatchEventType_WATCH_EVENT_TYPE_MODIFIED:
-			if w.anew != nil {
-				w.anew[name] = true
-			}
-			if w.known[name] = event.GetCrd(); before.GetEtag() != "" && before.GetEtag() == event.GetCrd().GetEtag() {
-				w.went(next)
-				return true // already yielded
-			}
-			if before != nil {
-				event.Type = crdevalv1.WatchEventType_WATCH_EVENT_TYPE_MODIFIED
-			}
-		case crdevalv1.WatchEventType_WATCH_EVENT_TYPE_DELETED:
-			if before == nil {
-				w.went(next)
-				return true
+	if token := event.GetToken(); token != "" {
+		w.token = token
+	}
+	if w.known == nil {
+		return w.yield(event, nil)
+	}
+	crd := event.GetCrd()
+	before := w.known[crd.GetName()]
+	switch event.GetType() {
+	case crdevalv1.WatchEventType_WATCH_EVENT_TYPE_ADDED, crdevalv1.WatchEventType_WATCH_EVENT_TYPE_MODIFIED:
+		w.known[crd.GetName()], w.listed[crd.GetName()] = crd, true
+		if before.GetEtag() != "" && before.GetEtag() == crd.GetEtag() {
+			return true
+		}
+		if before != nil {
+			event.Type = crdevalv1.WatchEventType_WATCH_EVENT_TYPE_MODIFIED
+		}
+	case crdevalv1.WatchEventType_WATCH_EVENT_TYPE_DELETED:
+		if before == nil {
+			return true
+		}
+		delete(w.known, crd.GetName())
+	case crdevalv1.WatchEventType_WATCH_EVENT_TYPE_SYNCED:
+		for _, name := range slices.Sorted(maps.Keys(w.known)) {
+			deleted := w.known[name]
+			if !w.relists || w.listed[name] {
+				continue
 			}
 			delete(w.known, name)
-		case crdevalv1.WatchEventType_WATCH_EVENT_TYPE_SYNCED:
-			if !w.gone() {
+			event := &crdevalv1.WatchCrdsResponse{Type: crdevalv1.WatchEventType_WATCH_EVENT_TYPE_DELETED, Crd: deleted}
+			if !w.yield(event, nil) {
 				return false
 			}
 		}
+		w.relists = false
 	}
-	w.went(next)
 	return w.yield(event, nil)
-}
-
-// went stores the token to resume after.
-func (w *watch) went(token string) {
-	if token != "" {
-		w.token = token
-	}
-}
-
-// gone yields the deletion of CRDs that were missing when all CRDs were read again. It reports whether to continue.
-func (w *watch) gone() bool {
-	if w.anew == nil {
-		return true
-	}
-	for _, name := range slices.Sorted(maps.Keys(w.known)) {
-		if w.anew[name] {
-			continue
-		}
-		c := w.known[name]
-		delete(w.known, name)
-		if !w.yield(&crdevalv1.WatchCrdsResponse{Type: crdevalv1.WatchEventType_WATCH_EVENT_TYPE_DELETED, Crd: c}, nil) {
-			return false
-		}
-	}
-	w.anew = nil
-	return true
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -118,7 +117,7 @@ func registerAll(t *testing.T, c *crdeval.Client, manifests ...[]byte) {
 
 // TestWatch checks the initial events, the changes, and the changes since a token.
 func TestWatch(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	c, _ := dial(t, serve(t))
 	registerAll(t, c, named("a", ""), named("b", ""))
@@ -141,7 +140,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("after its end: %v, %v, %v", event, err, ok)
 	}
 	if _, _, ok := later.next(); ok {
-		t.Error("it goes on after its error")
+		t.Error("the watch continues after its error")
 	}
 }
 
@@ -171,12 +170,11 @@ func TestWatchErrors(t *testing.T) {
 	}
 }
 
-// TestWatchGoesOn checks that a server with open watches stops without delay. The watches resume after its restart, and
-// every event comes exactly once.
-func TestWatchGoesOn(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	server := start(t, "--data-dir="+t.TempDir(), "--drain-timeout=2m")
+// TestWatchResumes checks that open watches do not delay the stop of a server until its drain timeout, which is longer
+// than the time limit of the test. The watches resume after the restart, and every event comes exactly once.
+func TestWatchResumes(t *testing.T) {
+	ctx := t.Context()
+	server := start(t, "--data-dir="+t.TempDir(), "--drain-timeout=24h")
 	c, _ := dial(t, server.address)
 	other, _ := dial(t, server.address)
 	registerAll(t, other, named("a", ""), named("b", ""))
@@ -185,11 +183,7 @@ func TestWatchGoesOn(t *testing.T) {
 	registerAll(t, other, named("a", "new"))
 	w.expect("MODIFIED a")
 	for i := range 3 {
-		began := time.Now()
 		server.stop()
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("stopping took %v", took)
-		}
 		server.start()
 		name := fmt.Sprintf("c%d", i)
 		registerAll(t, other, named(name, ""))
@@ -209,11 +203,10 @@ func TestWatchGoesOn(t *testing.T) {
 	}
 }
 
-// TestWatchReadsAnew checks that a watch reads all CRDs again if the server does not know its token, and yields the
+// TestWatchListsAgain checks that a watch reads all CRDs again if the server does not know its token, and yields the
 // difference.
-func TestWatchReadsAnew(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
+func TestWatchListsAgain(t *testing.T) {
+	ctx := t.Context()
 	server := start(t, "--store=memory")
 	c, _ := dial(t, server.address)
 	registerAll(t, c, named("a", ""), named("b", ""))

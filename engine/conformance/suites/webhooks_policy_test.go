@@ -53,7 +53,7 @@ func TestOperations(t *testing.T) {
 		{"a connection", write{operation: admission.Connect}, 0, ""},
 		{"an update that leaves what was wrong", write{object: object(t, `"spec":{"image":"b","replicas":20}`), old: old, operation: admission.Update}, 0, ""},
 		{"an update to what is wrong", write{object: object(t, `"spec":{"image":"b","replicas":21}`), old: old, operation: admission.Update}, 0, "spec.replicas"},
-		{"a status", write{object: object(t, `"spec":{"image":"a"},"status":{"runs":4}`), old: old, operation: admission.Update, subresource: "status"}, 0, "runs are counted, never forgotten"},
+		{"a status", write{object: object(t, `"spec":{"image":"a"},"status":{"runs":4}`), old: old, operation: admission.Update, subresource: "status"}, 0, "the number of runs must not decrease"},
 		{"unknown fields", write{object: object(t, `"spec":{"image":"a","x":1}`), operation: admission.Create}, 1, ""},
 		{"unknown fields, ignored", write{object: object(t, `"spec":{"image":"a","x":1}`), operation: admission.Create, validation: "Ignore"}, 0, ""},
 		{"unknown fields, strictly", write{object: object(t, `"spec":{"image":"a","x":1}`), operation: admission.Create, validation: "Strict"}, 0, `strict decoding error: unknown field "spec.x"`},

@@ -1,6 +1,6 @@
-// Command tour is the command of `make run`. It starts a crdeval server with its embedded store and registers the
-// sample CRDs with the Go client. It evaluates the sample objects and updates through the REST gateway, and prints the
-// verdicts and further commands to try. The server runs until Ctrl-C.
+// Command tour is the command of `make run`. It starts a crdeval server with its embedded store, registers the sample
+// CRDs with the Go client, and evaluates the sample objects and updates. It prints the verdicts and further commands to
+// try. The server runs until Ctrl-C.
 package main
 
 import (
@@ -13,7 +13,10 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc"
+
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 type settings struct {
@@ -41,78 +44,99 @@ func main() {
 }
 
 func run(ctx context.Context, s settings) error {
-	srv, err := start(ctx, s)
+	serving, ended := context.WithCancelCause(ctx)
+	grpcAddress, restAddress, stop, err := serve(ctx, s, ended)
 	if err != nil {
 		return err
 	}
-	defer srv.stop()
+	defer stop()
+	if err = tour(serving, grpcAddress, s.samples); err == nil {
+		fmt.Printf(next, restAddress, grpcAddress)
+		if s.once {
+			return nil
+		}
+		fmt.Println("The server is running. Ctrl-C stops it.")
+		<-serving.Done()
+	}
+	switch {
+	case ctx.Err() != nil:
+		fmt.Println("\nstopping")
+		return nil
+	case serving.Err() != nil:
+		return context.Cause(serving)
+	}
+	return err
+}
 
-	client, err := crdeval.Dial(srv.grpcAddress)
+// next has commands to paste into another terminal, at the root of the repository.
+const next = `Next, in another terminal (docs/quickstart.md has more):
+
+  # The registered CRDs
+  curl -sS http://%[1]s/v1/catalogs/default/crds
+
+  # Validate an object: replicas must not be 0, and the schedule is not valid
+  curl -sS -X POST http://%[1]s/v1/catalogs/default:validate -d '{"items": [{"object": {
+    "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine", "namespace": "default"},
+    "spec": {"cronSpec": "* * * *", "image": "busybox", "replicas": 0}}}]}'
+
+  # The documentation that kubectl explain prints
+  curl -sS -H 'Accept: text/plain' http://%[1]s/v1/catalogs/default/explain/crontabs.spec
+  kubectl --server http://%[1]s/v1/catalogs/default api-resources
+
+  # The same service over gRPC (https://github.com/fullstorydev/grpcurl)
+  grpcurl -plaintext %[2]s list
+
+`
+
+// tour waits for the server and sends it the samples.
+func tour(ctx context.Context, address, samples string) error {
+	client, err := crdeval.Dial(address)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-
-	if err := register(ctx, client, filepath.Join(s.samples, "crds")); err != nil {
+	const startTimeout = 2 * time.Minute
+	ready, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	request := &crdevalv1.GetServerInfoRequest{}
+	if _, err := client.Server().GetServerInfo(ready, request, grpc.WaitForReady(true)); err != nil {
+		return fmt.Errorf("the server is not ready: %w", err)
+	}
+	if err := register(ctx, client, filepath.Join(samples, "crds")); err != nil {
 		return err
 	}
-	if err := judge(ctx, srv.restURL, filepath.Join(s.samples, "objects"), "objects", creation); err != nil {
-		return err
-	}
-	if err := judge(ctx, srv.restURL, filepath.Join(s.samples, "updates"), "updates", asWritten); err != nil {
-		return err
-	}
-	if err := admit(ctx, client, filepath.Join(s.samples, "objects")); err != nil {
-		return err
-	}
-	printNext(srv, s.samples)
-	if s.once {
-		return nil
-	}
-	fmt.Println("The server is up. Ctrl-C stops it.")
-	select {
-	case <-ctx.Done():
-		fmt.Println("\nstopping")
-		return nil
-	case err := <-srv.done:
-		return fmt.Errorf("the server ended by itself: %w", err)
-	}
-}
-
-// register reads every CRD of the directory and registers it.
-func register(ctx context.Context, client *crdeval.Client, dir string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	objects, err := read(filepath.Join(samples, "objects"))
 	if err != nil {
 		return err
 	}
-	if len(files) == 0 {
-		return fmt.Errorf("no CRDs in %s", dir)
+	if err := validate(ctx, client, "objects", objects); err != nil {
+		return err
 	}
-	fmt.Println("Registering CRDs over gRPC:")
-	for _, file := range files {
-		manifest, err := os.ReadFile(file)
-		if err != nil {
-			return err
+	updates, err := read(filepath.Join(samples, "updates"))
+	if err != nil {
+		return err
+	}
+	if err := validate(ctx, client, "updates", updates); err != nil {
+		return err
+	}
+	return admit(ctx, client, objects)
+}
+
+// register registers the CRDs of a directory.
+func register(ctx context.Context, client *crdeval.Client, dir string) error {
+	all, err := client.RegisterDir(ctx, dir)
+	if err != nil {
+		return err
+	}
+	fmt.Println("Registered CRDs:")
+	for _, r := range all {
+		if r.Err != nil {
+			return fmt.Errorf("%s: %w", r.Source, r.Err)
 		}
-		began := time.Now()
-		r, err := client.RegisterCRD(ctx, manifest)
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		fmt.Printf("  %-32s %s in %.1f ms\n", r.GetCrd().GetName(), short(r.GetCrd().GetRevision()), time.Since(began).Seconds()*1000)
-		for _, w := range r.GetReport().GetWarnings() {
+		fmt.Printf("  %s\n", r.Name)
+		for _, w := range r.Response.GetReport().GetWarnings() {
 			fmt.Printf("    warning: %s\n", w)
 		}
 	}
-	fmt.Println()
 	return nil
-}
-
-// short returns the first digits of a revision, for people.
-func short(revision string) string {
-	const n = len("sha256:") + 12
-	if len(revision) > n {
-		return revision[:n]
-	}
-	return revision
 }
